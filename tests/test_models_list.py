@@ -11,6 +11,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -20,6 +21,8 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
@@ -33,6 +36,8 @@ from sklearn.linear_model import (
     SGDClassifier,
     SGDRegressor,
 )
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -58,6 +63,16 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Perceptron": lambda: Perceptron(random_state=0),
     "RidgeClassifier": RidgeClassifier,
     "CalibratedClassifierCV": lambda: CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False),
+    "GaussianNB": GaussianNB,
+    "MultinomialNB": MultinomialNB,
+    "LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
+    "KNeighborsClassifier": lambda: KNeighborsClassifier(4),
+    "VotingClassifier": lambda: VotingClassifier(
+        [("a", LogisticRegression()), ("b", GaussianNB()), ("c", DecisionTreeClassifier(max_depth=2))]
+    ).set_params(voting="soft", c="drop"),
+    "VotingRegressor": lambda: VotingRegressor(
+        [("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3))], weights=[1, 2]
+    ),
     "KMeans": lambda: KMeans(4, n_init=1, random_state=0),
     "LinearRegression": LinearRegression,
     "Ridge": Ridge,
@@ -71,7 +86,12 @@ MAKERS: dict[str, Callable[[], Any]] = {
 METHODS = ("predict", "predict_proba", "decision_function")
 SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # they have it, we do not
 
-MORE = ("KMeans", "CalibratedClassifierCV")  # estimators without decisions, which we have
+MORE = (
+    "KMeans",
+    "CalibratedClassifierCV",
+    "GaussianNB",
+    "MultinomialNB",
+)  # estimators without decisions, which we have
 
 
 def table(target: str) -> tuple[np.ndarray, np.ndarray]:
@@ -98,6 +118,7 @@ def test_the_list_is_looked_at_whole() -> None:
 @pytest.mark.parametrize(("name", "target"), CASES, ids=str)
 def test_what_is_listed_works(name: str, target: str) -> None:
     X, y = table(target)
+    X = np.abs(X) if name == "MultinomialNB" else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator = MAKERS[name]().fit(X[::2], y[::2])

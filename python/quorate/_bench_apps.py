@@ -145,7 +145,7 @@ def _model_of(model: _model.Model, records: np.ndarray, bits: int, peers: list[d
     def plan(mpc: Session) -> Sequence[Any]:
         on = Secret(mpc, dataclasses.replace(model), 0)
         decisions = _model.run(on, model.shape, model._secrets, encoded, len(records), *owners)
-        return [_model.choose(on, model.shape, decisions)]
+        return [_model.choose(on, model.shape, decisions, model._secrets, 0)]
 
     wanted = model.predict_clear(records)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models import Model, from_sklearn
+from quorate.models import Model, VotingModel, from_sklearn
 
 MODEL_OWNER, DATA_OWNER = 0, 1
 
@@ -26,7 +26,7 @@ class Job:
 
     name: str
     estimator: Any
-    model: Model
+    model: Model | VotingModel
     records: np.ndarray
     truth: np.ndarray
 

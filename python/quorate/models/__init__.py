@@ -15,6 +15,7 @@ from quorate.models._shape import Shape
 from quorate.models._sklearn import from_sklearn
 from quorate.models._supported import SUPPORTED, Support, listing
 from quorate.models._tflite import QuantisedNetwork, QuantisedShape, from_tflite, quantised_operators
+from quorate.models._voting import VotingModel, VotingShape
 
 __all__ = [
     "SUPPORTED",
@@ -26,6 +27,8 @@ __all__ = [
     "Report",
     "Shape",
     "Support",
+    "VotingModel",
+    "VotingShape",
     "from_lightgbm",
     "from_onnx",
     "from_sklearn",

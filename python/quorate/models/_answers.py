@@ -39,6 +39,12 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     reals = np.ldexp(decisions.astype(np.float64), -np.asarray(units, np.int64))
     if shape.kind == "forest":
         reals = reals / (shape.trees or 1)
+    if shape.kind == "neighbors":  # from a tie of the last that votes and the first that does not
+        inside = len(reals[0]) - (shape.neighbors or 0)
+        if inside == 0:
+            return np.full(len(reals), np.inf)
+        ordered = np.partition(reals, [inside - 1, inside], axis=1)
+        return ordered[:, inside] - ordered[:, inside - 1]
     if shape.kind == "votes" or shape.multilabel or shape.decisions == 1:
         return np.abs(reals).min(axis=1)
     largest = np.partition(reals, -2, axis=1)[:, -2:]

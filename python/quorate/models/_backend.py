@@ -50,6 +50,9 @@ class Backend(Protocol):
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         """`units @ matrix + offset` with a public matrix; results are between 0 and `bound`."""
 
+    def largest(self, rows: Array, k: int) -> Array:
+        """The k-th largest of each row, (rows, 1)."""
+
     def shift_right(self, array: Array, bits: int) -> Array:
         """Units divided by 2**bits, rounded down exactly."""
 
@@ -121,6 +124,9 @@ class Secret:
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         return units @ matrix + offset
 
+    def largest(self, rows: Array, k: int) -> Array:
+        return rows.topk(k, axis=1)[0][:, k - 1 :]
+
     def shift_right(self, array: Array, bits: int) -> Array:
         return array >> bits
 
@@ -166,6 +172,9 @@ class Clear:
 
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         return _within(units @ matrix + offset, bound)
+
+    def largest(self, rows: Array, k: int) -> Array:
+        return np.partition(rows, -k, axis=1)[:, -k][:, None]
 
     def shift_right(self, array: Array, bits: int) -> Array:
         return array >> bits

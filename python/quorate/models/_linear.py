@@ -40,6 +40,7 @@ class LinearSecrets:
     weights: Integers
     intercepts: Integers
     units: Integers  # decision j stands for itself over 2**units[j]
+    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +140,7 @@ def encode_linear(
     )
     if kind == "regression":  # the result is rounded to a float64 once more
         error = error + np.ldexp(1.0, (features - 1).bit_length() + 1 + c - 53)
-    decisions_compared = 2 if kind == "linear" and len(classes) > 2 else 1
+    decisions_compared = 2 if kind == "neighbors" or (kind == "linear" and len(classes) > 2) else 1
     margin = float(error.max()) * decisions_compared * (1 + 1e-9)  # the bound itself is computed with rounding
     return shape, secrets, margin
 
@@ -167,7 +168,7 @@ def encode_records(records: object, shape: Shape) -> Integers:
     if beyond.any():
         row, feature = (int(i) for i in np.argwhere(beyond)[0])
         raise RangeError(
-            f"records: {values[row, feature]} at record {row}, feature {feature}, exceeds the model's bound "
+            f"records: {values[row, feature]} at record {row}, {shape.column(feature)}, exceeds the model's bound "
             f"{np.ldexp(1.0, int(scales[feature]))}; the model's owner states larger ones: from_sklearn(..., bounds=)"
         )
     return quantise(values, (shape.data_bits or 0) - scales)
@@ -177,10 +178,10 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
     """The decisions, (records, decisions), from records of `DECISION_BITS` bits."""
     count = shape.decisions
     data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
-    sum_bits = (shape.features - 1).bit_length()
+    sum_bits = (shape.width - 1).bit_length()
     largest = 1 << (sum_bits + data_bits + weight_bits)
     w, b = (None, None) if secrets is None else (secrets.weights, secrets.intercepts)
-    size = count, shape.features
+    size = count, shape.width
     weights = on.keep("weights", lambda: on.integers(w, model_owner, size, DECISION_BITS, 1 << weight_bits))
     intercepts = on.keep("intercepts", lambda: on.integers(b, model_owner, (count,), DECISION_BITS, largest - 1))
     return on.product(records, weights.T, largest) + intercepts

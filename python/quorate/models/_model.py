@@ -11,7 +11,7 @@ import numpy as np
 from quorate import _source
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning, ShapeError
-from quorate.models import _ensemble, _linear, _network, _secrets, _tree
+from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
 from quorate.models._answers import decode, decode_numbers, margins
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._questions import DATA_OWNER, Asked, Questions
@@ -96,7 +96,17 @@ class Model(Questions):
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
         if self.shape.targets is not None:
             return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
-        return decode(self.shape, choose(on, self.shape, decisions))
+        return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
+
+
+def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
+    """What a model answers in numbers, without protection."""
+    shape, secrets, on = model.shape, model._secrets, Clear()
+    records = encode_records(shape, X)
+    decisions = run(on, shape, secrets, records, len(records), 0, 0)
+    if shape.kind == "neighbors":
+        return np.asarray(votes(on, shape, decisions, secrets, 0) / (shape.neighbors or 1))
+    return decode_numbers(question, shape, decisions, secrets.units)  # type: ignore[union-attr]
 
 
 def encode_records(shape: Shape, X: Any) -> np.ndarray:
@@ -107,6 +117,8 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
     _check_names(shape, X)
+    if shape.columns is not None:
+        values = _columns.derived(shape.columns, shape.known or (), values)
     return _tree.encode_records(values, shape) if shape.kind in _TREES else _linear.encode_records(values, shape)
 
 
@@ -152,7 +164,7 @@ def run(
     on: Backend, shape: Shape, secrets: Secrets | None, records: Any, rows: int, model_owner: int, data_owner: int
 ) -> Array:
     """The program of a model: bits of the index for a tree, the decisions otherwise, (records, decisions)."""
-    size = (rows, shape.features)
+    size = (rows, shape.width)
     if shape.kind in _TREES:
         tree, ensemble = _of(_tree.TreeSecrets, secrets), _of(_ensemble.EnsembleSecrets, secrets)
         mine = tree or ensemble
@@ -174,9 +186,16 @@ def _of(kind: Any, secrets: Secrets | None) -> Any:
     return secrets if isinstance(secrets, kind) else None
 
 
-def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
+def choose(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
     """What names the predicted class."""
+    if shape.kind == "neighbors":
+        return votes(on, shape, decisions, secrets, owner).argmax(axis=1)
     return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
+
+
+def votes(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
+    """How many of the nearest points are of each class."""
+    return _neighbors.votes(on, shape, decisions, _of(_linear.LinearSecrets, secrets), owner)
 
 
 def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets: Secrets | None, asked: Asked) -> Any:
@@ -206,7 +225,9 @@ def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets:
 def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Array:
     """The answer as a secret array."""
     if question == "predict" and shape.targets is None:
-        return _secrets.labels(on, shape, choose(on, shape, decisions))
+        return _secrets.labels(on, shape, choose(on, shape, decisions, mine, owner))
+    if question == "predict_proba" and shape.kind == "neighbors":
+        return (votes(on, shape, decisions, mine, owner) / (shape.neighbors or 1)).astype(_secrets.ANSWERS)
     units = None if mine is None else mine.units  # type: ignore[union-attr]
     if question == "predict_proba":
         return _secrets.probabilities(on, shape, decisions, units, owner)
@@ -220,8 +241,11 @@ def _revealed(
 ) -> Any:
     """The answer in the clear, at whoever learns it: decoded there from what names it."""
     if question == "predict" and shape.targets is None:
-        result = choose(on, shape, decisions).reveal(to)
+        result = choose(on, shape, decisions, mine, owner).reveal(to)
         return decode(shape, result) if isinstance(result, np.ndarray) else result
+    if question == "predict_proba" and shape.kind == "neighbors":
+        result = votes(on, shape, decisions, mine, owner).reveal(to)
+        return result / (shape.neighbors or 1) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else mine.units  # type: ignore[union-attr]

@@ -97,7 +97,7 @@ class Layer(NamedTuple):
 
 def layers_of(shape: Shape) -> list[Layer]:
     """The arithmetic of each layer, from the public shape alone."""
-    sizes = [shape.features, *(shape.layers or ()), shape.decisions]
+    sizes = [shape.width, *(shape.layers or ()), shape.decisions]
     found: list[Layer] = []
     for place, (inputs, outputs) in enumerate(pairwise(sizes)):
         total = _TOTAL - (inputs - 1).bit_length()
@@ -179,7 +179,7 @@ def _encode_layers(
     """Integers of all layers, and the error of each decision, the trainer's own rounding included."""
     shifts, encoded = shifts_of(shape), []
     unit = shape.data_bits or 0  # inputs stand for themselves over 2**unit
-    tracked = _Tracked.records(shape.features, unit)
+    tracked = _Tracked.records(shape.width, unit)
     for place, (layer, w, b) in enumerate(zip(layers_of(shape), weights, plain.intercepts, strict=True)):
         reach = math.ldexp(1.0, layer.data_bits - unit)  # what range analysis proves of the inputs
         c = _exponent(w, b / reach) if shape.layer_scales is None else _exponent(w, b)

@@ -8,6 +8,7 @@ A chain of steps makes M x + t of a record x. Floats that are added up on the wa
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError
+from quorate.models._columns import VALUE, Column, Columns, plain
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +34,10 @@ class Before:
     dtype: np.dtype = dataclasses.field(default_factory=lambda: np.dtype(np.float64))
     """The coarsest that the library rounds to, for records of float64."""
     selected: NDArray[np.int64] | None = None
-    """Which features are left, as they were, where all steps only select; None after any other one."""
+    """Which columns are left, as they were, where all steps only select; None after any other one."""
+
+    columns: Columns = dataclasses.field(default_factory=lambda: Columns(0))
+    """What the records' owner computes of a record: what `matrix` is for. Steps may ask for more than it has yet."""
 
     names: tuple[Any, ...] | None = None
     """Of a record's features, where the first step knows them."""
@@ -45,17 +50,62 @@ class Before:
     def nothing(cls, features: int, names: Any = None) -> Before:
         """No step at all."""
         same, none = np.eye(features), np.zeros(features)
-        return cls(same, none, same, none, selected=np.arange(features), names=None if names is None else tuple(names))
+        known = None if names is None else tuple(names)
+        return cls(same, none, same, none, selected=np.arange(features), names=known, columns=Columns(features))
 
     @property
     def bounds(self) -> Floats | None:
-        """What was seen of the features, if it was of all."""
-        return None if self.seen is None or np.isnan(self.seen).any() else self.seen
+        """What was seen of the columns, if it was of all that are numbers."""
+        seen = np.full(self.features, np.nan) if self.seen is None else self.seen
+        seen = np.where([what[0] in ("in", "out") for _, what in self.columns.all], 1.0, seen)
+        return None if np.isnan(seen).any() else seen
 
     @property
     def features(self) -> int:
-        """How many a record has."""
+        """How many columns a record has: its features, unless steps asked for others."""
         return self.matrix.shape[1]
+
+    def wide(self) -> Before:
+        """With all columns that steps asked for by now."""
+        more = len(self.columns.all) - self.features
+        if more == 0:
+            return self
+        padded = [np.pad(part, [(0, 0), (0, more)]) for part in (self.matrix, self.sizes)]
+        seen = None if self.seen is None else np.pad(self.seen, (0, more), constant_values=np.nan)
+        return dataclasses.replace(self, matrix=padded[0], sizes=padded[1], seen=seen)
+
+    def picked(self, places: NDArray[np.int64]) -> Before:
+        """One more step, of which each result is a column."""
+        wide = self.wide()
+        matrix, none = np.eye(wide.features)[places], np.zeros(len(places))
+        return dataclasses.replace(wide, matrix=matrix, shift=none, sizes=matrix, offsets=none, selected=places)
+
+    def of_columns(self) -> Before:
+        """Without the columns of features that are categories and nothing else, which nobody needs as numbers."""
+        before = self.wide()
+        categories = {feature for feature, what in self.columns.all if what != VALUE}
+        used = np.asarray(before.sizes.any(axis=0))
+        kept = np.array([used[i] or feature not in categories for i, (feature, _) in enumerate(self.columns.all)])
+        kept[self.columns.features :] = True  # which of the categories are used is secret, as of features
+        if kept.all():
+            return before
+        places = np.cumsum(kept) - 1
+        columns = Columns(self.columns.features, known=self.columns.known)
+        columns.all = [column for column, keep in zip(self.columns.all, kept, strict=True) if keep]
+        return dataclasses.replace(
+            before,
+            matrix=before.matrix[:, kept],
+            sizes=before.sizes[:, kept],
+            selected=None if before.selected is None else places[before.selected],
+            seen=None if before.seen is None else before.seen[kept],
+            columns=columns,
+        )
+
+    @property
+    def made(self) -> tuple[Column, ...] | None:
+        """The columns, where they are not the features alone."""
+        none_made = self.columns.all == [(feature, VALUE) for feature in range(self.columns.features)]
+        return None if none_made else tuple(self.columns.all)
 
     def then(self, matrix: Floats, subtracted: Floats, added: Floats) -> Before:
         """One more step: matrix (y - subtracted) + added."""
@@ -166,7 +216,8 @@ def _imputer(step: Any, before: Before) -> Before:
         raise ModelError("SimpleImputer is supported for missing values that are nan, which records must not have")
     if step.strategy == "constant" and step.fill_value is not None and step.fill_value != step.fill_value:
         raise ModelError("SimpleImputer is supported for a fill_value that is a number")
-    empty = np.isnan(np.asarray(step.statistics_, np.float64)) & (not step.keep_empty_features)
+    missing = [value is None or value != value for value in np.asarray(step.statistics_).tolist()]
+    empty = np.array(missing, bool) & (not step.keep_empty_features)
     return before.kept(np.flatnonzero(~empty))
 
 
@@ -188,6 +239,8 @@ def _columns(step: Any, before: Before) -> Before:
     if not parts:
         raise ModelError("this ColumnTransformer drops all columns: there is nothing to predict from")
 
+    parts = [part.wide() for part in parts]
+
     def beside(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
@@ -205,9 +258,61 @@ def _columns(step: Any, before: Before) -> Before:
     )
 
 
+def _one_hot(step: Any, before: Before) -> Before:
+    """A column for each of its outputs, which the records' owner computes: categories are public."""
+    places: list[int] = []
+    for place, values, outputs in zip(_own(step, before), step.categories_, _outputs(step), strict=True):
+        feature, _ = before.columns.all[place]
+        categories = [plain(value) for value in values]
+        if step.handle_unknown == "error":
+            before.columns.known[feature] = tuple(categories)
+        for output in outputs:
+            inside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if there)
+            outside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if not there)
+            # The last one is what is none of the categories: it may belong to those that are rare.
+            what = ("out", *outside) if output[-1] else ("in", *inside)
+            places.append(before.columns.add(feature, what))
+    return before.picked(np.array(places, np.int64))
+
+
+def _own(step: Any, before: Before) -> NDArray[np.int64]:
+    """The columns that a step encodes, which are the record's own features.
+
+    Raises:
+        ModelError: a step before changed them.
+    """
+    if before.selected is None or any(before.columns.all[place][1] != VALUE for place in before.selected):
+        raise ModelError(
+            f"{type(step).__name__} behind steps that change features is not supported: encode the features themselves"
+        )
+    return before.selected
+
+
+def _outputs(step: Any) -> list[NDArray[np.bool_]]:
+    """Of each feature (outputs, categories + 1): which categories make an output 1, and whether unknown ones do."""
+    firsts = [values[0] for values in step.categories_]
+    alike = all(np.asarray(values).dtype.kind in "iuf" for values in step.categories_)
+    found, at = [], 0
+    widths = [int(width) for width in step._n_features_outs]
+    unknown = step.handle_unknown == "infrequent_if_exist"
+    for place, (values, width) in enumerate(zip(step.categories_, widths, strict=True)):
+        rows = [[*firsts[:place], value, *firsts[place + 1 :]] for value in values]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that these rows have no names
+            made = step.transform(np.array(rows, np.float64 if alike else object))
+        made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)[:, at : at + width] != 0
+        rare = getattr(step, "_infrequent_indices", [None] * len(widths))[place] if unknown else None
+        last = np.zeros(width, bool)
+        if rare is not None and len(rare):
+            last = made[int(rare[0])]
+        found.append(np.vstack([made, last]).T)
+        at += width
+    return found
+
+
 STEPS = (
-    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PCA, TruncatedSVD, SimpleImputer, VarianceThreshold, "
-    "SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, and ColumnTransformer of these"
+    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, PCA, TruncatedSVD, SimpleImputer, "
+    "VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, and ColumnTransformer of these"
 )
 """What a pipeline may have before its estimator."""
 
@@ -217,7 +322,7 @@ def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
     selectors = (VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE)
     return [
@@ -225,6 +330,7 @@ def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
         (MinMaxScaler, _min_max),
         (MaxAbsScaler, _max_abs),
         (RobustScaler, _robust),
+        (OneHotEncoder, _one_hot),
         (PCA, _pca),
         (TruncatedSVD, _svd),
         (SimpleImputer, _imputer),
@@ -266,7 +372,7 @@ def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
         if last is None or last == "passthrough":
             raise ModelError("the pipeline ends without an estimator: there is nothing to predict")
         estimator = last
-    return estimator, before
+    return estimator, None if before is None else before.of_columns()
 
 
 _TRANSFORMING = ("transform", "_transform")

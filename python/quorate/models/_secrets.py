@@ -7,7 +7,7 @@ and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,12 +20,28 @@ from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 from quorate.models._tree import leaves_of
 
+
+class Labelled(Protocol):
+    """What is known of a model that predicts labels."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def classes(self) -> tuple[Any, ...]: ...
+    @property
+    def multilabel(self) -> bool | None: ...
+    @property
+    def label_bits(self) -> int: ...
+
+
+ANSWERS = qr.fixed(64, FRACTION)
+
 _SHIFT = 62
 _MOST = 57
 _WIDE = 120
 
 
-def labels(on: Secret, shape: Shape, index: Array) -> Array:
+def labels(on: Secret, shape: Labelled, index: Array) -> Array:
     """From what names the predicted class: whole numbers as they are, truth values as bits, others as their places."""
     if shape.multilabel:
         return index
@@ -74,7 +90,7 @@ def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, 
 def _scaled(decisions: Array, factors: Array) -> Array:
     """One of both is fixed point: their product has its fractional bits, and none are lost."""
     wide = [x.astype(qr.fixed(_WIDE, FRACTION) if x.dtype.frac else qr.int(_WIDE)) for x in (decisions, factors)]
-    return ((wide[0] * wide[1]) >> _SHIFT).astype(qr.fixed(64, FRACTION))
+    return ((wide[0] * wide[1]) >> _SHIFT).astype(ANSWERS)
 
 
 def probabilities(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:

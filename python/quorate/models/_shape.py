@@ -8,6 +8,7 @@ from typing import Any
 
 from quorate._tables import counted
 from quorate.errors import ModelError
+from quorate.models import _columns
 from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
@@ -23,7 +24,8 @@ class Shape(Questions):
 
     Attributes:
         kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
-            several; `"votes"`, one against one; `"regression"`, linear numbers; `"network"`, layers of neurons.
+            several; `"votes"`, one against one; `"neighbors"`, votes of the nearest points; `"regression"`, linear
+            numbers; `"network"`, layers of neurons.
         classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
             confidential.
         features: how many features a record has.
@@ -43,6 +45,12 @@ class Shape(Questions):
         float64: of trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
             must have the same ones; those without are taken as they are. Names are public, as class labels are.
+        columns: what the records' owner makes of each record before it is input, where that is not its features alone:
+            `(feature, ("value",))`, `(feature, ("square",))`, `(feature, ("in", a, b))`, which is 1 for these
+            categories and else 0, and `(feature, ("out", a, b))`, the opposite. `scales` are then the columns'.
+        known: of features that must have one of some categories: `(feature, (a, b))`.
+        points: of nearest neighbors: how many records the model has.
+        neighbors: how many of these vote.
 
     >>> Shape("tree", classes=(0, 1), features=30, depth=5).describe()["depth"]
     5
@@ -65,6 +73,10 @@ class Shape(Questions):
     link: str | None = None
     float64: bool | None = None
     names: tuple[str, ...] | None = None
+    columns: tuple[_columns.Column, ...] | None = None
+    known: tuple[tuple[int, tuple[Any, ...]], ...] | None = None
+    points: int | None = None
+    neighbors: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))
@@ -73,6 +85,9 @@ class Shape(Questions):
                 object.__setattr__(self, name, tuple(int(e) for e in getattr(self, name)))
         if self.names is not None:
             object.__setattr__(self, "names", tuple(map(str, self.names)))
+        for name in ("columns", "known"):
+            if (pairs := getattr(self, name)) is not None:
+                object.__setattr__(self, name, tuple((int(feature), tuple(what)) for feature, what in pairs))
         problem = self._problem()
         if problem:
             raise ModelError(f"this is not the shape of a model: {problem}")
@@ -91,6 +106,10 @@ class Shape(Questions):
             return counted(self.features, "feature")
         if self.names is not None and len(self.names) != self.features:
             return f"{counted(len(self.names), 'name')} for {counted(self.features, 'feature')}"
+        if self.columns is not None or self.known is not None:
+            problem = _columns.problem(self.columns or (), self.known or (), self.features)
+            if problem is not None:
+                return problem
         if self.link is not None and self.link not in LINKS:
             return f"link is {self.link!r}, not one of {', '.join(LINKS)}"
         return _CHECKS[self.kind](self)
@@ -101,8 +120,17 @@ class Shape(Questions):
         >>> Shape(**Shape("tree", classes=("a", "b"), features=2, nodes=40).describe()).nodes
         40
         """
-        described = {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in described.items()}
+        return {k: _listed(v) for k, v in dataclasses.asdict(self).items() if v is not None}
+
+    @property
+    def width(self) -> int:
+        """How many columns a record is input as: its features, unless `columns` says otherwise."""
+        return self.features if self.columns is None else len(self.columns)
+
+    def column(self, place: int) -> str:
+        """What a column is, in words."""
+        feature, what = (place, _columns.VALUE) if self.columns is None else self.columns[place]
+        return f"{'the square of ' if what == _columns.SQUARE else ''}feature {feature}"
 
     @property
     def label_bits(self) -> int:
@@ -119,6 +147,8 @@ class Shape(Questions):
         if self.targets is not None:
             return self.targets[0] if self.targets else 1
         classes = len(self.classes)
+        if self.kind == "neighbors":
+            return self.points or 0
         if self.kind == "votes":
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
@@ -127,6 +157,10 @@ class Shape(Questions):
         from quorate.models._model import answer
 
         return answer(question, mpc, self, self, None, asked)
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _tree_problem(shape: Shape) -> str | None:
@@ -147,8 +181,8 @@ def _trees_problem(shape: Shape) -> str | None:
 
 
 def _scales_problem(shape: Shape) -> str | None:
-    if shape.scales is None or len(shape.scales) != shape.features:
-        return f"scales must be {shape.features} exponents, one per feature"
+    if shape.scales is None or len(shape.scales) != shape.width:
+        return f"scales must be {shape.width} exponents, one per {'feature' if shape.columns is None else 'column'}"
     return None
 
 
@@ -157,9 +191,15 @@ def _linear_problem(shape: Shape) -> str | None:
         return problem
     if shape.data_bits is None or shape.weight_bits is None or shape.data_bits < 1 or shape.weight_bits < 1:
         return "data_bits and weight_bits are missing or below 1"
-    if shape.data_bits + shape.weight_bits + (shape.features - 1).bit_length() > 61:
+    if shape.data_bits + shape.weight_bits + (shape.width - 1).bit_length() > 61:
         return "data_bits, weight_bits and the sum over the features do not fit in 63 bits"
     return None
+
+
+def _neighbors_problem(shape: Shape) -> str | None:
+    if shape.points is None or shape.neighbors is None or not 1 <= shape.neighbors <= shape.points:
+        return f"{shape.neighbors} neighbors of {shape.points} points"
+    return _linear_problem(shape)
 
 
 def _network_problem(shape: Shape) -> str | None:
@@ -169,7 +209,7 @@ def _network_problem(shape: Shape) -> str | None:
         return f"layers are {shape.layers}; give the number of neurons of each hidden layer"
     if shape.activation not in ACTIVATIONS:
         return f"activation is {shape.activation!r}, not one of {', '.join(ACTIVATIONS)}"
-    if shape.data_bits is None or not 1 <= shape.data_bits <= 60 - (shape.features - 1).bit_length():
+    if shape.data_bits is None or not 1 <= shape.data_bits <= 60 - (shape.width - 1).bit_length():
         return f"data_bits is {shape.data_bits}, which leaves nothing for the weights"
     scaled = shape.activation in ("tanh", "logistic")
     if (shape.layer_scales is not None) != scaled or len(shape.layer_scales or shape.layers) != len(shape.layers):
@@ -183,6 +223,7 @@ _CHECKS: dict[str, Callable[[Shape], str | None]] = {
     "boosting": _trees_problem,
     "linear": _linear_problem,
     "votes": _linear_problem,
+    "neighbors": _neighbors_problem,
     "regression": _linear_problem,
     "network": _network_problem,
 }

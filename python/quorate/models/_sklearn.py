@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError
-from quorate.models._linear import PlainLinear, bounds_of, encode_linear
+from quorate.models._bayes import read_gaussian, read_multinomial
+from quorate.models._columns import bounds_of_columns, bounds_of_sample
+from quorate.models._linear import DEFAULT_BOUND, PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
+from quorate.models._neighbors import encode_neighbors
 from quorate.models._network import PlainNetwork, encode_network
 from quorate.models._pipeline import Before, unwrapped
 from quorate.models._read_trees import (
@@ -27,9 +30,12 @@ from quorate.models._read_trees import (
     read_tree_regressor,
 )
 from quorate.models._supported import SUPPORTED
+from quorate.models._voting import VotingModel
 
 
-def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tolerance: float | None = None) -> Model:
+def from_sklearn(
+    estimator: Any, *, bounds: Any = None, sample: Any = None, tolerance: float | None = None
+) -> Model | VotingModel:
     """Makes a fitted estimator into a model that can score secret records.
 
     Args:
@@ -49,28 +55,48 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
-    estimator, before = unwrapped(estimator)
-    read = _reader(estimator)
-    if read is _read_calibrated:
-        before = _before_calibrated(estimator, before)
-    if sample is not None:
-        if bounds is not None:
-            raise ModelError("bounds= and sample= both say how large features are: give one of them")
-        bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
-    if bounds is None and before is not None:
-        bounds = before.bounds
-    model = read(estimator, bounds, before)
-    if bounds is None and model.shape.scales is not None:
-        model = dataclasses.replace(model, _guessed=True)
-    # Which scikit-learn keeps where all are texts.
-    names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
-    if names is not None:
-        model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
+    if sample is not None and bounds is not None:
+        raise ModelError("bounds= and sample= both say how large features are: give one of them")
+    model = _imported(*unwrapped(estimator), bounds, sample)
     if tolerance is not None and model.margin_bound > tolerance:
         raise ModelError(
             f"63 bits give a margin of {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
             "tighter bounds=, scale the features alike before training, use fewer features, or regularise more"
         )
+    return model
+
+
+def _imported(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> Model | VotingModel:
+    """An estimator behind steps."""
+    if type(estimator).__name__ in ("VotingClassifier", "VotingRegressor"):
+        return _read_voting(estimator, before, bounds, sample)
+    read = _reader(estimator)
+    if read is _read_calibrated:
+        before = _before_calibrated(estimator, before)
+    made = None if before is None else before.made
+    if sample is not None:
+        if before is None or made is None:
+            bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
+        else:
+            bounds = bounds_of_sample(made, sample, before.columns.features)
+    if bounds is not None and before is not None and made is not None:
+        bounds = bounds_of_columns(made, bounds, before.columns.features)
+    if bounds is None and before is not None:
+        bounds = before.bounds
+    guessed = bounds is None
+    if guessed and before is not None and made is not None:
+        bounds = bounds_of_columns(made, DEFAULT_BOUND, before.columns.features)
+    model = read(estimator, bounds, before)
+    if before is not None and made is not None and model.shape.columns is None:
+        known = tuple(before.columns.known.items()) or None
+        shape = dataclasses.replace(model.shape, features=before.columns.features, columns=made, known=known)
+        model = dataclasses.replace(model, shape=shape)
+    if guessed and model.shape.scales is not None:
+        model = dataclasses.replace(model, _guessed=True)
+    # Which scikit-learn keeps where all are texts.
+    names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
+    if names is not None:
+        model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
     return model
 
 
@@ -81,6 +107,7 @@ def _readers() -> list[tuple[Any, Reader]]:
     from sklearn import ensemble
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.cluster import KMeans, MiniBatchKMeans
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import (
         ElasticNet,
         LinearRegression,
@@ -91,6 +118,8 @@ def _readers() -> list[tuple[Any, Reader]]:
         SGDClassifier,
         SGDRegressor,
     )
+    from sklearn.naive_bayes import GaussianNB, MultinomialNB
+    from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.svm import SVC, LinearSVC, LinearSVR
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -109,6 +138,10 @@ def _readers() -> list[tuple[Any, Reader]]:
         (KMeans, _read_means),
         (MiniBatchKMeans, _read_means),
         (CalibratedClassifierCV, _read_calibrated),
+        (KNeighborsClassifier, _read_neighbors),
+        (GaussianNB, read_gaussian),
+        (MultinomialNB, read_multinomial),
+        (LinearDiscriminantAnalysis, _read_discriminant),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
@@ -125,16 +158,41 @@ def _readers() -> list[tuple[Any, Reader]]:
     ]
 
 
+def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> VotingModel:
+    """Each member is imported by itself, behind its own steps."""
+    from sklearn.ensemble import VotingClassifier, VotingRegressor
+
+    base: Any = VotingClassifier if isinstance(estimator, VotingClassifier) else VotingRegressor
+    if not isinstance(estimator, base) or getattr_static(type(estimator), "predict") is not base.__dict__["predict"]:
+        raise ModelError(f"{type(estimator).__name__} predicts in its own way, not as scikit-learn's")
+    _check_fitted(estimator)
+    members = []
+    for member in estimator.estimators_:
+        inner, own = unwrapped(member)
+        if own is not None and before is not None:
+            raise ModelError(f"steps before a {base.__name__} and inside of it are too many: put all of them inside")
+        model = _imported(inner, own or before, bounds, sample)
+        if not isinstance(model, Model):
+            raise ModelError(f"a {base.__name__} of a {type(inner).__name__} is not supported: name its members")
+        members.append(model)
+    how, classes = "numbers", ()
+    if base is VotingClassifier:
+        how, classes = ("votes" if estimator.voting == "hard" else "probabilities"), classes_of(estimator, 1)
+    weights = getattr(estimator, "_weights_not_none", None)
+    return VotingModel.of(members, how, weights, classes)
+
+
 _PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
 
 
 _INSTEAD = {
-    "Voting": "import each of its estimators_, and count or average their predict(..., reveal=False) in the program",
     "Stacking": "import its estimators_ one by one, or fit a GradientBoosting estimator",
     "AdaBoost": "fit GradientBoosting, HistGradientBoosting or RandomForest",
     "Bagging": "fit RandomForest or ExtraTrees",
-    "GaussianNB": "fit LogisticRegression, or a tree",
-    "KNeighbors": "qr.apps.nearest finds the nearest of secret records, and SVC(kernel='linear') or a forest predicts",
+    "BernoulliNB": "fit LogisticRegression, which decides alike on columns of 0 and 1",
+    "QuadraticDiscriminantAnalysis": "fit LinearDiscriminantAnalysis, or GaussianNB",
+    "KNeighborsRegressor": "fit RandomForestRegressor; qr.apps.nearest finds the nearest of secret records",
+    "RadiusNeighbors": "fit KNeighborsClassifier; qr.apps.nearest finds the nearest of secret records",
 }
 """What to use instead, by how names begin."""
 
@@ -199,6 +257,15 @@ def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
+
+
+def _read_discriminant(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    return _read_decisions(estimator, bounds, before, "softmax" if len(estimator.classes_) > 2 else "logistic")
+
+
+def _read_neighbors(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    outputs = 1 if np.ndim(estimator._y) == 1 else int(np.shape(estimator._y)[1])
+    return Model(*encode_neighbors(estimator, classes_of(estimator, outputs), bounds, before))
 
 
 def _read_ridge_classifier(estimator: Any, bounds: Any, before: Before | None) -> Model:

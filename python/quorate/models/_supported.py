@@ -104,6 +104,38 @@ SUPPORTED: dict[str, Support] = {
         _MARGIN,
         _SCALES,
     ),
+    "GaussianNB": Support(
+        ("predict", "predict_proba"),
+        _CLASSES,
+        "no PCA before it; features that vary (var_smoothing=)",
+        _MARGIN,
+        f"{_SCALES}; the records' owner adds the squares of its features",
+    ),
+    "MultinomialNB": Support(("predict", "predict_proba"), _CLASSES, "", _MARGIN, _SCALES),
+    "LinearDiscriminantAnalysis": Support(
+        ("predict", "predict_proba", "decision_function"), _CLASSES, "", _MARGIN, _SCALES
+    ),
+    "KNeighborsClassifier": Support(
+        ("predict", "predict_proba"),
+        _CLASSES,
+        'Euclidean distances, weights="uniform"',
+        "where no two of the points that decide are equally far, to margin_bound in squared distances",
+        f"{_SCALES}, number of points, n_neighbors",
+    ),
+    "VotingClassifier": Support(
+        ("predict", "predict_proba"),
+        _CLASSES,
+        'voting="hard": without predict_proba, weights that are whole numbers; of estimators that are listed here',
+        "where each member's does; of mean probabilities where the margin exceeds margin_bound (about 1e-4)",
+        "what is public of each member; weights",
+    ),
+    "VotingRegressor": Support(
+        ("predict",),
+        _NUMBERS[:1],
+        "of estimators that are listed here",
+        _WITHIN,
+        "what is public of each member; weights",
+    ),
     "KMeans": Support(("predict",), ("clusters",), "also MiniBatchKMeans", _MARGIN, f"{_SCALES}, number of clusters"),
     "LinearRegression": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
@@ -129,6 +161,10 @@ SUPPORTED: dict[str, Support] = {
 """What `from_sklearn` takes, by the estimator's name."""
 
 
+def _wrapped(names: str) -> str:
+    return names.replace(", PCA", ",\nPCA").replace(", SelectFromModel", ",\nSelectFromModel")
+
+
 def listing() -> str:
     r"""The list as text, a paragraph for each estimator.
 
@@ -144,8 +180,8 @@ def listing() -> str:
         "qr.models.from_sklearn supports these estimators. Weights, thresholds, which features are used and what\n"
         "leaves say stay secret; public are the classes, the numbers of features and of records, and what is named.\n"
         "They may be the end of a Pipeline, or the best of a GridSearchCV. Steps before are folded into weights, and\n"
-        f"are as secret: {STEPS.replace(', VarianceThreshold', ',' + chr(10) + 'VarianceThreshold')};\n"
-        "before trees those that select features or impute."
+        f"are as secret: {_wrapped(STEPS)};\n"
+        "before trees those that select features, impute or encode. Categories of a OneHotEncoder are public."
     )
     tail = (
         'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model(): gbtree\n'

@@ -173,7 +173,7 @@ def encode_records(records: object, shape: Shape) -> Integers:
 def input_records(on: Backend, shape: Shape, records: Integers | None, rows: int, owner: int) -> Array:
     """The records as secrets."""
     bits = compared_bits(shape)
-    return on.integers(records, owner, (rows, shape.features), ring_bits(shape.features, bits), ORDERED_BOUND[bits])
+    return on.integers(records, owner, (rows, shape.width), ring_bits(shape.width, bits), ORDERED_BOUND[bits])
 
 
 def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, owner: int) -> Array:
@@ -182,8 +182,8 @@ def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int
     Called before the records are input: they wait for the proof.
     """
     rows = (leaves_of(shape) - 1) * trees
-    chosen = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
-    size, bits = (rows, shape.features), ring_bits(shape.features, compared_bits(shape))
+    chosen = None if secrets is None else secrets.selection.reshape(rows, shape.width).astype(np.int64)
+    size, bits = (rows, shape.width), ring_bits(shape.width, compared_bits(shape))
     return on.keep("chosen", lambda: on.one_hot(on.integers(chosen, owner, size, bits, 1)))
 
 
@@ -220,7 +220,7 @@ def leaves_reached(
     trees = rows // nodes
     limits = None if secrets is None else secrets.thresholds.reshape(rows)
     bits = compared_bits(shape)
-    width, bound = ring_bits(shape.features, bits), ORDERED_BOUND[bits]
+    width, bound = ring_bits(shape.width, bits), ORDERED_BOUND[bits]
     thresholds = on.keep("thresholds", lambda: on.integers(limits, owner, (rows,), width, bound))
     goes_left = on.product(chosen, records.T, bound) <= thresholds.reshape(rows, 1)
     if shape.nodes is None:

@@ -1,0 +1,225 @@
+"""Models of one owner that vote, or whose probabilities or numbers are averaged; what each says stays secret."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import quorate as qr
+from quorate import _source
+from quorate._source import at
+from quorate.errors import ModelError, ModelWarning
+from quorate.models import _secrets
+from quorate.models._backend import Array, Secret
+from quorate.models._model import Model, clear_numbers
+from quorate.models._questions import DATA_OWNER, Asked, Questions
+from quorate.models._shape import Shape
+
+HOW = ("votes", "probabilities", "numbers")
+
+_UNIT = 2.0**-16
+_OF_PROBABILITIES = 2.0**-14
+"""How far secret probabilities may be off beside a member's own margin."""
+
+
+@dataclasses.dataclass(frozen=True)
+class VotingShape(Questions):
+    """The public part of a `VotingModel`: the shapes of its members, and how they are joined.
+
+    Attributes:
+        members: the members' shapes.
+        how: `"votes"`, the label that most members give, the first of equal ones; `"probabilities"`, the largest mean;
+            `"numbers"`, means of a regression.
+        weights: what each member counts; whole numbers where they vote.
+        classes: the labels, in order; none of a regression.
+    """
+
+    members: tuple[Shape, ...]
+    how: str
+    weights: tuple[float, ...]
+    classes: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        members = tuple(m if isinstance(m, Shape) else Shape(**m) for m in self.members)
+        for name, value in (("members", members), ("weights", tuple(self.weights)), ("classes", tuple(self.classes))):
+            object.__setattr__(self, name, value)
+        if (problem := self._problem()) is not None:
+            raise ModelError(f"this is not the shape of a vote: {problem}")
+
+    def _problem(self) -> str | None:
+        if self.how not in HOW:
+            return f"how is {self.how!r}, not one of {', '.join(HOW)}"
+        if not self.members or len(self.weights) != len(self.members) or min(self.weights) < 0 or not sum(self.weights):
+            return f"{len(self.members)} members and weights {self.weights}: one for each, none negative, not all 0"
+        if self.how == "votes" and any(w != int(w) or w > 1 << 20 for w in self.weights):
+            return f"weights of votes are whole numbers up to 2**20, so that equal votes are equal, not {self.weights}"
+        if (self.how == "numbers") == bool(self.classes):
+            return "votes and probabilities have classes, and means of numbers have none"
+        classes = tuple(range(len(self.classes)))
+        for member in self.members:
+            if self.how != "numbers" and member.classes != classes:
+                return f"members predict the places of classes, {classes}, and one predicts {member.classes}"
+            if self.how == "numbers" and member.targets != ():
+                return "of numbers every member predicts one"
+            if self.how == "probabilities" and member.link is None:
+                return f"a member of kind {member.kind!r} has no probabilities"
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """The fields as plain values; `VotingShape(**described)` is the same shape."""
+        return {**dataclasses.asdict(self), "members": [member.describe() for member in self.members]}
+
+    kind = "voting"
+    multilabel = None
+
+    @property
+    def label_bits(self) -> int:
+        """Bits of a class's index."""
+        return (len(self.classes) - 1).bit_length()
+
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return answer(question, mpc, self, self.members, self, asked)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class VotingModel(Questions):
+    """What `from_sklearn` makes of a VotingClassifier or VotingRegressor: asked as a `Model` is.
+
+    Attributes:
+        members: the models.
+        shape: what the other parties may know; give it to them.
+        margin_bound: of votes the largest of the members' own; of probabilities the distance between the two largest
+            means below which a prediction may differ from the estimator's; of numbers their distance from the
+            estimator's.
+    """
+
+    members: tuple[Model, ...]
+    shape: VotingShape
+    margin_bound: float
+
+    @classmethod
+    def of(
+        cls, members: Sequence[Model], how: str, weights: Sequence[float] | None, classes: tuple[Any, ...]
+    ) -> VotingModel:
+        """The model, with its margin.
+
+        Raises:
+            ModelError: weights or members that do not fit.
+        """
+        given = (1.0,) * len(members) if weights is None else tuple(float(w) for w in weights)
+        shape = VotingShape(tuple(member.shape for member in members), how, given, classes)
+        shares = np.array(given) / sum(given)
+        if how == "votes":
+            margin = max(member.margin_bound for member in members)
+        else:
+            own = _OF_PROBABILITIES if how == "probabilities" else _UNIT
+            off = sum(s * (member.margin_bound + own) for s, member in zip(shares, members, strict=True))
+            if _times(given) is None:
+                reach = 1.0 if how == "probabilities" else _largest(members)
+                off += len(members) * reach * _UNIT  # shares have 16 bits
+            off += (len(members) + 1) * _UNIT  # of products or of the quotient
+            margin = float(off) * (2 if how == "probabilities" else 1)
+        return cls(tuple(members), shape, margin)
+
+    def __repr__(self) -> str:
+        return f"VotingModel({self.shape})"
+
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        result = answer(question, mpc, self, self.members, self.shape, asked)
+        if question == "predict" and self.shape.how == "probabilities" and mpc.is_local:
+            means = np.partition(self._clear(asked.X), -2, axis=1)
+            close = int((means[:, -1] - means[:, -2] <= self.margin_bound).sum())
+            if close:
+                text = (
+                    f"predict: {close} of {len(means)} records are no further from a tie than {self.margin_bound:.3g}, "
+                    "the margin within which a prediction may differ from the estimator's"
+                )
+                warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+        return result
+
+    def predict_clear(self, X: Any) -> np.ndarray:
+        """The same without protection, for comparison; probabilities and numbers are joined in double precision."""
+        shape = self.shape
+        if shape.how != "votes":
+            means = self._clear(X)
+            return means if shape.how == "numbers" else np.asarray(shape.classes)[means.argmax(axis=1)]
+        labels = np.stack([member.predict_clear(X) for member in self.members], axis=1)
+        counts = (labels[:, :, None] == np.arange(len(shape.classes))) * np.array(shape.weights)[:, None]
+        return np.asarray(shape.classes)[counts.sum(axis=1).argmax(axis=1)]
+
+    def _clear(self, X: Any) -> NDArray[np.float64]:
+        """The means in the clear."""
+        question = "predict_proba" if self.shape.how == "probabilities" else "predict"
+        found = [clear_numbers(question, member, X) for member in self.members]
+        return np.average(found, axis=0, weights=self.shape.weights)
+
+
+def _largest(members: Sequence[Model]) -> float:
+    """A bound on the numbers that members predict: 62 bits of their decisions' last one."""
+    return max(float(np.ldexp(1.0, 62 - int(np.min(m._secrets.units)))) for m in members)  # type: ignore[union-attr]
+
+
+def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], shape: VotingShape, asked: Asked) -> Any:
+    """At each party the same program, over what its members answer as secret arrays."""
+    if question == "decision_function" or (question == "predict_proba" and shape.how != "probabilities"):
+        raise ModelError(f"a model of kind {shape.kind!r} that joins {shape.how} has no {question}")
+    if not asked.reveal and asked.reveal_to != DATA_OWNER:
+        raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
+    hidden = dataclasses.replace(asked, reveal=False, reveal_to=DATA_OWNER)
+    each = "predict_proba" if shape.how == "probabilities" else "predict"
+    found = [member._answer(each, mpc, hidden) for member in members]
+    if shape.how == "votes":
+        result = _most(found, [int(w) for w in shape.weights], len(shape.classes))
+    else:
+        result = _mean(found, shape.weights)
+        if question == "predict" and shape.how == "probabilities":
+            two = len(shape.classes) == 2
+            result = result[:, 1] > result[:, 0] if two else result.argmax(axis=1)
+    labels = question == "predict" and shape.how != "numbers"
+    if not asked.reveal:
+        return _secrets.labels(Secret(mpc, model, asked.model_owner), shape, result) if labels else result
+    shown = result.reveal(asked.data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to)
+    if not labels or not isinstance(shown, np.ndarray):
+        return shown
+    return np.asarray(shape.classes)[shown.astype(np.int64)]
+
+
+_MOST_TIMES = 64
+
+
+def _times(weights: Sequence[float]) -> list[int] | None:
+    """How often each value counts in a plain mean, where that says what the weights say."""
+    least = min(w for w in weights if w > 0)
+    times = [round(w / least) for w in weights]
+    return (
+        times
+        if all(t * least == w for t, w in zip(times, weights, strict=True)) and sum(times) <= _MOST_TIMES
+        else None
+    )
+
+
+def _mean(values: list[Array], weights: Sequence[float]) -> Array:
+    """The mean by weights: of whole multiples with one rounding, else by shares that are rounded themselves."""
+    times = _times(weights)
+    if times is not None:
+        return np.stack([value for value, t in zip(values, times, strict=True) for _ in range(t)]).mean(axis=0)
+    parts = [value * (w / sum(weights)) for value, w in zip(values, weights, strict=True)]
+    return sum(parts[1:], start=parts[0])
+
+
+def _most(labels: list[Array], weights: list[int], classes: int) -> Array:
+    """The place of the label with most votes, the first of equal ones."""
+    whole = qr.int((2 * sum(weights)).bit_length() + 2)
+    if classes == 2:
+        votes = [label.astype(whole) * weight for label, weight in zip(labels, weights, strict=True)]
+        return sum(votes[1:], start=votes[0]) * 2 > sum(weights)
+    counts = []
+    for place in range(classes):
+        votes = [(label == place).astype(whole) * weight for label, weight in zip(labels, weights, strict=True)]
+        counts.append(sum(votes[1:], start=votes[0]).reshape(-1, 1))
+    return np.concatenate(counts, axis=1).argmax(axis=1)
