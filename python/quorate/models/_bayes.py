@@ -71,9 +71,9 @@ def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
     shape, secrets, margin = encode_linear(_compared(plain), "linear", classes, largest, link=_link(classes))
     if margin >= 1:
         raise ModelError(
-            f"this GaussianNB has features that hardly vary (variance {variances.min():.3g}), so that 62 bits tell its "
-            f"log-likelihoods apart to {margin:.3g} only: fit it with a larger var_smoothing=, or select features "
-            "(VarianceThreshold), and state bounds= or sample="
+            f"62 bits tell log-likelihoods of this GaussianNB apart to {margin:.3g} only, as features may reach "
+            "far beyond what they vary by: state tighter bounds=, or sample= records like those to come; of features that hardly "
+            "vary, fit it with a larger var_smoothing= or leave them out"
         )
     known = tuple(before.columns.known.items()) or None
     shape = dataclasses.replace(shape, features=before.columns.features, columns=tuple(columns), known=known)

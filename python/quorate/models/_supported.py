@@ -107,7 +107,7 @@ SUPPORTED: dict[str, Support] = {
     "GaussianNB": Support(
         ("predict", "predict_proba"),
         _CLASSES,
-        "no PCA before it; features that vary (var_smoothing=)",
+        "no PCA before it; bounds or a sample that is not far beyond how features vary",
         _MARGIN,
         f"{_SCALES}; the records' owner adds the squares of its features",
     ),

@@ -118,7 +118,9 @@ class VotingModel(Questions):
             margin = max(member.margin_bound for member in members)
         else:
             own = _OF_PROBABILITIES if how == "probabilities" else _UNIT
-            off = sum(s * (member.margin_bound + own) for s, member in zip(shares, members, strict=True))
+            # Of nearest points shares are exact, but where two are equally far, of which records are told of.
+            margins = [0.0 if member.shape.kind == "neighbors" else member.margin_bound for member in members]
+            off = sum(share * (margin + own) for share, margin in zip(shares, margins, strict=True))
             if _times(given) is None:
                 reach = 1.0 if how == "probabilities" else _largest(members)
                 off += len(members) * reach * _UNIT  # shares have 16 bits
@@ -132,6 +134,9 @@ class VotingModel(Questions):
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.members, self.shape, asked)
         if question == "predict" and self.shape.how == "probabilities" and mpc.is_local:
+            for member in self.members:
+                if member.shape.kind == "neighbors":
+                    member._name_ties(asked.X)
             means = np.partition(self._clear(asked.X), -2, axis=1)
             close = int((means[:, -1] - means[:, -2] <= self.margin_bound).sum())
             if close:

@@ -1,0 +1,168 @@
+"""Models that vote, and points that do."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier, VotingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import quorate as qr
+from protocols import USUAL, Place, among
+from quorate.models import VotingModel, VotingShape, from_sklearn
+
+TABLES = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
+
+HARD = [
+    ("a", make_pipeline(StandardScaler(), LinearSVC(random_state=0))),
+    ("b", RandomForestClassifier(5, max_depth=4, random_state=0)),
+    ("c", GaussianNB()),
+    ("d", DecisionTreeClassifier(max_depth=2, random_state=0)),
+]
+SOFT = [("a", make_pipeline(StandardScaler(), LogisticRegression())), *HARD[1:3], ("k", KNeighborsClassifier(4))]
+
+CLASSIFIERS: dict[str, Callable[[], Any]] = {
+    "votes": lambda: VotingClassifier(HARD),
+    "weighed votes": lambda: VotingClassifier(HARD, weights=[2, 1, 1, 2]),
+    "probabilities": lambda: VotingClassifier(SOFT, voting="soft"),
+    "shares": lambda: VotingClassifier(SOFT, voting="soft", weights=[1, 2.7, 1, 0.3]),
+    "scaled": lambda: make_pipeline(StandardScaler(), VotingClassifier([("a", LogisticRegression()), *HARD[2:3]])),
+}
+
+
+@pytest.fixture(autouse=True)
+def _records_may_be_on_a_tie() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qr.ModelWarning)
+        yield
+
+
+@pytest.mark.parametrize("data", TABLES)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_voters_agree_with_the_estimator(name: str, data: str) -> None:
+    X, y = TABLES[data](return_X_y=True)
+    labels = np.array(["no", "perhaps", "yes"])[y] if name == "votes" else y
+    estimator = CLASSIFIERS[name]().fit(X[::2], labels[::2])
+    model = from_sklearn(estimator, sample=X)
+    assert isinstance(model, VotingModel) and model.margin_bound < 0.01
+    assert (model.predict_clear(X) == estimator.predict(X)).all()
+    some = X[1::31]
+    with qr.local("rss") as mpc:
+        assert (model.predict(mpc, some) == estimator.predict(some)).all()
+        hidden = model.predict(mpc, some, reveal=False).reveal()
+        assert (hidden == (y[1::31] * 0 + np.searchsorted(estimator.classes_, estimator.predict(some)))).all()
+        if model.shape.how == "probabilities":
+            off = np.abs(model.predict_proba(mpc, some) - estimator.predict_proba(some)).max()
+            assert off <= model.margin_bound
+        else:
+            with pytest.raises(qr.ModelError, match="no predict_proba"):
+                model.predict_proba(mpc, some)
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_voters_on_every_family(place: Place) -> None:
+    X, y = load_iris(return_X_y=True)
+    estimator = VotingClassifier([*HARD[2:], ("k", KNeighborsClassifier(2))]).fit(X[::5], y[::5])
+    model = from_sklearn(estimator, sample=X)
+    with among(place) as mpc:
+        assert (model.predict(mpc, X[::60]) == estimator.predict(X[::60])).all()
+
+
+def test_numbers_are_averaged() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    members = [("a", Ridge()), ("b", RandomForestRegressor(3, max_depth=4, random_state=0)), ("c", LinearRegression())]
+    for weights in (None, [1, 2, 0], [0.1, 0.31, 0.7]):
+        estimator = VotingRegressor(members, weights=weights).fit(X, y)
+        model = from_sklearn(estimator, sample=X)
+        wanted = estimator.predict(X[::40])
+        with qr.local("rss") as mpc:
+            given = model.predict(mpc, X[::40])
+        assert given.shape == wanted.shape and np.abs(given - wanted).max() <= model.margin_bound
+        assert weights == [0.1, 0.31, 0.7] or model.margin_bound < 1e-3
+
+
+def test_other_parties_need_the_shape_alone() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = from_sklearn(VotingClassifier(HARD).fit(X, y), sample=X)
+    described = json.dumps(model.shape.describe())
+    shape = VotingShape(**json.loads(described))
+    assert shape == model.shape and "coef" not in repr(model)
+    for fields, message in (
+        ({"how": "luck"}, "how is 'luck'"),
+        ({"weights": (1, 2)}, "4 members and weights"),
+        ({"weights": (1, 1, 1, 0.5)}, "whole numbers"),
+        ({"classes": ()}, "have classes"),
+        ({"classes": (0, 1)}, "places of classes"),
+        ({"how": "probabilities"}, "has no probabilities"),
+    ):
+        with pytest.raises(qr.ModelError, match=message):
+            VotingShape(**{**json.loads(described), **fields})
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (VotingClassifier(HARD, weights=[0.5, 1, 1, 1]), "weights of votes are whole numbers"),
+        (VotingClassifier([("v", VotingClassifier(HARD[2:]))]), "VotingClassifier of a VotingClassifier"),
+        (make_pipeline(StandardScaler(), VotingClassifier(HARD)), "inside of it are too many"),
+        (VotingClassifier([("r", KNeighborsClassifier(metric="manhattan"))]), "'manhattan'.* Euclidean"),
+        (KNeighborsClassifier(weights="distance"), "weights='uniform' is"),
+        (KNeighborsRegressor(), "KNeighborsRegressor is not supported: fit RandomForestRegressor"),
+    ],
+)
+def test_what_does_not_vote_says_so(estimator: Any, message: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match=message):
+        from_sklearn(estimator.fit(X, y), sample=X)
+
+
+# ---- nearest points ----------------------------------------------------------------------------------------------
+
+NEAREST: dict[str, Callable[[], Any]] = {
+    "five": KNeighborsClassifier,
+    "one": lambda: make_pipeline(StandardScaler(), PCA(3, random_state=0), KNeighborsClassifier(1)),
+    "all": lambda: KNeighborsClassifier(15),
+    "brute": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(6, algorithm="brute")),
+}
+
+
+@pytest.mark.parametrize("data", TABLES)
+@pytest.mark.parametrize("name", NEAREST)
+def test_the_nearest_points_vote(name: str, data: str) -> None:
+    X, y = TABLES[data](return_X_y=True)
+    points = np.random.default_rng(1).permutation(len(X))[: 15 if name == "all" else 40]
+    estimator = NEAREST[name]().fit(X[points], y[points])
+    model = from_sklearn(estimator, sample=X)
+    assert (model.shape.points, model.shape.neighbors) == (len(points), estimator.get_params().get(
+        "n_neighbors", estimator.get_params().get("kneighborsclassifier__n_neighbors")))  # fmt: skip
+    others = np.setdiff1d(np.arange(len(X)), points)
+    assert (model.predict_clear(X[others]) == estimator.predict(X[others])).all()
+    some = X[others[::40]]
+    with qr.local("rss") as mpc:
+        assert (model.predict(mpc, some) == estimator.predict(some)).all()
+        np.testing.assert_array_equal(model.predict_proba(mpc, some), estimator.predict_proba(some))
+        hidden = model.predict_proba(mpc, some, reveal=False).reveal()
+        assert np.abs(hidden - estimator.predict_proba(some)).max() <= 2**-15
+
+
+def test_points_that_are_equally_far_are_named() -> None:
+    estimator = KNeighborsClassifier(1).fit([[0.0], [2.0], [5.0]], [0, 1, 1])
+    model = from_sklearn(estimator, bounds=8)
+    with warnings.catch_warnings(), qr.local("rss") as mpc:
+        warnings.simplefilter("error", qr.ModelWarning)
+        assert model.predict(mpc, [[0.9], [1.2]]).tolist() == [0, 1]
+        with pytest.raises(qr.ModelWarning, match="1 of 2 records are no further from a tie"):
+            model.predict(mpc, [[1.0], [4.0]])
