@@ -72,8 +72,8 @@ def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
     if margin >= 1:
         raise ModelError(
             f"62 bits tell log-likelihoods of this GaussianNB apart to {margin:.3g} only, as features may reach "
-            "far beyond what they vary by: state tighter bounds=, or sample= records like those to come; of features that hardly "
-            "vary, fit it with a larger var_smoothing= or leave them out"
+            "far beyond what they vary by: state tighter bounds=, or sample= records like those to come; of features "
+            "that hardly vary, fit it with a larger var_smoothing= or leave them out"
         )
     known = tuple(before.columns.known.items()) or None
     shape = dataclasses.replace(shape, features=before.columns.features, columns=tuple(columns), known=known)
