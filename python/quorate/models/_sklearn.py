@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
@@ -70,9 +71,13 @@ def _imported(estimator: Any, before: Before | None, bounds: Any, sample: Any) -
     """An estimator behind steps."""
     if type(estimator).__name__ in ("VotingClassifier", "VotingRegressor"):
         return _read_voting(estimator, before, bounds, sample)
-    read = _reader(estimator)
-    if read is _read_calibrated:
-        before = _before_calibrated(estimator, before)
+    if type(estimator).__name__ == "CalibratedClassifierCV":
+        return _read_calibrated(estimator, before, bounds, sample)
+    return _read_behind(estimator, before, bounds, sample, _reader(estimator))
+
+
+def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any, read: Reader) -> Model:
+    """One model, with bounds for the columns that steps before it ask for."""
     made = None if before is None else before.made
     if sample is not None:
         if before is None or made is None:
@@ -105,7 +110,6 @@ Reader = Callable[[Any, Any, Before | None], Model]
 
 def _readers() -> list[tuple[Any, Reader]]:
     from sklearn import ensemble
-    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import (
@@ -137,7 +141,6 @@ def _readers() -> list[tuple[Any, Reader]]:
         (ensemble.HistGradientBoostingRegressor, read_histograms_regressor),
         (KMeans, _read_means),
         (MiniBatchKMeans, _read_means),
-        (CalibratedClassifierCV, _read_calibrated),
         (KNeighborsClassifier, _read_neighbors),
         (GaussianNB, read_gaussian),
         (MultinomialNB, read_multinomial),
@@ -305,21 +308,16 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
     return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
 
 
-def _calibrated(estimator: Any) -> Any:
-    """The one classifier inside, as it was fitted, with its calibration.
+def _calibrated(estimator: Any) -> list[Any]:
+    """The classifiers inside, as they were fitted, with their calibrations.
 
     Raises:
-        ModelError: probabilities are averaged, or are not logistic functions of one decision.
+        ModelError: probabilities are not logistic functions of one decision.
     """
-    parts = estimator.calibrated_classifiers_
-    if len(parts) != 1:
-        raise ModelError(
-            f"this CalibratedClassifierCV averages the probabilities of {len(parts)} classifiers, which is not "
-            "supported; fit it with ensemble=False"
-        )
+    parts = list(estimator.calibrated_classifiers_)
     if parts[0].method != "sigmoid" or len(estimator.classes_) != 2:
         raise ModelError('CalibratedClassifierCV is supported for two classes and method="sigmoid"')
-    return parts[0]
+    return parts
 
 
 def _inside(part: Any) -> Any:
@@ -327,25 +325,31 @@ def _inside(part: Any) -> Any:
     return part.estimator.estimator if frozen else part.estimator
 
 
-def _before_calibrated(estimator: Any, before: Before | None) -> Before | None:
-    _, own = unwrapped(_inside(_calibrated(estimator)))
-    if own is not None and before is not None:
-        raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all of them inside")
-    return own or before
+def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> Model | VotingModel:
+    """One classifier, or the mean probability of several."""
+    _check_fitted(estimator)
+    parts, classes = _calibrated(estimator), classes_of(estimator, 1)
+    members = []
+    for part in parts:
+        inner, own = unwrapped(_inside(part))
+        if own is not None and before is not None:
+            raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all inside")
+        if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
+            raise ModelError(
+                f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, "
+                "LogisticRegression, SGDClassifier, Perceptron and RidgeClassifier it is"
+            )
+        if tuple(np.asarray(inner.classes_).tolist()) != classes:
+            raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit anew")
+        labels = classes if len(parts) == 1 else (0, 1)
+        read = functools.partial(_read_sigmoid, part.calibrators[0], labels)
+        members.append(_read_behind(inner, own or before, bounds, sample, read))
+    return members[0] if len(members) == 1 else VotingModel.of(members, "probabilities", None, classes)
 
 
-def _read_calibrated(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_sigmoid(calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds: Any, before: Before | None) -> Model:
     """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
-    part, classes = _calibrated(estimator), classes_of(estimator, 1)
-    inner, _ = unwrapped(_inside(part))
-    if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
-        raise ModelError(
-            f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, LogisticRegression, "
-            "SGDClassifier, Perceptron and RidgeClassifier it is"
-        )
-    if tuple(np.asarray(inner.classes_).tolist()) != classes:
-        raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit it anew")
-    plain, slope, shift = _plain_linear(inner).after(before), -part.calibrators[0].a_, -part.calibrators[0].b_
+    plain, slope, shift = _plain_linear(inner).after(before), -calibrator.a_, -calibrator.b_
     folded = PlainLinear(
         slope * plain.weights,
         slope * plain.intercepts + shift,

@@ -100,8 +100,8 @@ SUPPORTED: dict[str, Support] = {
     "CalibratedClassifierCV": Support(
         ("predict", "predict_proba"),
         _CLASSES[:1],
-        'ensemble=False, method="sigmoid", of a linear classifier or a pipeline that ends in one',
-        _MARGIN,
+        'method="sigmoid", of a linear classifier or a pipeline that ends in one',
+        f"{_MARGIN} (of several folds about 1e-4)",
         _SCALES,
     ),
     "GaussianNB": Support(
