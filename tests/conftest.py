@@ -1,5 +1,6 @@
 """What all tests stand on."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 # each other, at three times the work.
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and what they import are there to stay: whoever collects garbage need not look at them."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
