@@ -83,7 +83,8 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...])
     if n == 0 or m == 0:
         nothing = mpc.constant(np.zeros(n, bool))
         zeros = tuple(mpc.constant(np.zeros(n, np.int64), x.dtype) for x in values)
-        return Joined(nothing, zeros, mpc.constant(True))
+        keys = right.sort()
+        return Joined(nothing, zeros, ~(keys[1:] == keys[:-1]).any() if m > 1 else mpc.constant(True))
     both = held(mpc.concatenate([right, left]))
     low, high = reach(both)
     bits = max(low.bit_length(), high.bit_length()) + 2
