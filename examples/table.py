@@ -4,9 +4,9 @@
     quorate run examples/table.py --input 0=weights.csv --input 1=patients.csv --output scores.csv
     quorate explain examples/table.py --form 0=30:fixed64.16 --form 1=169x30:fixed64.16 --network wan
 
-In a deployment each party names its own file, and the form of the other's:
+In a deployment each party names its own file:
 
-    quorate party examples/table.py --config party.toml --input patients.csv --form 0=30:fixed64.16 --output scores.csv
+    quorate party examples/table.py --config party.toml --input patients.csv --output scores.csv
 
 Party 0 owns one weight for each column, party 1 the records, and learns each record's score and whether it is among
 the upper half. `python examples/table.py --make FOLDER` writes the two files, from scikit-learn's breast-cancer data.

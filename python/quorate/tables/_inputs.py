@@ -17,7 +17,7 @@ from quorate._public import as_numbers, natural_dtype
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
-from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.tables._csv import listed
 from quorate.tables._read import read
 
@@ -41,6 +41,9 @@ class Form:
 
     shape: tuple[int, ...]
     dtype: Dtype
+
+    def __str__(self) -> str:
+        return f"{'x'.join(map(str, self.shape))} of {self.dtype}"
 
     def selected(self, columns: Columns) -> Form:
         """Of some columns of it."""
@@ -118,21 +121,22 @@ class Files:
         r"""A party's secret array, from a file that it has.
 
         The file is the one that the command line names for the owner (`quorate run --input 0=data.csv`, `quorate party
-        --input data.csv`), else `path`. It is read at its owner alone. The others know shape and dtype from the script,
-        or from their command line (`--form 0=114x30:fixed64.16`, or a file of the same form). Under `quorate run`
-        everybody is on one machine and all of this is done for them.
+        --input data.csv`), else `path`. It is read at its owner alone. Where the script does not state `shape=`, its
+        owner tells shape and dtype, which are public: an input of its own that is revealed to all before the program
+        goes on, in a run that the plan and `stats` show. Whoever expects a form can have what is told compared with it
+        (`--form 0=114x30:fixed64.16`, or a file of the same form).
 
         Args:
             path: the file where the command line names none.
             owner: the party that has it.
             columns: as in `qr.read`; all if not stated.
-            shape: what the script states about the shape; mandatory where it is not known otherwise. With `columns`
-                and a form on the command line the rows come from there.
-            dtype: mandatory likewise; state it if the file may hold whole numbers one day and reals on another.
+            shape: what the script states about the shape; then nothing is told, and `dtype` is stated, too.
+            dtype: state it if the file may hold whole numbers one day and reals on another.
             bound: as in `input`.
 
         Raises:
-            ConfigError: there is no file, or no shape and dtype.
+            ConfigError: there is no file, or the script states a shape without a dtype.
+            ShapeError: what the owner tells is not what the command line expects.
             RangeError, DtypeError, ShapeError: as `qr.read` and `input` say.
 
         Example:
@@ -156,17 +160,43 @@ class Files:
             values = read(given, columns)
         elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
             raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.is_local, number)}"))
-        if values is None:
-            shape = form.shape if shape is None and form is not None else shape
-            dtype = form.dtype if dtype is None and form is not None else dtype
-            if shape is None or dtype is None:
-                raise ConfigError(
-                    at(
-                        f"input_file: this party does not have party {number}'s file: state shape= and dtype=, or "
-                        f"--form {number}=ROWSxCOLUMNS:DTYPE on the command line, such as 114x30:fixed64.16"
-                    )
-                )
+        if shape is None:
+            told = _told(session, _form_of(values) if values is not None else form if here else None, number)
+            if form is not None and (form.shape, dtype or form.dtype) != (told.shape, dtype or told.dtype):
+                raise ShapeError(at(f"input_file: party {number} has {told}, and --form {number}= expects {form}"))
+            shape, dtype = told.shape, dtype or told.dtype
+        elif values is None and dtype is None:
+            raise ConfigError(at(f"input_file: shape= is stated for party {number}'s file: state dtype=, too"))
         return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound)
+
+
+_KINDS = ("bit", "int", "uint", "fixed")
+
+
+def _told(session: Session, own: Form | None, owner: int) -> Form:
+    """The form of the owner's data, which it tells to all in one run.
+
+    Raises:
+        RangeError: it cheats, and tells none.
+    """
+    words = None
+    if own is not None:
+        first, second = (*own.shape, 0)[:2]
+        dtype = own.dtype
+        words = [len(own.shape), first, second, _KINDS.index(dtype.kind), dtype.bits, dtype.frac]
+    shown = session.input(words, owner=owner, shape=(6,), dtype=dtypes.int(64), bound=1 << 33).reveal()
+    if session._nothing_is_sent:
+        return cast("Form", own)
+    axes, first, second, kind, bits, frac = map(int, shown)
+    if axes in (1, 2) and first >= 0 and second >= 0 and 0 <= kind < len(_KINDS):
+        form = parse_form(f"{first}{f'x{second}' * (axes - 1)}:{_KINDS[kind]}{bits * (kind > 0) or ''}{_dot(frac)}")
+        if form is not None:
+            return form
+    raise RangeError(at(f"input_file: party {owner} tells no form of a file"))
+
+
+def _dot(frac: int) -> str:
+    return f".{frac}" if frac else ""
 
 
 def _how(local: bool, owner: int) -> str:
@@ -183,7 +213,11 @@ def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None
         return stated.selected(columns)
     if not Path(text).is_file():
         raise ConfigError(at(f"--form {owner}={text}: neither a file nor a form such as 114x30:fixed64.16"))
-    array = as_numbers(read(text, columns), "input_file")
+    return _form_of(read(text, columns))
+
+
+def _form_of(values: Any) -> Form:
+    array = as_numbers(values, "input_file")
     if array.dtype.kind == "u":
         raise ShapeError(at("input_file: numbers beyond int64: state dtype=qr.uint(64)"))
     return Form(array.shape, natural_dtype(array))

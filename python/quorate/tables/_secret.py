@@ -158,9 +158,8 @@ class Announcing:
             raise ConfigError(at(f"announce: party {party} is here: give its number"))
         if here and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value <= _MOST):
             raise RangeError(at(f"announce: a whole number from 0 to 2^31 - 1, not {value!r}"))
-        if session._nothing_is_sent:
-            return int(cast("int", value))
-        told = int(session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST).reveal())
+        shown = session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST).reveal()
+        told = int(cast("int", value if session._nothing_is_sent else shown))
         if told < 0:  # whoever cheats may input any number
             raise RangeError(at(f"announce: party {party} told {told}, and not a whole number from 0 on"))
         return told
