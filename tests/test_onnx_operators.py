@@ -184,6 +184,17 @@ def BatchNormalization(r):
 
 
 @case
+def LayerNormalization(r):
+    n = int(r.integers(2, 20))
+    return one("LayerNormalization", (3, n), {"s": floats(r, n), "b": floats(r, n)})
+
+
+@case
+def LayerNormalization_of_axes(r):
+    return one("LayerNormalization", (2, 3, 4), {"s": floats(r, 3, 4)}, axis=-2, epsilon=1e-3)
+
+
+@case
 def Relu(r):
     return one("Relu", (4, 3))
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from quorate.errors import ModelError
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
+from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._chain import Chain
 from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
 
@@ -102,6 +103,8 @@ class Planner:
     weight_bits: int
     reached: Sequence[float] | None = None
     """The largest magnitudes of all arrays in a sample."""
+    spreads: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    """The least deviations of lines in a sample, by the number of the step that normalises them."""
     steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     secrets: list[tuple[Array, Array | None]] = dataclasses.field(default_factory=list)
     rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
@@ -112,6 +115,7 @@ class Planner:
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
     _name: str = ""
     _now: float = math.inf
+    _spread: float | None = None
     _as_function: bool = False
     _chain: Chain | None = None
 
@@ -128,6 +132,7 @@ class Planner:
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
             self._now = math.inf if self.reached is None else self.reached[number + 1]
+            self._spread = self.spreads.get(number)
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
             self._as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
@@ -155,6 +160,8 @@ class Planner:
             return self._product(kind, given)
         if kind == "scale":
             return self._scale(attrs, given[0])
+        if kind == "normalise":
+            return self._normalised(attrs["epsilon"], given[0])
         return self._pointwise(kind, attrs, given[0])
 
     def _emit(self, kind: str, given: Sequence[Tracked], attrs: dict[str, Any], made: Tracked) -> Tracked:
@@ -293,6 +300,15 @@ class Planner:
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
         return self._emit(kind, [x], attrs, Tracked(low, high, error, FRACTION, 0))
+
+    def _normalised(self, epsilon: float, x: Tracked) -> Tracked:
+        x = self._kept(x)
+        made = normalise.planned(x.low, x.high, x.error, x.unit, epsilon, self._spread)
+        if made is None or x.bits + (x.low.shape[-1] - 1).bit_length() + 1 > _SUM:
+            raise self._unbounded(x)
+        self._need(_SUM)
+        ends = np.ones_like(x.low)
+        return self._emit("normalise", [x], made.public, Tracked(-ends, ends, made.error * ends, made.unit, 0))
 
     def _moved(self, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
         move = kernels.move(kind, attrs)

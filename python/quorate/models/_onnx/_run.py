@@ -13,6 +13,7 @@ from quorate._moves import moved
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._layers._stated import stated
+from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
 
@@ -127,6 +128,8 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return made if count == 1 else made * (1 / count)
     if kind == "softmax":
         return nn.softmax(x, axis=step["axis"])
+    if kind == "normalise":
+        return normalise.normalised(mpc, step, x)
     if kind == "leaky_relu":
         return nn.leaky_relu(x, step["slope"])
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
+from quorate.models._onnx import _normalise as normalise
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
 """Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""
@@ -20,7 +21,7 @@ FUNCTIONS = ("sigmoid", "tanh", "gelu", "softmax")
 PAIRED = ("add", "sub", "mul", "matmul2")
 """Steps on two arrays that depend on the input."""
 
-ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean")
+ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
 
 KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE)
@@ -99,6 +100,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
         return kernels.avg_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"])
     if kind == "mean":
         return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
+    if kind == "normalise":
+        return normalise.lines(x, attrs["epsilon"])
     if kind == "softmax":
         return kernels.softmax(x, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
