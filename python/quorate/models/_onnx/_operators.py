@@ -19,21 +19,23 @@ class Operator:
     Attributes:
         lower: makes steps of a node.
         limits: what of it is not supported; empty if all is.
+        turned: whether it takes arrays whose batch is another axis than the first.
     """
 
     lower: Lower
     limits: str
+    turned: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
 """What `from_onnx` takes, by the operator's name."""
 
 
-def operator(*names: str, limits: str = "") -> Callable[[Lower], Lower]:
+def operator(*names: str, limits: str = "", turned: bool = False) -> Callable[[Lower], Lower]:
     """Enters a function for these operators."""
 
     def enter(lower: Lower) -> Lower:
-        OPERATORS.update((name, Operator(lower, limits)) for name in names)
+        OPERATORS.update((name, Operator(lower, limits, turned)) for name in names)
         return lower
 
     return enter

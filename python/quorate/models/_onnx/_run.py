@@ -52,8 +52,8 @@ def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any) -> 
     for step in steps:
         given = [arrays[i] for i in step["inputs"]]
         if step["kind"] in WEIGHTED:
-            made = _weighted(mpc, step, given[0], *weights.of(number, step, x.dtype))
-            number += 1
+            made = _weighted(mpc, step, given[0], *weights.of(step.get("same", number), step, x.dtype))
+            number += "same" not in step
         else:
             made = _step(mpc, step, given)
         # What is proven of each element may be less than what ranges of whole arrays say.
@@ -74,6 +74,8 @@ def _step(mpc: Any, step: dict[str, Any], given: list[Any]) -> Any:
         return x - given[1]
     if kind == "mul":
         return x * given[1]
+    if kind == "blend":
+        return given[2] + x * (given[1] - given[2])
     if kind == "matmul2":
         return x @ given[1]
     return _alone(mpc, kind, step, x)

@@ -24,7 +24,7 @@ PAIRED = ("add", "sub", "mul", "matmul2")
 ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
 
-KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE)
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend")
 """All that a program may have."""
 
 
@@ -71,6 +71,8 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
     x = arrays[0]
     if kind in MOVES:
         return np.asarray(kernels.move(kind, attrs)(x))
+    if kind == "blend":  # x of the one, and what is left of 1 of the other
+        return x * arrays[1] + (1 - x) * arrays[2]
     if step.weights is not None:
         if kind == "prelu":
             return np.where(x > 0, x, x * step.weights)
