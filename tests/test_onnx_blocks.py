@@ -141,6 +141,24 @@ def test_layers_of_series_follow_each_other_and_either_layout_is_the_same() -> N
     assert np.array_equal(other.predict_clear(x), model.predict_clear(x))
 
 
+def test_states_that_a_file_makes_of_the_number_of_series_are_zeros() -> None:
+    """As PyTorch's exporter writes them, where the batch is open."""
+    net = series(random_number(3), "LSTM")
+    turn, (_, given, out, attrs), squeeze = net.nodes
+    w = net.constants | {"one": whole(1), "three": whole(3)}
+    nodes = [
+        turn,
+        ("Shape", ["t"], ["n"], {"start": 1, "end": 2}),
+        ("Concat", ["one", "n", "three"], ["sizes"], {"axis": 0}),
+        ("ConstantOfShape", ["sizes"], ["zeros"], {}),
+        ("LSTM", [*given, "", "zeros", "zeros"], out, attrs),
+        squeeze,
+    ]
+    model = from_onnx(model_of(nodes, net.sizes, w, 15), bound=1.0, bits=30)
+    plain = from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0, bits=30)
+    assert model.shape.describe() == plain.shape.describe()
+
+
 REFUSED = {
     "direction='reverse'": {"direction": "reverse"},
     "direction='bidirectional'": {"direction": "bidirectional"},

@@ -68,7 +68,7 @@ class Layer:
     exponents: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     clamps: tuple[int, int] = (0, 255)
     second: Quantised | None = None
-    inputs: tuple[int, ...] = (0,)
+    inputs: tuple[int, ...] = ()
 
     @property
     def sources(self) -> tuple[Quantised, Quantised]:
