@@ -82,6 +82,8 @@ def mobilenet(width: float, resolution: int, mode: str) -> QuantisedNetwork:
     last = conv(r, (channels, 1, 1), CLASSES, 1, 1, 1)
     last.target = Quantised(0.1, 96, 0)
     layers += [last, Layer("reshape", "flat", {"shape": (CLASSES,)}, last.target, last.target, (CLASSES,))]
+    for place, layer in enumerate(layers):
+        layer.inputs = (place,)
     plan = (_exact if mode == "exact" else _paper).planned(layers, known)
     shape = QuantisedShape((resolution, resolution, 3), "uint8", mode, tuple(plan.steps), (CLASSES,))
     return QuantisedNetwork(shape, plan, layers)

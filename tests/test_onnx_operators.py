@@ -184,6 +184,66 @@ def BatchNormalization(r):
 
 
 @case
+def LayerNormalization(r):
+    n = int(r.integers(2, 20))
+    return one("LayerNormalization", (3, n), {"s": floats(r, n), "b": floats(r, n)})
+
+
+@case
+def LayerNormalization_of_axes(r):
+    return one("LayerNormalization", (2, 3, 4), {"s": floats(r, 3, 4)}, axis=-2, epsilon=1e-3)
+
+
+def recurrent(r: np.random.Generator, op: str, start: bool = False, **attrs: Any) -> Net:
+    """As PyTorch writes it with the batch first: the last state of each series beside all of them."""
+    gates, steps, inputs, hidden = {"LSTM": 4, "GRU": 3}[op], int(r.integers(1, 4)), 2, 3
+    w = {
+        "w": floats(r, 1, gates * hidden, inputs),
+        "r": floats(r, 1, gates * hidden, hidden),
+        "b": floats(r, 1, 2 * gates * hidden),
+        "a": whole(1),
+    }
+    given, out = ["t", "w", "r", "b"], ["all", "last"]
+    if start:
+        given += ["", "h"] + ["c"] * (op == "LSTM")
+        w |= {name: np.tile(floats(r, 1, 1, hidden), (1, 2, 1)) for name in given[5:]}
+    nodes = [
+        ("Transpose", ["x"], ["t"], {"perm": [1, 0, 2]}),
+        (op, given, out + ["cell"] * (op == "LSTM"), {"hidden_size": hidden, **attrs}),
+        ("Squeeze", ["all", "a"], ["s"], {}),
+        ("Transpose", ["s"], ["u"], {"perm": [1, 0, 2]}),
+        ("Transpose", ["cell" if op == "LSTM" else "last"], ["v"], {"perm": [1, 0, 2]}),
+        ("Concat", ["u", "v"], ["y"], {"axis": 1}),
+    ]
+    return Net(nodes, (steps, inputs), w, 14)
+
+
+@case
+def LSTM(r):
+    return recurrent(r, "LSTM")
+
+
+@case
+def LSTM_from_a_state(r):
+    return recurrent(r, "LSTM", start=True)
+
+
+@case
+def GRU(r):
+    return recurrent(r, "GRU", linear_before_reset=1)
+
+
+@case
+def GRU_reset_before(r):
+    return recurrent(r, "GRU")
+
+
+@case
+def GRU_from_a_state(r):
+    return recurrent(r, "GRU", start=True, linear_before_reset=1)
+
+
+@case
 def Relu(r):
     return one("Relu", (4, 3))
 
@@ -470,7 +530,7 @@ def test_every_operator_has_a_case():
 
 
 @pytest.mark.parametrize("protocol", [name for name in FAMILIES if name != DEFAULT])
-@pytest.mark.parametrize("name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both"])
+@pytest.mark.parametrize("name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both", "GRU"])
 def test_operators_of_other_families(protocol, name):
     r = random_number(5)
     net = CASES[name](r)

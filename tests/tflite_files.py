@@ -11,6 +11,7 @@ import tflite
 
 TYPES = {"UINT8": np.uint8, "INT8": np.int8, "INT32": np.int32, "FLOAT32": np.float32}
 OPTIONS = {
+    "ADD": "AddOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
@@ -36,7 +37,7 @@ class Written:
 
 @dataclasses.dataclass
 class File:
-    """A file under way: operators in a chain, each on the last tensor."""
+    """A file under way: operators in a chain, each on the last tensor, and sums of any two."""
 
     type: str = "UINT8"
     tensors: list[Written] = dataclasses.field(default_factory=list)
@@ -54,6 +55,16 @@ class File:
         """An operator on the last result, and constants."""
         given = self.operators[-1][2] if self.operators else 0
         self.operators.append((kind, [given, *more], self.tensor(shape, scale, zero), options))
+
+    @property
+    def last(self) -> int:
+        """The last result, or the input."""
+        return self.operators[-1][2] if self.operators else 0
+
+    def add(self, one: int, other: int, scale: float, zero: int, act: int = NONE) -> None:
+        """A sum of two tensors."""
+        made = self.tensor(self.tensors[one].shape, scale, zero)
+        self.operators.append(("ADD", [one, other], made, {"FusedActivationFunction": act}))
 
     def bytes(self) -> bytes:
         """The file."""
@@ -201,4 +212,21 @@ def network(r: np.random.Generator, kind: str = "UINT8") -> bytes:
     b = file.tensor((5,), before.scale * 0.01, 0, r.integers(-3000, 3000, 5), "INT32")
     file.then("FULLY_CONNECTED", (1, 5), 0.05, 10, [w, b], FusedActivationFunction=NONE)
     file.then("SOFTMAX", (1, 5), 1 / 256, -128 if signed else 0, Beta=1)
+    return file.bytes()
+
+
+def residual(r: np.random.Generator, kind: str = "UINT8") -> bytes:
+    """Convolutions, sums of what they give and take, some with activations, and a mean; pictures of 7 x 6 x 2."""
+    file, signed = File(kind), kind == "INT8"
+    file.tensor((1, 7, 6, 2), 1 / 128, -3 if signed else 128)
+    sizes = conv(file, r, (7, 6, 2), stride=2, filters=3)
+    first = file.last
+    sizes = conv(file, r, sizes, filters=3, act=NONE)
+    file.add(first, file.last, float(r.uniform(0.05, 0.08)), -30 if signed else 100)
+    second = file.last
+    sizes = conv(file, r, sizes, filters=3, window=1, act=NONE)
+    file.add(file.last, second, 0.0235, -128 if signed else 0, RELU6)
+    file.add(file.last, first, 0.0235, -128 if signed else 0, RELU)
+    sizes = pool(file, sizes, "AVERAGE_POOL_2D", 4, 1, SAME)
+    file.add(file.last, second, float(r.uniform(0.05, 0.08)), 7)
     return file.bytes()

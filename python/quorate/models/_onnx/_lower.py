@@ -24,9 +24,38 @@ class Tensor:
     place: int
     shape: tuple[int, ...]
 
+    @property
+    def batch(self) -> int:
+        """Which axis is the batch."""
+        return 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Turned:
+    """An array that the file has with its batch at another axis than the first, as series whose first axis is time.
+
+    Attributes:
+        tensor: the same with the batch first, and the other axes in the file's order.
+        batch: where the file has it.
+    """
+
+    tensor: Tensor
+    batch: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As the file has it."""
+        first, *others = self.tensor.shape
+        return (*others[: self.batch], first, *others[self.batch :])
+
+
+def turned(tensor: Tensor, batch: int) -> Tensor | Turned:
+    """An array of which the file has the batch at that axis."""
+    return Turned(tensor, batch) if batch else tensor
+
 
 Value = Any
-"""A `Tensor`, a numpy array that is known now, or None where an optional input is left out."""
+"""A `Tensor`, a `Turned`, a numpy array that is known now, or None where an optional input is left out."""
 
 
 @dataclasses.dataclass
@@ -46,15 +75,22 @@ class Node:
 
     def tensor(self, place: int = 0) -> Tensor:
         """An input that depends on the network's."""
+        value = self.array(place)
+        if isinstance(value, Turned):
+            raise Unsupported(_turns(place, value))
+        return value
+
+    def array(self, place: int = 0) -> Tensor | Turned:
+        """The same, wherever its batch lies."""
         value = self.value(place)
-        if not isinstance(value, Tensor):
+        if not isinstance(value, (Tensor, Turned)):
             raise Unsupported(f"its input {place} is a constant")
         return value
 
     def known(self, place: int, attr: str | None = None) -> np.ndarray | None:
         """An input that is a constant, or in older operator sets an attribute; None where it is left out."""
         value = self.value(place)
-        if isinstance(value, Tensor):
+        if isinstance(value, (Tensor, Turned)):
             raise Unsupported(f"its input {place} is computed from the network's input, and is no constant")
         if value is None and attr is not None and attr in self.attrs:
             return np.asarray(self.attrs[attr])
@@ -64,6 +100,13 @@ class Node:
         """Constants in double precision."""
         value = self.known(place)
         return None if value is None else value.astype(np.float64)
+
+
+def _turns(place: int, value: Turned) -> str:
+    return (
+        f"the batch is axis {value.batch} of its input {place}: only LSTM, GRU and what moves elements take that, and "
+        "the batch must be the first axis again behind them"
+    )
 
 
 @dataclasses.dataclass
@@ -102,12 +145,12 @@ class Lowering:
         self.steps.append(step)
         return Tensor(len(self.steps), made.shape)
 
-    def axis(self, axis: int, tensor: Tensor, what: str = "axis") -> int:
-        """An axis behind the batch, counted from 0."""
+    def axis(self, axis: int, tensor: Tensor | Turned, what: str = "axis") -> int:
+        """An axis that is not the batch, as it is where the batch is first."""
         found = axis + len(tensor.shape) if axis < 0 else axis
-        if not 0 < found < len(tensor.shape):
+        if not 0 <= found < len(tensor.shape) or found == tensor.batch:
             raise Unsupported(f"{what} {axis} of an array of shape {tensor.shape}: it must lie behind the batch")
-        return found
+        return found if found > tensor.batch else found + 1
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         """To a shape that is stated with the batch."""
@@ -176,6 +219,11 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
         listed = "".join(f"\n  {fault}" for fault in faults)
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
     result = values.get(source.output)
+    if isinstance(result, Turned):
+        raise ModelError(
+            f"from_onnx: the batch is axis {result.batch} of the output {source.output!r}: export a network whose "
+            "outputs have it first, or name a value that has, output="
+        )
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
     return lowering.steps, result.place
@@ -183,7 +231,7 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
 
 def _is_known(proto: Any, values: dict[str, Value], poisoned: set[str]) -> bool:
     """Whether everything that a node takes is a constant."""
-    return not any(name in poisoned or isinstance(values.get(name), Tensor) for name in proto.input if name)
+    return not any(name in poisoned or isinstance(values.get(name), (Tensor, Turned)) for name in proto.input if name)
 
 
 def _lowered(
@@ -194,11 +242,14 @@ def _lowered(
     given = [values[i] if i else None for i in proto.input]
     attrs = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute}
     attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
-    if proto.op_type == "Shape" and isinstance(given[0], Tensor):
+    if proto.op_type == "Shape" and isinstance(given[0], (Tensor, Turned)):
         sizes = np.asarray(given[0].shape, np.int64)
         return [sizes[attrs.get("start", 0) : attrs.get("end")]]
-    if not any(isinstance(value, Tensor) for value in given):
+    if not any(isinstance(value, (Tensor, Turned)) for value in given):
         return _evaluated(proto, given, lowering.source)
+    for place, value in enumerate(given):
+        if isinstance(value, Turned) and not operators[proto.op_type].turned:
+            raise Unsupported(_turns(place, value))
     lowering.name = f"{proto.op_type} ({name})"
     opset = lowering.source.opsets.get("ai.onnx", 1)
     node = Node(proto.op_type, name, given, attrs, len(proto.output), opset)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._lower import lower
+from quorate.models._onnx._normalise import spread
 from quorate.models._onnx._operators_moves import OPERATORS
 from quorate.models._onnx._plan import FRACTION, Planner
 from quorate.models._onnx._read import read
@@ -41,7 +43,8 @@ class Network(Questions):
         shape: what the other parties may know; give it to them.
         error_bound: no output is further from the clear network's, computed without rounding. Proven, from the bound
             on inputs and the weights, for all inputs within the bound; where layers are clipped (`sample=`), for those
-            that reach no limit. It stays with the model's owner.
+            that reach no limit, and behind a layer normalisation with `sample=` for those whose lines deviate at least
+            a quarter as much as the sample's least. It stays with the model's owner.
         margin_bound: labels equal the clear network's for every input whose two largest outputs (before a last softmax)
             are further apart.
     """
@@ -137,7 +140,9 @@ def from_onnx(
         bound: the largest magnitude of the inputs, or (lowest, highest). Public.
         sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
             much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
-            above four times that: networks of many layers need it. The power of two is public, the sample is not.
+            above four times that: networks of many layers need it, and those with layer normalisations, of which the
+            error is proven for lines that deviate at least a quarter as much as the least of the sample. The power of
+            two is public, the sample is not.
         shape: of one input, without the batch, where the file leaves sizes open.
         output: the name of the value to compute, where the model has several outputs.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
@@ -172,7 +177,8 @@ def from_onnx(
     steps, place = simplified(*lower(source, OPERATORS))
     if place != len(steps) or not steps:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
-    made = scaled(steps, source.sizes[1:], (low, high), bits, width, labels, _reached(steps, sample))
+    met = _reached(steps, sample), _spreads(steps, sample)
+    made = scaled(steps, source.sizes[1:], (low, high), bits, width, labels, *met)
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
@@ -190,11 +196,12 @@ def scaled(
     weight_bits: int,
     labels: Sequence[Any] | None = None,
     reached: Sequence[float] | None = None,
+    spreads: Mapping[int, float] | None = None,
 ) -> Network:
     """The network of such steps, whose last one makes its outputs, with scales chosen for inputs between `limits`."""
     _check_finite(steps)
     low, high = limits
-    planner = Planner(bits, weight_bits, reached)
+    planner = Planner(bits, weight_bits, reached, spreads or {})
     unit = bits - exponent_above(max(abs(low), abs(high)))
     last = planner.plan(steps, np.full((1, *sizes), low), np.full((1, *sizes), high), unit)
     decides, error = last.place, float(last.error.max())
@@ -243,6 +250,22 @@ def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
     for first in range(0, len(values), _PIECE):
         arrays = run_clear(steps, values[first : first + _PIECE])
         found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
+    return found
+
+
+def _spreads(steps: Sequence[Step], sample: Any) -> dict[int, float]:
+    """The least deviations of lines that are normalised, in a sample, by the steps' numbers."""
+    found: dict[int, float] = {}
+    places = [number for number, step in enumerate(steps) if step.kind == "normalise"]
+    if sample is None or not places:
+        return found
+    values = np.asarray(sample, np.float64)
+    for first in range(0, len(values), _PIECE):
+        arrays = run_clear(steps, values[first : first + _PIECE])
+        for number in places:
+            step = steps[number]
+            least = spread(arrays[step.inputs[0]], step.attrs["epsilon"])
+            found[number] = min(found.get(number, math.inf), least)
     return found
 
 

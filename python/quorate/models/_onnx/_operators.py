@@ -19,21 +19,23 @@ class Operator:
     Attributes:
         lower: makes steps of a node.
         limits: what of it is not supported; empty if all is.
+        turned: whether it takes arrays whose batch is another axis than the first.
     """
 
     lower: Lower
     limits: str
+    turned: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
 """What `from_onnx` takes, by the operator's name."""
 
 
-def operator(*names: str, limits: str = "") -> Callable[[Lower], Lower]:
+def operator(*names: str, limits: str = "", turned: bool = False) -> Callable[[Lower], Lower]:
     """Enters a function for these operators."""
 
     def enter(lower: Lower) -> Lower:
-        OPERATORS.update((name, Operator(lower, limits)) for name in names)
+        OPERATORS.update((name, Operator(lower, limits, turned)) for name in names)
         return lower
 
     return enter
@@ -284,6 +286,23 @@ def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
     factor = weight / np.sqrt(variance + float(node.attrs.get("epsilon", 1e-5)))
     sizes = (-1,) + (1,) * (len(x.shape) - 2)
     return _affine(lowering, x, factor.reshape(sizes), (bias - mean * factor).reshape(sizes))
+
+
+@operator("LayerNormalization", limits="epsilon above 0, constant scale and bias, not the mean and deviation")
+def _layer_norm(lowering: Lowering, node: Node) -> Tensor:
+    x, scale, bias = node.tensor(), node.weights(1), node.weights(2)
+    epsilon = float(node.attrs.get("epsilon", 1e-5))
+    if not 0 < epsilon < math.inf:
+        raise Unsupported(f"epsilon={epsilon}: lines of equal numbers have no result")
+    axis = lowering.axis(int(node.attrs.get("axis", -1)), x)
+    inner = x.shape[axis:]
+    n = math.prod(inner)
+    if n == 1:
+        raise Unsupported("of lines of one number, which leave nothing of it")
+    lines = lowering.reshape(x, (*x.shape[:axis], n))
+    made = lowering.reshape(lowering.emit("normalise", lines, {"epsilon": epsilon}), x.shape)
+    factor = np.broadcast_to(np.ones(1) if scale is None else scale, inner) * math.sqrt(n)
+    return _affine(lowering, made, factor, np.broadcast_to(np.zeros(1) if bias is None else bias, inner))
 
 
 # ---- activations ----------------------------------------------------------------------------------------------------

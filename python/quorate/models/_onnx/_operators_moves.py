@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._onnx._lower import Lowering, Node, Tensor, Unsupported
-from quorate.models._onnx._operators import OPERATORS, operator
+from quorate.models._onnx._lower import Lowering, Node, Tensor, Turned, Unsupported, turned
+from quorate.models._onnx._operators_series import OPERATORS, operator
 
 __all__ = ["OPERATORS"]
 
 
-@operator("Identity", "Dropout")
-@operator("Cast", limits="to floating-point numbers")
-def _same(lowering: Lowering, node: Node) -> Tensor:
+@operator("Identity", "Dropout", turned=True)
+@operator("Cast", limits="to floating-point numbers", turned=True)
+def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
     if node.operator == "Cast" and node.attrs.get("to") not in (1, 11):
         raise Unsupported("to another type than float32 or float64")
-    return node.tensor()
+    return node.array()
 
 
 @operator("Constant", "Shape", limits="")
@@ -49,28 +49,40 @@ def _reshape(lowering: Lowering, node: Node) -> Tensor:
     return lowering.reshape(x, sizes)
 
 
-@operator("Squeeze", "Unsqueeze", limits="axes behind the batch")
-def _squeeze(lowering: Lowering, node: Node) -> Tensor:
+@operator("Squeeze", limits="axes behind the batch", turned=True)
+def _squeeze(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, axes = node.array(), node.known(1, "axes")
+    if axes is None:
+        raise Unsupported("without axes, which may take the batch away")
+    inner, count = x.tensor if isinstance(x, Turned) else x, len(x.shape)
+    made = np.squeeze(np.empty(inner.shape, np.bool_), tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
+    before = sum(int(a) % count < x.batch for a in axes.ravel())
+    return turned(lowering.reshape(inner, made.shape), x.batch - before)
+
+
+@operator("Unsqueeze", limits="axes behind the batch")
+def _unsqueeze(lowering: Lowering, node: Node) -> Tensor:
     x, axes = node.tensor(), node.known(1, "axes")
-    zeros = np.empty(x.shape, np.bool_)
-    if node.operator == "Squeeze":
-        if axes is None:
-            raise Unsupported("without axes, which may take the batch away")
-        made = np.squeeze(zeros, tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
-    else:
-        made = np.expand_dims(zeros, tuple(int(a) for a in (() if axes is None else axes.ravel())))
-        if axes is not None and any(int(a) in (0, -made.ndim) for a in axes.ravel()):
-            raise Unsupported("of an axis before the batch")
+    made = np.expand_dims(np.empty(x.shape, np.bool_), tuple(int(a) for a in (() if axes is None else axes.ravel())))
+    if axes is not None and any(int(a) in (0, -made.ndim) for a in axes.ravel()):
+        raise Unsupported("of an axis before the batch")
     return lowering.reshape(x, made.shape)
 
 
-@operator("Transpose", limits="the batch stays the first axis")
-def _transpose(lowering: Lowering, node: Node) -> Tensor:
-    x = node.tensor()
+@operator("Transpose", limits="the batch stays the first axis, or a LSTM or GRU takes it", turned=True)
+def _transpose(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x = node.array()
     order = [int(n) for n in node.attrs.get("perm", reversed(range(len(x.shape))))]
-    if order[0] != 0:
+    if sorted(order) != list(range(len(x.shape))):
+        raise Unsupported(f"perm={order} of an array of shape {x.shape}")
+    batch = order.index(x.batch)
+    if batch and len(x.shape) < 3:
         raise Unsupported(f"perm={order} moves the batch")
-    return lowering.emit("transpose", x, {"axes": order})
+    inner = [0, *(lowering.axis(axis, x) for axis in order if axis != x.batch)]
+    made = x.tensor if isinstance(x, Turned) else x
+    if inner != list(range(len(inner))):
+        made = lowering.emit("transpose", made, {"axes": inner})
+    return turned(made, batch)
 
 
 @operator("Concat", limits="along an axis behind the batch, no constants")
@@ -100,9 +112,9 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("pad", x, {"pads": around, "mode": mode})
 
 
-@operator("Slice", limits="constant ends, not of the batch")
-def _slice(lowering: Lowering, node: Node) -> Tensor:
-    x = node.tensor()
+@operator("Slice", limits="constant ends, not of the batch", turned=True)
+def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x = node.array()
     starts, ends = node.known(1, "starts"), node.known(2, "ends")
     if starts is None or ends is None:
         raise Unsupported("without ends")
@@ -113,13 +125,14 @@ def _slice(lowering: Lowering, node: Node) -> Tensor:
     for place, start, end, step in zip(places, starts.ravel(), ends.ravel(), jumps, strict=True):
         axis = place + len(x.shape) if place < 0 else place
         first, last, _ = _ends(int(start), int(end), step, x.shape[axis])
-        if axis == 0:
+        if axis == x.batch:
             if step != 1 or first != 0 or last != x.shape[0]:
                 raise Unsupported("of the batch")
             continue
-        taken["axes"].append(axis)
+        taken["axes"].append(lowering.axis(axis, x))
         taken["ranges"].append([first, last, step])
-    return lowering.emit("slice", x, taken) if taken["axes"] else x
+    inner = x.tensor if isinstance(x, Turned) else x
+    return turned(lowering.emit("slice", inner, taken), x.batch) if taken["axes"] else x
 
 
 def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:
@@ -139,13 +152,16 @@ def _split(lowering: Lowering, node: Node) -> list[Tensor]:
     return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
 
 
-@operator("Gather", limits="constant indices, not along the batch")
-def _gather(lowering: Lowering, node: Node) -> Tensor:
-    x, indices = node.tensor(), node.known(1)
+@operator("Gather", limits="constant indices, not along the batch", turned=True)
+def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, indices = node.array(), node.known(1)
     if indices is None:
         raise Unsupported("without indices")
     axis = lowering.axis(int(node.attrs.get("axis", 0)), x)
-    return lowering.emit("gather", x, {"axis": axis, "indices": indices.tolist()})
+    made = lowering.emit(
+        "gather", x.tensor if isinstance(x, Turned) else x, {"axis": axis, "indices": indices.tolist()}
+    )
+    return turned(made, x.batch + (indices.ndim - 1 if axis <= x.batch else 0))
 
 
 _NEAREST = "nearest neighbours, by whole numbers, as half_pixel and round_prefer_*, or asymmetric and floor"

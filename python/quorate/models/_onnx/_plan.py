@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from quorate.errors import ModelError
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
+from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._chain import Chain
 from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
 
@@ -46,6 +47,7 @@ _BEYOND = 4  # times what a sample reached, numbers are clipped
 _SLACK = 4  # bits by which what is proven may exceed that before it is
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
+_SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
 _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
@@ -63,6 +65,9 @@ class Tracked:
     place: int
     reached: float | None = None
     """The largest magnitude in the sample; infinite without one."""
+    held: Array | None = None
+    """A bound on magnitudes of what stands for the values, however far it is off; None where `largest` is all that is
+    known. A step of a series would otherwise take its errors for larger numbers, and make larger errors of these."""
 
     @property
     def most(self) -> float:
@@ -79,7 +84,20 @@ class Tracked:
     @property
     def largest(self) -> Array:
         """A bound on magnitudes, of what stands for the values too."""
-        return (np.maximum(np.abs(self.low), np.abs(self.high)) + self.error) * _MORE
+        found = self.clear + self.error
+        return (found if self.held is None else np.minimum(found, self.held)) * _MORE
+
+    @property
+    def clear(self) -> Array:
+        """A bound on magnitudes of the values."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def holding(self, held: Array | None) -> Tracked:
+        """With such a bound: what lies within one is not further off than both reach."""
+        if held is None:
+            return dataclasses.replace(self, held=None)
+        held = np.broadcast_to(held, self.low.shape)
+        return dataclasses.replace(self, held=held, error=np.minimum(self.error, self.clear + held))
 
     @property
     def bits(self) -> int:
@@ -102,6 +120,8 @@ class Planner:
     weight_bits: int
     reached: Sequence[float] | None = None
     """The largest magnitudes of all arrays in a sample."""
+    spreads: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    """The least deviations of lines in a sample, by the number of the step that normalises them."""
     steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     secrets: list[tuple[Array, Array | None]] = dataclasses.field(default_factory=list)
     rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
@@ -110,8 +130,11 @@ class Planner:
     needed: int = FRACTION
     """No number of the program, nor what a product or a sum may be by its operands' ranges, is above 2^needed."""
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
+    _numbers: dict[tuple[Any, ...], int] = dataclasses.field(default_factory=dict)
+    """Of secrets, by the weights and scales that they are of: steps of a series have the same."""
     _name: str = ""
     _now: float = math.inf
+    _spread: float | None = None
     _as_function: bool = False
     _chain: Chain | None = None
 
@@ -124,13 +147,14 @@ class Planner:
         """Everything from the input on; what is tracked of the last step's result."""
         arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
         self._need(arrays[0].bits)
-        wants = [[s.kind for s in steps if place in s.inputs] for place in range(len(steps) + 1)]
+        wants = _wanted(steps)
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
             self._now = math.inf if self.reached is None else self.reached[number + 1]
+            self._spread = self.spreads.get(number)
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
-            self._as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
+            self._as_function = bool(users) and users <= set(FUNCTIONS)
             self._chain = Chain.behind(steps, number + 1)
             made = self._step(step, given)
             self._need(made.bits)
@@ -155,6 +179,10 @@ class Planner:
             return self._product(kind, given)
         if kind == "scale":
             return self._scale(attrs, given[0])
+        if kind == "blend":
+            return self._blend(given)
+        if kind == "normalise":
+            return self._normalised(attrs["epsilon"], given[0])
         return self._pointwise(kind, attrs, given[0])
 
     def _emit(self, kind: str, given: Sequence[Tracked], attrs: dict[str, Any], made: Tracked) -> Tracked:
@@ -191,7 +219,8 @@ class Planner:
             finer = unit - x.unit
             error = x.error if finer > 0 else x.error + 2.0**-unit
             self._need_cut(x.bits, -finer)
-            made = dataclasses.replace(x, error=error, unit=unit)
+            held = None if x.held is None else x.held + 2.0**-unit
+            made = dataclasses.replace(x, error=error, unit=unit, held=held)
             self._scaled[x.place, unit] = self._emit("rescale", [x], {"up": finer}, made)
         return self._scaled[x.place, unit]
 
@@ -210,7 +239,8 @@ class Planner:
             ends = {"low": -math.ldexp(most, x.unit - FRACTION) if has_low else None}
             ends["high"] = math.ldexp(most, x.unit - FRACTION)
             low, high = np.clip(x.low, -most, most), np.clip(x.high, -most, most)
-            made = dataclasses.replace(x, low=low, high=high, error=np.minimum(x.error, 2 * most))
+            held = None if x.held is None else np.minimum(x.held, most)
+            made = dataclasses.replace(x, low=low, high=high, error=np.minimum(x.error, 2 * most), held=held)
             self._scaled[key] = self._emit("clip", [x], ends, made)
         return self._scaled[key]
 
@@ -255,8 +285,17 @@ class Planner:
         public.update(width=width, reach=p, down=down)
         unit = x.unit + v - down
         made = dataclasses.replace(made, unit=unit, error=made.error + (2.0**-unit if down else 0.0))
-        self.secrets.append((whole.astype(np.int64), offsets))
+        made = made.holding(None if made.held is None else made.held + 2.0**-unit)
+        public.update(self._secret((id(w), id(b), v, width, None if b is None else x.unit), whole, offsets))
         return self._emit(kind, [x], public, made)
+
+    def _secret(self, key: tuple[Any, ...], whole: Array, offsets: Array | None) -> dict[str, int]:
+        """Keeps what is secret of a step, unless an earlier one has the same: then says which."""
+        if key in self._numbers:
+            return {"same": self._numbers[key]}
+        self._numbers[key] = len(self.secrets)
+        self.secrets.append((whole.astype(np.int64), offsets))
+        return {}
 
     def _weighted_bounds(self, step: Step, x: Tracked, near: Array, unit: int) -> tuple[Tracked, int]:
         """Bounds on the results, and bits of the sums, whose unit is given."""
@@ -277,13 +316,16 @@ class Planner:
             off = placed(kind, step.offsets)
             centre = centre + off
             error = error + 2.0 ** (-unit - 1) + np.abs(off) * 2.0**-52
-        made = Tracked(centre - around, centre + around, error, unit, 0)
+        held = multiples(kind, attrs, x.largest, np.abs(near))
+        if step.offsets is not None:
+            held = held + np.abs(placed(kind, step.offsets)) + 2.0**-unit
+        made = Tracked(centre - around, centre + around, error, unit, 0).holding(held * _MORE)
         return made, bits_of(float(made.largest.max(initial=0.0)), unit)
 
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
         self._need(_SUM)
         x = self.at(x, FRACTION)
-        error = _SLOPE[kind] * x.error + 2.0 ** (1 - FRACTION)
+        error = np.minimum(_SLOPE[kind] * x.error, _SPAN.get(kind, math.inf)) + 2.0 ** (1 - FRACTION)
         if kind == "softmax":
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
             low, high = np.zeros_like(x.low), np.ones_like(x.low)
@@ -292,21 +334,34 @@ class Planner:
             high = np.maximum(x.high, 0.0)
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
-        return self._emit(kind, [x], attrs, Tracked(low, high, error, FRACTION, 0))
+        made = Tracked(low, high, error, FRACTION, 0)
+        within = made if kind == "gelu" else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
+        return self._emit(kind, [x], attrs, within)
+
+    def _normalised(self, epsilon: float, x: Tracked) -> Tracked:
+        x = self._kept(x)
+        made = normalise.planned(x.low, x.high, x.error, x.unit, epsilon, self._spread)
+        if made is None or x.bits + (x.low.shape[-1] - 1).bit_length() + 1 > _SUM:
+            raise self._unbounded(x)
+        self._need(_SUM)
+        ends = np.ones_like(x.low)
+        return self._emit("normalise", [x], made.public, Tracked(-ends, ends, made.error * ends, made.unit, 0))
 
     def _moved(self, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
         move = kernels.move(kind, attrs)
         if kind == "concat":
             given = self._aligned(given)
-            low, high, error = (np.asarray(move([getattr(t, n) for t in given])) for n in ("low", "high", "error"))
+            parts = ([getattr(t, n) for t in given] for n in ("low", "high", "error", "largest"))
         else:
-            low, high, error = (np.asarray(move(getattr(given[0], n))) for n in ("low", "high", "error"))
-        return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0))
+            parts = (getattr(given[0], n) for n in ("low", "high", "error", "largest"))
+        low, high, error, held = (np.asarray(move(part)) for part in parts)
+        return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0).holding(held))
 
     def _sum(self, kind: str, given: list[Tracked]) -> Tracked:
         x, y = self._aligned(given)
         low, high = (x.low + y.low, x.high + y.high) if kind == "add" else (x.low - y.high, x.high - y.low)
-        return self._kept(self._emit(kind, [x, y], {}, Tracked(low, high, x.error + y.error, x.unit, 0)))
+        made = Tracked(low, high, x.error + y.error, x.unit, 0).holding(x.largest + y.largest)
+        return self._kept(self._emit(kind, [x, y], {}, made))
 
     def _product(self, kind: str, given: list[Tracked]) -> Tracked:
         x, y = map(self._kept, given)
@@ -319,11 +374,26 @@ class Planner:
         error = times(x.error, size[1]) + times(size[0], y.error) + times(x.error, y.error) + 2.0**-unit
         terms = x.low.shape[-1] if kind == "matmul2" else 1
         made = Tracked(centre - around, centre + around, error, unit, 0)
+        made = made.holding(times(x.largest, y.largest) + 2.0**-unit)
         wide = x.bits + y.bits + (terms - 1).bit_length()
         if wide > _SUM:
             raise self._unbounded(made)
         self._need(wide)
         return self._kept(self._emit(kind, [x, y], {}, made))
+
+    def _blend(self, given: list[Tracked]) -> Tracked:
+        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units."""
+        share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
+        low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+        apart = np.maximum(x.high - y.low, y.high - x.low) + x.error + y.error
+        error = share.error * apart + (1 + 2 * share.error) * np.maximum(x.error, y.error) + 2.0**-x.unit
+        wide = share.bits + max(x.bits, y.bits) + 1
+        if wide > _SUM:
+            raise self._unbounded(x)
+        self._need(wide)
+        held = np.maximum(x.largest, y.largest) * (1 + 2.0 ** (2 - FRACTION)) + 2.0**-x.unit
+        made = Tracked(low, high, error, x.unit, 0).holding(held)
+        return self._kept(self._emit("blend", [share, x, y], {}, made))
 
     def _scale(self, attrs: dict[str, Any], x: Tracked) -> Tracked:
         factor, offset = attrs["factor"], attrs["offset"]
@@ -371,6 +441,17 @@ class Planner:
             error = error + _MULTIPLE * 2.0**-x.unit
         made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
         return self._emit(kind, [x], attrs, made)
+
+
+def _wanted(steps: Sequence[Step]) -> list[set[str]]:
+    """Of every array the kinds of steps that take it, or what is moved of it; "move" where nothing takes that."""
+    found: list[set[str]] = [set() for _ in range(len(steps) + 1)]
+    for place in range(len(steps), 0, -1):
+        step = steps[place - 1]
+        kinds = (found[place] or {"move"}) if step.kind in MOVES else {step.kind}
+        for i in step.inputs:
+            found[i] |= kinds
+    return found
 
 
 def _carried(value: float, unit: int) -> float:

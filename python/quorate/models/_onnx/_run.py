@@ -13,6 +13,7 @@ from quorate._moves import moved
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._layers._stated import stated
+from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
 
@@ -51,8 +52,8 @@ def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any) -> 
     for step in steps:
         given = [arrays[i] for i in step["inputs"]]
         if step["kind"] in WEIGHTED:
-            made = _weighted(mpc, step, given[0], *weights.of(number, step, x.dtype))
-            number += 1
+            made = _weighted(mpc, step, given[0], *weights.of(step.get("same", number), step, x.dtype))
+            number += "same" not in step
         else:
             made = _step(mpc, step, given)
         # What is proven of each element may be less than what ranges of whole arrays say.
@@ -73,6 +74,8 @@ def _step(mpc: Any, step: dict[str, Any], given: list[Any]) -> Any:
         return x - given[1]
     if kind == "mul":
         return x * given[1]
+    if kind == "blend":
+        return given[2] + x * (given[1] - given[2])
     if kind == "matmul2":
         return x @ given[1]
     return _alone(mpc, kind, step, x)
@@ -127,6 +130,8 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return made if count == 1 else made * (1 / count)
     if kind == "softmax":
         return nn.softmax(x, axis=step["axis"])
+    if kind == "normalise":
+        return normalise.normalised(mpc, step, x)
     if kind == "leaky_relu":
         return nn.leaky_relu(x, step["slope"])
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

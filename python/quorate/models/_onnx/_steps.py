@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
+from quorate.models._onnx import _normalise as normalise
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
 """Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""
@@ -20,10 +21,10 @@ FUNCTIONS = ("sigmoid", "tanh", "gelu", "softmax")
 PAIRED = ("add", "sub", "mul", "matmul2")
 """Steps on two arrays that depend on the input."""
 
-ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean")
+ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
 
-KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE)
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend")
 """All that a program may have."""
 
 
@@ -70,6 +71,8 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
     x = arrays[0]
     if kind in MOVES:
         return np.asarray(kernels.move(kind, attrs)(x))
+    if kind == "blend":  # x of the one, and what is left of 1 of the other
+        return x * arrays[1] + (1 - x) * arrays[2]
     if step.weights is not None:
         if kind == "prelu":
             return np.where(x > 0, x, x * step.weights)
@@ -99,6 +102,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
         return kernels.avg_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"])
     if kind == "mean":
         return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
+    if kind == "normalise":
+        return normalise.lines(x, attrs["epsilon"])
     if kind == "softmax":
         return kernels.softmax(x, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}

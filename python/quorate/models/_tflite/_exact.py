@@ -20,32 +20,38 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._tflite import _kernels as kernels
+from quorate.models._tflite import _sums
 from quorate.models._tflite._affine import fit
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import WEIGHTED, Layer, Quantised
+from quorate.models._tflite._leaps import SUMS, clamped, scaling_of
 from quorate.models._tflite._plan import Plan, Secret, signed_bits
 
 _MOST_RING = 64
-_SUMS = 1 << 31
 
 
 def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
-    """The plan of a chain of layers."""
+    """The plan of layers."""
     plan = Plan([], [], [known.low], [1.0])
-    ends = (known.low, known.high)
+    all_ends = [(known.low, known.high)]
     for layer in layers:
-        base = plan.bases[-1]
+        base, ends = plan.bases[layer.inputs[0]], all_ends[layer.inputs[0]]
         if layer.kind in WEIGHTED:
             step, secret = _weighted(layer, base, ends)
+            base, ends = layer.clamps[0], layer.clamps
+        elif layer.kind == "add":
+            other = layer.inputs[1]
+            step, secret = _sums.planned(layer, (base, plan.bases[other]), (ends, all_ends[other]))
             base, ends = layer.clamps[0], layer.clamps
         elif layer.kind == "avg_pool":
             step, secret = averaged(layer, base)
         else:
             step, secret = {"kind": layer.kind, **layer.attrs}, Secret()
-        plan.steps.append({**step, "level": 8})
+        plan.steps.append({**step, "level": 8, "inputs": list(layer.inputs)})
         plan.secrets.append(secret)
         plan.bases.append(base)
         plan.units.append(1.0)
+        all_ends.append(ends)
     return plan
 
 
@@ -57,26 +63,9 @@ def span(layer: Layer, ends: tuple[int, int]) -> tuple[Integers, Integers]:
     w = layer.weights.reshape(len(layer.weights), -1)
     up, down = np.maximum(w, 0).sum(axis=1), np.minimum(w, 0).sum(axis=1)
     least, most = up * low + down * high + layer.offsets, up * high + down * low + layer.offsets
-    if max(-int(least.min()), int(most.max())) >= _SUMS:
+    if max(-int(least.min()), int(most.max())) >= SUMS:
         raise ModelError(f"from_tflite: sums of {layer.name} may not fit 32 bits, in which TFLite adds them up")
     return least, most
-
-
-def thresholds(multiplier: int, exponent: int, zero: int, clamps: tuple[int, int]) -> tuple[list[int], int]:
-    """The least sums that give at least each number above the lower clamp, and the first of these numbers.
-
-    Those beyond 32 bits are left out: no sum gets there.
-    """
-    most = _SUMS >> max(exponent, 0)
-    wanted = np.arange(clamps[0] + 1, clamps[1] + 1)
-    low, high = np.full(len(wanted), -most), np.full(len(wanted), most)
-    while (low < high).any():
-        middle = (low + high) >> 1
-        reached = kernels.rescaled(middle, multiplier, exponent) + zero >= wanted
-        low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
-    inside = (low > -most) & (low < most)
-    first = int(wanted[inside][0]) if inside.any() else clamps[0]
-    return low[inside].tolist(), first
 
 
 Scaled = tuple[Any, Any, Any, int]
@@ -87,7 +76,7 @@ def _scaling(layer: Layer, sums: tuple[Integers, Integers]) -> Scaled:
     known: dict[tuple[int, int], tuple[int, list[int], int]] = {}
     pairs = list(zip(layer.multipliers.tolist(), layer.exponents.tolist(), strict=True))
     for pair in dict.fromkeys(pairs):
-        known[pair] = _scaling_of(layer, *pair)
+        known[pair] = scaling_of(layer, *pair)
     down = max(shift for _, _, shift in known.values())
     found = [known[pair] for pair in pairs]
     times = np.array([m << (down - shift) for m, _, shift in found], object)
@@ -98,31 +87,13 @@ def _scaling(layer: Layer, sums: tuple[Integers, Integers]) -> Scaled:
     return scaled
 
 
-def _scaling_of(layer: Layer, multiplier: int, exponent: int) -> tuple[int, list[int], int]:
-    leaps, first = thresholds(multiplier, exponent, layer.target.zero, layer.clamps)
-    if not leaps:
-        return 0, [int(_clamped(layer, 0, multiplier, exponent)) << 1], 1
-    slope = float(np.ldexp(float(multiplier), exponent - 31))
-    found = fit([(leaps, first)], slope)
-    negative = sum(leap <= 0 for leap in leaps)
-    if found is None and 0 < negative < len(leaps):
-        found = fit([(leaps[:negative], first), (leaps[negative:], first + negative)], slope)
-    if found is None:
-        raise ModelError(f"from_tflite: no whole numbers scale as {layer.name} does, by {slope}")
-    return found
-
-
-def _clamped(layer: Layer, sums: Any, multiplier: Any, exponent: Any) -> Integers:
-    return np.clip(kernels.rescaled(sums, multiplier, exponent) + layer.target.zero, *layer.clamps)
-
-
 def _check(layer: Layer, sums: tuple[Integers, Integers], scaled: Scaled) -> None:
     """Both ends of what sums may be, and 0 and -1: between them `fit` has looked at every leap, and all rises."""
     times, below, above, down = scaled
     for end in (*sums, np.zeros_like(sums[0]), np.full_like(sums[0], -1)):
         plus = np.where(end < 0, below, above)
         ours = np.clip(((end.astype(object) * times + plus) >> down).astype(object), *layer.clamps)
-        if (ours != _clamped(layer, end, layer.multipliers, layer.exponents)).any():
+        if (ours != clamped(layer, end, layer.multipliers, layer.exponents)).any():
             raise ModelError(f"from_tflite: no whole numbers scale as {layer.name} does: its scales are too extreme")
 
 

@@ -63,6 +63,29 @@ def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers
     return np.rint(sums).astype(np.int64)
 
 
+def sum_multipliers(one: float, other: float, target: float) -> tuple[list[int], list[int]]:
+    """Of two arrays and of their sum, by the scales: multipliers and exponents of `add.cc`.
+
+    >>> sum_multipliers(0.5, 0.25, 1.0)
+    ([1073741824, 1073741824, 1073741824], [0, -1, -19])
+    """
+    twice = 2 * max(one, other)
+    found = [quantised_multiplier(real) for real in (one / twice, other / twice, twice / ((1 << SHIFT) * target))]
+    return [m for m, _ in found], [e for _, e in found]
+
+
+SHIFT = 20
+"""What is added has so many bits more."""
+
+
+def added(x: Integers, y: Integers, layer: Any) -> Integers:
+    """The sum of two arrays of a `Layer`, before it is clamped."""
+    shifted = [(v - source.zero) << SHIFT for v, source in zip((x, y), layer.sources, strict=True)]
+    *inner, outer = zip(layer.multipliers.tolist(), layer.exponents.tolist(), strict=True)
+    total = sum(rescaled(v, *factors) for v, factors in zip(shifted, inner, strict=True))
+    return rescaled(total, *outer) + layer.target.zero
+
+
 def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:
     """How many pixels each window of a pool has within the image.
 

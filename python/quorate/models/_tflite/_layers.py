@@ -15,7 +15,10 @@ from quorate.models._tflite._kernels import Integers
 WEIGHTED = ("conv", "dense")
 """Layers with secret weights."""
 
-KINDS = (*WEIGHTED, "avg_pool", "max_pool", "reshape")
+SCALED = (*WEIGHTED, "add")
+"""Layers whose sums are scaled by secret numbers and clamped."""
+
+KINDS = (*WEIGHTED, "add", "avg_pool", "max_pool", "reshape")
 """All that a program may have; a last softmax is left to those who see outputs."""
 
 
@@ -36,7 +39,7 @@ class Quantised:
 
 @dataclasses.dataclass
 class Layer:
-    """One layer, which takes what the one before gives; images are (batch, channels, rows, columns).
+    """One layer; images are (batch, channels, rows, columns).
 
     Attributes:
         kind: one of `KINDS`.
@@ -49,6 +52,8 @@ class Layer:
         offsets: one for each filter or output.
         multipliers, exponents: the same: by what sums are multiplied, 31 bits and a power of two.
         clamps: between which numbers the activation leaves results.
+        second: of a sum, how the other array that it takes is quantised.
+        inputs: the places of what it takes: 0 is the network's input, and layer i makes array i + 1.
     """
 
     kind: str
@@ -62,6 +67,13 @@ class Layer:
     multipliers: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     exponents: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     clamps: tuple[int, int] = (0, 255)
+    second: Quantised | None = None
+    inputs: tuple[int, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Quantised, Quantised]:
+        """What a sum takes."""
+        return self.source, self.second or self.source
 
 
 def column(values: Any, ndim: int) -> Any:
@@ -78,8 +90,10 @@ def sums(layer: Layer, x: Integers) -> Integers:
     return made.astype(np.int64) + column(layer.offsets, made.ndim)
 
 
-def clear(layer: Layer, x: Integers) -> Integers:
+def clear(layer: Layer, x: Integers, *more: Integers) -> Integers:
     """What the layer makes of 8-bit numbers."""
+    if layer.kind == "add":
+        return np.clip(kernels.added(x, more[0], layer), *layer.clamps)
     if layer.kind in WEIGHTED:
         made = sums(layer, x)
         multipliers, exponents = (column(v, made.ndim) for v in (layer.multipliers, layer.exponents))
@@ -110,5 +124,5 @@ def run_clear(layers: Sequence[Layer], x: Integers) -> list[Integers]:
     """The input, and what every layer makes."""
     arrays = [x]
     for layer in layers:
-        arrays.append(clear(layer, arrays[-1]))
+        arrays.append(clear(layer, *(arrays[place] for place in layer.inputs)))
     return arrays

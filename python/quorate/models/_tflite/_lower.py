@@ -1,4 +1,4 @@
-"""From a file's operators to a chain of layers."""
+"""From a file's operators to layers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
-from quorate.models._tflite._kernels import quantised_multiplier
+from quorate.models._tflite._kernels import quantised_multiplier, sum_multipliers
 from quorate.models._tflite._layers import Layer, Quantised
 from quorate.models._tflite._read import Operator, Source, Tensor
 
@@ -29,6 +29,8 @@ class Lowering:
 
     lower: Callable[[Source, Operator, Quantised, tuple[int, ...]], Layer]
     limits: str
+    takes: int = 1
+    """How many arrays that depend on the input."""
 
 
 def quantised(tensor: Tensor) -> Quantised:
@@ -64,28 +66,26 @@ def lowered(source: Source) -> tuple[list[Layer], Quantised, tuple[int, ...], bo
     if not first.shape or first.shape[0] != 1 or len(first.shape) not in (2, 4) or 0 in first.shape:
         raise ModelError(f"from_tflite: the input has shape {first.shape}; (1, n) or (1, rows, columns, channels) are")
     layers: list[Layer] = []
-    at, softmax, now, sizes = source.input, False, known, _inner(first.shape)
+    places, softmax, at = {source.input: 0}, False, source.input
     for operator in source.operators:
         name = f"{operator.kind} (operator {operator.place})"
         if operator.kind not in OPERATORS and operator.kind != "SOFTMAX":
             continue
         try:
-            if unsupported:  # what follows is not known: only this operator is looked at
-                before = source.tensors[operator.inputs[0]]
-                now, sizes = quantised(before), _inner(before.shape)
-            elif not operator.inputs or operator.inputs[0] != at or len(operator.outputs) != 1 or softmax:
-                raise Unsupported("it does not take what the operator before it gives: chains are supported")
+            given = _given(operator, None if unsupported else places)
+            before = source.tensors[operator.inputs[0]]
             at = operator.outputs[0]
             if operator.kind == "SOFTMAX":
-                if operator is not source.operators[-1]:
-                    raise Unsupported("it is not the last operator")
+                if operator is not source.operators[-1] or (not unsupported and given != [len(layers)]):
+                    raise Unsupported("it is not the last operator, on what the one before it gives")
                 softmax = True
                 continue
-            layers.append(OPERATORS[operator.kind].lower(source, operator, now, sizes))
-            layers[-1].name = name
-            now, sizes = layers[-1].target, layers[-1].sizes
-            if _inner(source.tensors[at].shape) != sizes:
+            layer = OPERATORS[operator.kind].lower(source, operator, quantised(before), _inner(before.shape))
+            if _inner(source.tensors[at].shape) != layer.sizes:
                 raise Unsupported(f"the file says that it gives {source.tensors[at].shape}, and it does not")
+            layer.name, layer.inputs = name, tuple(given)
+            layers.append(layer)
+            places[at] = len(layers)
         except Unsupported as error:
             unsupported.append(f"{name}: {error}")
     if unsupported:
@@ -93,6 +93,18 @@ def lowered(source: Source) -> tuple[list[Layer], Quantised, tuple[int, ...], bo
     if at != source.output:
         raise ModelError("from_tflite: the model's output is not what its last operator gives")
     return layers, known, first.shape[1:], softmax
+
+
+def _given(operator: Operator, places: dict[int, int] | None) -> list[int]:
+    """The places of the arrays that an operator takes; 0 where what is before is not known, as it is not supported."""
+    count = 1 if operator.kind == "SOFTMAX" else OPERATORS[operator.kind].takes
+    if len(operator.inputs) < count or len(operator.outputs) != 1:
+        raise Unsupported(f"it has {len(operator.inputs)} inputs and {len(operator.outputs)} outputs")
+    if places is None:
+        return [0] * count
+    if not all(tensor in places for tensor in operator.inputs[:count]):
+        raise Unsupported("it takes what no operator before it gives")
+    return [places[tensor] for tensor in operator.inputs[:count]]
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -272,6 +284,23 @@ def _reshape(source: Source, operator: Operator, now: Quantised, sizes: tuple[in
     return Layer("reshape", "", {"shape": shape[1:]}, now, _same(source, operator, now), _inner(shape))
 
 
+def _add(source: Source, operator: Operator, now: Quantised, sizes: tuple[int, ...]) -> Layer:
+    other = source.tensors[operator.inputs[1]]
+    if other.data is not None or source.tensors[operator.inputs[0]].data is not None:
+        raise Unsupported("of a constant")
+    if _inner(other.shape) != sizes:
+        raise Unsupported(f"of arrays of shapes {source.tensors[operator.inputs[0]].shape} and {other.shape}")
+    second, target = quantised(other), _target(source, operator, now)
+    if second.low != now.low:
+        raise Unsupported("of uint8 and int8")
+    multipliers, exponents = sum_multipliers(now.scale, second.scale, target.scale)
+    if max(exponents) > 0:
+        raise Unsupported("its result has a scale 2^19 times as small as what it takes")
+    layer = Layer("add", "", {}, now, target, sizes, clamps=_clamps(operator, target), second=second)
+    layer.multipliers, layer.exponents = np.array(multipliers, np.int64), np.array(exponents, np.int64)
+    return layer
+
+
 def _same(source: Source, operator: Operator, now: Quantised) -> Quantised:
     target = _target(source, operator, now)
     if (target.scale, target.zero) != (now.scale, now.zero):
@@ -280,6 +309,7 @@ def _same(source: Source, operator: Operator, now: Quantised) -> Quantised:
 
 
 OPERATORS = {
+    "ADD": Lowering(_add, "two arrays of one shape, no constants", 2),
     "CONV_2D": Lowering(_conv, "constant filters; uint8, or int8 with a scale for each filter; padding SAME or VALID"),
     "DEPTHWISE_CONV_2D": Lowering(_conv, "as CONV_2D"),
     "FULLY_CONNECTED": Lowering(_dense, "a constant matrix, on arrays of two axes"),

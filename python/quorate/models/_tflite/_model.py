@@ -129,7 +129,8 @@ def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None
         wanted = (inner[2], *inner[:2]) if len(inner) == 3 else inner
         if now is None or softmax or now.target != other or given != wanted:
             raise ModelError("from_tflite: a file does not take what the one before it gives, in shape or in scale")
-        layers, softmax = [*layers, *more], ends
+        behind = [dataclasses.replace(l, inputs=tuple(i + len(layers) for i in l.inputs)) for l in more]
+        layers, softmax = [*layers, *behind], ends
     if not layers:
         raise ModelError("from_tflite: the output is the input itself: there is nothing to compute")
     last = layers[-1].sizes

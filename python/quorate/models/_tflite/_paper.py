@@ -18,6 +18,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._tflite import _kernels as kernels
+from quorate.models._tflite import _sums as sums
 from quorate.models._tflite._exact import mean_step
 from quorate.models._tflite._layers import WEIGHTED, Layer, Quantised
 from quorate.models._tflite._plan import Plan, Secret, signed_bits
@@ -30,19 +31,24 @@ _MEAN = 12
 
 
 def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
-    """The plan of a chain of layers."""
+    """The plan of layers."""
     plan = Plan([], [], [known.low], [1.0])
-    level, most = 8, 255
+    ranges = [(8, 255)]
     for layer in layers:
-        base, unit = plan.bases[-1], plan.units[-1]
-        if layer.kind in WEIGHTED:
+        lies = [(plan.bases[i], plan.units[i], ranges[i][1]) for i in layer.inputs]
+        (base, unit, _), (level, most) = lies[0], ranges[layer.inputs[0]]
+        if layer.kind == "add":
+            step, secret, unit = _added(layer, lies, max(ranges[i][0] for i in layer.inputs))
+            base, level, most = layer.clamps[0], LEVEL, secret.width
+        elif layer.kind in WEIGHTED:
             step, secret, unit = _weighted(layer, base, unit, most)
             base, level, most = layer.clamps[0], LEVEL, secret.width
         elif layer.kind == "avg_pool":
             step, secret = _averaged(layer, level)
         else:
             step, secret = {"kind": layer.kind, **layer.attrs}, Secret()
-        plan.steps.append({**step, "level": level})
+        plan.steps.append({**step, "level": level, "inputs": list(layer.inputs)})
+        ranges.append((level, most))
         plan.secrets.append(secret)
         plan.bases.append(base)
         plan.units.append(unit)
@@ -87,10 +93,31 @@ def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int
     width = int(np.abs(weights).max(initial=0)).bit_length()
     plus = max(*(abs(end) for end in reach), 2 * int(np.abs(offsets).max()) + room).bit_length()
     far = max(LEVEL, abs(start).bit_length(), abs(start + most).bit_length())
-    sums = (w.shape[1] << far + width) + (1 << plus)
+    most = (w.shape[1] << far + width) + (1 << plus)
     step = {"kind": layer.kind, **layer.attrs, "weights": layer.weights.shape, "ring": ring, "down": down}
-    step |= {"width": width, "plus": plus, "wide": max(ring, signed_bits(-sums, sums)), "start": far}
+    step |= {"width": width, "plus": plus, "wide": max(ring, signed_bits(-most, most)), "start": far}
     return step, Secret(weights.reshape(layer.weights.shape), offsets, start)
+
+
+def _added(layer: Layer, lies: list[tuple[int, float, int]], level: int) -> tuple[dict[str, Any], Secret, float]:
+    """A sum of real multiples of both arrays, of which `lies` says the base, the unit and the largest number."""
+    width = layer.clamps[1] - layer.clamps[0]
+    made = max(width, 1) / ((1 << LEVEL) - 1)
+    ratios = [source.scale / layer.target.scale for source in layer.sources]
+    rest = sum(r * (base - source.zero) for r, (base, _, _), source in zip(ratios, lies, layer.sources, strict=True))
+    rest = (rest + layer.target.zero - layer.clamps[0]) / made
+    for down in range(_MEAN, 0, -1):
+        factors = [ratio * unit / made for ratio, (_, unit, _) in zip(ratios, lies, strict=True)]
+        weights = np.array([[round(math.ldexp(factor, down))] for factor in factors], np.int64)
+        secret = Secret(weights, np.array([round(math.ldexp(rest, down))], np.int64))
+        high = sum(int(w) * most for w, (_, _, most) in zip(weights[:, 0], lies, strict=True))
+        # Where the offset lies is private: room for what all results span, on both sides.
+        reach = high + (2 << LEVEL + down) + abs(int(secret.offsets[0]))
+        step = sums.step(secret, max(signed_bits(-reach, reach) + 1, down + LEVEL + 3), down, max(level, LEVEL))
+        if step["wide"] <= RING:
+            secret.width = math.floor(width / made + 0.5)
+            return step, secret, made
+    raise ModelError(f"from_tflite: {layer.name} needs more than {RING} bits")
 
 
 def _averaged(layer: Layer, level: int) -> tuple[dict[str, Any], Secret]:

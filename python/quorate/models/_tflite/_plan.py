@@ -19,6 +19,11 @@ class Secret:
     below: Any = None
     above: Any = None
     """What is added to negative sums, and to others, where that is not the same."""
+    first_weights: Any = None
+    """Of both arrays of a sum, where they are scaled and rounded before; so are the three that follow."""
+    first_offsets: Any = None
+    first_below: Any = None
+    first_above: Any = None
 
 
 @dataclasses.dataclass

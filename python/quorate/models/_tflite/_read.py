@@ -193,6 +193,7 @@ _OPTIONS = {
         "FusedActivationFunction",
     ),
     "Pool2DOptions": ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
+    "AddOptions": ("FusedActivationFunction",),
     "FullyConnectedOptions": ("FusedActivationFunction", "WeightsFormat"),
 }
 

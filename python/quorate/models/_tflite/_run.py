@@ -11,7 +11,7 @@ import numpy as np
 import quorate
 from quorate import nn
 from quorate.models._layers._stated import between, stated
-from quorate.models._tflite._layers import WEIGHTED, column, reshaped
+from quorate.models._tflite._layers import SCALED, WEIGHTED, column, reshaped
 from quorate.models._tflite._plan import Plan, Secret
 
 
@@ -38,7 +38,8 @@ def run(mpc: Any, mode: str, steps: Sequence[dict[str, Any]], owned: Owned, x: A
     ends = _ends(steps, owned)
     arrays = [x]
     for place, step in enumerate(steps):
-        arrays.append(_step(mpc, mode, step, arrays[-1], _At(place, owned, next(ends) if _has(step) else None)))
+        given = [arrays[i] for i in step.get("inputs", [place])]
+        arrays.append(_step(mpc, mode, step, given, _At(place, owned, next(ends) if _has(step) else None)))
     return arrays
 
 
@@ -61,7 +62,7 @@ class _At:
 
 
 def _has(step: dict[str, Any]) -> bool:
-    return step["kind"] in WEIGHTED
+    return step["kind"] in SCALED
 
 
 def _ends(steps: Sequence[dict[str, Any]], owned: Owned) -> Iterator[Any]:
@@ -81,8 +82,10 @@ def _ends(steps: Sequence[dict[str, Any]], owned: Owned) -> Iterator[Any]:
         yield start, between(width.astype(quorate.int(step["ring"] - step["down"])), 0, (1 << step["level"]) - 1)
 
 
-def _step(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any:
-    kind = step["kind"]
+def _step(mpc: Any, mode: str, step: dict[str, Any], given: Sequence[Any], at: _At) -> Any:
+    kind, x = step["kind"], given[0]
+    if kind == "add":
+        return _added(mpc, mode, step, given, at)
     if kind in WEIGHTED:
         return _weighted(mpc, mode, step, x, at)
     if kind == "avg_pool":
@@ -100,14 +103,45 @@ def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any
     shape, count = tuple(step["weights"]), (step["weights"][0],)
     wide = quorate.int(step["wide"])
     given = wide if mode == "exact" else quorate.fixed(step["wide"], step["down"])
-    start, width = at.ends
     w = at.input("weights", shape, given, step["width"])
-    x = stated(x.astype(wide) + start, step["start"])
+    x = stated(x.astype(wide) + at.ends[0], step["start"])
     if step["kind"] == "conv":
         stride, dilation = tuple(step["stride"]), tuple(step["dilation"])
         made = nn.conv2d(x, w, stride=stride, dilation=dilation, padding=_pairs(step["pads"]), groups=step["groups"])
     else:
         made = x @ w.T
+    return _scaled(mpc, mode, step, made, count, at)
+
+
+def _added(mpc: Any, mode: str, step: dict[str, Any], given: Sequence[Any], at: _At) -> Any:
+    """Both arrays times a secret number each, as a product of matrices: one opening for each sum."""
+    wide = quorate.int(step["wide"])
+    dtype = wide if mode == "exact" else quorate.fixed(step["wide"], step["down"])
+    w = at.input("weights", (2, 1), dtype, step["width"])
+    if "first" in step:
+        both = _multiples(mpc, step["first"], given, at).astype(wide)
+    else:
+        both = mpc.stack([x.astype(wide).reshape(-1) for x in given], axis=1)
+    return _scaled(mpc, mode, step, (both @ w).reshape(*given[0].shape), (1,), at)
+
+
+def _multiples(mpc: Any, first: dict[str, Any], given: Sequence[Any], at: _At) -> Any:
+    """(elements, 2): both arrays, scaled and rounded."""
+    wide, ends = quorate.int(first["wide"]), (-(1 << (first["ring"] - 1)), (1 << (first["ring"] - 1)) - 1)
+
+    def secret(name: str, bits: str) -> Any:
+        return at.input(f"first_{name}", (2,), wide, first[bits])
+
+    both = mpc.stack([x.astype(wide).reshape(-1) for x in given], axis=1)
+    made = both * secret("weights", "width") + secret("offsets", "plus")
+    if first["turns"]:
+        made = made + mpc.where(between(made, *ends) < 0, secret("below", "plus"), secret("above", "plus"))
+    return _shifted(between(made, *ends).astype(quorate.int(first["ring"])), first)
+
+
+def _scaled(mpc: Any, mode: str, step: dict[str, Any], made: Any, count: tuple[int, ...], at: _At) -> Any:
+    """Sums with their offsets, divided and clamped."""
+    given = quorate.int(step["wide"]) if mode == "exact" else quorate.fixed(step["wide"], step["down"])
     made = made + column(at.input("offsets", count, given, step["plus"]), made.ndim)
     ends = (-(1 << (step["ring"] - 1)), (1 << (step["ring"] - 1)) - 1)
     if mode == "paper":
@@ -119,7 +153,7 @@ def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any
             )
             made = made + mpc.where(between(made, *ends) < 0, below, above)
         made = _shifted(between(made, *ends).astype(quorate.int(step["ring"])), step)
-    return between(mpc.minimum(mpc.maximum(made, 0), width), 0, (1 << step["level"]) - 1)
+    return between(mpc.minimum(mpc.maximum(made, 0), at.ends[1]), 0, (1 << step["level"]) - 1)
 
 
 def _rounded(mpc: Any, x: Any, step: dict[str, Any]) -> Any:

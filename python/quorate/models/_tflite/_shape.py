@@ -14,7 +14,7 @@ from quorate.models._layers._asked import count_of, learner
 from quorate.models._layers._stated import between
 from quorate.models._questions import Asked, Questions
 from quorate.models._tflite._kernels import Integers
-from quorate.models._tflite._layers import KINDS, WEIGHTED
+from quorate.models._tflite._layers import KINDS, SCALED
 from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._run import Owned, run
 
@@ -32,7 +32,8 @@ class QuantisedShape(Questions):
         sizes: of one input, without the batch: (rows, columns, channels) or (numbers,).
         type: of inputs, "uint8" or "int8".
         mode: "exact" or "paper".
-        steps: in order; each takes what the one before gives.
+        steps: in order; each takes what the one before gives, or those of `inputs`: 0 is the input, and step i makes
+            array i + 1.
         outputs: sizes of one output.
         labels: of the outputs along the last axis, where there are any.
 
@@ -59,7 +60,7 @@ class QuantisedShape(Questions):
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
         known = self.mode in MODES and self.type in ("uint8", "int8") and len(self.sizes) in (1, 3)
-        if not known or any(step.get("kind") not in KINDS for step in self.steps):
+        if not known or any(not _is_step(place, step) for place, step in enumerate(self.steps)):
             raise ModelError("this is not the shape of a quantised network")
 
     def describe(self) -> dict[str, Any]:
@@ -103,10 +104,20 @@ class QuantisedShape(Questions):
         return answer(question, mpc, self, self, asked, None)
 
 
+def _is_step(place: int, step: dict[str, Any]) -> bool:
+    inputs = step.get("inputs", [place])
+    return (
+        step.get("kind") in KINDS
+        and len(inputs) == 1 + (step["kind"] == "add")
+        and min(inputs) >= 0
+        and max(inputs) <= place
+    )
+
+
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
-    private = ("kind", "weights", "times")
+    private = ("kind", "weights", "times") + (("inputs",) if step.get("inputs") == [place - 1] else ())
     public = ", ".join(f"{key}={value}" for key, value in step.items() if key not in private)
-    return str(place), step["kind"], "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else "", public
+    return str(place), step["kind"], "x".join(map(str, step["weights"])) if step["kind"] in SCALED else "", public
 
 
 def answer(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:

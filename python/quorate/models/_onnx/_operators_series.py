@@ -1,0 +1,211 @@
+"""Recurrent layers of ONNX, unrolled: the same weights in every step of a series.
+
+A step takes one product of matrices for all gates that take the same numbers, of what is given and the state side by
+side; its sums are divided once, to what functions take. Where the state is 0 at first, its part is left out there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from quorate.models._layers._kernels import Array
+from quorate.models._onnx._lower import Lowering, Node, Tensor, Turned, Unsupported
+from quorate.models._onnx._operators import OPERATORS, operator
+
+__all__ = ["OPERATORS", "operator"]
+
+_LIMITS = "forward, time first (behind a Transpose of the batch) or layout=1, constant weights and first state"
+
+
+@dataclasses.dataclass
+class Recurrent:
+    """A recurrent layer as the file has it.
+
+    Attributes:
+        x: (batch, steps, inputs).
+        hidden: how many hidden numbers there are.
+        weight, inner: (gates, hidden, inputs) and (gates, hidden, hidden).
+        bias, inner_bias: (gates, hidden).
+        states: what states are at first, (batch, hidden); None where they are 0.
+    """
+
+    lowering: Lowering
+    x: Tensor
+    hidden: int
+    weight: Array
+    inner: Array
+    bias: Array
+    inner_bias: Array
+    states: list[Tensor | None]
+
+    @property
+    def steps(self) -> int:
+        return self.x.shape[1]
+
+    def given(self, step: int, of: Tensor | None = None) -> Tensor:
+        """(batch, numbers) of a step."""
+        x = self.x if of is None else of
+        taken = x if x.shape[1] == 1 else self.lowering.emit("slice", x, {"axes": [1], "ranges": [[step, step + 1, 1]]})
+        return self.lowering.reshape(taken, (x.shape[0], x.shape[2]))
+
+    def part(self, x: Tensor, place: int) -> Tensor:
+        """One gate of several that lie side by side."""
+        ends = [place * self.hidden, (place + 1) * self.hidden, 1]
+        return self.lowering.emit("slice", x, {"axes": [1], "ranges": [ends]})
+
+    def sums(self, gates: list[int]) -> Gates:
+        """What the weights of some gates add up, before any function."""
+        w, r = (np.concatenate(list(m[gates])).T for m in (self.weight, self.inner))
+        return Gates(self.lowering, w, np.concatenate([w, r]), (self.bias + self.inner_bias)[gates].ravel())
+
+    def whole(self, states: list[Tensor]) -> Tensor:
+        """(batch, steps, hidden) of all hidden states."""
+        rows = [self.lowering.reshape(h, (h.shape[0], 1, self.hidden)) for h in states]
+        return rows[0] if len(rows) == 1 else self.lowering.emit("concat", rows, {"axis": 1})
+
+
+@dataclasses.dataclass
+class Gates:
+    """Weights that are the same in all steps, as matrices: without a state and with one."""
+
+    lowering: Lowering
+    alone: Array
+    both: Array
+    offsets: Array
+
+    def of(self, x: Tensor, h: Tensor | None) -> Tensor:
+        """A product of what is given and the state, and offsets."""
+        if h is None:
+            return self.lowering.emit("matmul", x, None, self.alone, self.offsets)
+        return self.lowering.emit(
+            "matmul", self.lowering.emit("concat", [x, h], {"axis": 1}), None, self.both, self.offsets
+        )
+
+
+def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str], states: int) -> Recurrent:
+    """What both have in common, checked."""
+    if node.attrs.get("direction", "forward") != "forward":
+        raise Unsupported(f"direction={node.attrs['direction']!r}")
+    named = [f.decode() if isinstance(f, bytes) else f for f in node.attrs.get("activations", functions)]
+    if [name.lower() for name in named] != [name.lower() for name in functions]:
+        raise Unsupported(f"activations={named}; {functions} are")
+    if node.attrs.get("clip", 0):
+        raise Unsupported(f"clip={node.attrs['clip']}")
+    x, w, r = _batch_first(node), node.weights(1), node.weights(2)
+    if w is None or r is None or w.ndim != 3 or r.ndim != 3 or w.shape[0] != 1 or r.shape[0] != 1:
+        raise Unsupported("without weights, or with those of several directions")
+    hidden = r.shape[2]
+    if w.shape[1] != gates * hidden or r.shape[1] != gates * hidden or w.shape[2] != x.shape[2]:
+        raise Unsupported(f"weights of shapes {w.shape} and {r.shape} on series of {x.shape[2]} numbers")
+    lengths = node.known(4)
+    if lengths is not None and (lengths != x.shape[1]).any():
+        raise Unsupported("series that end before others")
+    both = node.weights(3)
+    both = np.zeros((2, gates, hidden)) if both is None else both.reshape(2, gates, hidden)
+    w, r = w.reshape(gates, hidden, -1), r.reshape(gates, hidden, hidden)
+    made = Recurrent(lowering, x, hidden, w, r, both[0], both[1], [])
+    made.states = [_first(made, node.weights(5 + place), place) for place in range(states)]
+    return made
+
+
+def _batch_first(node: Node) -> Tensor:
+    x, layout = node.array(), int(node.attrs.get("layout", 0))
+    if len(x.shape) != 3:
+        raise Unsupported(f"of an array of shape {x.shape}")
+    if layout == 0 and isinstance(x, Turned) and x.batch == 1:
+        return x.tensor
+    if layout == 1 and isinstance(x, Tensor):
+        return x
+    raise Unsupported(
+        f"layout={layout}, where axis {x.batch} of what it takes is the batch: the network's first axis must be the "
+        "batch, and a Transpose with perm=[1, 0, 2] come before a layer of layout=0 (batch_first=True in PyTorch)"
+    )
+
+
+def _first(layer: Recurrent, given: Array | None, place: int) -> Tensor | None:
+    """A state to begin with, the same for every series: a product with zeros, whose offsets it is."""
+    if given is None or not given.any():
+        return None
+    rows = given.reshape(-1, layer.hidden)
+    if (rows != rows[0]).any():
+        raise Unsupported(f"an initial state that tells records of a batch apart (its input {5 + place})")
+    x = layer.given(0)
+    return layer.lowering.emit("matmul", x, None, np.zeros((x.shape[1], layer.hidden)), rows[0])
+
+
+def _results(node: Node, layer: Recurrent, states: list[Tensor], *last: Tensor) -> list[Tensor | Turned]:
+    """Y and the last states, each with an axis of one direction."""
+    batch, hidden = layer.x.shape[0], layer.hidden
+    made = [layer.lowering.reshape(layer.whole(states), (batch, layer.steps, 1, hidden))]
+    made += [layer.lowering.reshape(state, (batch, 1, hidden)) for state in last]
+    if int(node.attrs.get("layout", 0)) == 1:
+        return list(made)
+    return [Turned(tensor, 2 if place == 0 else 1) for place, tensor in enumerate(made)]
+
+
+@operator("LSTM", limits=f"{_LIMITS}, no peepholes, no clip", turned=True)
+def _lstm(lowering: Lowering, node: Node) -> Any:
+    layer = _recurrent(lowering, node, 4, ["Sigmoid", "Tanh", "Tanh"], 2)
+    peepholes = node.weights(7)
+    if peepholes is not None and peepholes.any():
+        raise Unsupported("peepholes")
+    if node.attrs.get("input_forget", 0):
+        raise Unsupported("input_forget=1")
+    gates, (h, c), states = layer.sums([0, 1, 2, 3]), layer.states, []
+    for step in range(layer.steps):
+        sums = gates.of(layer.given(step), h)
+        ends = [0, 3 * layer.hidden, 1]
+        both = lowering.emit("sigmoid", lowering.emit("slice", sums, {"axes": [1], "ranges": [ends]}))
+        enter, show, keep = (layer.part(both, place) for place in range(3))
+        cell = lowering.emit("mul", [enter, lowering.emit("tanh", layer.part(sums, 3))])
+        c = cell if c is None else lowering.emit("add", [lowering.emit("mul", [keep, c]), cell])
+        h = lowering.emit("mul", [show, lowering.emit("tanh", c)])
+        states.append(h)
+    assert c is not None  # noqa: S101 - what a step has made
+    return _results(node, layer, states, states[-1], c)
+
+
+@operator("GRU", limits=f"{_LIMITS}, no clip", turned=True)
+def _gru(lowering: Lowering, node: Node) -> Any:
+    layer = _recurrent(lowering, node, 3, ["Sigmoid", "Tanh"], 1)
+    new = _AfterReset(layer) if node.attrs.get("linear_before_reset", 0) else _BeforeReset(layer)
+    gates, (h,), states = layer.sums([0, 1]), layer.states, []
+    for step in range(layer.steps):
+        x = layer.given(step)
+        both = lowering.emit("sigmoid", gates.of(x, h))
+        keep, reset = (layer.part(both, place) for place in range(2))
+        made = lowering.emit("tanh", new.of(step, x, h, reset))
+        if h is None:
+            h = lowering.emit("mul", [lowering.emit("scale", keep, {"factor": -1.0, "offset": 1.0}), made])
+        else:
+            h = lowering.emit("blend", [keep, h, made])
+        states.append(h)
+    return _results(node, layer, states, states[-1])
+
+
+class _BeforeReset:
+    """W x + R (r h) + b: the state is reset before the product."""
+
+    def __init__(self, layer: Recurrent) -> None:
+        self._gates = layer.sums([2])
+
+    def of(self, step: int, x: Tensor, h: Tensor | None, reset: Tensor) -> Tensor:
+        return self._gates.of(x, None if h is None else self._gates.lowering.emit("mul", [reset, h]))
+
+
+class _AfterReset:
+    """W x + b + r (R h + c): behind it, as PyTorch has it."""
+
+    def __init__(self, layer: Recurrent) -> None:
+        self._layer, self._inner = layer, np.ascontiguousarray(layer.inner[2].T)
+        self._given = layer.lowering.emit("matmul", layer.x, None, layer.weight[2].T, layer.bias[2])
+
+    def of(self, step: int, x: Tensor, h: Tensor | None, reset: Tensor) -> Tensor:
+        emit, offsets = self._layer.lowering.emit, self._layer.inner_bias[2]
+        given = self._layer.given(step, self._given)
+        if h is not None:
+            return emit("add", [given, emit("mul", [reset, emit("matmul", h, None, self._inner, offsets)])])
+        return given if not offsets.any() else emit("add", [given, emit("affine", reset, None, offsets)])
