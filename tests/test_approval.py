@@ -163,6 +163,22 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
     assert [e.status for e in run(deployment, again, "--approve", approval(again))] == [0, 0, 0]
 
 
+def test_what_owners_tell_of_their_data_is_approved_too(deployment: Deployment) -> None:
+    """Told in runs of their own, which `explain` shows: three rows were approved, and two are another program."""
+    body = """
+rows = mpc.announce(ROWS, owner=0)
+frame = mpc.input_frame({"a": [1] * 4} if mpc.me in (None, 1) else None, owner=1, columns={"a": qr.int(8)})
+x = mpc.input(lambda: [3] * rows, owner=0, shape=rows, dtype=qr.int(32), bound=9)
+print((x.sum() + frame["a"].sum()).reveal())
+"""
+    hashes = approval(deployment.script(body.replace("ROWS", "3")))
+    assert hashes.count(",") == 2
+    ended = run(deployment, deployment.script(body.replace("ROWS", "3")), "--approve", hashes)
+    assert [(e.status, e.out.strip()) for e in ended] == [(0, "13")] * 3, ended
+    ended = run(deployment, deployment.script(body.replace("ROWS", "2")), "--approve", hashes)
+    assert ended[0].status == 2 and "NotApproved" in error_of(ended[0])
+
+
 def test_nothing_is_approved_by_an_empty_list(deployment: Deployment) -> None:
     config = deployment.config(0)
     config.write_text("approve = []\n" + config.read_text())
