@@ -1,8 +1,12 @@
-"""Networks of the papers beside ours: MNIST (ring, Tables 9, 10), look-ups (Pika, Table 3), depth (Pika, Fig. 3).
+"""Networks of the papers beside ours: MNIST (ring, Tables 9, 10), activations, networks (Pika, Table 3), depth.
 
     .venv/bin/python benches/paper_networks.py mnist                              # rss, on memory, local and wide links
     .venv/bin/python benches/paper_networks.py mnist --protocols rss,aby,pika --links memory
+    .venv/bin/python benches/paper_networks.py mnist --links wan,70/100           # a round trip in ms and Mbit/s
+    .venv/bin/python benches/paper_networks.py growth --plot growth.png           # of the figures in docs/networks.md
     .venv/bin/python benches/paper_networks.py lookups --protocols pika
+    .venv/bin/python benches/paper_networks.py lstm --protocols pika,rss,aby --links memory
+    .venv/bin/python benches/paper_networks.py sensors --protocols pika --links memory
     .venv/bin/python benches/paper_networks.py depth --data FOLDER --plot depth.png    # FOLDER has MNIST's test images
 
 What is predicted to take longer than `--most` seconds is not run: its line has the prediction.
@@ -11,6 +15,7 @@ What is predicted to take longer than `--most` seconds is not run: its line has 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,13 +23,15 @@ from typing import Any
 
 import _lenet
 import numpy as np
+from _growth import PAGE, growth
+from _pika_networks import Lstm, Network, Sensors
 
 import quorate as qr
 from quorate import _bench_apps
 from quorate._families import DEFAULT, FAMILIES
 from quorate._plot import drawn, pyplot
 
-LINKS: dict[str, Any] = {"memory": None, "lan": "lan", "wan": "wan"}
+LINKS = ("memory", "lan", "wan")
 
 #: How many images at once, by parties, and milliseconds an image of the ring paper on three and five machines.
 MNIST = {2: (1, 5, 10, 50), 3: (1, 5, 10, 50), 5: (1, 5, 10, 25), 7: (1,)}
@@ -44,9 +51,17 @@ HEAD = (
 )
 
 
+def network(link: str) -> Any:
+    """What `network=` takes: a preset, or a round trip in ms and Mbit/s, as "70/100"."""
+    if "/" not in link:
+        return None if link == "memory" else link
+    rtt_ms, mbit = map(float, link.split("/"))
+    return qr.Network(rtt_ms=rtt_ms, mbit=mbit)
+
+
 def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
     """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session."""
-    with qr.local(protocol, network=LINKS[link], check=False, **place) as mpc:
+    with qr.local(protocol, network=network(link), check=False, **place) as mpc:
         phases = mpc.explain(*work.plan(mpc))
         predicted = phases.offline.seconds + phases.online.seconds
         head = f"{what:<26} {protocol:<9} {link:<7}"
@@ -111,6 +126,49 @@ def lookups(asked: argparse.Namespace) -> None:
                 row(f"{name}, {len(x)} look-ups", protocol, link, {}, asked, Work(plan, ask, theirs))
 
 
+def whole(net: Network, asked: argparse.Namespace) -> None:
+    """A network on every protocol and link: the first question, which shares the weights, and the median of others."""
+    print(
+        f"{'what':<8} {'protocol':<9} {'link':<7} {'first ms':>9} {'others':>9} {'offline':>9} {'online':>9} "
+        f"{'MB offline':>10} {'online':>8} {'rounds':>6}  {'predicted offline':>17} {'online':>9}  theirs",
+        flush=True,
+    )
+    wanted = net.clear()
+    for protocol, link in itertools.product(asked.protocols, asked.links):
+        with qr.local(protocol, network=network(link), check=False) as mpc:
+            head = f"{net.name:<8} {protocol:<9} {link:<7}"
+            weights = net.share(mpc)
+            first = mpc.explain(net.ask(mpc, weights))
+            if first.offline.seconds + first.online.seconds > asked.most:
+                print(f"{head} predicted {first.offline.seconds:.0f} s, {first.online.seconds:.0f} s", flush=True)
+                continue
+            walls, taken = [], []
+            for _ in range(1 + asked.runs):
+                question = net.ask(mpc, weights)
+                predicted = mpc.explain(question) if walls else first
+                before, started = mpc.stats(), time.perf_counter()
+                found = question.reveal()
+                walls.append(time.perf_counter() - started)
+                after = mpc.stats()
+                taken.append([spent(*of) for of in ((before.offline, after.offline), (before.online, after.online))])
+                if np.abs(found - wanted).max() > net.close:
+                    raise SystemExit(f"{net.name} on {protocol}: results are off by {np.abs(found - wanted).max()}")
+        figures = np.median(np.array(taken[1:]), axis=0)
+        (offline, megabytes, _), (online, online_megabytes, rounds) = figures
+        print(
+            f"{head} {walls[0] * 1e3:9.1f} {np.median(walls[1:]) * 1e3:9.1f} {offline * 1e3:9.1f} {online * 1e3:9.1f} "
+            f"{megabytes:10.3f} {online_megabytes:8.3f} {rounds:6.0f}  {predicted.offline.seconds * 1e3:17.1f} "
+            f"{predicted.online.seconds * 1e3:9.1f}  {net.theirs}",
+            flush=True,
+        )
+
+
+def spent(before: Any, after: Any) -> tuple[float, float, int]:
+    """Seconds, megabytes of all parties together, and rounds of a phase."""
+    sent = sum(after.bytes_sent) - sum(before.bytes_sent)
+    return after.seconds - before.seconds, sent / 1e6, after.rounds - before.rounds
+
+
 def depth(asked: argparse.Namespace) -> None:
     """LeNet of 4 to 8 layers, trained in the clear with and without normalisation, and asked in secret.
 
@@ -158,7 +216,14 @@ def draw(found: dict[str, list[float]], path: Path) -> None:
         figure.savefig(path, bbox_inches="tight")
 
 
-EXPERIMENTS: dict[str, Callable[[argparse.Namespace], None]] = {"mnist": mnist, "lookups": lookups, "depth": depth}
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "mnist": mnist,
+    "growth": growth,
+    "lookups": lookups,
+    "lstm": lambda asked: whole(Lstm(), asked),
+    "sensors": lambda asked: whole(Sensors(), asked),
+    "depth": depth,
+}
 
 
 def main() -> None:
@@ -166,15 +231,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--protocols", type=lambda text: text.split(","), default=None)
-    parser.add_argument("--links", type=lambda text: text.split(","), default=list(LINKS))
+    parser.add_argument(
+        "--links", type=lambda text: text.split(","), default=list(LINKS), help="memory, lan, wan, RTT_MS/MBIT"
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--most", type=float, default=600.0)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--images", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--page", type=Path, default=PAGE, help="whose tables `growth` draws")
     asked = parser.parse_args()
-    asked.protocols = asked.protocols or (["pika"] if asked.experiment == "lookups" else ["rss"])
+    asked.protocols = asked.protocols or (["pika"] if asked.experiment in ("lookups", "lstm", "sensors") else ["rss"])
     EXPERIMENTS[asked.experiment](asked)
 
 

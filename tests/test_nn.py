@@ -336,3 +336,18 @@ def test_biases_and_slopes_do_not_enlarge_what_they_are_for(three: qr.Session) -
     for outputs, shape in ((4, (5, 2, 4)), (4, (3,)), (1, (7,))):
         with pytest.raises(qr.ShapeError, match=r"linear: a bias of shape .* does not broadcast"):
             nn.linear(x, np.ones((outputs, 3)), np.ones(shape))
+
+
+def test_few_inputs_meet_secret_weights_as_many_do(mpc: qr.Session) -> None:
+    w, bias = RNG.integers(-9, 9, (6, 5)), RNG.integers(-9, 9, 6)
+    shapes = [(5,), (1, 5), (2, 1, 5), (2, 2, 5), (0, 5)]
+    numbers = [RNG.integers(-9, 9, shape) for shape in shapes]
+    weights = mpc.input(w, owner=0)
+    layers = [nn.linear(mpc.input(x, owner=1), weights, bias) for x in numbers]
+    layers.append(nn.linear(numbers[1], weights))
+    wanted = [x @ w.T + bias for x in numbers] + [numbers[1] @ w.T]
+    for found, right in zip(mpc.reveal_all(*layers), wanted, strict=True):
+        assert found.shape == right.shape
+        np.testing.assert_array_equal(found, right)
+    with pytest.raises(qr.ShapeError):
+        nn.linear(mpc.input(np.ones((1, 4), int), owner=0), weights)

@@ -40,6 +40,7 @@ impl Family for Aby {
             "table",
             "chain",
             "conversions",
+            "operations",
             "aes",
             "triples",
         ],

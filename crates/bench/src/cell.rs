@@ -8,6 +8,7 @@ use std::time::Duration;
 use quorate_he::{Level, Options, Scheme};
 use quorate_net::shaped::Shape;
 
+use crate::operation::{Held, Operation};
 use crate::set::Set;
 
 /// A standard workload. Operands are shared before the clock starts, and results are opened after it stopped.
@@ -62,6 +63,8 @@ pub enum Workload {
     A2Y,
     /// Numbers from labels of their bits to arithmetic shares.
     Y2A,
+    /// One operation on numbers in one sharing of two parties; what is garbled, is garbled ahead of the inputs.
+    Operation(Held, Operation),
     /// AES-128 of shared keys and blocks, garbled; the batch is blocks, a result an AND.
     YaoAes,
     /// The same, garbled ahead of the inputs.
@@ -140,7 +143,7 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 38] = [
+    pub const ALL: [Workload; 56] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::MulOwned,
@@ -165,6 +168,24 @@ impl Workload {
         Workload::Y2B,
         Workload::A2Y,
         Workload::Y2A,
+        Workload::Operation(Held::Summands, Operation::Add),
+        Workload::Operation(Held::Summands, Operation::Mul),
+        Workload::Operation(Held::Summands, Operation::Less),
+        Workload::Operation(Held::Summands, Operation::Equal),
+        Workload::Operation(Held::Summands, Operation::Mux),
+        Workload::Operation(Held::Summands, Operation::And),
+        Workload::Operation(Held::Bits, Operation::Add),
+        Workload::Operation(Held::Bits, Operation::Mul),
+        Workload::Operation(Held::Bits, Operation::Less),
+        Workload::Operation(Held::Bits, Operation::Equal),
+        Workload::Operation(Held::Bits, Operation::Mux),
+        Workload::Operation(Held::Bits, Operation::And),
+        Workload::Operation(Held::Labels, Operation::Add),
+        Workload::Operation(Held::Labels, Operation::Mul),
+        Workload::Operation(Held::Labels, Operation::Less),
+        Workload::Operation(Held::Labels, Operation::Equal),
+        Workload::Operation(Held::Labels, Operation::Mux),
+        Workload::Operation(Held::Labels, Operation::And),
         Workload::YaoAes,
         Workload::YaoAesAhead,
         Workload::GmwAes,
@@ -208,6 +229,7 @@ impl Workload {
             Workload::Y2B => "y2b",
             Workload::A2Y => "a2y",
             Workload::Y2A => "y2a",
+            Workload::Operation(held, operation) => operation.name(held),
             Workload::YaoAes => "yao-aes",
             Workload::YaoAesAhead => "yao-aes-ahead",
             Workload::GmwAes => "gmw-aes",
@@ -234,6 +256,7 @@ impl Workload {
             | Workload::LessThanFullGeneral => "less-than",
             Workload::OtCot | Workload::OtCotMalicious => "ot-cot",
             Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => "triples",
+            Workload::Operation(..) => "operations",
             other if other.is_circuit() => "aes",
             other if other.is_conversion() => "conversions",
             other => other.name(),

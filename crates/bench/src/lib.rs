@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cell`, `set`, `plan` | what is measured: workload, protocol, ring, parties, batch, link |
 //! | `task`, `operands` | a workload as a protocol and as plain arithmetic; what it works on |
+//! | `operation` | single operations in each sharing of two parties |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
 //! | `links`, `group` | the parties: a thread each, over memory links or loopback |
 //! | `memory` | what a cell is predicted to hold |
@@ -22,6 +23,7 @@ mod machine;
 mod measure;
 mod memory;
 mod operands;
+mod operation;
 pub mod peers;
 mod pingpong;
 mod plan;
@@ -34,5 +36,6 @@ pub use error::BenchError;
 pub use group::Stopper;
 pub use machine::Machine;
 pub use measure::{Bench, Limits, Measured, Outcome, PhaseFigures, Seconds, Skip};
+pub use operation::{Held, Operation};
 pub use plan::{cells, everywhere, select, select_under};
 pub use set::Set;

@@ -8,6 +8,7 @@ use quorate_gadgets::circuit::in_rounds;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::cell::Workload;
+use crate::operation::Held;
 use crate::task::{Task, scramble};
 
 /// Numbers in the clear: what the first and what the last party knows.
@@ -16,6 +17,8 @@ pub(crate) type Numbers = (Vector, Vector);
 /// Operands as they are shared before the clock starts, and the circuit where there is one.
 pub(crate) enum Operands<S: Computes> {
     Values(S::A, S::A),
+    /// With a bit for each number, that of a choice.
+    Numbers(S::A, S::A, S::B),
     Bits(S::B),
     Labels(S::Y),
     Circuit(Program, S::B),
@@ -64,7 +67,8 @@ impl Task {
     }
 
     fn takes_both_in_bits(&self) -> bool {
-        self.cell.workload.is_circuit() || self.cell.workload.is_on_bits()
+        let workload = self.cell.workload;
+        workload.is_circuit() || workload.is_on_bits() || matches!(workload, Workload::Operation(..))
     }
 
     /// The rows of bits that the operands are, where a workload takes bits: x, or x and y, in AES key and block.
@@ -79,6 +83,7 @@ impl Task {
         let (knows_x, knows_y) = (me == 0, me == last);
         match self.cell.workload {
             Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A => (),
+            Workload::Operation(Held::Bits | Held::Labels, _) => (),
             workload if workload.is_circuit() => (),
             workload if workload.is_on_bits() => (),
             _ => {
@@ -89,7 +94,12 @@ impl Task {
                     s.say_who_knows(&mut x, None);
                     s.say_who_knows(&mut y, None);
                 }
-                return Ok(Operands::Values(x, y));
+                if !matches!(self.cell.workload, Workload::Operation(..)) {
+                    return Ok(Operands::Values(x, y));
+                }
+                let lowest = knows_x.then(|| numbers.0.to_bits(0..1));
+                let bit = s.input_bits(ctx, 0, (1, shape.1), lowest.as_ref()).await?;
+                return Ok(Operands::Numbers(x, y, bit));
             }
         }
         let shape = (self.cell.bits as usize, shape.1);
@@ -101,6 +111,11 @@ impl Task {
         }
         Ok(match self.cell.workload {
             Workload::B2A | Workload::B2Y | Workload::And | Workload::BitTriple => Operands::Bits(bits),
+            Workload::Operation(Held::Bits, operation) => Operands::Circuit(operation.in_rounds(self.cell.bits), bits),
+            Workload::Operation(_, operation) => {
+                let labels = s.bits_to_labels(ctx, &bits).await?;
+                Operands::Garbled(operation.garbled(self.cell.bits), labels)
+            }
             Workload::GmwAes => Operands::Circuit(in_rounds(&catalog::aes128()), bits),
             Workload::YaoAes => Operands::Garbled(garbled_aes(), s.bits_to_labels(ctx, &bits).await?),
             Workload::YaoAesAhead => Operands::Ahead(garbled_aes(), bits),

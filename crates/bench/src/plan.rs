@@ -11,6 +11,8 @@ const TRANSFERS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
 const LOOKUPS: [usize; 4] = [1, 1_000, 10_000, 100_000];
 /// Blocks of AES.
 const BLOCKS: [usize; 3] = [1, 100, 1000];
+/// Numbers of single operations: one, and as many as the paper has.
+const OPERATIONS: (u32, [usize; 2]) = (32, [1, 1_000]);
 const SIDES: [usize; 4] = [64, 128, 256, 512];
 const RINGS: [u32; 2] = [32, 64];
 /// Rings and triples of the comparison with homomorphic encryption, which is slow.
@@ -87,6 +89,7 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
         Workload::BitTriple => return BATCHES[..4].iter().map(|&batch| (1, batch)).collect(),
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
         Workload::OtBitTriples => return TRANSFERS.map(|batch| (1, batch)).to_vec(),
+        Workload::Operation(..) => return OPERATIONS.1.map(|batch| (OPERATIONS.0, batch)).to_vec(),
         _ if workload.is_circuit() => return BLOCKS.map(|batch| (128, batch)).to_vec(),
         Workload::OtTriples => return RINGS.iter().flat_map(|&k| BATCHES[2..4].iter().map(move |&b| (k, b))).collect(),
         Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
@@ -123,7 +126,8 @@ mod tests {
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
         assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[18..24]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[31..]);
+        assert_eq!(under("aby", "operations").unwrap(), &Workload::ALL[24..42]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[49..]);
         assert_eq!(under("spdz2k", "triples").unwrap(), [Workload::Triple]);
         assert_eq!(under("spdz2k", "bit-triples").unwrap(), [Workload::BitTriple]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);

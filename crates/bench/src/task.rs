@@ -11,6 +11,7 @@ use quorate_ring::{Bits, Vector};
 
 use crate::cell::{Cell, Workload};
 use crate::operands::Operands;
+use crate::operation::Held;
 
 /// Fewest random bits whose balance is worth a look.
 const ENOUGH_TO_COUNT: usize = 100;
@@ -59,13 +60,17 @@ impl Task {
 
     /// Whether circuits are garbled in the offline phase.
     pub fn garbles_ahead(&self) -> bool {
-        self.cell.workload == Workload::YaoAesAhead
+        matches!(self.cell.workload, Workload::YaoAesAhead | Workload::Operation(Held::Labels, _))
     }
 
     /// The protocol.
     pub async fn run<S: Computes>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
         match operands {
             Operands::Values(x, y) => self.run_on_values(s, ctx, x, y).await,
+            Operands::Numbers(x, y, bit) => match self.cell.workload {
+                Workload::Operation(_, operation) => operation.on_summands(s, ctx, (x, y), bit).await,
+                _ => Err(Misuse::Other { what: "this workload is not an operation" }.into()),
+            },
             Operands::Bits(x) if self.cell.workload == Workload::B2A => {
                 Ok(Output::Values(s.compose(ctx, x, self.ring()).await?))
             }
@@ -171,6 +176,7 @@ impl Task {
             Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes => {
                 Expected::Bits(catalog::aes128().evaluate(&rows()).map_or(Vec::new(), |blocks| blocks.to_bools()))
             }
+            Workload::Operation(held, operation) => operation.expected(held, (x, y), |numbers| self.elements(numbers)),
             Workload::Equality => Expected::Bits(pairs().map(|(x, y)| (x ^ y) as u64 & mask == 0).collect()),
             Workload::Truncation => Expected::Values(
                 pairs().map(|(&x, _)| (self.signed(x) >> (self.cell.bits / 2)) as u64 & mask).collect(),

@@ -1,7 +1,8 @@
 //! Every workload on small batches: right results, exact costs; limits; failures.
 
 use quorate_bench::{
-    Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Set, Skip, Workload, cells, everywhere,
+    Bench, BenchError, Cell, Held, KeySize, Limits, Link, Measured, Operation, Outcome, Set, Skip, Workload, cells,
+    everywhere,
 };
 use quorate_rss::{Kind, Made, cost};
 
@@ -126,7 +127,8 @@ fn two_parties_measure_what_three_do() {
     assert!(cells.iter().all(|cell| cell.runs().name() == "aby") && cells.len() >= 18, "{}", cells.len());
     for cell in cells {
         let figures = measured(&mut bench, cell);
-        let nothing_before = matches!(cell.workload, Workload::Y2B | Workload::YaoAes);
+        let local = Workload::Operation(Held::Summands, Operation::Add);
+        let nothing_before = matches!(cell.workload, Workload::Y2B | Workload::YaoAes) || cell.workload == local;
         assert_eq!((figures.offline.is_none(), figures.online.is_some()), (nothing_before, true), "{cell}");
         assert!(figures.seconds.min > 0.0 && figures.results_per_second.is_finite(), "{cell}");
     }
@@ -278,4 +280,47 @@ fn sharings_of_two_parties_cost_what_is_stated() {
     assert_eq!((online.rounds, online.bytes_per_party), (stated.rounds[0].max(stated.rounds[1]), sent));
     let layered = measured(&mut bench, cell(Workload::GmwAes, 128, 2, 10)).online.unwrap();
     assert_eq!(layered.rounds as usize, aes.depth());
+}
+
+/// Bytes and rounds of single operations are those of the formulas; an operation in Yao's sharing sends nothing online.
+#[test]
+fn operations_in_every_sharing_cost_what_is_stated() {
+    use quorate_aby::{Kind, cost};
+    use quorate_circuits::Goal;
+    let mut bench = Bench::new(brief());
+    let len = 100;
+    let mut found = |held, operation| {
+        let figures = measured(&mut bench, cell(Workload::Operation(held, operation), 32, 2, len));
+        let online = figures.online.unwrap();
+        (figures.offline.map_or(0.0, |phase| phase.bytes_per_party), online.rounds, online.bytes_per_party)
+    };
+    let stated =
+        |bill: cost::Bill| (bill.offline().bytes as f64 / 2.0, bill.online.rounds, bill.online.bytes as f64 / 2.0);
+    for (operation, bill) in [
+        (Operation::Mul, cost::mul(32, len)),
+        (Operation::Less, cost::lt_full(32, len)),
+        (Operation::Equal, cost::eqz(32, len)),
+        (Operation::Mux, cost::mask(32, len)),
+    ] {
+        assert_eq!(found(Held::Summands, operation), stated(bill), "{operation:?}");
+    }
+    assert_eq!(found(Held::Summands, Operation::Add), (0.0, 0, 0.0));
+    for (operation, ands) in [
+        (Operation::Add, 31),
+        (Operation::Mul, 32 * 31 + 1),
+        (Operation::Less, 32),
+        (Operation::Equal, 31),
+        (Operation::Mux, 32),
+        (Operation::And, 32),
+    ] {
+        let [small, shallow] = [Goal::Size, Goal::Depth].map(|goal| operation.circuit(32, goal));
+        assert_eq!(small.counts().and, ands, "{operation:?}");
+        let tables = cost::correlation(&Kind::GarbledAnd, ands as usize * len).bytes as f64 / 2.0;
+        assert_eq!(found(Held::Labels, operation), (tables, 0, 0.0), "{operation:?}");
+        let (_, rounds, bytes) = found(Held::Bits, operation);
+        assert_eq!(rounds as usize, shallow.depth(), "{operation:?}");
+        // Two bits of each AND go either way; rows end in whole bytes.
+        let least = f64::from(u32::try_from(2 * shallow.counts().and * len as u64).unwrap()) / 8.0;
+        assert!((least..1.1 * least).contains(&bytes), "{operation:?}: {bytes} and {least}");
+    }
 }

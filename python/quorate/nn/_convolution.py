@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,26 @@ def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
         [[21 37]]
     """
     session_of("linear", x, weight)
-    turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T
-    product: SecretArray = x @ turned
+    product = _turned_product(x, weight)
     if bias is None:
         return product
     check_broadcasts("linear", "a bias", bias, product.shape)
     return product + bias
+
+
+def _turned_product(x: Any, weight: Any) -> SecretArray:
+    """Inputs times the transposed weights. To turn many secret weights takes longer than to multiply by them: of few
+    inputs, these and the product are turned instead."""
+    x = x if isinstance(x, SecretArray) else np.asarray(x)
+    if isinstance(weight, SecretArray) and len(weight.shape) == 2 and x.shape[-1:] == weight.shape[1:]:
+        outputs, inputs = weight.shape
+        rows = math.prod(x.shape[:-1])
+        if 0 < rows * (outputs + inputs) < outputs * inputs:
+            few: SecretArray = weight @ x.reshape(rows, inputs).T
+            return few.T.reshape(*x.shape[:-1], outputs)
+    turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T
+    product: SecretArray = x @ turned
+    return product
 
 
 def conv2d(

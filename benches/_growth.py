@@ -1,0 +1,97 @@
+"""A picture of how MNIST's time and bytes grow, of the figures in a page's tables; `paper_networks.py growth`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from quorate._plot import drawn, pyplot
+
+PAGE = Path(__file__).parent.parent / "docs" / "networks.md"
+#: Columns of seconds in the page's tables: the link, its label, and how its lines are drawn.
+LINES = {"memory links": "-", "1 Gbit/s, 1 ms": "--", "76 Mbit/s, 46 ms": "-.", "100 Mbit/s, 70 ms": ":"}
+COLOURS = {3: "#0072b2", 5: "#d55e00", 7: "#009e73"}
+PER_SECOND = {"ms": 1000, "s": 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A figure of the tables: seconds on a link, or megabytes that a party sends where `link` is empty."""
+
+    parties: int
+    images: int
+    link: str
+    value: float
+
+
+def points(page: Path) -> Iterator[Point]:
+    """The figures of all tables that begin with parties and images.
+
+    Raises:
+        SystemExit: there are none.
+    """
+    names: list[str] = []
+    found = 0
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells[:2] == ["parties", "images"]:
+            names = cells
+        elif not cells:
+            names = []
+        elif names and cells[0].isdigit():
+            parties, images = int(cells[0]), int(cells[1])
+            for name, cell in zip(names, cells, strict=True):
+                number, _, unit = cell.partition(" ")
+                if name in LINES and cell:
+                    found += 1
+                    yield Point(parties, images, name, float(number) / PER_SECOND[unit])
+                elif name == "MB a party":
+                    yield Point(parties, images, "", float(number))
+    if not found:
+        raise SystemExit(f"growth: {page} has no table of seconds by parties and images")
+
+
+def growth(asked: argparse.Namespace) -> None:
+    """Seconds and megabytes, by images for each number of parties, and by parties for one image."""
+    if asked.plot is None:
+        raise SystemExit("growth: --plot FILE, the picture to write")
+    found = list(points(asked.page))
+    with drawn():
+        figure, ((time, by_parties), (sent, sent_by_parties)) = pyplot().subplots(
+            2, 2, figsize=(8, 6), layout="constrained", sharex="col", sharey="row", gridspec_kw={"width_ratios": [2, 1]}
+        )
+        for parties, colour in COLOURS.items():
+            for link, style in LINES.items():
+                line(
+                    time, [(p.images, p.value) for p in found if (p.parties, p.link) == (parties, link)], colour, style
+                )
+            line(sent, [(p.images, p.value) for p in found if (p.parties, p.link) == (parties, "")], colour, "-")
+            sent.plot([], [], color=colour, label=f"{parties} parties")
+        for link, style in LINES.items():
+            one = [(p.parties, p.value) for p in found if (p.images, p.link) == (1, link)]
+            line(by_parties, one, "#444444", style)
+            time.plot([], [], color="#444444", ls=style, label=link)
+        line(sent_by_parties, [(p.parties, p.value) for p in found if (p.images, p.link) == (1, "")], "#444444", "-")
+        time.set(xscale="log", yscale="log", ylabel="seconds")
+        sent.set(xscale="log", yscale="log", xlabel="images", ylabel="megabytes a party")
+        images = sorted({p.images for p in found})
+        sent.set_xticks(images, images)
+        sent.minorticks_off()
+        sent_by_parties.set(xlabel="parties, one image")
+        sent_by_parties.set_xticks(list(COLOURS))
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(color="#dddddd", lw=0.6)
+        figure.legend(*time.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+        sent.legend(frameon=False, fontsize=9)
+        figure.savefig(asked.plot, dpi=110)
+
+
+def line(axes: Any, figures: list[tuple[int, float]], colour: str, style: str) -> None:
+    """A line through what was measured."""
+    if figures:
+        x, y = zip(*sorted(figures), strict=True)
+        axes.plot(x, y, color=colour, ls=style, marker="o", ms=4)
