@@ -113,7 +113,8 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     """The integers that stand for records; raises before anything is sent if they cannot."""
     if hasattr(X, "toarray"):
         raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
-    values = X if isinstance(X, np.ndarray) else np.asarray(X)
+    mixed = None if shape.columns is None else object  # of lists numpy would make texts, as soon as one is a text
+    values = X if isinstance(X, np.ndarray) else np.asarray(X, mixed)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
     _check_names(shape, X)
