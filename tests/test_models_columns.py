@@ -168,6 +168,9 @@ def test_missing_categories_are_refused(missing: Any) -> None:
 
 def test_values_that_are_no_categories_are_refused() -> None:
     records = RECORDS[:9].copy()
+    records[4, 2] = "2"  # of which an imputer that takes medians makes a number, and an encoder nothing known
+    with pytest.raises(qr.RangeError, match="'2' at record 4, feature 2, is a text; categories are numbers"):
+        from_sklearn(behind(OneHotEncoder(handle_unknown="ignore"))).predict_clear(records)
     records[4, 0] = ["red"]
     with pytest.raises(qr.RangeError, match=r"\['red'\] at record 4, feature 0, is no text"):
         from_sklearn(behind(OneHotEncoder(handle_unknown="ignore"))).predict_clear(records)

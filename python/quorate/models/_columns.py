@@ -135,11 +135,16 @@ def _codes(values: list[Any], place: dict[Any, int], feature: int) -> Integers:
     Missing ones are refused: a step of the pipeline may have filled them in before they were encoded.
     """
     codes = np.full(len(values), -1)
+    texts = not place or any(isinstance(value, str) for value in place)
     for row, value in enumerate(values):
         same = value is not None and value == value
         # Of pandas' NA nothing is true or false.
         if not isinstance(same, (bool, np.bool_)) or not same:
             raise RangeError(f"records: {value!r} at record {row}, feature {feature}; impute or drop such values first")
+        if isinstance(value, str) and not texts:  # an imputer before the encoder would have read it as a number
+            raise RangeError(
+                f"records: {value!r} at record {row}, feature {feature}, is a text; categories are numbers"
+            )
         try:
             codes[row] = place.get(value, -1)
         except TypeError as error:
