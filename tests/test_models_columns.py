@@ -16,6 +16,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
@@ -38,6 +39,7 @@ ENCODERS: dict[str, Callable[[], Any]] = {
     "first left out": lambda: OneHotEncoder(drop="first", sparse_output=False),
     "unknown ignored": lambda: OneHotEncoder(handle_unknown="ignore"),
     "unknown are rare": lambda: OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=20),
+    "unknown, all are rare": lambda: OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=1),
     "rare together, first left out": lambda: OneHotEncoder(min_frequency=20, drop="first"),
     "behind an imputer": lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()),
     "before a selection": lambda: make_pipeline(OneHotEncoder(), SelectKBest(k=4)),
@@ -125,12 +127,104 @@ def test_what_is_not_encoded_says_so(steps: Callable[[], Any], message: str) -> 
         {"columns": [(0, ("cube",))]},
         {"columns": [(0, ("in",))]},
         {"columns": []},
+        {"columns": 5},
+        {"columns": [5]},
+        {"columns": [("x", ("value",))]},
+        {"columns": [(0, ("in", [1, 2]))]},
+        {"columns": [(0, ("in", None))]},
         {"known": [(3, (1,))], "columns": [(0, ("value",))]},
     ],
 )
 def test_shapes_of_no_columns_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(qr.ModelError, match="this is not the shape of a model"):
         Shape("linear", classes=(0, 1), features=2, scales=(0,), data_bits=9, weight_bits=9, **fields)
+
+
+def behind(encoder: Any, records: np.ndarray = RECORDS) -> Any:
+    """An encoder of features 0 and 2, before a logistic regression."""
+    columns = ColumnTransformer([("codes", encoder, [0, 2]), ("numbers", StandardScaler(), [1, 3])])
+    return make_pipeline(columns, LogisticRegression()).fit(records, TARGETS)
+
+
+def test_records_in_lists_keep_their_numbers() -> None:
+    """Of which numpy makes texts, and no text is one of the categories that are numbers."""
+    pipeline = behind(OneHotEncoder(handle_unknown="ignore"))
+    model = from_sklearn(pipeline, sample=RECORDS.tolist())
+    assert (model.predict_clear(RECORDS.tolist()) == pipeline.predict(RECORDS.tolist())).all()
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pytest.param("NA", id="pandas.NA")])
+def test_missing_categories_are_refused(missing: Any) -> None:
+    """The imputer fills them in, an encoder by itself makes zeros of them."""
+    if missing == "NA":
+        missing = pytest.importorskip("pandas", reason="pandas is among the development requirements").NA
+    records = RECORDS[:9].copy()
+    records[4, 2] = missing
+    imputer = SimpleImputer(strategy="most_frequent")
+    for encoder in (make_pipeline(imputer, OneHotEncoder(handle_unknown="ignore")), OneHotEncoder()):
+        with pytest.raises(qr.RangeError, match="at record 4, feature 2; impute or drop"):
+            from_sklearn(behind(encoder)).predict_clear(records)
+
+
+def test_values_that_are_no_categories_are_refused() -> None:
+    records = RECORDS[:9].copy()
+    records[4, 2] = "2"  # of which an imputer that takes medians makes a number, and an encoder nothing known
+    with pytest.raises(qr.RangeError, match="'2' at record 4, feature 2, is a text; categories are numbers"):
+        from_sklearn(behind(OneHotEncoder(handle_unknown="ignore"))).predict_clear(records)
+    records[4, 0] = ["red"]
+    with pytest.raises(qr.RangeError, match=r"\['red'\] at record 4, feature 0, is no text"):
+        from_sklearn(behind(OneHotEncoder(handle_unknown="ignore"))).predict_clear(records)
+
+
+def test_unknown_ones_are_rare_with_a_warning() -> None:
+    """Of scikit-learn's own, and only where it knows that."""
+    try:
+        pipeline = behind(OneHotEncoder(handle_unknown="warn", min_frequency=55))
+    except ValueError:
+        pytest.skip("this scikit-learn has no handle_unknown='warn'")
+    records = RECORDS.copy()
+    records[:90, 0] = "puce"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = pipeline.predict_proba(records)
+    with qr.local("rss") as mpc:
+        assert np.abs(from_sklearn(pipeline).predict_proba(mpc, records[::9]) - wanted[::9]).max() < 1e-3
+
+
+def test_categories_beyond_doubles() -> None:
+    X = np.array([[2**53 + 1], [2**53], [2**53 + 2]] * 20)
+    pipeline = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(X, [0, 1, 0] * 20)
+    assert (from_sklearn(pipeline).predict_clear(X) == pipeline.predict(X)).all()
+
+
+def test_every_encoder_of_a_feature_refuses() -> None:
+    few, more = ["blue", "green", "mauve", "red"], ["blue", "green", "mauve", "red", "puce"]
+    encoders = [("few", OneHotEncoder(categories=[few]), [0]), ("more", OneHotEncoder(categories=[more]), [0])]
+    records = RECORDS.copy()
+    records[3, 0] = "puce"
+    for order in (encoders, encoders[::-1]):
+        pipeline = make_pipeline(ColumnTransformer(order), LogisticRegression()).fit(RECORDS, TARGETS)
+        with pytest.raises(qr.RangeError, match="'puce' at record 3, feature 0, is none of"):
+            from_sklearn(pipeline).predict_clear(records)
+
+
+def test_what_a_selection_leaves_out_stays_secret() -> None:
+    """Feature 2 is a category and a number: its column tells not which of both was taken."""
+    columns = ColumnTransformer([("codes", OneHotEncoder(), [2]), ("numbers", "passthrough", [1, 2, 3])])
+    shapes = []
+    for k in (1, 5):
+        pipeline = make_pipeline(columns, SelectKBest(k=k), LogisticRegression()).fit(RECORDS, TARGETS)
+        with pytest.raises(qr.RangeError, match="feature 0: not a"):  # which nothing takes, and is to be a number too
+            from_sklearn(pipeline, bounds=8).predict_clear(RECORDS)
+        shapes.append(from_sklearn(pipeline, bounds=8).shape)
+    assert shapes[0] == shapes[1]
+
+
+def test_categories_without_columns_are_no_numbers() -> None:
+    records = RECORDS.copy()
+    records[:, 0] = "red"
+    pipeline = behind(OneHotEncoder(drop="first"), records)
+    assert (from_sklearn(pipeline).predict_clear(records) == pipeline.predict(records)).all()
 
 
 # ---- squares -----------------------------------------------------------------------------------------------------
@@ -175,5 +269,9 @@ def test_likelihoods_that_cannot_be_told_apart_are_refused() -> None:
         from_sklearn(GaussianNB().fit(X, y), sample=X)
     smooth = GaussianNB(var_smoothing=0.01).fit(X, y)
     assert (from_sklearn(smooth, bounds=16).predict_clear(X) == smooth.predict(X)).all()
+    for estimator in (smooth, KNeighborsClassifier().fit(X, y)):
+        for bounds in ([1, 2], "x", -1):
+            with pytest.raises(qr.ModelError, match="bounds"):
+                from_sklearn(estimator, bounds=bounds)
     with pytest.raises(qr.ModelError, match="mix features"):
         from_sklearn(make_pipeline(PCA(2), GaussianNB()).fit(X, y))

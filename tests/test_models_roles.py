@@ -15,10 +15,15 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -39,6 +44,9 @@ class Plain(np.ndarray):
     def assert_one_hot(self, axis: int = -1) -> Plain:
         assert (np.asarray(self).sum(axis=axis) <= 1).all()
         return self
+
+    def topk(self, k: int, axis: int) -> tuple[Plain]:
+        return (-np.sort(-self, axis=axis)[:, :k],)
 
     def reveal(self, to: int | None = None) -> np.ndarray:
         self.revealed_to.append(to)
@@ -88,7 +96,19 @@ CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "forest of numbers": lambda: trained(RandomForestRegressor(3, max_depth=4, random_state=0), load_iris),
     "doubles": lambda: trained(HistGradientBoostingClassifier(max_iter=3), load_iris),
     "network": lambda: trained(MLPClassifier((6,), activation="identity", max_iter=40, random_state=0), load_iris),
+    "categories": lambda: trained(make_pipeline(OneHotEncoder(handle_unknown="ignore"), RidgeClassifier()), load_iris),
+    "likelihoods": lambda: trained(GaussianNB(var_smoothing=1.0), load_iris),
+    "nearest": lambda: trained(KNeighborsClassifier(1), load_iris),
+    "voters": lambda: trained(
+        VotingClassifier([("a", GaussianNB(var_smoothing=1.0)), ("b", SVC(kernel="linear"))]), two
+    ),
 }
+
+
+def two(return_X_y: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of iris two classes."""
+    X, y = load_iris(return_X_y=return_X_y)
+    return X, y == 1
 
 
 def trained(estimator: Any, load: Callable[..., Any]) -> tuple[Any, np.ndarray]:

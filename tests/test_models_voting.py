@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import quorate as qr
 from protocols import USUAL, Place, among
 from quorate.models import VotingModel, VotingShape, from_sklearn
+from quorate.models._questions import Asked
 
 TABLES = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
 
@@ -166,3 +168,78 @@ def test_points_that_are_equally_far_are_named() -> None:
         assert model.predict(mpc, [[0.9], [1.2]]).tolist() == [0, 1]
         with pytest.raises(qr.ModelWarning, match="1 of 2 records are no further from a tie"):
             model.predict(mpc, [[1.0], [4.0]])
+
+
+def test_points_that_are_equally_far_share() -> None:
+    """All of them vote, and shares still add up to 1."""
+    model = from_sklearn(KNeighborsClassifier(1, weights=None).fit([[0.0], [0.0], [1.0]], [0, 1, 1]), bounds=4)
+    with qr.local("rss") as mpc:
+        assert model.predict_proba(mpc, [[0.1], [0.9]]).tolist() == [[0.5, 0.5], [0, 1]]
+
+
+def test_the_margin_holds_up_to_the_bound_that_is_public() -> None:
+    """A bound of 5 is one of 8: of float32 the squares of larger records are coarser."""
+    X = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32)
+    estimator = KNeighborsClassifier(3).fit(X, X[:, 0] > 0)
+    assert from_sklearn(estimator, bounds=5).margin_bound == from_sklearn(estimator, bounds=8).margin_bound
+
+
+def test_subclasses_that_decide_in_their_own_way_are_refused() -> None:
+    class Turned(GaussianNB):
+        def _joint_log_likelihood(self, X: Any) -> Any:
+            return -super()._joint_log_likelihood(X)
+
+    class Far(KNeighborsClassifier):
+        def kneighbors(self, *args: Any, **kwargs: Any) -> Any:
+            return super().kneighbors(*args, **kwargs)
+
+    X, y = load_iris(return_X_y=True)
+    for estimator in (Turned(), Far()):
+        with pytest.raises(qr.ModelError, match="is not supported"):
+            from_sklearn(estimator.fit(X, y), sample=X)
+
+
+# ---- what is said, and when --------------------------------------------------------------------------------------
+
+
+def test_numbers_too_large_for_secrets_are_refused_at_once() -> None:
+    """And not at the model's owner alone, when the other parties wait for it already."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    large = LinearRegression().fit(X, X[:, 0] * 1e13)
+    assert from_sklearn(large).predict_clear(X).shape == (20,)
+    with pytest.raises(qr.ModelError, match="too large for secret numbers"):
+        from_sklearn(VotingRegressor([("a", Ridge()), ("b", LinearRegression())]).fit(X, X[:, 0] * 1e13))
+
+
+def test_no_member_is_asked_about_records_that_another_refuses() -> None:
+    X, y = load_iris(return_X_y=True)
+    estimator = VotingClassifier([("d", DecisionTreeClassifier(max_depth=2)), ("a", LogisticRegression())]).fit(X, y)
+    model = from_sklearn(estimator, bounds=8)
+    with qr.local("rss") as mpc:
+        with pytest.raises(qr.RangeError, match="exceeds the model's bound"):
+            model.predict(mpc, X[:2] + 100)
+        assert len(mpc._kept) == 0
+        assert (model.predict(mpc, X[:2]) == estimator.predict(X[:2])).all()
+
+
+@pytest.mark.parametrize(("me", "options"), [(0, {}), (1, {}), (0, {"bounds": 8})])
+def test_owners_of_mean_probabilities_hear_of_margins(me: int, options: dict[str, Any]) -> None:
+    """In a deployment no party has both the records and the model, so that none can name ties."""
+    X, y = load_iris(return_X_y=True)
+    fitted = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft").fit(X, y)
+    model, session = from_sklearn(fitted, **options), SimpleNamespace(me=me, is_local=False)
+    asked = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", qr.ModelWarning)
+        patch.setattr("quorate.models._voting.answer", lambda *_: None)
+        model._answer("predict", session, asked)
+        model._answer("predict_proba", session, asked)
+    assert len(heard) == (me == 0 and not options)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), "1", None, -1])
+def test_weights_are_numbers(weight: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    described = from_sklearn(VotingClassifier(HARD).fit(X, y), sample=X).shape.describe()
+    with pytest.raises(qr.ModelError, match="this is not the shape of a vote"):
+        VotingShape(**{**described, "weights": [1, 1, 1, weight]})

@@ -51,6 +51,11 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     return largest[:, 1] - largest[:, 0]
 
 
+def shares(votes: np.ndarray) -> NDArray[np.float64]:
+    """Of all votes: of points that are equally far more may vote than were asked for."""
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True), np.float64)
+
+
 def probabilities(shape: Shape, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
     """A column for each class.
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
-from quorate.models._numerics import finite_float64
+from quorate.models._numerics import Integers, finite_float64
 
 Column = tuple[int, tuple[Any, ...]]
 Floats = NDArray[np.float64]
@@ -37,6 +37,10 @@ class Columns:
     all: list[Column] = dataclasses.field(default_factory=list)
     known: dict[int, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     """Of features that must have one of some values: these."""
+    encoded: set[int] = dataclasses.field(default_factory=set)
+    """Features that are categories, even where no column says which."""
+    numbers: set[int] = dataclasses.field(default_factory=set)
+    """Features that a selection was given as numbers, whether it kept them or not."""
 
     def __post_init__(self) -> None:
         self.all = [(feature, VALUE) for feature in range(self.features)]
@@ -46,6 +50,11 @@ class Columns:
         self.all.append((feature, what))
         return len(self.all) - 1
 
+    def must_be(self, feature: int, values: tuple[Any, ...]) -> None:
+        """Records with any other value are refused; where several encoders refuse, each does."""
+        before = self.known.get(feature, values)
+        self.known[feature] = tuple(value for value in before if value in values)
+
 
 def plain(value: Any) -> Any:
     """A category as it is said to the other parties: a text, a number or a truth value.
@@ -54,9 +63,23 @@ def plain(value: Any) -> Any:
         ModelError: it is none of these.
     """
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or value != value or not isinstance(value, (str, int, float)):
+    if not isinstance(value, (str, int, float)) or value != value:
         raise ModelError(f"a category {value!r} is not supported: texts, numbers and truth values are, none missing")
     return value
+
+
+def pairs(name: str, given: Any) -> tuple[tuple[int, tuple[Any, ...]], ...]:
+    """Features and what is said of each, from lists too.
+
+    Raises:
+        ModelError: this is something else.
+    """
+    try:
+        return tuple((int(feature), tuple(what)) for feature, what in given)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"this is not the shape of a model: {name} are pairs of a feature and a list: {error}"
+        ) from error
 
 
 def problem(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]], ...], features: int) -> str | None:
@@ -64,10 +87,13 @@ def problem(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]
     for feature, what in columns:
         if not 0 <= feature < features:
             return f"a column is made of feature {feature} of {features}"
-        if what not in (VALUE, SQUARE) and not (len(what) > 1 and what[0] in ("in", "out")):
+        if what not in (VALUE, SQUARE, ("out",)) and not (len(what) > 1 and what[0] in ("in", "out")):
             return f"a column is {what!r}, not ('value',), ('square',), ('in', ...) or ('out', ...)"
     if any(not 0 <= feature < features or not values for feature, values in known):
         return f"known are values of features 0 to {features - 1}"
+    for value in (value for _, values in (*columns, *known) for value in values):
+        if not isinstance(value, (str, int, float)) or value != value:
+            return f"a category is {value!r}, no text, number or truth value"
     return None if columns else "it has no columns"
 
 
@@ -77,29 +103,62 @@ def derived(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]
     Raises:
         RangeError: a value is not a finite number where one is needed, or none of a feature's categories.
     """
-    texts = {feature: records[:, feature].tolist() for feature, what in columns if what[0] in ("in", "out")}
+    codes: dict[int, Integers] = {}
+    places: dict[int, dict[Any, int]] = {}
+    for feature, values in [*known, *((feature, what[1:]) for feature, what in columns if what[0] in ("in", "out"))]:
+        place = places.setdefault(feature, {})
+        for value in values:
+            place.setdefault(value, len(place))
+    for feature, place in places.items():
+        codes[feature] = _codes(records[:, feature].tolist(), place, feature)
     for feature, values in known:
-        for row, value in enumerate(texts.get(feature) or records[:, feature].tolist()):
-            if not _is_one_of(value, values):
-                some = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
-                raise RangeError(
-                    f"records: {value!r} at record {row}, feature {feature}, is none of the categories that the model "
-                    f"knows: {some}"
-                )
+        if not (there := _among(codes[feature], places[feature], values)).all():
+            row = int(np.argmin(there))
+            some = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+            raise RangeError(
+                f"records: {records[row : row + 1, feature].tolist()[0]!r} at record {row}, feature {feature}, is none "
+                f"of the categories that the model knows: {some}"
+            )
     made = np.empty((len(records), len(columns)))
-    for place, (feature, what) in enumerate(columns):
+    for at, (feature, what) in enumerate(columns):
         if what[0] in ("in", "out"):
-            there = [_is_one_of(value, what[1:]) for value in texts[feature]]
-            made[:, place] = np.array(there) == (what[0] == "in")
+            made[:, at] = _among(codes[feature], places[feature], what[1:]) == (what[0] == "in")
         else:
             numbers = finite_float64(records[:, feature], f"records, feature {feature}")
-            made[:, place] = numbers**2 if what == SQUARE else numbers
+            made[:, at] = numbers**2 if what == SQUARE else numbers
     return made
 
 
-def _is_one_of(value: Any, values: tuple[Any, ...]) -> bool:
-    """Equal as Python has it, and as scikit-learn does: 3.0 is 3, and no text is a number."""
-    return any(value == other for other in values)
+def _codes(values: list[Any], place: dict[Any, int], feature: int) -> Integers:
+    """The place of each value, -1 of others. Equal is what Python and scikit-learn call so: 3.0 is 3, no text is 3.
+
+    Missing ones are refused: a step of the pipeline may have filled them in before they were encoded.
+    """
+    codes = np.full(len(values), -1)
+    texts = not place or any(isinstance(value, str) for value in place)
+    for row, value in enumerate(values):
+        same = value is not None and value == value
+        # Of pandas' NA nothing is true or false.
+        if not isinstance(same, (bool, np.bool_)) or not same:
+            raise RangeError(f"records: {value!r} at record {row}, feature {feature}; impute or drop such values first")
+        if isinstance(value, str) and not texts:  # an imputer before the encoder would have read it as a number
+            raise RangeError(
+                f"records: {value!r} at record {row}, feature {feature}, is a text; categories are numbers"
+            )
+        try:
+            codes[row] = place.get(value, -1)
+        except TypeError as error:
+            raise RangeError(
+                f"records: {value!r} at record {row}, feature {feature}, is no text, number or truth value"
+            ) from error
+    return codes
+
+
+def _among(codes: Integers, place: dict[Any, int], values: tuple[Any, ...]) -> NDArray[np.bool_]:
+    """Which records have one of these values."""
+    there = np.zeros(len(place) + 1, bool)
+    there[[place[value] for value in values]] = True  # the last one is of values without a place
+    return there[codes]
 
 
 def bounds_of_columns(columns: tuple[Column, ...], bounds: Any, features: int) -> Floats:

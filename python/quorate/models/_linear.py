@@ -104,6 +104,12 @@ def scales_of(bounds: object, features: int) -> tuple[int, ...]:
     return exponents
 
 
+def largest_of(bounds: object, features: int) -> NDArray[np.float64]:
+    """The largest magnitudes that records may have under these bounds, or without any."""
+    scales = scales_of(DEFAULT_BOUND if bounds is None else bounds, features)
+    return np.ldexp(1.0, np.array(scales, np.int64))
+
+
 def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
     """Twice the largest magnitude of each feature in some records, so that others have room."""
     try:

@@ -12,7 +12,7 @@ from quorate import _source
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
-from quorate.models._answers import decode, decode_numbers, margins
+from quorate.models._answers import decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
@@ -22,7 +22,7 @@ from quorate.tables._read import Table
 Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
 _TREES = ("tree", "forest", "boosting")
-_COARSE = 0.01  # of a margin that its owner hears of, wherever the bounds are from
+COARSE = 0.01  # of a margin that its owner hears of, wherever the bounds are from
 _UNIT_BOUND = 1 << 30
 
 
@@ -57,7 +57,7 @@ class Model(Questions):
                     self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
             elif mpc.is_local:
                 self._name_ties(asked.X)
-            elif (self._guessed or self.margin_bound > _COARSE) and mpc.me == asked.model_owner:
+            elif (self._guessed or self.margin_bound > COARSE) and mpc.me == asked.model_owner:
                 self._warn(
                     f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
                     "may differ"
@@ -105,7 +105,7 @@ def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
     records = encode_records(shape, X)
     decisions = run(on, shape, secrets, records, len(records), 0, 0)
     if shape.kind == "neighbors":
-        return np.asarray(votes(on, shape, decisions, secrets, 0) / (shape.neighbors or 1))
+        return shares(votes(on, shape, decisions, secrets, 0))
     return decode_numbers(question, shape, decisions, secrets.units)  # type: ignore[union-attr]
 
 
@@ -113,7 +113,8 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     """The integers that stand for records; raises before anything is sent if they cannot."""
     if hasattr(X, "toarray"):
         raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
-    values = X if isinstance(X, np.ndarray) else np.asarray(X)
+    mixed = None if shape.columns is None else object  # of lists numpy would make texts, as soon as one is a text
+    values = X if isinstance(X, np.ndarray) else np.asarray(X, mixed)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
     _check_names(shape, X)
@@ -245,7 +246,7 @@ def _revealed(
         return decode(shape, result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.kind == "neighbors":
         result = votes(on, shape, decisions, mine, owner).reveal(to)
-        return result / (shape.neighbors or 1) if isinstance(result, np.ndarray) else result
+        return shares(result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else mine.units  # type: ignore[union-attr]

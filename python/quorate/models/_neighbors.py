@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
-from quorate.models._linear import DEFAULT_BOUND, LinearSecrets, PlainLinear, encode_linear
+from quorate.models._linear import LinearSecrets, PlainLinear, encode_linear, largest_of
 from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
@@ -31,7 +31,7 @@ def encode_neighbors(
             f"KNeighborsClassifier(metric={estimator.effective_metric_!r}) is not supported: Euclidean distances are "
             "(metric='minkowski' with p=2)"
         )
-    if estimator.weights != "uniform":
+    if estimator.weights not in ("uniform", None):
         raise ModelError(f"KNeighborsClassifier(weights={estimator.weights!r}) is not supported: weights='uniform' is")
     fitted = estimator._fit_X
     points = np.asarray(fitted.toarray() if hasattr(fitted, "toarray") else fitted, np.float64)
@@ -40,8 +40,7 @@ def encode_neighbors(
     before = Before.nothing(points.shape[1]) if before is None else before
     weights, squares = 2 * points, (points**2).sum(axis=1)
     # The library squares differences, or adds up |x|^2 as well.
-    largest = np.broadcast_to(DEFAULT_BOUND if bounds is None else np.asarray(bounds, np.float64), (before.features,))
-    reach = before.sizes @ largest + before.offsets
+    reach = before.sizes @ largest_of(bounds, before.features) + before.offsets
     plain = PlainLinear(
         weights,
         -squares,

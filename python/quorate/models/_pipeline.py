@@ -83,9 +83,13 @@ class Before:
     def of_columns(self) -> Before:
         """Without the columns of features that are categories and nothing else, which nobody needs as numbers."""
         before = self.wide()
-        categories = {feature for feature, what in self.columns.all if what != VALUE}
         used = np.asarray(before.sizes.any(axis=0))
-        kept = np.array([used[i] or feature not in categories for i, (feature, _) in enumerate(self.columns.all)])
+        kept = np.array(
+            [
+                used[i] or feature not in self.columns.encoded or feature in self.columns.numbers
+                for i, (feature, _) in enumerate(self.columns.all)
+            ]
+        )
         kept[self.columns.features :] = True  # which of the categories are used is secret, as of features
         if kept.all():
             return before
@@ -222,6 +226,11 @@ def _imputer(step: Any, before: Before) -> Before:
 
 
 def _selector(step: Any, before: Before) -> Before:
+    """What it leaves out stays a column, so that none tells what it was."""
+    for place in np.flatnonzero(before.sizes.any(axis=0)):
+        feature, what = before.columns.all[place]
+        if what == VALUE:
+            before.columns.numbers.add(feature)
     return before.kept(np.flatnonzero(step.get_support()))
 
 
@@ -263,9 +272,10 @@ def _one_hot(step: Any, before: Before) -> Before:
     places: list[int] = []
     for place, values, outputs in zip(_own(step, before), step.categories_, _outputs(step), strict=True):
         feature, _ = before.columns.all[place]
+        before.columns.encoded.add(feature)
         categories = [plain(value) for value in values]
         if step.handle_unknown == "error":
-            before.columns.known[feature] = tuple(categories)
+            before.columns.must_be(feature, tuple(categories))
         for output in outputs:
             inside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if there)
             outside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if not there)
@@ -291,15 +301,14 @@ def _own(step: Any, before: Before) -> NDArray[np.int64]:
 def _outputs(step: Any) -> list[NDArray[np.bool_]]:
     """Of each feature (outputs, categories + 1): which categories make an output 1, and whether unknown ones do."""
     firsts = [values[0] for values in step.categories_]
-    alike = all(np.asarray(values).dtype.kind in "iuf" for values in step.categories_)
     found, at = [], 0
     widths = [int(width) for width in step._n_features_outs]
-    unknown = step.handle_unknown == "infrequent_if_exist"
+    unknown = step.handle_unknown in ("infrequent_if_exist", "warn")
     for place, (values, width) in enumerate(zip(step.categories_, widths, strict=True)):
         rows = [[*firsts[:place], value, *firsts[place + 1 :]] for value in values]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that these rows have no names
-            made = step.transform(np.array(rows, np.float64 if alike else object))
+            made = step.transform(np.array(rows, object))
         made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)[:, at : at + width] != 0
         rare = getattr(step, "_infrequent_indices", [None] * len(widths))[place] if unknown else None
         last = np.zeros(width, bool)

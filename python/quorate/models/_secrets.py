@@ -70,21 +70,29 @@ def _whole(classes: tuple[Any, ...]) -> bool:
 
 def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
     """The decisions themselves, (records, decisions), in `qr.fixed(64, 16)`; `units` where the model is."""
-    powers = None
-    if units is not None:
-        powers = FRACTION + _SHIFT - np.asarray(units, np.int64)
-        if powers.max() > _MOST:
-            raise ModelError(
-                f"decisions of this model may exceed 2**{_MOST - FRACTION}, too large for secret numbers: state "
-                "tighter bounds=, or fit the estimator on targets and features of smaller units"
-            )
-        powers = np.where(powers < 0, 0, 1 << np.maximum(powers, 0))
+    powers = None if units is None else _powers(units)
     size, most = (shape.decisions,), 1 << _MOST
     if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
         factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
     else:
         factors = on.keep("factors", lambda: on.units(powers, owner, size, FRACTION, most))
     return _scaled(decisions, factors)
+
+
+def check_numbers(shape: Shape, units: Integers) -> None:
+    """Refuses a model whose probabilities or numbers would be too large as secrets, before anybody is asked."""
+    if shape.link != "share":
+        _powers(units)
+
+
+def _powers(units: Integers) -> Integers:
+    powers = FRACTION + _SHIFT - np.asarray(units, np.int64)
+    if powers.max() > _MOST:
+        raise ModelError(
+            f"decisions of this model may exceed 2**{_MOST - FRACTION}, too large for secret numbers: state "
+            "tighter bounds=, or fit the estimator on targets and features of smaller units"
+        )
+    return np.where(powers < 0, 0, 1 << np.maximum(powers, 0))
 
 
 def _scaled(decisions: Array, factors: Array) -> Array:

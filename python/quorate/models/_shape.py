@@ -87,7 +87,7 @@ class Shape(Questions):
             object.__setattr__(self, "names", tuple(map(str, self.names)))
         for name in ("columns", "known"):
             if (pairs := getattr(self, name)) is not None:
-                object.__setattr__(self, name, tuple((int(feature), tuple(what)) for feature, what in pairs))
+                object.__setattr__(self, name, _columns.pairs(name, pairs))
         problem = self._problem()
         if problem:
             raise ModelError(f"this is not the shape of a model: {problem}")

@@ -185,7 +185,10 @@ def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any
     return VotingModel.of(members, how, weights, classes)
 
 
-_PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
+_PREDICTING = (
+    *("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict"),
+    *("_joint_log_likelihood", "predict_joint_log_proba", "predict_log_proba", "kneighbors"),
+)
 
 
 _INSTEAD = {

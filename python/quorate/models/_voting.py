@@ -16,7 +16,7 @@ from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models import _secrets
 from quorate.models._backend import Array, Secret
-from quorate.models._model import Model, clear_numbers
+from quorate.models._model import COARSE, Model, clear_numbers, encode_records
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 
@@ -54,7 +54,9 @@ class VotingShape(Questions):
     def _problem(self) -> str | None:
         if self.how not in HOW:
             return f"how is {self.how!r}, not one of {', '.join(HOW)}"
-        if not self.members or len(self.weights) != len(self.members) or min(self.weights) < 0 or not sum(self.weights):
+        if not all(isinstance(w, (int, float)) and 0 <= w < float("inf") for w in self.weights):
+            return f"weights are {self.weights}, not numbers from 0"
+        if not self.members or len(self.weights) != len(self.members) or not sum(self.weights):
             return f"{len(self.members)} members and weights {self.weights}: one for each, none negative, not all 0"
         if self.how == "votes" and any(w != int(w) or w > 1 << 20 for w in self.weights):
             return f"weights of votes are whole numbers up to 2**20, so that equal votes are equal, not {self.weights}"
@@ -114,6 +116,9 @@ class VotingModel(Questions):
         given = (1.0,) * len(members) if weights is None else tuple(float(w) for w in weights)
         shape = VotingShape(tuple(member.shape for member in members), how, given, classes)
         shares = np.array(given) / sum(given)
+        if how != "votes":
+            for member in members:
+                _secrets.check_numbers(member.shape, member._secrets.units)  # type: ignore[union-attr]
         if how == "votes":
             margin = max(member.margin_bound for member in members)
         else:
@@ -128,12 +133,22 @@ class VotingModel(Questions):
             margin = float(off) * (2 if how == "probabilities" else 1)
         return cls(tuple(members), shape, margin)
 
+    @property
+    def _guessed(self) -> bool:
+        """Whether nobody stated how large the features are of one of the members."""
+        return any(member._guessed for member in self.members)
+
     def __repr__(self) -> str:
         return f"VotingModel({self.shape})"
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.members, self.shape, asked)
-        if question == "predict" and self.shape.how == "probabilities" and mpc.is_local:
+        if question != "predict" or self.shape.how != "probabilities":
+            return result
+        if not mpc.is_local and (self._guessed or self.margin_bound > COARSE) and mpc.me == asked.model_owner:
+            text = f"predict: means closer to a tie than {self.margin_bound:.3g} may be decided otherwise; state bounds"
+            warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+        if mpc.is_local:
             for member in self.members:
                 if member.shape.kind == "neighbors":
                     member._name_ties(asked.X)
@@ -175,6 +190,9 @@ def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], sh
         raise ModelError(f"a model of kind {shape.kind!r} that joins {shape.how} has no {question}")
     if not asked.reveal and asked.reveal_to != DATA_OWNER:
         raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
+    if asked.X is not None and mpc.me in (None, asked.data_owner):
+        for member in shape.members:  # before any of them is part of the program
+            encode_records(member, asked.X)
     hidden = dataclasses.replace(asked, reveal=False, reveal_to=DATA_OWNER)
     each = "predict_proba" if shape.how == "probabilities" else "predict"
     found = [member._answer(each, mpc, hidden) for member in members]
