@@ -17,7 +17,7 @@ from quorate.models._onnx._operators import OPERATORS, operator
 
 __all__ = ["OPERATORS", "operator"]
 
-_LIMITS = "forward, time first (behind a Transpose of the batch) or layout=1, constant weights and first state"
+_LIMITS = "forward, batch after time (Transpose) or layout=1, constant weights, states"
 
 
 @dataclasses.dataclass
