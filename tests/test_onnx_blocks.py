@@ -203,6 +203,37 @@ def test_series_whose_batch_is_elsewhere_are_refused_in_words() -> None:
     refused([turn, holes, squeeze], "peepholes", p=np.ones((1, 9), np.float32))
 
 
+@pytest.mark.parametrize("batch", ["n", 5])
+def test_slices_of_the_batch_are_refused_wherever_it_lies(batch: Any) -> None:
+    net = series(random_number(0), "LSTM", steps=3)
+    turn, squeeze = net.nodes[0], ("Squeeze", ["s", "a"], ["y"], {})
+    layer = (net.nodes[1][0], net.nodes[1][1], ["all", "last"], net.nodes[1][3])
+
+    def model(start: int, end: int) -> Any:
+        w = net.constants | {"from": whole(start), "to": whole(end), "axis": whole(1)}
+        nodes = [turn, layer, ("Slice", ["last", "from", "to", "axis"], ["s"], {}), squeeze]
+        return from_onnx(model_of(nodes, net.sizes, w, net.opset, batch), bound=0.1)
+
+    for start, end in ((0, 3), (0, 4), (1, 5), (-3, 2**62), *([] if batch == 5 else [(0, 5), (0, 100), (-100, 2**62)])):
+        with pytest.raises(ModelError, match=r"Slice \(Slice_2\): of the batch"):
+            model(start, end)
+    assert model(0, 2**31 - 1).predict_clear(np.zeros((5, 3, 2))).shape == (5, 3)
+
+
+@pytest.mark.parametrize("start", [-100, -4, -3, -1, 2, 9])
+def test_slices_that_go_backwards_begin_within_the_array(start: int) -> None:
+    x = floats(random_number(0), 2, 3)
+    for end in (-100, -4, -3, 1):
+        w = {"s": whole(start), "e": whole(end), "a": whole(1), "t": whole(-1)}
+        proto = model_of([("Slice", ["x", *w], ["y"], {})], (3,), w)
+        want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+        if want.size:
+            assert np.array_equal(from_onnx(proto, bound=4.0).predict_clear(x), want)
+        else:
+            with pytest.raises(ModelError, match="is empty"):
+                from_onnx(proto, bound=4.0)
+
+
 # ---- whole networks -------------------------------------------------------------------------------------------------
 
 
