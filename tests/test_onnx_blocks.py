@@ -165,6 +165,7 @@ REFUSED = {
     "clip=": {"clip": 3.0},
     "activations=": {"activations": ["Sigmoid", "Relu", "Tanh"]},
     "input_forget=1": {"input_forget": 1},
+    "hidden_size=4 with weights of 3": {"hidden_size": 4},
 }
 
 
@@ -195,6 +196,8 @@ def test_series_whose_batch_is_elsewhere_are_refused_in_words() -> None:
     state = {"h": np.arange(6, dtype=np.float32).reshape(1, 2, 3)}
     started = ("LSTM", [*given, "", "h"], ["", "last"], attrs)
     refused([turn, started, squeeze], "an initial state that tells records of a batch apart", **state)
+    started_short = np.ones((1, 1, 2), np.float32)
+    refused([turn, started, squeeze], r"an initial state of shape \(1, 1, 2\) of 3", h=started_short)
     computed = ("LSTM", [*given, "", "t"], ["", "last"], attrs)
     refused([turn, computed, squeeze], "its input 5 is computed from the network's input")
     lengths = ("LSTM", [*given, "n"], ["", "last"], attrs)
