@@ -116,7 +116,12 @@ def test_steps_of_a_series_have_the_same_weights_and_divide_their_sums_once() ->
     # What is not added up is cut, or divided, where the numbers of functions are.
     assert sum(step["kind"] == "matmul" for step in steps) == 4
     assert not any(step["kind"] == "rescale" and step["up"] < 0 for step in steps)
-    assert NetworkShape(**model.shape.describe()).describe() == model.shape.describe()
+    described = model.shape.describe()
+    assert NetworkShape(**described).describe() == described
+    for same in (0, 2, -1, True, "1"):  # the first one has other sizes: it begins without a state
+        broken = [step | {"same": same} if "same" in step else step for step in described["steps"]]
+        with pytest.raises(ModelError, match=r"not the shape of a network: step .* has the same="):
+            NetworkShape(**{**described, "steps": broken})
 
 
 def test_layers_of_series_follow_each_other_and_either_layout_is_the_same() -> None:
