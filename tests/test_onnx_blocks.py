@@ -116,7 +116,12 @@ def test_steps_of_a_series_have_the_same_weights_and_divide_their_sums_once() ->
     # What is not added up is cut, or divided, where the numbers of functions are.
     assert sum(step["kind"] == "matmul" for step in steps) == 4
     assert not any(step["kind"] == "rescale" and step["up"] < 0 for step in steps)
-    assert NetworkShape(**model.shape.describe()).describe() == model.shape.describe()
+    described = model.shape.describe()
+    assert NetworkShape(**described).describe() == described
+    for same in (0, 2, -1, True, "1"):  # the first one has other sizes: it begins without a state
+        broken = [step | {"same": same} if "same" in step else step for step in described["steps"]]
+        with pytest.raises(ModelError, match=r"not the shape of a network: step .* has the same="):
+            NetworkShape(**{**described, "steps": broken})
 
 
 def test_layers_of_series_follow_each_other_and_either_layout_is_the_same() -> None:
@@ -165,6 +170,7 @@ REFUSED = {
     "clip=": {"clip": 3.0},
     "activations=": {"activations": ["Sigmoid", "Relu", "Tanh"]},
     "input_forget=1": {"input_forget": 1},
+    "hidden_size=4 with weights of 3": {"hidden_size": 4},
 }
 
 
@@ -195,12 +201,45 @@ def test_series_whose_batch_is_elsewhere_are_refused_in_words() -> None:
     state = {"h": np.arange(6, dtype=np.float32).reshape(1, 2, 3)}
     started = ("LSTM", [*given, "", "h"], ["", "last"], attrs)
     refused([turn, started, squeeze], "an initial state that tells records of a batch apart", **state)
+    started_short = np.ones((1, 1, 2), np.float32)
+    refused([turn, started, squeeze], r"an initial state of shape \(1, 1, 2\) of 3", h=started_short)
     computed = ("LSTM", [*given, "", "t"], ["", "last"], attrs)
     refused([turn, computed, squeeze], "its input 5 is computed from the network's input")
     lengths = ("LSTM", [*given, "n"], ["", "last"], attrs)
     refused([turn, lengths, squeeze], "series that end before others", n=np.array([2, 3], np.int32))
     holes = ("LSTM", [*given, "", "", "", "p"], ["", "last"], attrs)
     refused([turn, holes, squeeze], "peepholes", p=np.ones((1, 9), np.float32))
+
+
+@pytest.mark.parametrize("batch", ["n", 5])
+def test_slices_of_the_batch_are_refused_wherever_it_lies(batch: Any) -> None:
+    net = series(random_number(0), "LSTM", steps=3)
+    turn, squeeze = net.nodes[0], ("Squeeze", ["s", "a"], ["y"], {})
+    layer = (net.nodes[1][0], net.nodes[1][1], ["all", "last"], net.nodes[1][3])
+
+    def model(start: int, end: int) -> Any:
+        w = net.constants | {"from": whole(start), "to": whole(end), "axis": whole(1)}
+        nodes = [turn, layer, ("Slice", ["last", "from", "to", "axis"], ["s"], {}), squeeze]
+        return from_onnx(model_of(nodes, net.sizes, w, net.opset, batch), bound=0.1)
+
+    for start, end in ((0, 3), (0, 4), (1, 5), (-3, 2**62), *([] if batch == 5 else [(0, 5), (0, 100), (-100, 2**62)])):
+        with pytest.raises(ModelError, match=r"Slice \(Slice_2\): of the batch"):
+            model(start, end)
+    assert model(0, 2**31 - 1).predict_clear(np.zeros((5, 3, 2))).shape == (5, 3)
+
+
+@pytest.mark.parametrize("start", [-100, -4, -3, -1, 2, 9])
+def test_slices_that_go_backwards_begin_within_the_array(start: int) -> None:
+    x = floats(random_number(0), 2, 3)
+    for end in (-100, -4, -3, 1):
+        w = {"s": whole(start), "e": whole(end), "a": whole(1), "t": whole(-1)}
+        proto = model_of([("Slice", ["x", *w], ["y"], {})], (3,), w)
+        want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+        if want.size:
+            assert np.array_equal(from_onnx(proto, bound=4.0).predict_clear(x), want)
+        else:
+            with pytest.raises(ModelError, match="is empty"):
+                from_onnx(proto, bound=4.0)
 
 
 # ---- whole networks -------------------------------------------------------------------------------------------------

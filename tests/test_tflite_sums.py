@@ -223,3 +223,11 @@ def test_other_sums_are_refused_by_name() -> None:
     file.tensor((1, 4), 0.15, 96)
     file.add(0, 0, 1e-8, 81)
     refused(file, "its result has a scale 2.19 times as small as what it takes")
+    for given, made in (([0, 0, 0], None), ([0, 0], -1), ([0, 0], 0)):
+        file = File()
+        file.tensor((1, 4), 0.15, 96)
+        file.add(0, 0, 0.1, 81)
+        file.add(0, file.last, 0.1, 81)
+        kind, _, last, options = file.operators[0]
+        file.operators[0] = kind, given, last if made is None else made, options
+        refused(file, r"ADD \(operator 0\): it (has 3 inputs|gives no tensor, or one that is given before it)")

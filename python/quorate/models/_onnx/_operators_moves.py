@@ -13,6 +13,8 @@ from quorate.models._onnx._operators_series import OPERATORS, operator
 
 __all__ = ["OPERATORS"]
 
+_BEYOND_ANY = (1 << 31) - 1  # where slices end that take all of an axis, whatever its size
+
 
 @operator("Identity", "Dropout", turned=True)
 @operator("Cast", limits="to floating-point numbers", turned=True)
@@ -126,7 +128,8 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
         axis = place + len(x.shape) if place < 0 else place
         first, last, _ = _ends(int(start), int(end), step, x.shape[axis])
         if axis == x.batch:
-            if step != 1 or first != 0 or last != x.shape[0]:
+            to_any = end == x.shape[axis] or end >= (_BEYOND_ANY if lowering.source.is_open else x.shape[axis])
+            if step != 1 or first != 0 or (start and lowering.source.is_open) or not to_any:
                 raise Unsupported("of the batch")
             continue
         taken["axes"].append(lowering.axis(axis, x))
@@ -136,9 +139,12 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:
-    """The ends of a slice as Python has them, from ONNX's, which go beyond the array for all of it."""
+    """The ends of a slice as Python has them, from ONNX's, which go beyond the array for all of it.
+
+    Backwards from before the array ONNX begins at its first element, and Python has none.
+    """
     first, last, _ = slice(max(start, -(1 << 60)), max(end, -(1 << 60)), step).indices(size)
-    return first, None if last < 0 else last, step
+    return max(first, 0), None if last < 0 else last, step
 
 
 @operator("Split", limits="along an axis behind the batch")

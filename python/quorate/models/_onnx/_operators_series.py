@@ -100,6 +100,8 @@ def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str],
     hidden = r.shape[2]
     if w.shape[1] != gates * hidden or r.shape[1] != gates * hidden or w.shape[2] != x.shape[2]:
         raise Unsupported(f"weights of shapes {w.shape} and {r.shape} on series of {x.shape[2]} numbers")
+    if node.attrs.get("hidden_size", hidden) != hidden:
+        raise Unsupported(f"hidden_size={node.attrs['hidden_size']} with weights of {hidden} hidden numbers")
     lengths = node.known(4)
     if lengths is not None and (lengths != x.shape[1]).any():
         raise Unsupported("series that end before others")
@@ -129,6 +131,8 @@ def _first(layer: Recurrent, given: Array | None, place: int) -> Tensor | None:
     """A state to begin with, the same for every series: a product with zeros, whose offsets it is."""
     if given is None or not given.any():
         return None
+    if given.ndim != 3 or given.shape[-1] != layer.hidden:
+        raise Unsupported(f"an initial state of shape {given.shape} of {layer.hidden} hidden numbers")
     rows = given.reshape(-1, layer.hidden)
     if (rows != rows[0]).any():
         raise Unsupported(f"an initial state that tells records of a batch apart (its input {5 + place})")

@@ -155,7 +155,7 @@ class Planner:
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
             self._as_function = bool(users) and users <= set(FUNCTIONS)
-            self._chain = Chain.behind(steps, number + 1)
+            self._chain = Chain.behind(steps, number + 1) if step.kind in WEIGHTED else None
             made = self._step(step, given)
             self._need(made.bits)
             arrays.append(made)

@@ -59,6 +59,19 @@ class NetworkShape(Questions):
         for place, step in enumerate(self.steps):
             if step.get("kind") not in KINDS or not all(0 <= i <= place for i in step["inputs"]):
                 raise ModelError(f"this is not the shape of a network: step {place} is {step}")
+        self._check_same()
+
+    def _check_same(self) -> None:
+        """Steps that say so have the weights of one before, of the same sizes."""
+        own: list[dict[str, Any]] = []
+        for place, step in enumerate(self.steps):
+            if "same" not in step:
+                own += [step] if step["kind"] in WEIGHTED else []
+                continue
+            number = step["same"]
+            known = type(number) is int and 0 <= number < len(own) and step["kind"] in WEIGHTED
+            if not known or any(step.get(k) != own[number].get(k) for k in ("weights", "offsets", "width")):
+                raise ModelError(f"this is not the shape of a network: step {place} has the same={number!r}")
 
     def describe(self) -> dict[str, Any]:
         """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""

@@ -26,9 +26,11 @@ def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
         if step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}:
             alias[place] = step.inputs[0]
             continue
-        uses = _uses(work, alias[output] if output < place else output, alias)
         before = step.inputs[0]
-        if before and uses[before] == 1 and _folded(work[before - 1], step):
+        if not before or not _may_fold(work[before - 1], step):
+            continue
+        uses = _uses(work, alias[output] if output < place else output, alias)
+        if uses[before] == 1 and _folded(work[before - 1], step):
             alias[place] = before
     work, output = _live(work, alias[output])
     _maxima_first(work, output)
@@ -62,10 +64,13 @@ def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     return kept, places[output]
 
 
+def _may_fold(before: Step, step: Step) -> bool:
+    """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
+    return before.kind in ("conv", "conv_transpose", "matmul", "affine") and step.kind in ("affine", "scale")
+
+
 def _folded(before: Step, step: Step) -> bool:
     """Takes a step's factor and offset into the weights before it, if they are alike for each of its outputs."""
-    if before.kind not in ("conv", "conv_transpose", "matmul", "affine") or step.kind not in ("affine", "scale"):
-        return False
     if before.weights is None:
         return False
     if step.kind == "scale":

@@ -100,6 +100,10 @@ def _given(operator: Operator, places: dict[int, int] | None) -> list[int]:
     count = 1 if operator.kind == "SOFTMAX" else OPERATORS[operator.kind].takes
     if len(operator.inputs) < count or len(operator.outputs) != 1:
         raise Unsupported(f"it has {len(operator.inputs)} inputs and {len(operator.outputs)} outputs")
+    if operator.kind == "ADD" and len(operator.inputs) != count:
+        raise Unsupported(f"it has {len(operator.inputs)} inputs")
+    if operator.outputs[0] < 0 or (places is not None and operator.outputs[0] in places):
+        raise Unsupported("it gives no tensor, or one that is given before it: the model is damaged")
     if places is None:
         return [0] * count
     if not all(tensor in places for tensor in operator.inputs[:count]):
