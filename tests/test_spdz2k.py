@@ -259,7 +259,7 @@ def test_models_predict_and_cost_what_is_planned(name: str, parties: int) -> Non
     with qr.local("spdz2k", parties=parties) as mpc:
         on = Secret(mpc, model, owners[0])
         decisions = _model.run(on, model.shape, model._secrets, records, 3, *owners)
-        plan = mpc.explain(_model.choose(on, model.shape, decisions), to=owners[1])
+        plan = mpc.explain(_model.choose(on, model.shape, decisions, model._secrets, owners[0]), to=owners[1])
         found = model.predict(mpc, RECORDS[:3], *owners)
         stats = mpc.stats()
     np.testing.assert_array_equal(found, estimator.predict(RECORDS[:3]))
