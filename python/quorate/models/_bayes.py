@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError
 from quorate.models._columns import SQUARE, VALUE, Column
-from quorate.models._linear import DEFAULT_BOUND, PlainLinear, encode_linear, scales_of
+from quorate.models._linear import DEFAULT_BOUND, PlainLinear, encode_linear
 from quorate.models._model import Model
+from quorate.models._numerics import each_feature
 from quorate.models._pipeline import Before
 from quorate.models._read_trees import classes_of
 
@@ -66,8 +67,7 @@ def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
         _spread(*magnitudes, places),
         np.abs(priors) + (np.abs(logs) + 0.5 * inverse * reach**2).sum(axis=1),
     )
-    scales_of(DEFAULT_BOUND if bounds is None else bounds, before.features)  # says what is wrong with them
-    largest = np.broadcast_to(np.asarray(DEFAULT_BOUND if bounds is None else bounds, np.float64), (before.features,))
+    largest = each_feature(DEFAULT_BOUND if bounds is None else bounds, before.features)
     largest = np.concatenate([largest, [largest[of] ** 2 for of in _numbers(before.columns.all)]])
     shape, secrets, margin = encode_linear(_compared(plain), "linear", classes, largest, link=_link(classes))
     if margin >= 1:
@@ -76,9 +76,7 @@ def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
             "far beyond what they vary by: state tighter bounds=, or sample= records like those to come; of features "
             "that hardly vary, fit it with a larger var_smoothing= or leave them out"
         )
-    known = tuple(before.columns.known.items()) or None
-    shape = dataclasses.replace(shape, features=before.columns.features, columns=tuple(columns), known=known)
-    return Model(shape, secrets, margin)
+    return Model(before.shaped(shape, columns), secrets, margin)
 
 
 def _numbers(columns: list[Column]) -> list[int]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
-from quorate.models._numerics import Integers, finite_float64
+from quorate.models._numerics import Integers, each_feature, finite_float64
 
 Column = tuple[int, tuple[Any, ...]]
 Floats = NDArray[np.float64]
@@ -162,13 +162,9 @@ def _among(codes: Integers, place: dict[Any, int], values: tuple[Any, ...]) -> N
 
 
 def bounds_of_columns(columns: tuple[Column, ...], bounds: Any, features: int) -> Floats:
-    """The largest magnitude of each column, where those of the features are given: one for all, or one for each."""
-    try:
-        each = np.broadcast_to(finite_float64(bounds, "bounds"), (features,))
-    except (ValueError, RangeError) as error:
-        raise ModelError(f"bounds: one positive number, or one per feature ({features}): {error}") from error
-    powers = {VALUE: 1, SQUARE: 2}
-    return np.array([each[feature] ** powers.get(what, 0) for feature, what in columns])
+    """The largest magnitude of each column, a feature or a category, where those of the features are given."""
+    each = each_feature(bounds, features)
+    return np.array([each[feature] if what == VALUE else 1.0 for feature, what in columns])
 
 
 def bounds_of_sample(columns: tuple[Column, ...], sample: Any, features: int) -> Floats:
@@ -182,7 +178,7 @@ def bounds_of_sample(columns: tuple[Column, ...], sample: Any, features: int) ->
         raise ModelError(f"sample has shape {records.shape}; records like those to come are (records, {features})")
     bounds = np.ones(features)
     try:
-        for feature in {feature for feature, what in columns if what in (VALUE, SQUARE)}:
+        for feature in {feature for feature, what in columns if what == VALUE}:
             bounds[feature] = 2 * np.abs(finite_float64(records[:, feature], f"sample, feature {feature}")).max()
     except RangeError as error:
         raise ModelError(str(error)) from error

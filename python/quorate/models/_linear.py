@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
 from quorate.models._backend import Array, Backend
-from quorate.models._numerics import Integers, exponent_above, finite_float64, gamma, quantise
+from quorate.models._numerics import Integers, each_feature, exponent_above, finite_float64, gamma, quantise
 from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
@@ -92,10 +92,7 @@ def public_bits(features: int, known_scales: bool) -> tuple[int, int]:
 
 def scales_of(bounds: object, features: int) -> tuple[int, ...]:
     """Exponents of the least powers of two at or above each feature's largest magnitude."""
-    try:
-        largest = np.broadcast_to(finite_float64(bounds, "bounds"), (features,))
-    except (ValueError, RangeError) as error:
-        raise ModelError(f"bounds: one positive number, or one per feature ({features}): {error}") from error
+    largest = each_feature(bounds, features)
     if (largest < 0).any():
         raise ModelError("bounds are magnitudes and cannot be negative")
     exponents = tuple(exponent_above(float(b)) for b in largest)

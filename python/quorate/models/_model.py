@@ -71,10 +71,7 @@ class Model(Questions):
         units = self._secrets.units  # type: ignore[union-attr]
         close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
         if close:
-            self._warn(
-                f"{close} of {len(records)} records are no further from a tie than {self.margin_bound:.3g}, the margin "
-                "within which a prediction may differ from the estimator's"
-            )
+            self._warn(tied(close, len(records), self.margin_bound))
 
     def _warn(self, what: str) -> None:
         why = "scale the features alike before training, or state tighter bounds"
@@ -97,6 +94,14 @@ class Model(Questions):
         if self.shape.targets is not None:
             return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
         return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
+
+
+def tied(close: int, records: int, margin: float) -> str:
+    """What users are told of records that are close to a tie."""
+    return (
+        f"{close} of {records} records are no further from a tie than {margin:.3g}, the margin within which a "
+        "prediction may differ from the estimator's"
+    )
 
 
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:

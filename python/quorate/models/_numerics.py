@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import RangeError
+from quorate.errors import ModelError, RangeError
 
 ORDERED_BOUND = {32: 0x7F800000, 64: 0x7FF0000000000000}
 """The largest magnitude that `encode_ordered` returns, by bits: that of infinity, which a threshold may be."""
@@ -31,6 +31,18 @@ def finite_float64(values: object, what: str) -> NDArray[np.float64]:
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise RangeError(f"{what}: {array[place]} at index {place}; impute or drop such values first")
     return array
+
+
+def each_feature(bounds: object, features: int) -> NDArray[np.float64]:
+    """Bounds of all features, where one number stands for all, or one for each.
+
+    Raises:
+        ModelError: these are none.
+    """
+    try:
+        return np.broadcast_to(finite_float64(bounds, "bounds"), (features,))
+    except (ValueError, RangeError) as error:
+        raise ModelError(f"bounds: one positive number, or one per feature ({features}): {error}") from error
 
 
 def to_float32(values: object, what: str) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import getattr_static
 from typing import Any
 
@@ -52,6 +52,11 @@ class Before:
         same, none = np.eye(features), np.zeros(features)
         known = None if names is None else tuple(names)
         return cls(same, none, same, none, selected=np.arange(features), names=known, columns=Columns(features))
+
+    def shaped(self, shape: Any, columns: Sequence[Column]) -> Any:
+        """The shape of a model over columns, as one over records."""
+        known = tuple(self.columns.known.items()) or None
+        return dataclasses.replace(shape, features=self.columns.features, columns=tuple(columns), known=known)
 
     @property
     def bounds(self) -> Floats | None:

@@ -93,9 +93,7 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
         bounds = bounds_of_columns(made, DEFAULT_BOUND, before.columns.features)
     model = read(estimator, bounds, before)
     if before is not None and made is not None and model.shape.columns is None:
-        known = tuple(before.columns.known.items()) or None
-        shape = dataclasses.replace(model.shape, features=before.columns.features, columns=made, known=known)
-        model = dataclasses.replace(model, shape=shape)
+        model = dataclasses.replace(model, shape=before.shaped(model.shape, made))
     if guessed and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
     # Which scikit-learn keeps where all are texts.

@@ -16,7 +16,7 @@ from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models import _secrets
 from quorate.models._backend import Array, Secret
-from quorate.models._model import COARSE, Model, clear_numbers, encode_records
+from quorate.models._model import COARSE, Model, clear_numbers, encode_records, tied
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 
@@ -155,10 +155,7 @@ class VotingModel(Questions):
             means = np.partition(self._clear(asked.X), -2, axis=1)
             close = int((means[:, -1] - means[:, -2] <= self.margin_bound).sum())
             if close:
-                text = (
-                    f"predict: {close} of {len(means)} records are no further from a tie than {self.margin_bound:.3g}, "
-                    "the margin within which a prediction may differ from the estimator's"
-                )
+                text = f"predict: {tied(close, len(means), self.margin_bound)}"
                 warnings.warn_explicit(at(text), ModelWarning, *_source.line())
         return result
 
@@ -219,11 +216,8 @@ def _times(weights: Sequence[float]) -> list[int] | None:
     """How often each value counts in a plain mean, where that says what the weights say."""
     least = min(w for w in weights if w > 0)
     times = [round(w / least) for w in weights]
-    return (
-        times
-        if all(t * least == w for t, w in zip(times, weights, strict=True)) and sum(times) <= _MOST_TIMES
-        else None
-    )
+    exact = all(t * least == w for t, w in zip(times, weights, strict=True))
+    return times if exact and sum(times) <= _MOST_TIMES else None
 
 
 def _mean(values: list[Array], weights: Sequence[float]) -> Array:
