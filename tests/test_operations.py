@@ -222,6 +222,27 @@ def test_lines_with_a_single_one(mpc: qr.Session) -> None:
         mpc.input(a, owner=0).assert_one_hot(axis=2)
 
 
+@pytest.mark.parametrize(
+    "place", [*(place for place in USUAL if FAMILIES[place.protocol].checked), *FORMS], ids=str
+)
+@pytest.mark.parametrize("row", [[0, 2, 0], [2, -1, 0], [1, 1, 0], [0, 0, 0]], ids=str)
+def test_a_cheater_proves_no_other_lines(place: Place, row: list[int]) -> None:
+    for owner in (0, 1):
+        with among(place) as mpc:
+            choice = mpc.input([[0, 0, 1], row], owner=owner).assert_one_hot()
+            with pytest.raises(qr.CheatingDetected, match="one element of each row is 1"):
+                choice.sum().reveal()
+
+
+@pytest.mark.parametrize("place", FORMS, ids=str)
+def test_who_deals_proves_no_choice(place: Place) -> None:
+    a = np.eye(3, dtype=int)
+    with among(place) as mpc:
+        same(mpc.input(a, owner=0).assert_one_hot().reveal(), a)
+        with pytest.raises(qr.ConfigError, match="party 2 deals, and cannot prove a choice"):
+            mpc.input(a, owner=2).assert_one_hot().reveal()
+
+
 def test_one_hot(mpc: qr.Session) -> None:
     index = np.array([[2, 0], [1, 3]])
     i = mpc.input(index, owner=1)

@@ -129,16 +129,17 @@ class Composed:
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
         """The same integers, of which one in each row along an axis is 1 and all others are 0: a choice of one.
 
-        Where parties may cheat (`spdz2k`) this is proven by whoever input the numbers, and what is input behind it in
-        the program is not sent before the proof was checked. It takes a product for each element, two rounds, and a
-        check. Rows that are computed from inputs of several owners are refused. Where all follow the protocol it is
-        the array itself, and costs nothing.
+        Where parties may cheat (`spdz2k`, malicious `pika`) this is proven by whoever input the numbers, and what is
+        input behind it in the program is not sent before the proof was checked. It takes a product for each element,
+        two rounds, and a check. Rows that are computed from inputs of several owners are refused, and so are those of
+        the party of `pika` that deals (2). Where all follow the protocol it costs nothing.
 
         Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
         in the same request. The rows of the array before it are not proven.
 
         Raises:
             CheatingDetected: when it runs: a row is something else, for a mistake, too.
+            ConfigError: when it runs: nobody can prove the rows.
             DtypeError: the elements are not integers.
             ShapeError: rows are empty, or have more elements than the dtype has values.
 
@@ -152,7 +153,7 @@ class Composed:
         """
         x = self._me()
         node = x._session._native.assert_one_hot(x._node, operator.index(axis), _source.line())
-        return x._new(node) if FAMILIES[x._session.protocol].checked else x
+        return x if node == x._node else x._new(node)
 
     def bits(self) -> SecretArray:
         """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.

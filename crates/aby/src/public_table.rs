@@ -35,7 +35,7 @@ type A = Share<Vector>;
 type B = Share<Bits>;
 
 /// The most entries of a table in which a real function is looked up.
-pub(crate) const MOST_ENTRIES: usize = 1 << 17;
+pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
 /// The most bits of an entry.
 const WORD_BITS: u32 = 64;
 

@@ -2,8 +2,8 @@
 
 use quorate_engine::{Ctx, Result};
 
-use crate::compare::Width;
 use crate::lookup::Lookup;
+use crate::real::Softmax;
 use crate::{Gadgets, lookup, real};
 
 /// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors,
@@ -61,9 +61,9 @@ pub trait Functions: Gadgets {
         real::divide(self, ctx, x, y, frac, quotient_bits).await
     }
 
-    /// The softmax of each lane of a matrix of so many rows, whose elements differ by no more than `width` says.
-    async fn softmax(&self, ctx: &Ctx, x: &Self::A, frac: u32, rows: usize, width: Width) -> Result<Self::A> {
-        real::softmax(self, ctx, x, frac, rows, width).await
+    /// The softmax of each lane of a matrix.
+    async fn softmax(&self, ctx: &Ctx, x: &Self::A, of: &Softmax<'_>) -> Result<Self::A> {
+        real::softmax(self, ctx, x, of).await
     }
 
     /// The entries of a public table that numbers stand for, in its ring.

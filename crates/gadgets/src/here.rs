@@ -94,8 +94,8 @@ macro_rules! functions_here {
                 fn divide(s, ctx, at x: $values, at y: $values, val frac: u32, val quotient_bits: u32) -> $values {
                     $crate::real::divide(s, ctx, x, y, frac, quotient_bits)
                 }
-                fn softmax(s, ctx, at x: $values, val frac: u32, val rows: usize, val width: $crate::Width) -> $values {
-                    $crate::real::softmax(s, ctx, x, frac, rows, width)
+                fn softmax(s, ctx, at x: $values, at of: $crate::real::Softmax<'_>) -> $values {
+                    $crate::real::softmax(s, ctx, x, of)
                 }
             }
         }

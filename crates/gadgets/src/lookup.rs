@@ -74,9 +74,16 @@ pub struct Lookup<'t> {
 pub enum Operand {
     /// All have an entry.
     Within,
-    /// Those below the first have the first one's entry, those above the last the last one's. Differences to these
-    /// are of this width.
-    Anywhere(Width),
+    /// Some have none: those below the first have the first one's entry, those above the last the last one's.
+    /// Differences to these are of this width.
+    Outside {
+        /// Whether there may be any below.
+        below: bool,
+        /// Whether there may be any above.
+        above: bool,
+        /// Of differences to the ends.
+        width: Width,
+    },
 }
 
 /// The entries as rows of bits: what protocols on bits look up.
@@ -189,18 +196,18 @@ pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -
     };
     let inside = match table.operand {
         Operand::Within => x.clone(),
-        Operand::Anywhere(width) => {
-            let to_end = async |ctx: Ctx, below: bool| {
-                let end = s.public(&public(if below { table.first } else { table.last() }));
-                let outside = match below {
+        Operand::Outside { below, above, width } => {
+            let ends: Vec<bool> = [(below, true), (above, false)].iter().filter(|end| end.0).map(|end| end.1).collect();
+            let to_end = async |ctx: Ctx, i: usize| {
+                let end = s.public(&public(if ends[i] { table.first } else { table.last() }));
+                let outside = match ends[i] {
                     true => s.lt(&ctx, x, &end, width).await?,
                     false => s.lt(&ctx, &end, x, width).await?,
                 };
                 s.mask(&ctx, &outside, &s.sub(&end, x)).await
             };
-            let (up, down) =
-                ctx.join(async |ctx: Ctx| to_end(ctx, true).await, async |ctx: Ctx| to_end(ctx, false).await).await?;
-            s.add(&s.add(x, &up), &down)
+            let moves = ctx.join_all(ends.len(), to_end).await?;
+            moves.iter().fold(x.clone(), |moved, by| s.add(&moved, by))
         }
     };
     let mut start = public(table.first);

@@ -14,9 +14,7 @@ use crate::node::{Inputs, Node, NodeId, Op, Room, Source};
 use crate::origin::{Origin, origin};
 use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
-use crate::real::Real;
 use crate::repetitions::StepHashes;
-use crate::table::Table;
 use crate::units::Units;
 use crate::{real, reference, shape, unbounded};
 
@@ -264,14 +262,6 @@ impl Graph {
     /// Bits of the largest value of `id` that is proven possible, in ring units; 0 where none is positive.
     pub fn value_bits(&self, id: NodeId) -> u32 {
         128 - self.node(id).range().hi().max(0).leading_zeros()
-    }
-
-    /// The table in which a real function of node `id` can be looked up, if it has at most so many entries.
-    pub fn table(&self, id: NodeId, function: Real, most_entries: usize) -> Option<Arc<Table>> {
-        let node = self.node(id);
-        let numbers = function.window(self.node(node.inputs[0]).range(), node.dtype);
-        let entries = numbers.hi().saturating_sub(numbers.lo()).saturating_add(1);
-        (entries <= most_entries as i128).then(|| function.table(numbers, node.dtype))
     }
 
     /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0,

@@ -45,6 +45,16 @@ impl Interval {
         self.hi
     }
 
+    /// How many integers there are, up to 2^128 - 1.
+    pub(crate) fn count(self) -> u128 {
+        (self.hi as u128).wrapping_sub(self.lo as u128).saturating_add(1)
+    }
+
+    /// All of them.
+    pub(crate) fn all(self) -> impl Iterator<Item = i128> {
+        self.lo..=self.hi
+    }
+
     /// Whether `value` lies inside.
     pub fn contains(self, value: i128) -> bool {
         self.lo <= value && value <= self.hi

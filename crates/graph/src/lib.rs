@@ -49,6 +49,7 @@ mod rounded;
 mod scale;
 pub mod shape;
 mod table;
+mod tabulated;
 mod unbounded;
 mod units;
 
@@ -71,4 +72,5 @@ pub use real::Real;
 pub use reference::{EvalError, eval_clear};
 pub use scale::Scale;
 pub use table::{MOST_ENTRIES, Table};
+pub use tabulated::PairTable;
 pub use units::Units;

@@ -3,12 +3,8 @@
 //! Intervals enter the program's hash, so they come from integers and correctly rounded arithmetic alone, which give
 //! the same on every machine.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use crate::dtype::Dtype;
 use crate::interval::Interval;
-use crate::table::Table;
 
 /// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
 /// which are within a relative 2^-27 beside, and roots of more than 64 bits, within a relative 2^-28; outside its
@@ -56,8 +52,7 @@ impl Real {
     /// Those of the numbers `argument` outside of which the value is that of the nearest end.
     pub(crate) fn window(self, argument: Interval, dtype: Dtype) -> Interval {
         let frac = dtype.frac();
-        // At least n ln 2, in ring units.
-        let powers = |n: u32| ((i128::from(n) * 6932) << frac) / 10_000 + 1;
+        let powers = |n: u32| times_ln_2(n, frac);
         let (lo, hi) = match self {
             // 1 less the value, or twice it, is below e^-x, and with x = (f + 2) ln 2 below a quarter of a unit.
             Real::Sigmoid | Real::Tanh => (-powers(frac + 2), powers(frac + 2)),
@@ -67,23 +62,6 @@ impl Real {
             Real::Reciprocal => (i128::MIN, i128::MAX),
         };
         argument.clamped(Interval::new(lo, hi))
-    }
-
-    /// The values at these numbers, correctly rounded; made once in this process as long as few tables are in use.
-    pub fn table(self, numbers: Interval, dtype: Dtype) -> Arc<Table> {
-        type Key = (Real, Dtype, i128, i128);
-        static KEPT: Mutex<VecDeque<(Key, Arc<Table>)>> = Mutex::new(VecDeque::new());
-        const MOST: usize = 16;
-        let key = (self, dtype, numbers.lo(), numbers.hi());
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, table)) = kept.iter().find(|(of, _)| *of == key) {
-            return table.clone();
-        }
-        let entries: Vec<i128> = (numbers.lo()..=numbers.hi()).map(|x| self.rounded(x, dtype)).collect();
-        let table = Arc::new(Table::new(numbers.lo(), &entries));
-        kept.truncate(MOST - 1);
-        kept.push_front((key, table.clone()));
-        table
     }
 
     /// Whether protocols compute it in rings of more than 64 bits.
@@ -161,6 +139,16 @@ impl Real {
             _ => None,
         }
     }
+}
+
+/// At least n ln 2, in ring units.
+fn times_ln_2(n: u32, frac: u32) -> i128 {
+    ((i128::from(n) * 6932) << frac) / 10_000 + 1
+}
+
+/// Those of the numbers `arguments`, none of them positive, below which e^x is nothing but a quarter of 2^-frac.
+pub(crate) fn powers_from(frac: u32, arguments: Interval, argument_frac: u32) -> Interval {
+    arguments.clamped(Interval::new(-times_ln_2(frac + 2, argument_frac), 0))
 }
 
 /// The magnitudes of quotients by divisors that are not 0, in ring units: none is larger than the second, and the first

@@ -163,14 +163,7 @@ fn computed(
         Op::FloorDiv(divisors) => zip(a, &expand(divisors, a.len()), floor_div),
         Op::Remainder(divisors) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
         Op::Scale(scale) => scale.apply(a, dtype.range().hi()),
-        Op::IntDivide(Division { give, .. }) => {
-            let rest = |x: i128, y: i128| if y == 0 { 0 } else { x - floor_div(x, y) * y };
-            let whole = |x: i128, y: i128| if y == 0 { 0 } else { floor_div(x, y) };
-            match give {
-                Give::Quotient => zip(a, b, whole),
-                Give::Remainder => zip(a, b, rest),
-            }
-        }
+        Op::IntDivide(Division { give, .. }) => zip(a, b, |x, y| int_divide(*give, x, y)),
         Op::Lt => zip(a, b, |x, y| i128::from(x < y)),
         Op::Eq => zip(a, b, |x, y| i128::from(x == y)),
         Op::And => zip(a, b, |x, y| x & y),
@@ -237,6 +230,15 @@ fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize
         circuit.output_wires().iter().map(|&wire| i128::from(wires[wire as usize])).collect::<Vec<_>>()
     };
     (0..batch).flat_map(one).collect()
+}
+
+/// What a division of integers gives.
+pub(crate) fn int_divide(give: Give, x: i128, y: i128) -> i128 {
+    match (y, give) {
+        (0, _) => 0,
+        (_, Give::Quotient) => floor_div(x, y),
+        (_, Give::Remainder) => x - floor_div(x, y) * y,
+    }
 }
 
 /// x / d towards minus infinity.

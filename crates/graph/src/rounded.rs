@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use num_bigint::BigInt;
 
 use crate::dtype::Dtype;
-use crate::real::Real;
+use crate::real::{Real, divide};
 
 /// How far a double is from the value, at most, as a share of it: a few units of its last place; of the error
 /// function's complement, whose argument counts up to 2^7 times, more.
@@ -67,13 +67,7 @@ impl Real {
                 Real::Exp => libm::exp(x),
                 _ => libm::log(x),
             };
-        let near = value.round_ties_even();
-        // Half a unit less what is left of one: how far the other unit is.
-        let doubt = value.abs() * SHARE + f64::MIN_POSITIVE;
-        match 0.5 - (value - near).abs() > doubt && value.abs() < 2f64.powi(50) {
-            true => near as i128,
-            false => self.decided(units, frac),
-        }
+        surely(value).unwrap_or_else(|| self.decided(units, frac))
     }
 
     /// The same in long fixed point, for arguments where a double does not know.
@@ -98,16 +92,43 @@ impl Real {
             Real::Exp => power(&x),
             _ => logarithm(units.unsigned_abs()) - BigInt::from(frac) * &*LN_2,
         };
-        // The nearest unit; there is a tie at 0 only, for 1/2.
-        let (whole, half) = (&value >> (PLACES - frac), BigInt::from(1) << (PLACES - frac - 1));
-        let rest = value - (&whole << (PLACES - frac));
-        let whole = i128::try_from(whole).unwrap_or(i128::MAX - 1);
-        match rest.cmp(&half) {
-            Ordering::Less => whole,
-            Ordering::Equal => whole + (whole & 1),
-            Ordering::Greater => whole + 1,
-        }
+        in_units(&value, frac)
     }
+}
+
+/// The nearest unit of a value that a double comes close to, where that leaves one only.
+fn surely(value: f64) -> Option<i128> {
+    let near = value.round_ties_even();
+    // Half a unit less what is left of one: how far the other unit is.
+    let doubt = value.abs() * SHARE + f64::MIN_POSITIVE;
+    (0.5 - (value - near).abs() > doubt && value.abs() < 2f64.powi(50)).then_some(near as i128)
+}
+
+/// The unit nearest to a value; there is a tie at 0 only, for 1/2.
+fn in_units(value: &BigInt, frac: u32) -> i128 {
+    let (whole, half) = (value >> (PLACES - frac), BigInt::from(1) << (PLACES - frac - 1));
+    let rest = value - (&whole << (PLACES - frac));
+    let whole = i128::try_from(whole).unwrap_or(i128::MAX - 1);
+    match rest.cmp(&half) {
+        Ordering::Less => whole,
+        Ordering::Equal => whole + (whole & 1),
+        Ordering::Greater => whole + 1,
+    }
+}
+
+/// e^x with `frac` bits after the point, rounded to the nearest; of x in units of 2^-`argument_frac`, not positive.
+pub(crate) fn exponential(units: i128, argument_frac: u32, frac: u32) -> i128 {
+    let double = libm::exp(units as f64 / f64::from(argument_frac).exp2()) * f64::from(frac).exp2();
+    surely(double).unwrap_or_else(|| in_units(&power(&(BigInt::from(units) << (PLACES - argument_frac))), frac))
+}
+
+/// x / y of fixed point, to the nearest unit; where y is 0 or the quotient does not fit, what `real::divide` says.
+pub(crate) fn fixed_quotient(x: i128, y: i128, dtype: Dtype) -> i128 {
+    if y == 0 || x.unsigned_abs().leading_zeros() < dtype.frac() {
+        return divide(x, y, dtype);
+    }
+    let size = quotient(x.unsigned_abs() << dtype.frac(), y.unsigned_abs());
+    size.min(dtype.range().hi()) * x.signum() * y.signum()
 }
 
 fn one() -> BigInt {

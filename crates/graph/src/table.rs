@@ -53,9 +53,9 @@ impl Table {
         &self.entries
     }
 
-    /// Whether each of these numbers has an entry of its own.
-    pub fn covers(&self, numbers: Interval) -> bool {
-        Interval::new(self.first, self.last()).covers(numbers)
+    /// Whether any of these numbers lies below those that have entries, and any above.
+    pub fn leaves_out(&self, numbers: Interval) -> (bool, bool) {
+        (numbers.lo() < self.first, numbers.hi() > self.last())
     }
 
     /// The form in which an executor looks numbers up, made once for all runs and parties of this process.

@@ -33,7 +33,7 @@ type B = Share<Bits>;
 /// The most bits of a place.
 pub(crate) const MOST_BITS: u32 = 26;
 /// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
-pub(crate) const MOST_ENTRIES: usize = 1 << 17;
+pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
 /// The most bits of an entry.
 const WORD_BITS: u32 = 64;
 

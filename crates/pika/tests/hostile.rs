@@ -50,7 +50,7 @@ fn demand(me: usize) -> Demand<Kind> {
 fn ends(cheat: Option<Cheat>) -> (Vec<Result<usize>>, Vec<usize>, bool) {
     let (ends, liars) = with_cheat(N, cheat, |mut party, liar| {
         let me = party.me();
-        let mut run = party.begin_alone().unwrap();
+        let mut run = party.begin_alone()?;
         liar.begin();
         let mut attempt = || {
             let s = run.phase(Phase::Offline, async |ctx| Pika::setup(ctx).await)?;

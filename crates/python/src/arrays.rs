@@ -338,11 +338,13 @@ impl Session {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
-    /// Several arrays, their rows in one random order: [`Session::part`] takes each out.
+    /// The array itself where all follow the protocol.
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
-        self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))
+        let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
+        Ok(if self.lock()?.protocol().is_checked() { proven } else { x })
     }
 
+    /// Several arrays, their rows in one random order: [`Session::part`] takes each out.
     fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<u32> {
         let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
         self.add(py, line, |mut b| b.shuffle(&arrays))

@@ -6,7 +6,7 @@ use quorate_engine::{
 };
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
-    gadgets_here, select, trunc_prob, truncate, widen,
+    gadgets_here, lookup, select, trunc_prob, truncate, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -16,7 +16,10 @@ use crate::share::Shared;
 type Values = Shared<Vector>;
 type Packed = Shared<Bits>;
 
-quorate_gadgets::functions_here! { Rss, Values, Packed }
+/// The most entries of a table in which a real function is looked up: beyond, it halves bytes, and takes longer.
+const MOST_ENTRIES: usize = (1 << 13) + 1;
+
+quorate_gadgets::functions_here! { Rss, Values, Packed, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES }
 
 impl Garbles for Rss {
     type Y = NoLabels;

@@ -3,7 +3,8 @@
 
 use crate::common::{A, dry_offline, dry_online, noise, open, run, share, signed};
 use quorate_engine::{Ctx, Phase, Result, Sharing};
-use quorate_gadgets::{Width, real};
+use quorate_gadgets::Width;
+use quorate_gadgets::real::{self, Softmax};
 use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
@@ -47,6 +48,11 @@ pub const ALL: [Function; 13] = [
 
 /// Candidates of a softmax: so many rows.
 const ROWS: usize = 16;
+
+/// A softmax whose powers are computed.
+pub fn computed(frac: u32, rows: usize) -> Softmax<'static> {
+    Softmax { frac, rows, width: Width::Full, powers: None }
+}
 
 /// erfc by the series of erf without cancellation; beyond 6 it is below 2^-54.
 fn normal_distribution(x: f64) -> f64 {
@@ -128,7 +134,7 @@ impl Function {
             Function::Reciprocal => real::reciprocal(rss, ctx, x, frac).await,
             Function::Divide => real::divide(rss, ctx, x, y, frac, K - 1).await,
             Function::DivideShort => real::divide(rss, ctx, x, y, frac, 31).await,
-            Function::Softmax => real::softmax(rss, ctx, x, frac, ROWS, Width::Full).await,
+            Function::Softmax => real::softmax(rss, ctx, x, &computed(frac, ROWS)).await,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values
 //! outside the domains.
 
-use crate::accuracy::{self, Function};
+use crate::accuracy::{self, Function, computed};
 use crate::common::*;
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, dry};
-use quorate_gadgets::{Width, real};
+use quorate_gadgets::real;
 use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
@@ -253,7 +253,7 @@ fn errors_hold_over_the_domains() {
 fn softmax_of_one_of_many_and_of_equal_candidates() {
     let one = 1i64 << 16;
     let of = |rows: usize, x: &[i64]| {
-        evaluate(3, 64, x, async |rss, ctx, x| real::softmax(rss, ctx, x, 16, rows, Width::Full).await)
+        evaluate(3, 64, x, async |rss, ctx, x| real::softmax(rss, ctx, x, &computed(16, rows)).await)
     };
     assert_eq!(of(1, &[5, -7 * one]), [one, one]);
     assert_eq!(of(4, &[3 * one; 8]), [one / 4; 8]);
@@ -269,7 +269,7 @@ fn softmax_of_distant_candidates() {
         let all: Vec<i64> = (-(1i64 << (k - 1))..1 << (k - 1)).collect();
         let first = all.iter().flat_map(|&a| all.iter().map(move |_| a));
         let pairs: Vec<i64> = first.chain(all.iter().flat_map(|_| all.iter().copied())).collect();
-        let got = evaluate(3, k, &pairs, async |rss, ctx, x| real::softmax(rss, ctx, x, frac, 2, Width::Full).await);
+        let got = evaluate(3, k, &pairs, async |rss, ctx, x| real::softmax(rss, ctx, x, &computed(frac, 2)).await);
         let unit = 2f64.powi(-(frac as i32));
         for i in 0..pairs.len() / 2 {
             let difference = (pairs[i + pairs.len() / 2] - pairs[i]) as f64 * unit;
@@ -279,7 +279,7 @@ fn softmax_of_distant_candidates() {
     }
     let (one, top) = (1i64 << 16, i64::MAX);
     let far = [top, i64::MIN, 0, top - one];
-    let got = evaluate(3, 64, &far, async |rss, ctx, x| real::softmax(rss, ctx, x, 16, 4, Width::Full).await);
+    let got = evaluate(3, 64, &far, async |rss, ctx, x| real::softmax(rss, ctx, x, &computed(16, 4)).await);
     assert_eq!((got[1], got[2]), (0, 0));
     assert!((got[0] - 47911).abs() <= 1 && (got[3] - 17625).abs() <= 1, "{got:?}");
 }
@@ -367,7 +367,7 @@ fn prepared_runs_give_the_same() {
             results.push(by_name(rss, ctx, name, x, 12).await?);
         }
         results.push(real::divide(rss, ctx, x, &results[0], 12, 63).await?);
-        results.push(real::softmax(rss, ctx, x, 12, 6, Width::Full).await?);
+        results.push(real::softmax(rss, ctx, x, &computed(12, 6)).await?);
         Ok(rss.concat(&results.iter().collect::<Vec<_>>()))
     };
     let expected = evaluate(3, 64, &x, everything);

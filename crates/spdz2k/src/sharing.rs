@@ -8,7 +8,7 @@ use quorate_engine::{
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
-    gadgets_here, select, trunc_prob, truncate, widen,
+    gadgets_here, lookup, select, trunc_prob, truncate, widen,
 };
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -17,7 +17,10 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-quorate_gadgets::functions_here! { Spdz2k, Tagged, SharedBits }
+/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+const MOST_ENTRIES: usize = (1 << 14) + 1;
+
+quorate_gadgets::functions_here! { Spdz2k, Tagged, SharedBits, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES }
 
 impl Garbles for Spdz2k {
     type Y = NoLabels;

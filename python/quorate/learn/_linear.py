@@ -37,7 +37,8 @@ class LogisticRegression(_Linear, Classifier):
         momentum: how much of a step is done again in the next one, 0 to 0.999.
         alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
         fit_intercept: whether there is one.
-        shuffle, random_state: records come in a new order in each epoch, which is drawn from this number. It is public.
+        shuffle: whether records come in a new order in each epoch. The order is public.
+        random_state: the number that orders are drawn from. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
             get there, else they are clipped in each step (`weights_clipped_`).
         fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
@@ -97,7 +98,8 @@ class LinearRegression(_Linear, Estimator):
         momentum: how much of a step is done again in the next one, 0 to 0.999.
         alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
         fit_intercept: whether there is one.
-        shuffle, random_state: records come in a new order in each epoch, which is drawn from this number. It is public.
+        shuffle: whether records come in a new order in each epoch. The order is public.
+        random_state: the number that orders are drawn from. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
             get there, else they are clipped in each step (`weights_clipped_`).
         fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.

@@ -45,8 +45,8 @@ class MLPClassifier(Classifier):
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
         alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        shuffle, random_state: initial weights, as scikit-learn draws them, and the order of records in each epoch are
-            drawn from this number. Both are public.
+        shuffle: whether records come in a new order in each epoch. The order is public.
+        random_state: the number that initial weights, as scikit-learn draws them, and orders are drawn from. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
             get there, else they are clipped in each step (`weights_clipped_`). With two and more hidden layers proofs
             ask for a smaller one, such as 2.
@@ -110,8 +110,8 @@ class MLPRegressor(Estimator):
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
         alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        shuffle, random_state: initial weights, as scikit-learn draws them, and the order of records in each epoch are
-            drawn from this number. Both are public.
+        shuffle: whether records come in a new order in each epoch. The order is public.
+        random_state: the number that initial weights, as scikit-learn draws them, and orders are drawn from. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
             get there, else they are clipped in each step (`weights_clipped_`). With two and more hidden layers proofs
             ask for a smaller one, such as 2.

@@ -29,7 +29,7 @@ pub use logarithm::log;
 pub use power::exp;
 pub use quotient::{divide, reciprocal};
 pub use roots::{rsqrt, sqrt};
-pub use softmax::softmax;
+pub use softmax::{POWER_RING, Softmax, softmax};
 
 use quorate_engine::{Chunks, Misuse, Result};
 use quorate_ring::Ring;

@@ -1,6 +1,9 @@
-//! Softmax along an axis: e^(x - max) over its sum, with 30 bits after the point inside.
+//! Softmax along an axis: e^(x - max) over its sum, with 30 bits or more after the point inside.
+//!
+//! The powers are computed, or looked up where a table holds those of all differences that are not next to nothing.
 
 use quorate_engine::{Axis, Ctx, Form, Linear, Misuse, Result};
+use quorate_ring::Ring;
 
 use super::cubic::evaluate;
 use super::float::{Exponent, MANTISSA, SEGMENT_ROWS, denormalise, mantissa_argument, normalise};
@@ -10,24 +13,52 @@ use super::power::exp_below;
 use super::tables::RECIPROCAL;
 use super::{ONE_WORD, check, chunks};
 use crate::extremum::{Best, extremum};
+use crate::lookup::Lookup;
 use crate::prefix::rows;
-use crate::{Gadgets, Width, stream};
+use crate::{Functions, Gadgets, Width, stream};
 
-/// Bits after the point of the powers, of their sum, and of its reciprocal.
-const INNER_FRAC: u32 = 30;
+/// The ring of the powers.
+pub const POWER_RING: Ring = WIDE;
+/// Bits after the point of powers, at least and at most.
+const POWER_FRACS: (u32, u32) = (30, 36);
+/// Bits after the point of a power times the reciprocal of their sum.
+const PRODUCT_FRAC: u32 = 60;
 /// The most rows: their sum must stay below 2^62.
-const MAX_ROWS: usize = 1 << 30;
+const MAX_ROWS: usize = 1 << 26;
 
-/// Softmax of `rows` candidates lane by lane (row-major: `rows` x lanes), all with `frac` bits after the point.
+/// Which softmax.
+pub struct Softmax<'t> {
+    /// Bits after the point of numbers and results.
+    pub frac: u32,
+    /// Candidates of a lane.
+    pub rows: usize,
+    /// What is proven about the difference of two candidates of a lane.
+    pub width: Width,
+    /// The powers of differences to the largest candidate over [`POWER_RING`], to the nearest number with
+    /// [`power_frac`](Softmax::power_frac) bits after the point, where they are looked up.
+    pub powers: Option<Lookup<'t>>,
+}
+
+impl Softmax<'_> {
+    /// Bits after the point of the powers. Each is off by less than a unit, all in one direction: those of so many rows
+    /// together must stay below half a unit of 2^-frac.
+    pub fn power_frac(frac: u32, rows: usize) -> u32 {
+        (frac + 1 + rows.next_power_of_two().ilog2()).clamp(POWER_FRACS.0, POWER_FRACS.1)
+    }
+}
+
+/// Softmax of the candidates lane by lane (row-major: rows x lanes), all with `frac` bits after the point.
 ///
-/// Error: at most 1 unit of 2^-frac. Results lie in [0, 1]. `width` is what is proven about the difference of two
-/// candidates of a lane.
+/// Error: at most 1 unit of 2^-frac for up to 2^(35-frac) rows, and a unit more for each 2^(36-frac) beyond. Results
+/// lie in [0, 1].
 ///
 /// # Errors
 /// [`Misuse`] unless frac <= 16, the ring has at least frac + 2 and at most 64 bits, and the length is a multiple of
-/// `rows`, which is from 1 to 2^30.
-pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: usize, width: Width) -> Result<S::A> {
+/// `rows`, which is from 1 to 2^26.
+pub async fn softmax<S: Functions>(s: &S, ctx: &Ctx, x: &S::A, of: &Softmax<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
+    let &Softmax { frac, rows, width, .. } = of;
+    let power_frac = Softmax::power_frac(frac, rows);
     check(ring, frac, frac + 2, ONE_WORD)?;
     if rows == 0 || rows > MAX_ROWS || !len.is_multiple_of(rows) {
         return Err(Misuse::Length { what: "a softmax over rows", left: rows, right: len }.into());
@@ -35,26 +66,33 @@ pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: us
     let lanes = len / rows;
     let largest = extremum(s, ctx, x, rows, Best::Largest, width).await?;
     let repeat = |v: &S::A| s.linear(v, &Linear::Repeat(rows));
-    let below = plus(s, &s.sub(x, &repeat(&largest)), -1);
-    let power = async |ctx: Ctx, range| exp_below(s, &ctx, &stream::slice(s, &below, range), frac, INNER_FRAC).await;
-    let powers = stream::to_vector(s, ctx, chunks(len), power).await?;
+    let below = s.sub(x, &repeat(&largest));
+    let powers = match &of.powers {
+        Some(table) => s.lookup(ctx, &below, table).await?,
+        None => {
+            let below = plus(s, &below, -1);
+            let part = |range| stream::slice(s, &below, range);
+            let power = async |ctx: Ctx, range| exp_below(s, &ctx, &part(range), frac, power_frac).await;
+            stream::to_vector(s, ctx, chunks(len), power).await?
+        }
+    };
     let sums = s.linear(&powers, &Linear::SumAxis(Axis { outer: 1, len: rows, inner: lanes }));
-    let inverse = async |ctx: Ctx, range| inverse_chunk(s, &ctx, &stream::slice(s, &sums, range)).await;
+    let inverse = async |ctx: Ctx, range| inverse_chunk(s, &ctx, &stream::slice(s, &sums, range), power_frac).await;
     let inverses = stream::to_vector(s, ctx, chunks(lanes), inverse).await?;
     let products = s.bilinear(ctx, Form::Product, &powers, &repeat(&inverses)).await?;
-    let cut = 2 * INNER_FRAC - frac;
+    let cut = PRODUCT_FRAC - frac;
     let rounded = s.trunc_exact(ctx, &plus(s, &products, 1 << (cut - 1)), cut).await?;
     Ok(reduce(s, &rounded, ring))
 }
 
-/// 1 / x for x >= 1, both with 30 bits after the point.
-async fn inverse_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
+/// 1 / x for x >= 1 with `frac` bits after the point, of which the inverse has what the product leaves.
+async fn inverse_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let bits = s.bit_decompose(ctx, x).await?;
     let bits = rows(s, &bits, &(0..WIDE.bits() - 1).collect::<Vec<_>>());
     let float = normalise(s, ctx, &bits, MANTISSA).await?;
     let argument = mantissa_argument(s, ctx, &float.mantissa, &SEGMENT_ROWS, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
-    let number = Number::of_one_hot(s, &float.position, |p| (2 * INNER_FRAC).checked_sub(p));
-    let exponent = Exponent { number, over: None, most: INNER_FRAC };
+    let number = Number::of_one_hot(s, &float.position, |p| PRODUCT_FRAC.checked_sub(p));
+    let exponent = Exponent { number, over: None, most: PRODUCT_FRAC - frac };
     denormalise(s, ctx, &value, RECIPROCAL.scale, exponent, WIDE).await
 }

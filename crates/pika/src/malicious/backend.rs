@@ -8,9 +8,11 @@ use quorate_engine::{
 use quorate_gadgets::extremum::{Best, Field};
 use quorate_gadgets::lookup::Lookup;
 use quorate_gadgets::prefix::Pairs;
+use quorate_gadgets::real::Softmax;
 use quorate_gadgets::scale::Scale;
 use quorate_gadgets::{
-    Functions, Gadgets, Garbles, NoLabels, Sign, Width, compare, compiled_here, extremum, floor_div, int_div, scale,
+    Functions, Gadgets, Garbles, NoLabels, Sign, Width, compare, compiled_here, extremum, floor_div, int_div, real,
+    scale,
 };
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
@@ -149,7 +151,11 @@ impl Functions for PikaMalicious {
         fn rsqrt(x: &Tagged, frac: u32) -> Tagged;
         fn reciprocal(x: &Tagged, frac: u32) -> Tagged;
         fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
-        fn softmax(x: &Tagged, frac: u32, rows: usize, width: Width) -> Tagged;
+    }
+
+    // Its powers may be looked up by keys.
+    compiled_here! { PikaMalicious:
+        fn softmax(s, ctx, at x: Tagged, at of: Softmax<'_>) -> Tagged { real::softmax(s, ctx, x, of) }
     }
 
     fn most_entries(&self) -> usize {

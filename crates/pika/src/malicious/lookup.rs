@@ -26,7 +26,7 @@ use super::PikaMalicious;
 use super::digits::{Digits, keys_of, values};
 
 /// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
-pub(super) const MOST_ENTRIES: usize = 1 << 17;
+pub(super) const MOST_ENTRIES: usize = (1 << 17) + 1;
 
 impl PikaMalicious {
     /// The entry of each number.

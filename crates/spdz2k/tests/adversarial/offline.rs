@@ -274,7 +274,7 @@ fn no_lie_of_a_link_leads_to_wrong_keys() {
 fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar>) {
     with_cheat(parties, cheat, |mut party, liar| {
         liar.begin();
-        let mut run = party.begin_alone().unwrap();
+        let mut run = party.begin_alone()?;
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, usual(), None).await?;
             let made = s.make(ctx, &Kind::Random { bits: 8 }, 3).await?;

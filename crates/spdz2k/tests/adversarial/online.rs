@@ -102,7 +102,7 @@ fn in_order(results: &Results) -> (Results, Vec<i64>) {
 /// A program run by so many parties on correlations of a dealer.
 fn dealt(n: usize, params: Params, cheat: Option<Cheat>) -> (Vec<Result<Results>>, Vec<Liar>) {
     with_cheat(n, cheat, |mut party, liar| {
-        let mut run = party.begin_alone().unwrap();
+        let mut run = party.begin_alone()?;
         let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, params, None).await);
         liar.begin();
         let done = set_up.and_then(|s| run.phase(Phase::Online, async |ctx| program(&s, ctx).await));

@@ -31,7 +31,11 @@ impl<S: Computes> Executor<'_, S> {
         division: Division,
         pair: Pair<'_, S>,
     ) -> Result<Value<S>> {
-        let (s, (x, y)) = (self.s, self.ariths(pair)?);
+        let s = self.s;
+        if let Some(pairs) = self.work.graph.pair_table(id, s.most_entries()) {
+            return self.lookup_pairs(ctx, id, &pairs, pair).await;
+        }
+        let (x, y) = self.ariths(pair)?;
         let [of_x, of_y] = [0, 1].map(|i| self.work.graph.node(self.work.graph.node(id).inputs[i]).range());
         let mut known = Known::of(range_of(of_x), range_of(of_y));
         known.quotient_bits = division.quotient_bits.map_or(known.quotient_bits, |bits| bits.min(known.quotient_bits));

@@ -1,12 +1,15 @@
 //! Look-ups in public tables.
 
-use quorate_engine::{Ctx, Result};
+use std::sync::Arc;
+
+use quorate_engine::{Ctx, Linear, Result};
 use quorate_gadgets::Computes;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
-use quorate_graph::{Dtype, NodeId, Table};
-use quorate_ring::Vector;
+use quorate_graph::{Dtype, NodeId, PairTable, Table};
+use quorate_ring::{Ring, Vector};
 
 use crate::run::executor::Executor;
+use crate::run::operations::Pair;
 use crate::run::operations::choices::width;
 use crate::work::data::ring_of;
 use crate::work::value::Value;
@@ -23,24 +26,45 @@ impl<S: Computes> Executor<'_, S> {
         let node = graph.node(id);
         let (of, input) = (node.inputs[0], graph.node(node.inputs[0]));
         let (mut x, mut first) = (self.arith(operand)?, table.first());
-        let operand = match table.covers(input.range()) {
-            true => Operand::Within,
-            false => {
+        let operand = match table.leaves_out(input.range()) {
+            (false, false) => Operand::Within,
+            (below, above) => {
                 let bits = graph.difference_bits(of, of);
                 // Numbers without a sign are moved for comparisons, and the table's with them.
                 x = self.with_sign(ctx, of, bits, x);
                 if input.dtype.is_unsigned() && bits > input.dtype.bits() {
                     first -= 1 << (input.dtype.bits() - 1);
                 }
-                Operand::Anywhere(width(bits, self.s.shape(&x).0))
+                Operand::Outside { below, above, width: width(bits, self.s.shape(&x).0) }
             }
         };
-        let make = || Entries::new(Vector::from_i128s(ring_of(node.dtype), &table.entries().to_vec()));
-        let entries = table.kept(make);
+        let entries = entries_of(table, ring_of(node.dtype));
         let lookup = Lookup { entries: &entries, first, operand };
         Ok(match node.dtype {
             Dtype::Bit => Value::Bits(self.s.lookup_bit(ctx, &x, &lookup).await?),
             _ => Value::Arith(self.s.lookup(ctx, &x, &lookup).await?),
         })
     }
+}
+
+impl<S: Computes> Executor<'_, S> {
+    /// Of pairs of numbers, each of which has an entry.
+    pub(crate) async fn lookup_pairs(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        pairs: &PairTable,
+        pair: Pair<'_, S>,
+    ) -> Result<Value<S>> {
+        let (s, (x, y)) = (self.s, self.ariths(pair)?);
+        let place = s.add(&s.linear(&x, &Linear::Scale(pairs.columns)), &y);
+        let entries = entries_of(&pairs.table, ring_of(self.work.graph.node(id).dtype));
+        let table = Lookup { entries: &entries, first: pairs.table.first(), operand: Operand::Within };
+        Ok(Value::Arith(s.lookup(ctx, &place, &table).await?))
+    }
+}
+
+/// The entries in a ring, made once for each table.
+pub(super) fn entries_of(table: &Table, ring: Ring) -> Arc<Entries> {
+    table.kept(|| Entries::new(Vector::from_i128s(ring, &table.entries().to_vec())))
 }

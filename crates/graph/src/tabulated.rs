@@ -1,0 +1,105 @@
+//! Functions of numbers of which few are possible, as tables of all their values.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::dtype::Dtype;
+use crate::graph::Graph;
+use crate::interval::Interval;
+use crate::node::{Give, NodeId, Op};
+use crate::real::{self, Real};
+use crate::reference::int_divide;
+use crate::rounded;
+use crate::table::Table;
+
+/// Of which function a table is.
+#[derive(Clone, Copy, PartialEq)]
+enum Function {
+    Real(Real),
+    /// e^x with so many bits after the point.
+    Power(u32),
+    Divide,
+    IntDivide(Give),
+}
+
+/// A table of a function of two numbers: the entry of (x, y) is that of `columns` x + y.
+pub struct PairTable {
+    /// The values.
+    pub table: Arc<Table>,
+    /// How many second numbers there may be.
+    pub columns: i128,
+}
+
+impl Graph {
+    /// The table in which a real function of node `id` can be looked up, if it has at most so many entries: its
+    /// values, correctly rounded.
+    pub fn table(&self, id: NodeId, function: Real, most_entries: usize) -> Option<Arc<Table>> {
+        let node = self.node(id);
+        let numbers = function.window(self.node(node.inputs[0]).range(), node.dtype);
+        has_entries(numbers, most_entries).then(|| real_table(function, numbers, node.dtype))
+    }
+
+    /// The table of e^d, with `frac` bits after the point, of all differences d between a number of node `id`'s operand
+    /// and a larger one, if it has at most so many entries: correctly rounded.
+    pub fn powers(&self, id: NodeId, frac: u32, most_entries: usize) -> Option<Arc<Table>> {
+        let (node, of) = (self.node(id), self.node(self.node(id).inputs[0]));
+        let differences = Interval::new(of.range().sub(of.range()).lo(), 0);
+        let numbers = real::powers_from(frac, differences, node.dtype.frac());
+        has_entries(numbers, most_entries).then(|| {
+            kept((Function::Power(frac), node.dtype, [numbers; 2]), numbers.lo(), || {
+                numbers.all().map(|x| rounded::exponential(x, node.dtype.frac(), frac)).collect()
+            })
+        })
+    }
+
+    /// The table of all quotients or remainders of the division `id`, if there are at most so many, and a place among
+    /// them fits its operands' ring: of fixed point to the nearest unit.
+    pub fn pair_table(&self, id: NodeId, most_entries: usize) -> Option<PairTable> {
+        let node = self.node(id);
+        let [x, y] = [0, 1].map(|i| self.node(node.inputs[i]).range());
+        let places = x.count().checked_mul(y.count())?;
+        if places > most_entries as u128 || places > 1 << self.node(node.inputs[0]).dtype.bits().min(127) {
+            return None;
+        }
+        let dtype = node.dtype;
+        let (function, of): (_, Box<dyn Fn(i128, i128) -> i128>) = match node.op {
+            Op::Divide => (Function::Divide, Box::new(move |x, y| rounded::fixed_quotient(x, y, dtype))),
+            Op::IntDivide(division) => {
+                (Function::IntDivide(division.give), Box::new(move |x, y| int_divide(division.give, x, y)))
+            }
+            _ => return None,
+        };
+        let columns = y.count() as i128;
+        let first = x.lo().checked_mul(columns)?.checked_add(y.lo())?;
+        let table = kept((function, dtype, [x, y]), first, || {
+            x.all().flat_map(|x| y.all().map(move |y| (x, y))).map(|(x, y)| of(x, y)).collect()
+        });
+        Some(PairTable { table, columns })
+    }
+}
+
+/// The values of a real function at these numbers, correctly rounded.
+pub(crate) fn real_table(function: Real, numbers: Interval, dtype: Dtype) -> Arc<Table> {
+    kept((Function::Real(function), dtype, [numbers; 2]), numbers.lo(), || {
+        numbers.all().map(|x| function.rounded(x, dtype)).collect()
+    })
+}
+
+fn has_entries(numbers: Interval, most: usize) -> bool {
+    numbers.count() <= most as u128
+}
+
+/// A table, made once in this process as long as few are in use.
+fn kept(key: (Function, Dtype, [Interval; 2]), first: i128, entries: impl FnOnce() -> Vec<i128>) -> Arc<Table> {
+    type Key = (Function, Dtype, [Interval; 2]);
+    static KEPT: Mutex<VecDeque<(Key, Arc<Table>)>> = Mutex::new(VecDeque::new());
+    const MOST: usize = 16;
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, table)) = kept.iter().find(|(of, _)| *of == key) {
+        return table.clone();
+    }
+    let table = Arc::new(Table::new(first, &entries()));
+    kept.truncate(MOST - 1);
+    kept.push_front((key, table.clone()));
+    table
+}
