@@ -153,9 +153,12 @@ impl Functions for PikaMalicious {
         fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
     }
 
-    // Its powers may be looked up by keys.
-    compiled_here! { PikaMalicious:
-        fn softmax(s, ctx, at x: Tagged, at of: Softmax<'_>) -> Tagged { real::softmax(s, ctx, x, of) }
+    /// By keys where powers are looked up.
+    async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
+        match of.powers {
+            Some(_) => Box::pin(real::softmax(self, ctx, x, of)).await,
+            None => self.online.softmax(ctx, x, of).await,
+        }
     }
 
     fn most_entries(&self) -> usize {
