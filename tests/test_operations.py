@@ -237,8 +237,8 @@ def test_who_deals_proves_no_choice(place: Place) -> None:
     a = np.eye(3, dtype=int)
     with among(place) as mpc:
         same(mpc.input(a, owner=0).assert_one_hot().reveal(), a)
-        with pytest.raises(qr.ConfigError, match="party 2 deals, and cannot prove a choice"):
-            mpc.input(a, owner=2).assert_one_hot().reveal()
+        with pytest.raises(qr.ConfigError, match=r"party 2 deals, and cannot prove a choice.*test_operations"):
+            mpc.input(a, owner=2).assert_one_hot()
 
 
 def test_one_hot(mpc: qr.Session) -> None:
