@@ -1,5 +1,5 @@
-//! Ranges of selections that are a minimum, a maximum or a magnitude: what `minimum`, `maximum`, `clip`, `relu` and `abs`
-//! are made of.
+//! Ranges of selections that are a minimum, a maximum or a magnitude: what `minimum`, `maximum`, `clip`, `relu` and
+//! `abs` are made of.
 
 use crate::graph::Graph;
 use crate::interval::Interval;
@@ -8,7 +8,8 @@ use crate::node::{Node, NodeId, Op};
 /// How many selections inside each other are looked through.
 pub(crate) const DEPTH: u32 = 8;
 
-/// Where the selection of `[condition, a, b]` lies if it is one of these and that says more than its dtype does: so `clip` bounds even what nothing was known of.
+/// Where the selection of `[condition, a, b]` lies if it is one of these and that says more than its dtype does:
+/// so `clip` bounds even what nothing was known of.
 pub(crate) fn clamped(graph: &Graph, inputs: &[NodeId]) -> Option<Interval> {
     let found = extreme(graph, inputs, DEPTH)?;
     let dtype = graph.node(*inputs.get(1)?).dtype;
