@@ -33,6 +33,11 @@ const fn stated(name: &'static str, bits: u64, elements: u64, note: &'static str
     Peer { name, seconds: None, bytes_per_party: Some((bits * elements) as f64 / 16.0), note }
 }
 
+/// By replicated shares among three parties.
+const fn sigmoids(mp_spdz: f64, spu: f64) -> [Peer; 2] {
+    [peer("MP-SPDZ", mp_spdz, None, "exact, semi-honest"), peer("SPU", spu, None, "94 units off, semi-honest")]
+}
+
 const fn fails(name: &'static str, note: &'static str) -> Peer {
     Peer { name, seconds: None, bytes_per_party: None, note }
 }
@@ -55,6 +60,10 @@ const EDABIT: &[Peer] = &[peer(PAPER, 728.0, None, "")];
 const MATMUL: &[Peer] =
     &[peer("MP-SPDZ", 601.0, None, ""), peer("SPU (ABY3)", 258.0, None, ""), peer(PAPER, 338.0, None, "k = 60")];
 const CHAIN: &[Peer] = &[peer(PAPER, 0.08, None, "as published, per round")];
+const SIGMOID_1K: &[Peer] = &sigmoids(3.6, 54.0);
+const SIGMOID_10K: &[Peer] = &sigmoids(12.0, 67.0);
+const SIGMOID_100K: &[Peer] = &sigmoids(87.0, 160.0);
+const LESS_THAN_OF_DEALT: &[Peer] = &[peer("MP-SPDZ", 70.0, None, "to 104 ms, three parties, semi-honest")];
 const MUL_OF_FIVE: &[Peer] = &[peer(PAPER, 402.0, None, "loaded machine")];
 const MUL_OF_SEVEN: &[Peer] = &[peer(PAPER, 1280.0, None, "loaded machine")];
 
@@ -162,6 +171,7 @@ const TWO: (&str, usize) = ("aby", 2);
 const THREE: (&str, usize) = ("rss", 3);
 const FIVE: (&str, usize) = ("rss", 5);
 const SEVEN: (&str, usize) = ("rss", 7);
+const DEALT: (&str, usize) = ("pika", 3);
 const TRANSFERS: (&str, usize) = ("ot", 2);
 
 /// The target of a cell, where there is one. Those of correlations and comparisons hold for any link.
@@ -245,6 +255,10 @@ pub fn figures(cell: &Cell) -> &'static [Peer] {
         (Workload::EdaBit, THREE, 60, 100_000) => EDABIT,
         (Workload::MatMul, THREE, 64, 512) => MATMUL,
         (Workload::Chain, THREE, 64, 1) => CHAIN,
+        (Workload::Sigmoid, DEALT, 32, 1000) => SIGMOID_1K,
+        (Workload::Sigmoid, DEALT, 32, 10_000) => SIGMOID_10K,
+        (Workload::Sigmoid, DEALT, 32, 100_000) => SIGMOID_100K,
+        (Workload::LessThanBounded | Workload::LessThanFull, DEALT, 64, 100_000) => LESS_THAN_OF_DEALT,
         (Workload::OtCot, TRANSFERS, _, 10_000_000) => COTS,
         (Workload::OtCotMalicious, TRANSFERS, _, 10_000_000) => COTS_CHECKED,
         (Workload::OtTriples, TRANSFERS, 64, 100_000) => TRIPLES_64,
