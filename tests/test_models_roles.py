@@ -67,7 +67,8 @@ class Recorder:
     def input(self, values: Any, *, owner: int, shape: tuple[int, ...], dtype: Any, bound: Any = None) -> Plain:
         self.declared.append((owner, shape, str(dtype), bound))
         self.given.append((owner, values is not None))
-        array = np.zeros(shape, np.int64) if values is None else np.array(values)
+        wide = object if str(dtype) == "int(120)" else None  # decisions of features that nobody stated bounds for
+        array = np.zeros(shape, wide or np.int64) if values is None else np.array(values, wide)
         assert array.shape == shape
         return array.view(Plain)
 

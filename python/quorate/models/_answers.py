@@ -19,9 +19,14 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
     return np.asarray(shape.classes)[numbers]
 
 
+def as_reals(decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
+    """Decision j in units of 2**-units[j], as a float."""
+    return np.asarray(np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64)), np.float64)
+
+
 def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
     """Numbers from integers, decision j being so many 2**-units[j]."""
-    reals = np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64))
+    reals = as_reals(decisions, units)
     if shape.targets is not None:
         return reals.reshape(reals.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
@@ -36,7 +41,7 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     >>> margins(shape, np.array([[8, 2, 7]]), np.array([1, 1, 1]))
     array([0.5])
     """
-    reals = np.ldexp(decisions.astype(np.float64), -np.asarray(units, np.int64))
+    reals = as_reals(decisions, units)
     if shape.kind == "forest":
         reals = reals / (shape.trees or 1)
     if shape.kind == "neighbors":  # from a tie of the last that votes and the first that does not

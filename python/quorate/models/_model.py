@@ -12,7 +12,7 @@ from quorate import _source
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
-from quorate.models._answers import decode, decode_numbers, margins, shares
+from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
@@ -22,7 +22,16 @@ from quorate.tables._read import Table
 Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
 _TREES = ("tree", "forest", "boosting")
-COARSE = 0.01  # of a margin that its owner hears of, wherever the bounds are from
+COARSE = 0.01
+"""Of a decision, a margin that its owner hears of, wherever the bounds are from."""
+FINE = 1e-6
+"""A margin that its owner does not hear of, even where nobody stated bounds."""
+COARSE_NUMBERS = 1e-3
+"""Of numbers, a margin as a part of the largest of them that users hear of."""
+NOBODY_STATED = (
+    f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
+    "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
+)
 _UNIT_BOUND = 1 << 30
 
 
@@ -51,18 +60,32 @@ class Model(Questions):
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.shape, self._secrets, asked)
-        if question == "predict" and self.margin_bound > 0:
-            if self.shape.targets is not None:
-                if self._guessed and self.shape.kind == "network" and mpc.me == asked.model_owner:
-                    self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
-            elif mpc.is_local:
+        if self.margin_bound > 0 and not asked.quiet:
+            labels = question == "predict" and self.shape.targets is None
+            if not mpc.is_local:
+                if mpc.me == asked.model_owner:
+                    self._name_margin(question, labels)
+            elif labels:
                 self._name_ties(asked.X)
-            elif (self._guessed or self.margin_bound > COARSE) and mpc.me == asked.model_owner:
-                self._warn(
-                    f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
-                    "may differ"
-                )
+            elif self.shape.kind != "neighbors":  # whose shares are exact, but for those that are equally far
+                self._name_errors(question, asked.X)
         return result
+
+    def _name_margin(self, question: str, labels: bool) -> None:
+        """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
+        if self.shape.targets is not None:
+            if self._guessed and (self.shape.kind == "network" or self.margin_bound > self._fine_of_numbers()):
+                self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
+        elif self.margin_bound > (FINE if self._guessed else COARSE):
+            may = ", and predictions closer to a tie may differ" if labels else ""
+            self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
+
+    def _fine_of_numbers(self) -> float:
+        """The margin up to which a regression's numbers are right, as far as its intercepts tell how large they are."""
+        secrets = self._secrets
+        if not isinstance(secrets, _linear.LinearSecrets):
+            return FINE
+        return max(FINE, COARSE_NUMBERS * float(np.abs(as_reals(secrets.intercepts, secrets.units)).max()))
 
     def _name_ties(self, X: Any) -> None:
         """Says how many of these records may get another class than the estimator's; all is known in this process."""
@@ -71,18 +94,21 @@ class Model(Questions):
         units = self._secrets.units  # type: ignore[union-attr]
         close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
         if close:
-            self._warn(tied(close, len(records), self.margin_bound))
+            self._warn("predict", tied(close, len(records), self.margin_bound))
 
-    def _warn(self, what: str) -> None:
+    def _name_errors(self, question: str, X: Any) -> None:
+        """Says how far these numbers, decisions or probabilities may be off, where that is much for them."""
+        what = coarse(question, self.shape.targets is not None, self.margin_bound, clear_numbers(question, self, X))
+        if what is not None:
+            self._warn(question, what)
+
+    def _warn(self, question: str, what: str) -> None:
         why = "scale the features alike before training, or state tighter bounds"
         if self.shape.kind in _TREES:
             why = "the estimator adds up rounded numbers, in an order of its own"
         if self._guessed:
-            why = (
-                f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
-                "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
-            )
-        warnings.warn_explicit(at(f"predict: {what}; {why}"), ModelWarning, *_source.line())
+            why = NOBODY_STATED
+        warnings.warn_explicit(at(f"{question}: {what}; {why}"), ModelWarning, *_source.line())
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same integer computation without protection, for comparison: no session, nothing is secret.
@@ -102,6 +128,18 @@ def tied(close: int, records: int, margin: float) -> str:
         f"{close} of {records} records are no further from a tie than {margin:.3g}, the margin within which a "
         "prediction may differ from the estimator's"
     )
+
+
+def coarse(question: str, numbers: bool, margin: float, answers: np.ndarray) -> str | None:
+    """What users are told of answers that may be off by much, by their own size."""
+    if question == "predict_proba":
+        # No logistic function is steeper than 1/4, and softmax of decisions, of which two are in the margin, neither.
+        return f"probabilities may be off by up to {min(margin / 4, 1):.3g}" if margin > COARSE else None
+    largest = float(np.abs(answers).max())
+    if margin <= max(0.0 if numbers else COARSE, COARSE_NUMBERS * largest):
+        return None
+    name = "numbers" if numbers else "decisions"
+    return f"{name} are within {margin:.3g} of the estimator's, and the largest of these is {largest:.3g}"
 
 
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
@@ -184,7 +222,7 @@ def run(
     if shape.kind == "network":
         x = on.units(records, data_owner, size, _network.fraction_of(shape), largest)
         return _network.run_network(on, shape, _of(_network.NetworkSecrets, secrets), x, model_owner)
-    x = on.integers(records, data_owner, size, _linear.DECISION_BITS, largest)
+    x = on.integers(records, data_owner, size, shape.decision_bits, largest)
     return _linear.run_linear(on, shape, _of(_linear.LinearSecrets, secrets), x, model_owner)
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
-from quorate.models._linear import LinearSecrets, PlainLinear, encode_linear, largest_of
+from quorate.models._linear import Bounds, LinearSecrets, PlainLinear, encode_linear, largest_of
 from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
 
 def encode_neighbors(
-    estimator: Any, classes: tuple[Any, ...], bounds: Any, before: Before | None
+    estimator: Any, classes: tuple[Any, ...], bounds: Bounds, before: Before | None
 ) -> tuple[Shape, LinearSecrets, float]:
     """KNeighborsClassifier of Euclidean distances, all votes alike: the shape, the secrets, and the margin.
 

@@ -25,6 +25,8 @@ class Asked:
     reveal_to: int | str | None
     rows: int | None
     reveal: bool
+    quiet: bool = False
+    """Whether another model asks, which says itself how far its answers may be off."""
 
 
 class Questions:

@@ -13,6 +13,8 @@ from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax")
+NARROW, WIDE = 64, 120
+"""Bits of linear decisions: of all, and where nobody stated how large features are."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Shape(Questions):
         nodes: of deeper trees: the number of inner nodes, of many trees the largest.
         trees: of a forest: how many; of boosting: how many stages.
         scales: of other models than trees: feature i is at most `2**scales[i]` in magnitude.
-        data_bits: the same: fractional bits of a scaled record.
+        data_bits: the same: fractional bits of a scaled record. Of a linear model whose features nobody stated bounds
+            for it is 61, and its decisions have 120 bits.
         weight_bits: of a linear model: bits of a weight.
         targets: of a regression, of any kind but `"tree"`, `"linear"` and `"votes"`: the shape of what is predicted for
             one record, `()` or `(targets,)`.
@@ -153,6 +156,20 @@ class Shape(Questions):
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
 
+    @property
+    def decision_bits(self) -> int:
+        """Bits of the dtype of linear decisions.
+
+        >>> Shape("linear", classes=(0, 1), features=4, scales=(13,) * 4, data_bits=61, weight_bits=54).decision_bits
+        120
+        """
+        return NARROW if self._product_bits <= NARROW - 3 or self.kind == "neighbors" else WIDE
+
+    @property
+    def _product_bits(self) -> int:
+        """Bits of a sum of products of a record and weights."""
+        return (self.data_bits or 0) + (self.weight_bits or 0) + (self.width - 1).bit_length()
+
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         from quorate.models._model import answer
 
@@ -191,8 +208,8 @@ def _linear_problem(shape: Shape) -> str | None:
         return problem
     if shape.data_bits is None or shape.weight_bits is None or shape.data_bits < 1 or shape.weight_bits < 1:
         return "data_bits and weight_bits are missing or below 1"
-    if shape.data_bits + shape.weight_bits + (shape.width - 1).bit_length() > 61:
-        return "data_bits, weight_bits and the sum over the features do not fit in 63 bits"
+    if max(shape.data_bits, shape.weight_bits) > 61 or shape._product_bits > shape.decision_bits - 3:
+        return f"data_bits, weight_bits and the sum over the features do not fit in {shape.decision_bits - 1} bits"
     return None
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quorate.errors import ModelError
 from quorate.models._bayes import read_gaussian, read_multinomial
 from quorate.models._columns import bounds_of_columns, bounds_of_sample
-from quorate.models._linear import DEFAULT_BOUND, PlainLinear, bounds_of, encode_linear
+from quorate.models._linear import DEFAULT_BOUND, Bounds, PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._neighbors import encode_neighbors
 from quorate.models._network import PlainNetwork, encode_network
@@ -43,14 +43,15 @@ def from_sklearn(
         estimator: one of `SUPPORTED`, fitted.
         bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
             rounded up to a power of two, which is public. Without it a pipeline's scaler says what it saw, and without
-            one 8192 is taken for every feature, and the smaller the features are, the less precise are they. Tight
-            bounds make `Model.margin_bound` small.
+            one 8192 is taken for every feature: linear models then have decisions of 120 bits, which takes about twice
+            the bytes, and networks and nearest neighbors are less precise the smaller the features are.
         sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
             may reach twice its largest magnitude there. Nothing else of them is used.
         tolerance: refuse the model if its `margin_bound` is larger.
 
     In a local session `predict` warns (`ModelWarning`) where records are so close to a tie that the estimator may have
-    decided otherwise; in a deployment the model's owner is warned where neither bounds nor a sample were given.
+    decided otherwise, and every question where numbers may be off by much for their size. In a deployment the model's
+    owner is warned where `margin_bound` is large.
 
     Raises:
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
@@ -61,7 +62,7 @@ def from_sklearn(
     model = _imported(*unwrapped(estimator), bounds, sample)
     if tolerance is not None and model.margin_bound > tolerance:
         raise ModelError(
-            f"63 bits give a margin of {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
+            f"the margin is {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
             "tighter bounds=, scale the features alike before training, use fewer features, or regularise more"
         )
     return model
@@ -89,9 +90,10 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
     if bounds is None and before is not None:
         bounds = before.bounds
     guessed = bounds is None
-    if guessed and before is not None and made is not None:
-        bounds = bounds_of_columns(made, DEFAULT_BOUND, before.columns.features)
-    model = read(estimator, bounds, before)
+    if guessed:
+        features = before.columns.features if before is not None else 0
+        bounds = DEFAULT_BOUND if made is None else bounds_of_columns(made, DEFAULT_BOUND, features)
+    model = read(estimator, Bounds(bounds, guessed), before)
     if before is not None and made is not None and model.shape.columns is None:
         model = dataclasses.replace(model, shape=before.shaped(model.shape, made))
     if guessed and model.shape.scales is not None:
@@ -103,7 +105,7 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
     return model
 
 
-Reader = Callable[[Any, Any, Before | None], Model]
+Reader = Callable[[Any, Bounds, Before | None], Model]
 
 
 def _readers() -> list[tuple[Any, Reader]]:
@@ -250,41 +252,41 @@ def _plain_linear(estimator: Any) -> PlainLinear:
     return PlainLinear.direct(weights, intercepts, dtype)
 
 
-def _read_decisions(estimator: Any, bounds: Any, before: Before | None, link: str | None = None) -> Model:
+def _read_decisions(estimator: Any, bounds: Bounds, before: Before | None, link: str | None = None) -> Model:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
     plain = _plain_linear(estimator).after(before)
     return Model(*encode_linear(plain, "linear", classes_of(estimator, 1), bounds, link=link))
 
 
-def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_logistic(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """Probabilities too, but for the one-against-rest ones of older releases."""
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
 
 
-def _read_discriminant(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_discriminant(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     return _read_decisions(estimator, bounds, before, "softmax" if len(estimator.classes_) > 2 else "logistic")
 
 
-def _read_neighbors(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_neighbors(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     outputs = 1 if np.ndim(estimator._y) == 1 else int(np.shape(estimator._y)[1])
     return Model(*encode_neighbors(estimator, classes_of(estimator, outputs), bounds, before))
 
 
-def _read_ridge_classifier(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_ridge_classifier(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     if estimator._label_binarizer.y_type_.startswith("multilabel"):
         raise ModelError("this RidgeClassifier has several labels for a record: train one for each label")
     return _read_decisions(estimator, bounds, before)
 
 
-def _read_regression(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_regression(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     coefficients = np.shape(estimator.coef_)[:-1]
     plain = _plain_linear(estimator).after(before)
     return Model(*encode_linear(plain, "regression", (), bounds, targets=coefficients))
 
 
-def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_svc(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """SVC: libsvm's own decisions, positive for the first class of a pair, negative or 0 for the second.
 
     With two classes scikit-learn shows `coef_` and `intercept_` with the other sign, but predicts from libsvm's.
@@ -348,7 +350,9 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
     return members[0] if len(members) == 1 else VotingModel.of(members, "probabilities", None, classes)
 
 
-def _read_sigmoid(calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds: Any, before: Before | None) -> Model:
+def _read_sigmoid(
+    calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds: Bounds, before: Before | None
+) -> Model:
     """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
     plain, slope, shift = _plain_linear(inner).after(before), -calibrator.a_, -calibrator.b_
     folded = PlainLinear(
@@ -362,7 +366,7 @@ def _read_sigmoid(calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds:
     return Model(*encode_linear(folded, "linear", classes, bounds, link="logistic"))
 
 
-def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_means(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """The nearest center c is that of the largest 2 c x - |c|^2, the first of equal ones; so does the library."""
     centers = np.asarray(estimator.cluster_centers_, np.float64)
     if len(centers) < 2:
@@ -380,7 +384,7 @@ def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 
-def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_network(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     kind = estimator._label_binarizer.y_type_
     multilabel = kind == "multilabel-indicator"
     if multilabel:
@@ -392,7 +396,7 @@ def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
     return Model(*encode_network(_plain_network(estimator, before), classes, bounds, multilabel=multilabel))
 
 
-def _read_network_regressor(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_network_regressor(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     if estimator.out_activation_ != "identity":
         raise ModelError(
             f"MLPRegressor whose last activation is {estimator.out_activation_!r} is not supported: "
