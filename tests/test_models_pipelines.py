@@ -236,8 +236,36 @@ def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
     with pytest.raises(qr.ModelError, match=message):
         from_sklearn(maker().fit(X[:120], y[:120]))
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(qr.ModelError, match="two classes"):
-        from_sklearn(CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y))
+    with pytest.raises(qr.ModelError, match=r"several classes and folds .*ensemble=False"):
+        from_sklearn(CalibratedClassifierCV(LinearSVC(), cv=2).fit(X, y))
+
+
+@pytest.mark.parametrize("load", [load_wine, load_iris], ids=["wine", "iris"])
+@pytest.mark.parametrize("name", ["inside", "outside", "ridge"])
+def test_calibrated_classifiers_of_several_classes(name: str, load: Callable[..., Any]) -> None:
+    """Shares of logistic functions are in the order of what is inside of these."""
+    X, y = load(return_X_y=True)
+    fitted = CALIBRATED[name]().fit(X, y)
+    model = from_sklearn(fitted)
+    assert (model.predict_clear(X) == fitted.predict(X)).all()
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.ModelWarning)
+        assert (model.predict(mpc, X) == fitted.predict(X)).all()
+        for question in ("predict_proba", "decision_function"):
+            with pytest.raises(qr.ModelError, match=f"several classes has no {question} here: .*ask predict"):
+                getattr(model, question)(mpc, X[:2])
+
+
+def test_logistic_functions_that_are_one_float_are_named() -> None:
+    """Of decisions beyond 37 they are 1, and the first class wins, whatever is larger."""
+    X, y = load_iris(return_X_y=True)
+    fitted = CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y)
+    for calibrator, shift in zip(fitted.calibrated_classifiers_[0].calibrators, (-50.0, -60.0, -55.0), strict=True):
+        calibrator.b_ = shift
+    model = from_sklearn(fitted, sample=X)
+    assert set(fitted.predict(X)) == {0} and set(model.predict_clear(X)) != {0}
+    with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="5 of 5 records are no further from a tie"):
+        model.predict(mpc, X[:5])
 
 
 def test_what_is_not_fitted_is_named() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier, VotingRegressor
@@ -119,7 +120,10 @@ def test_other_parties_need_the_shape_alone() -> None:
     ("estimator", "message"),
     [
         (VotingClassifier(HARD, weights=[0.5, 1, 1, 1]), "weights of votes are whole numbers"),
-        (VotingClassifier([("v", VotingClassifier(HARD[2:]))]), "VotingClassifier of a VotingClassifier"),
+        (
+            VotingClassifier([("v", VotingClassifier(HARD[2:]))]),
+            "VotingClassifier that joins several .*put its members here",
+        ),
         (make_pipeline(StandardScaler(), VotingClassifier(HARD)), "inside of it are too many"),
         (VotingClassifier([("r", KNeighborsClassifier(metric="manhattan"))]), "'manhattan'.* Euclidean"),
         (KNeighborsClassifier(weights="distance"), "weights='uniform' is"),
@@ -244,3 +248,45 @@ def test_weights_are_numbers(weight: Any) -> None:
     described = from_sklearn(VotingClassifier(HARD).fit(X, y), sample=X).shape.describe()
     with pytest.raises(qr.ModelError, match="this is not the shape of a vote"):
         VotingShape(**{**described, "weights": [1, 1, 1, weight]})
+
+
+@pytest.mark.parametrize("weights", [None, [2, 1], [1, 0.3]])
+def test_means_of_means_are_means_of_all(weights: Any) -> None:
+    """A member that is calibrated in folds is as many members."""
+    X, y = load_breast_cancer(return_X_y=True)
+    folds = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0), cv=3))
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    fitted = VotingClassifier([("a", folds), ("b", plain)], voting="soft", weights=weights).fit(X, y)
+    model = from_sklearn(fitted)
+    assert isinstance(model, VotingModel) and len(model.members) == 4
+    assert (model.predict_clear(X) == fitted.predict(X)).all()
+    with qr.local("rss") as mpc:
+        given = model.predict_proba(mpc, X[:20])
+    assert np.abs(given - fitted.predict_proba(X[:20])).max() <= model.margin_bound
+    hard = VotingClassifier([("a", folds), ("b", plain)]).fit(X, y)
+    with pytest.raises(qr.ModelError, match=r'voting="soft", or CalibratedClassifierCV\(ensemble=False\)'):
+        from_sklearn(hard)
+    one = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False))
+    hard = VotingClassifier([("a", one), ("b", plain)]).fit(X, y)
+    assert (from_sklearn(hard).predict_clear(X) == hard.predict(X)).all()
+
+
+def test_regressors_of_regressors() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    inner = VotingRegressor([("a", LinearRegression()), ("b", Ridge())], weights=[1, 3])
+    fitted = VotingRegressor([("i", inner), ("r", Ridge(alpha=3))]).fit(X, y)
+    model = from_sklearn(fitted, sample=X)
+    assert isinstance(model, VotingModel) and len(model.members) == 3
+    assert np.abs(model.predict_clear(X) - fitted.predict(X)).max() <= model.margin_bound
+
+
+def test_secret_records_are_no_records() -> None:
+    """Which reveal() would not mend: that shows them to all."""
+    X, y = load_iris(return_X_y=True)
+    model = from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+    with qr.local("rss") as mpc:
+        a, b = (mpc.input(X[:5, 2 * i : 2 * i + 2], owner=i) for i in range(2))
+        for secret in (mpc.concatenate([a, b], axis=1), mpc.input_frame({"a": X[:3, 0]}, 0, {"a": qr.real})):
+            with pytest.raises(qr.ModelError, match=r"predict: X is secret.* at party 1 .*x @ w \+ b") as caught:
+                model.predict(mpc, secret)
+            assert "reveal" not in str(caught.value)

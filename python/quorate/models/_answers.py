@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 
+_FEW_ULPS = 1e-15
+
 
 def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
     """Labels from what names them; of labels that are predicted each for itself, a column of 0 and 1 for each."""
@@ -53,7 +55,12 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     if shape.kind == "votes" or shape.multilabel or shape.decisions == 1:
         return np.abs(reals).min(axis=1)
     largest = np.partition(reals, -2, axis=1)[:, -2:]
-    return largest[:, 1] - largest[:, 0]
+    apart = np.asarray(largest[:, 1] - largest[:, 0], np.float64)
+    if shape.link == "sigmoids":
+        # Logistic functions near 1, or all 0, are one float: (1 - e^-apart) e^-second is by how much they differ.
+        second = np.clip(largest[:, 0], -700, 700)
+        apart[(-np.expm1(-apart) <= _FEW_ULPS * np.exp(second)) | (largest[:, 1] < -700)] = 0
+    return apart
 
 
 def shares(votes: np.ndarray) -> NDArray[np.float64]:

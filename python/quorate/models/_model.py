@@ -299,6 +299,11 @@ def _revealed(
 
 
 def _check_question(question: str, shape: Shape) -> None:
+    if shape.link == "sigmoids" and question != "predict":
+        raise ModelError(
+            f"a CalibratedClassifierCV of several classes has no {question} here: its probabilities are shares of "
+            "logistic functions, of which the decisions would tell more; ask predict, or import a LogisticRegression"
+        )
     if question == "predict_proba" and shape.link is None:
         raise ModelError("this model has no predict_proba: it predicts classes or numbers; see `quorate models`")
     if question == "decision_function" and (shape.kind not in ("linear", "boosting") or shape.targets is not None):

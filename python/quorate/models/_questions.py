@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from quorate._progress import parts
+from quorate._source import at
+from quorate.array import SecretArray
 from quorate.errors import ModelError
+from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
 """The default for `reveal_to`: whose records these are."""
@@ -128,6 +131,15 @@ class Questions:
 
     def _ask(self, question: str, mpc: Any, asked: Asked, batch: int | None) -> Any:
         """All at once, or one batch after another."""
+        if isinstance(asked.X, (SecretArray, Frame)):
+            raise ModelError(
+                at(
+                    f"{question}: X is secret, and a model takes one owner's plain records, which it rounds itself as "
+                    f"exactly as it needs: give them as X at party {asked.data_owner} (data_owner=), elsewhere X=None "
+                    "and rows=. Of features that several owners have, one of them gives all to a model; to compute "
+                    "with secret features take weights as an input, mpc.input(weights, owner=...), and write x @ w + b"
+                )
+            )
         if isinstance(asked.X, (str, Path)):
             asked = dataclasses.replace(asked, X=_read(Path(asked.X)))
         if batch is None:

@@ -12,7 +12,7 @@ from quorate.models import _columns
 from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
-LINKS = ("share", "logistic", "softmax")
+LINKS = ("share", "logistic", "softmax", "sigmoids")
 NARROW, WIDE = 64, 120
 """Bits of linear decisions: of all, and where nobody stated how large features are."""
 
@@ -44,7 +44,8 @@ class Shape(Questions):
         activation: of a network: that of the hidden layers.
         layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
         multilabel: of a network: whether every label is predicted for itself.
-        link: how `predict_proba` follows from the decisions, where it does.
+        link: how `predict_proba` follows from the decisions, where it does. `"sigmoids"`: as shares of logistic
+            functions, which are not given.
         float64: of trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
             must have the same ones; those without are taken as they are. Names are public, as class labels are.

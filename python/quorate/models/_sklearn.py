@@ -169,20 +169,41 @@ def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any
     if not isinstance(estimator, base) or getattr_static(type(estimator), "predict") is not base.__dict__["predict"]:
         raise ModelError(f"{type(estimator).__name__} predicts in its own way, not as scikit-learn's")
     _check_fitted(estimator)
-    members = []
-    for member in estimator.estimators_:
-        inner, own = unwrapped(member)
-        if own is not None and before is not None:
-            raise ModelError(f"steps before a {base.__name__} and inside of it are too many: put all of them inside")
-        model = _imported(inner, own or before, bounds, sample)
-        if not isinstance(model, Model):
-            raise ModelError(f"a {base.__name__} of a {type(inner).__name__} is not supported: name its members")
-        members.append(model)
     how, classes = "numbers", ()
     if base is VotingClassifier:
         how, classes = ("votes" if estimator.voting == "hard" else "probabilities"), classes_of(estimator, 1)
     weights = getattr(estimator, "_weights_not_none", None)
-    return VotingModel.of(members, how, weights, classes)
+    given = [1.0] * len(estimator.estimators_) if weights is None else weights
+    members: list[Model] = []
+    counted: list[float] = []
+    for member, weight in zip(estimator.estimators_, given, strict=True):
+        inner, own = unwrapped(member)
+        if own is not None and before is not None:
+            raise ModelError(f"steps before a {base.__name__} and inside of it are too many: put all of them inside")
+        model = _imported(inner, own or before, bounds, sample)
+        parts, shares = _parts_of(model, how, type(inner).__name__)
+        members += parts
+        counted += [weight * share for share in shares]
+    return VotingModel.of(members, how, counted, classes)
+
+
+def _parts_of(model: Model | VotingModel, how: str, name: str) -> tuple[list[Model], list[float]]:
+    """A member's models and their shares in what it says: means of means are means.
+
+    Raises:
+        ModelError: its label would be one of several models' labels, which only these models know.
+    """
+    if isinstance(model, Model):
+        return [model], [1.0]
+    if model.shape.how != how or how == "votes":
+        raise ModelError(
+            f"a member of this VotingClassifier is a {name} that joins several models itself, which is not supported "
+            f"where members vote by {'labels' if how == 'votes' else 'probabilities'}: "
+            + ('use voting="soft", or ' if model.shape.how == "probabilities" else "")
+            + ("CalibratedClassifierCV(ensemble=False)" if name == "CalibratedClassifierCV" else "put its members here")
+        )
+    total = sum(model.shape.weights)
+    return list(model.members), [weight / total for weight in model.shape.weights]
 
 
 _PREDICTING = (
@@ -315,11 +336,19 @@ def _calibrated(estimator: Any) -> list[Any]:
     """The classifiers inside, as they were fitted, with their calibrations.
 
     Raises:
-        ModelError: probabilities are not logistic functions of one decision.
+        ModelError: probabilities are not logistic functions of decisions, or means of several classes' ones.
     """
     parts = list(estimator.calibrated_classifiers_)
-    if parts[0].method != "sigmoid" or len(estimator.classes_) != 2:
-        raise ModelError('CalibratedClassifierCV is supported for two classes and method="sigmoid"')
+    if parts[0].method != "sigmoid":
+        raise ModelError(
+            f'CalibratedClassifierCV(method={parts[0].method!r}) is not supported: method="sigmoid" is, '
+            "and estimators without calibration"
+        )
+    if len(parts) > 1 and len(estimator.classes_) > 2:
+        raise ModelError(
+            "CalibratedClassifierCV of several classes and folds is not supported, as means of its probabilities are "
+            "no linear decisions: fit it with ensemble=False"
+        )
     return parts
 
 
@@ -345,25 +374,30 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
         if tuple(np.asarray(inner.classes_).tolist()) != classes:
             raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit anew")
         labels = classes if len(parts) == 1 else (0, 1)
-        read = functools.partial(_read_sigmoid, part.calibrators[0], labels)
+        read = functools.partial(_read_sigmoid, part.calibrators, labels)
         members.append(_read_behind(inner, own or before, bounds, sample, read))
     return members[0] if len(members) == 1 else VotingModel.of(members, "probabilities", None, classes)
 
 
 def _read_sigmoid(
-    calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds: Bounds, before: Before | None
+    calibrators: Any, classes: tuple[Any, ...], inner: Any, bounds: Bounds, before: Before | None
 ) -> Model:
-    """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
-    plain, slope, shift = _plain_linear(inner).after(before), -calibrator.a_, -calibrator.b_
+    """Of each decision f the logistic function of -(a f + b), which is linear in the record as f is.
+
+    It rises, and to divide by their sum changes no order: of several classes that with the largest -(a f + b) wins.
+    """
+    plain = _plain_linear(inner).after(before)
+    slope, shift = (-np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
     folded = PlainLinear(
-        slope * plain.weights,
+        slope[:, None] * plain.weights,
         slope * plain.intercepts + shift,
         plain.dtype,
         plain.roundings + 6,
-        abs(slope) * plain.magnitudes,
-        abs(slope) * plain.offsets + abs(shift) + 1,  # 1: probabilities are compared
+        np.abs(slope)[:, None] * plain.magnitudes,
+        np.abs(slope) * plain.offsets + np.abs(shift) + 1,  # 1: probabilities are compared
     )
-    return Model(*encode_linear(folded, "linear", classes, bounds, link="logistic"))
+    link = "logistic" if len(classes) == 2 else "sigmoids"
+    return Model(*encode_linear(folded, "linear", classes, bounds, link=link))
 
 
 def _read_means(estimator: Any, bounds: Bounds, before: Before | None) -> Model:

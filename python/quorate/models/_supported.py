@@ -100,7 +100,7 @@ SUPPORTED: dict[str, Support] = {
     "CalibratedClassifierCV": Support(
         ("predict", "predict_proba"),
         _CLASSES[:1],
-        'method="sigmoid", of a linear classifier or a pipeline that ends in one',
+        'method="sigmoid", of a linear classifier or a pipeline; several classes: ensemble=False, predict alone',
         f"{_MARGIN} (of several folds about 1e-4)",
         _SCALES,
     ),

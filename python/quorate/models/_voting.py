@@ -77,7 +77,7 @@ class VotingShape(Questions):
                 return f"members predict the places of classes, {classes}, and one predicts {member.classes}"
             if self.how == "numbers" and member.targets != ():
                 return "of numbers every member predicts one"
-            if self.how == "probabilities" and member.link is None:
+            if self.how == "probabilities" and member.link in (None, "sigmoids"):
                 return f"a member of kind {member.kind!r} has no probabilities"
         return None
 
