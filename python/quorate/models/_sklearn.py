@@ -114,18 +114,24 @@ def _readers() -> list[tuple[Any, Reader]]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import (
         ElasticNet,
+        ElasticNetCV,
+        LassoCV,
         LinearRegression,
         LogisticRegression,
+        LogisticRegressionCV,
         Perceptron,
         Ridge,
         RidgeClassifier,
+        RidgeClassifierCV,
+        RidgeCV,
         SGDClassifier,
         SGDRegressor,
     )
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.naive_bayes import GaussianNB, MultinomialNB
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier, MLPRegressor
-    from sklearn.svm import SVC, LinearSVC, LinearSVR
+    from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     return [
@@ -147,15 +153,18 @@ def _readers() -> list[tuple[Any, Reader]]:
         (LinearDiscriminantAnalysis, _read_discriminant),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
+        (OneVsRestClassifier, _read_rest),
         (LogisticRegression, _read_logistic),
+        (LogisticRegressionCV, _read_logistic),
         (SGDClassifier, _read_decisions),
         (Perceptron, _read_decisions),
         (RidgeClassifier, _read_ridge_classifier),
+        (RidgeClassifierCV, _read_ridge_classifier),
         (LinearRegression, _read_regression),
-        (Ridge, _read_regression),
-        (ElasticNet, _read_regression),
+        *((base, _read_regression) for base in (Ridge, RidgeCV, ElasticNet, ElasticNetCV, LassoCV)),
         (SGDRegressor, _read_regression),
         (LinearSVR, _read_regression),
+        (SVR, _read_svr),
         (MLPClassifier, _read_network),
         (MLPRegressor, _read_network_regressor),
     ]
@@ -317,19 +326,57 @@ def _read_svc(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     if estimator.break_ties and len(estimator.classes_) > 2 and estimator.decision_function_shape == "ovr":
         raise ModelError("SVC(break_ties=True) is not supported; with break_ties=False ties go as libsvm breaks them")
     sign = -1.0 if len(estimator.classes_) == 2 else 1.0
+    plain = _of_vectors(estimator, sign).after(before)
+    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+
+
+def _read_svr(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    if estimator.kernel != "linear":
+        raise ModelError(f'SVR(kernel={estimator.kernel!r}) is not supported; kernel="linear" is')
+    return Model(*encode_linear(_of_vectors(estimator, 1.0).after(before), "regression", (), bounds, targets=()))
+
+
+def _of_vectors(estimator: Any, sign: float) -> PlainLinear:
+    """Libsvm's decisions, which it adds up over the support vectors."""
     weights = sign * _dense(estimator.coef_)
     intercepts = sign * np.asarray(estimator.intercept_, np.float64)
     dual, vectors = np.abs(_dense(estimator.dual_coef_)), np.abs(_dense(estimator.support_vectors_))
     magnitudes = dual.max(axis=0) @ vectors
-    plain = PlainLinear(
+    return PlainLinear(
         weights,
         intercepts,
         np.dtype(np.float64),
         vectors.shape[0] + vectors.shape[1] + 4,
         2 * np.broadcast_to(magnitudes, weights.shape),  # once in the kernel, once in adding the weights up
         np.abs(intercepts),
-    ).after(before)
-    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+    )
+
+
+def _read_rest(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    """One against rest: the class with the largest decision, each of an estimator of its own.
+
+    Of equal ones the library takes the last: they are within the margin.
+    """
+    if estimator.multilabel_:
+        raise ModelError("this OneVsRestClassifier has several labels for a record: import its estimators_ one by one")
+    for part in estimator.estimators_:
+        if type(part).__name__ == "_ConstantPredictor":
+            raise ModelError("this OneVsRestClassifier met a class that all or no records have: leave that class out")
+        if _reader(part) not in _LINEAR:
+            raise ModelError(
+                f"OneVsRestClassifier of a {type(part).__name__} is not supported; of {_LINEAR_NAMES} it is"
+            )
+    parts = [_plain_linear(part) for part in estimator.estimators_]
+
+    def beside(name: str) -> NDArray[np.float64]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    plain = PlainLinear.direct(beside("weights"), beside("intercepts"), min(part.dtype for part in parts))
+    return Model(*encode_linear(plain.after(before), "linear", classes_of(estimator, 1), bounds))
+
+
+_LINEAR = (_read_decisions, _read_logistic, _read_ridge_classifier)
+_LINEAR_NAMES = "LinearSVC, LogisticRegression, SGDClassifier, Perceptron and RidgeClassifier"
 
 
 def _calibrated(estimator: Any) -> list[Any]:
@@ -366,10 +413,9 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
         inner, own = unwrapped(_inside(part))
         if own is not None and before is not None:
             raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all inside")
-        if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
+        if _reader(inner) not in _LINEAR:
             raise ModelError(
-                f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, "
-                "LogisticRegression, SGDClassifier, Perceptron and RidgeClassifier it is"
+                f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of {_LINEAR_NAMES} it is"
             )
         if tuple(np.asarray(inner.classes_).tolist()) != classes:
             raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit anew")

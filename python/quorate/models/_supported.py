@@ -97,6 +97,23 @@ SUPPORTED: dict[str, Support] = {
     "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "LogisticRegressionCV": Support(
+        ("predict", "predict_proba", "decision_function"),
+        _CLASSES,
+        "one against rest with several classes: without predict_proba",
+        _MARGIN,
+        _SCALES,
+    ),
+    "RidgeClassifierCV": Support(
+        ("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES
+    ),
+    "OneVsRestClassifier": Support(
+        ("predict", "decision_function"),
+        _CLASSES,
+        "of linear classifiers; one label for a record",
+        _MARGIN,
+        _SCALES,
+    ),
     "CalibratedClassifierCV": Support(
         ("predict", "predict_proba"),
         _CLASSES[:1],
@@ -141,6 +158,10 @@ SUPPORTED: dict[str, Support] = {
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Lasso": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "ElasticNet": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "RidgeCV": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "LassoCV": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
+    "ElasticNetCV": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
+    'SVR(kernel="linear")': Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "SGDRegressor": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "LinearSVR": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "MLPClassifier": Support(
