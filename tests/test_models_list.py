@@ -43,7 +43,7 @@ from sklearn.linear_model import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -76,6 +76,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "MultinomialNB": MultinomialNB,
     "LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
     "KNeighborsClassifier": lambda: KNeighborsClassifier(4),
+    "KNeighborsRegressor": lambda: KNeighborsRegressor(4),
     "VotingClassifier": lambda: VotingClassifier(
         [("a", LogisticRegression()), ("b", GaussianNB()), ("c", DecisionTreeClassifier(max_depth=2))]
     ).set_params(voting="soft", c="drop"),

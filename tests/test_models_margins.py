@@ -197,6 +197,21 @@ def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float)
         assert len(heard) == (me == 0 and scale < 1), [str(w.message) for w in heard]
 
 
+def test_records_of_float32_before_scalers_are_named() -> None:
+    """The library's scalers would compute in float32."""
+    X, y = load_wine(return_X_y=True)
+    narrow = X.astype(np.float32)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    soft = VotingClassifier([("a", scaled)], voting="soft").fit(X, y)
+    for estimator in (scaled, soft):
+        model = qr.models.from_sklearn(estimator)
+        _, words = told(model, narrow[:9])
+        assert len(words) == 1 and "X is of float32" in words[0] and "X.astype(float)" in words[0], words
+        assert told(model, X[:9])[1] == []
+    plain = LogisticRegression(max_iter=3000).fit(X, y)
+    assert told(qr.models.from_sklearn(plain), narrow[:9])[1] == []
+
+
 def test_what_has_no_margin_says_nothing() -> None:
     X, y = load_iris(return_X_y=True)
     for estimator in (DecisionTreeClassifier(), LinearRegression()):

@@ -20,7 +20,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -100,6 +100,7 @@ CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "categories": lambda: trained(make_pipeline(OneHotEncoder(handle_unknown="ignore"), RidgeClassifier()), load_iris),
     "likelihoods": lambda: trained(GaussianNB(var_smoothing=1.0), load_iris),
     "nearest": lambda: trained(KNeighborsClassifier(1), load_iris),
+    "nearest numbers": lambda: trained(KNeighborsRegressor(1), load_iris),
     "voters": lambda: trained(
         VotingClassifier([("a", GaussianNB(var_smoothing=1.0)), ("b", SVC(kernel="linear"))]), two
     ),

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from protocols import USUAL, Place, among
-from quorate.models import VotingModel, VotingShape, from_sklearn
+from quorate.models import Shape, VotingModel, VotingShape, from_sklearn
 from quorate.models._questions import Asked
 
 TABLES = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
@@ -127,7 +127,7 @@ def test_other_parties_need_the_shape_alone() -> None:
         (make_pipeline(StandardScaler(), VotingClassifier(HARD)), "inside of it are too many"),
         (VotingClassifier([("r", KNeighborsClassifier(metric="manhattan"))]), "'manhattan'.* Euclidean"),
         (KNeighborsClassifier(weights="distance"), "weights='uniform' is"),
-        (KNeighborsRegressor(), "KNeighborsRegressor is not supported: fit RandomForestRegressor"),
+        (KNeighborsRegressor(weights="distance"), r"Regressor\(weights='distance'\) .* weights='uniform' is"),
     ],
 )
 def test_what_does_not_vote_says_so(estimator: Any, message: str) -> None:
@@ -290,3 +290,37 @@ def test_secret_records_are_no_records() -> None:
             with pytest.raises(qr.ModelError, match=r"predict: X is secret.* at party 1 .*x @ w \+ b") as caught:
                 model.predict(mpc, secret)
             assert "reveal" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_means_of_the_nearest_numbers(place: Place) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    for targets in (y, np.stack([y, -3 * y], axis=1)):
+        fitted = KNeighborsRegressor(5).fit(X[:40], targets[:40])
+        model, wanted = from_sklearn(fitted, sample=X), fitted.predict(X[40:60])
+        assert np.abs(model.predict_clear(X[40:60]) - wanted).max() < 1e-8
+        with among(place) as mpc, warnings.catch_warnings():
+            warnings.simplefilter("error", qr.ModelWarning)
+            given = model.predict(mpc, X[40:46])
+            hidden = model.predict(mpc, X[40:46], reveal=False).reveal()
+        assert given.shape == hidden.shape == wanted[:6].shape
+        assert np.abs(given - wanted[:6]).max() < 1e-8 and np.abs(hidden - wanted[:6]).max() <= 2.0**-15
+
+
+def test_nearest_numbers_that_are_equally_far_are_named() -> None:
+    fitted = KNeighborsRegressor(1).fit([[-1.0], [1.0], [5.0]], [10.0, 30.0, 7.0])
+    model = from_sklearn(fitted, bounds=8)
+    with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="1 of 3 records are no further from a tie"):
+        given = model.predict(mpc, [[0.0], [4.5], [-2.0]])
+    assert given.tolist() == [20.0, 7.0, 10.0]  # of both that are at 1
+
+
+def test_the_nearest_are_among_voters_of_numbers() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    fitted = VotingRegressor([("n", KNeighborsRegressor(3)), ("r", Ridge())]).fit(X[:60], y[:60])
+    model = from_sklearn(fitted, sample=X)
+    assert np.abs(model.predict_clear(X) - fitted.predict(X)).max() <= model.margin_bound
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, X[60:70]) - fitted.predict(X[60:70])).max() <= model.margin_bound
+    described = from_sklearn(KNeighborsRegressor(3).fit(X[:9], y[:9]), sample=X).shape
+    assert Shape(**json.loads(json.dumps(described.describe()))) == described

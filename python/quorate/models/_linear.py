@@ -62,7 +62,8 @@ class LinearSecrets:
     weights: Integers
     intercepts: Integers
     units: Integers  # decision j stands for itself over 2**units[j]
-    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each
+    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each, or numbers of each and 1
+    value_units: Integers | None = None  # of those numbers, (targets,)
 
 
 @dataclasses.dataclass(frozen=True)

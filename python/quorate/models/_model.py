@@ -54,6 +54,8 @@ class Model(Questions):
     margin_bound: float = 0.0
     _guessed: bool = False
     """Whether nobody stated how large the features are."""
+    _scales: bool = False
+    """Whether the estimator computes with records before it decides: of float32 it does so in float32."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"
@@ -65,18 +67,19 @@ class Model(Questions):
             if not mpc.is_local:
                 if mpc.me == asked.model_owner:
                     self._name_margin(question, labels)
-            elif labels:
-                self._name_ties(asked.X)
-            elif self.shape.kind != "neighbors":  # whose shares are exact, but for those that are equally far
+            elif labels or self.shape.kind == "neighbors":  # whose answers are exact where no two are equally far
+                self._name_ties(asked.X, question)
+            else:
                 self._name_errors(question, asked.X)
         return result
 
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
-        if self.shape.targets is not None:
+        if self.shape.targets is not None and self.shape.kind != "neighbors":
             if self._guessed and (self.shape.kind == "network" or self.margin_bound > self._fine_of_numbers()):
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
         elif self.margin_bound > (FINE if self._guessed else COARSE):
+            labels = labels or self.shape.kind == "neighbors"
             may = ", and predictions closer to a tie may differ" if labels else ""
             self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
 
@@ -87,14 +90,14 @@ class Model(Questions):
             return FINE
         return max(FINE, COARSE_NUMBERS * float(np.abs(as_reals(secrets.intercepts, secrets.units)).max()))
 
-    def _name_ties(self, X: Any) -> None:
+    def _name_ties(self, X: Any, question: str = "predict") -> None:
         """Says how many of these records may get another class than the estimator's; all is known in this process."""
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
         units = self._secrets.units  # type: ignore[union-attr]
         close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
         if close:
-            self._warn("predict", tied(close, len(records), self.margin_bound))
+            self._warn(question, tied(close, len(records), self.margin_bound))
 
     def _name_errors(self, question: str, X: Any) -> None:
         """Says how far these numbers, decisions or probabilities may be off, where that is much for them."""
@@ -118,6 +121,8 @@ class Model(Questions):
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
         if self.shape.targets is not None:
+            if self.shape.kind == "neighbors":
+                return clear_numbers("predict", self, X)
             return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
         return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
 
@@ -148,7 +153,10 @@ def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
     records = encode_records(shape, X)
     decisions = run(on, shape, secrets, records, len(records), 0, 0)
     if shape.kind == "neighbors":
-        return shares(votes(on, shape, decisions, secrets, 0))
+        if shape.targets is None:
+            return shares(votes(on, shape, decisions, secrets, 0))
+        known = _of(_linear.LinearSecrets, secrets)
+        return _neighbors.means(shape, _neighbors.sums(on, shape, decisions, known, 0), known.value_units)
     return decode_numbers(question, shape, decisions, secrets.units)  # type: ignore[union-attr]
 
 
@@ -237,6 +245,12 @@ def choose(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None,
     return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
 
 
+def units_of(secrets: Any) -> Any:
+    """Those of what a model answers in numbers: of nearest points their numbers', else its decisions'."""
+    own = getattr(secrets, "value_units", None)
+    return secrets.units if own is None else own
+
+
 def votes(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
     """How many of the nearest points are of each class."""
     return _neighbors.votes(on, shape, decisions, _of(_linear.LinearSecrets, secrets), owner)
@@ -272,7 +286,11 @@ def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decis
         return _secrets.labels(on, shape, choose(on, shape, decisions, mine, owner))
     if question == "predict_proba" and shape.kind == "neighbors":
         return (votes(on, shape, decisions, mine, owner) / (shape.neighbors or 1)).astype(_secrets.ANSWERS)
-    units = None if mine is None else mine.units  # type: ignore[union-attr]
+    units = None if mine is None else units_of(mine)
+    if shape.kind == "neighbors":
+        found = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)[:, :-1]
+        means = _secrets.numbers(on, shape, found, units, owner) / (shape.neighbors or 1)
+        return means.astype(_secrets.ANSWERS).reshape(means.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
         return _secrets.probabilities(on, shape, decisions, units, owner)
     numbers = _secrets.numbers(on, shape, decisions, units, owner)
@@ -292,9 +310,14 @@ def _revealed(
         return shares(result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
-    given = None if mine is None else mine.units  # type: ignore[union-attr]
-    units = on.keep("units", lambda: on.integers(given, owner, (shape.decisions,), 32, _UNIT_BOUND))
+    given = None if mine is None else units_of(mine)
+    size = (shape.decisions if shape.kind != "neighbors" else (shape.targets or (1,))[0],)
+    units = on.keep("units", lambda: on.integers(given, owner, size, 32, _UNIT_BOUND))
+    if shape.kind == "neighbors":
+        decisions = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)
     result, known = on.reveal_all(decisions, units, to)
+    if shape.kind == "neighbors":
+        return _neighbors.means(shape, result, known) if isinstance(result, np.ndarray) else result
     return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
 
 

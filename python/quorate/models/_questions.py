@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate._progress import parts
-from quorate._source import at
+from quorate._source import at, line
 from quorate.array import SecretArray
-from quorate.errors import ModelError
+from quorate.errors import ModelError, ModelWarning
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -142,6 +143,12 @@ class Questions:
             )
         if isinstance(asked.X, (str, Path)):
             asked = dataclasses.replace(asked, X=_read(Path(asked.X)))
+        if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
+            text = (
+                f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
+                "than the margin; here it counts as float64: compare with the estimator's answers for X.astype(float)"
+            )
+            warnings.warn_explicit(at(text), ModelWarning, *line())
         if batch is None:
             return self._answer(question, mpc, asked)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:

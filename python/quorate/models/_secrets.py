@@ -74,7 +74,7 @@ def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, 
     powers = None if units is None else _powers(shape, units)
     if shape.decision_bits > NARROW:
         decisions = decisions >> (shape.decision_bits - NARROW)
-    size, most = (shape.decisions,), 1 << _MOST
+    size, most = (decisions.shape[1],), 1 << _MOST
     if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
         factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
     else:

@@ -13,6 +13,7 @@ from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax", "sigmoids")
+_OF_NUMBERS = ("forest", "boosting", "network", "neighbors")
 NARROW, WIDE = 64, 120
 """Bits of linear decisions: of all, and where nobody stated how large features are."""
 
@@ -26,8 +27,8 @@ class Shape(Questions):
 
     Attributes:
         kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
-            several; `"votes"`, one against one; `"neighbors"`, votes of the nearest points; `"regression"`, linear
-            numbers; `"network"`, layers of neurons.
+            several; `"votes"`, one against one; `"neighbors"`, votes or means of the nearest points; `"regression"`,
+            linear numbers; `"network"`, layers of neurons.
         classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
             confidential.
         features: how many features a record has.
@@ -99,7 +100,7 @@ class Shape(Questions):
     def _problem(self) -> str | None:
         if self.kind not in _CHECKS:
             return f"kind is {self.kind!r}, not one of {', '.join(_CHECKS)}"
-        if self.kind == "regression" or (self.targets is not None and self.kind in ("forest", "boosting", "network")):
+        if self.kind == "regression" or (self.targets is not None and self.kind in _OF_NUMBERS):
             if self.targets is None or self.classes or len(self.targets) > 1 or min(self.targets, default=1) < 1:
                 return f"a regression has targets () or (number,) and no classes, not {self.targets} and {self.classes}"
         elif self.targets is not None:
@@ -148,11 +149,11 @@ class Shape(Questions):
         >>> Shape("votes", classes=(1, 2, 3, 4), features=1, scales=(0,), data_bits=9, weight_bits=9).decisions
         6
         """
+        if self.kind == "neighbors":
+            return self.points or 0
         if self.targets is not None:
             return self.targets[0] if self.targets else 1
         classes = len(self.classes)
-        if self.kind == "neighbors":
-            return self.points or 0
         if self.kind == "votes":
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes

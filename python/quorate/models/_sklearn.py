@@ -98,6 +98,8 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
         model = dataclasses.replace(model, shape=before.shaped(model.shape, made))
     if guessed and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
+    if before is not None and before.roundings:
+        model = dataclasses.replace(model, _scales=True)
     # Which scikit-learn keeps where all are texts.
     names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
     if names is not None:
@@ -129,7 +131,7 @@ def _readers() -> list[tuple[Any, Reader]]:
     )
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.naive_bayes import GaussianNB, MultinomialNB
-    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -148,6 +150,7 @@ def _readers() -> list[tuple[Any, Reader]]:
         (KMeans, _read_means),
         (MiniBatchKMeans, _read_means),
         (KNeighborsClassifier, _read_neighbors),
+        (KNeighborsRegressor, _read_neighbors_of_numbers),
         (GaussianNB, read_gaussian),
         (MultinomialNB, read_multinomial),
         (LinearDiscriminantAnalysis, _read_discriminant),
@@ -227,7 +230,6 @@ _INSTEAD = {
     "Bagging": "fit RandomForest or ExtraTrees",
     "BernoulliNB": "fit LogisticRegression, which decides alike on columns of 0 and 1",
     "QuadraticDiscriminantAnalysis": "fit LinearDiscriminantAnalysis, or GaussianNB",
-    "KNeighborsRegressor": "fit RandomForestRegressor; qr.apps.nearest finds the nearest of secret records",
     "RadiusNeighbors": "fit KNeighborsClassifier; qr.apps.nearest finds the nearest of secret records",
 }
 """What to use instead, by how names begin."""
@@ -302,6 +304,10 @@ def _read_discriminant(estimator: Any, bounds: Bounds, before: Before | None) ->
 def _read_neighbors(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     outputs = 1 if np.ndim(estimator._y) == 1 else int(np.shape(estimator._y)[1])
     return Model(*encode_neighbors(estimator, classes_of(estimator, outputs), bounds, before))
+
+
+def _read_neighbors_of_numbers(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    return Model(*encode_neighbors(estimator, (), bounds, before))
 
 
 def _read_ridge_classifier(estimator: Any, bounds: Bounds, before: Before | None) -> Model:

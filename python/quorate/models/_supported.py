@@ -139,6 +139,13 @@ SUPPORTED: dict[str, Support] = {
         "where no two of the points that decide are equally far, to margin_bound in squared distances",
         f"{_SCALES}, number of points, n_neighbors",
     ),
+    "KNeighborsRegressor": Support(
+        ("predict",),
+        _NUMBERS,
+        'Euclidean distances, weights="uniform"',
+        "within 2^-38 of the largest target where no two of the points that decide are equally far, as above",
+        f"{_SCALES}, number of points, n_neighbors",
+    ),
     "VotingClassifier": Support(
         ("predict", "predict_proba"),
         _CLASSES,

@@ -25,6 +25,7 @@ from quorate.models._model import (
     coarse,
     encode_records,
     tied,
+    units_of,
 )
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
@@ -127,7 +128,7 @@ class VotingModel(Questions):
         shares = np.array(given) / sum(given)
         if how != "votes":
             for member in members:
-                _secrets.check_numbers(member.shape, member._secrets.units)  # type: ignore[union-attr]
+                _secrets.check_numbers(member.shape, units_of(member._secrets))
         if how == "votes":
             margin = max(member.margin_bound for member in members)
         else:
@@ -146,6 +147,11 @@ class VotingModel(Questions):
     def _guessed(self) -> bool:
         """Whether nobody stated how large the features are of one of the members."""
         return any(member._guessed for member in self.members)
+
+    @property
+    def _scales(self) -> bool:
+        """Whether one of the members computes with records before it decides."""
+        return any(member._scales for member in self.members)
 
     def __repr__(self) -> str:
         return f"VotingModel({self.shape})"
@@ -208,7 +214,7 @@ class VotingModel(Questions):
 
 def _largest(members: Sequence[Model]) -> float:
     """A bound on the numbers that members predict, by the bits of their decisions."""
-    units = [_secrets.units_of_62(m.shape, m._secrets.units).min() for m in members]  # type: ignore[union-attr]
+    units = [_secrets.units_of_62(m.shape, units_of(m._secrets)).min() for m in members]
     return float(np.ldexp(1.0, 62 - int(min(units))))
 
 
