@@ -279,3 +279,33 @@ for more in ({}, {"sample": X}):
     assert [e.err.count("ModelWarning") for e in ended] == [1, 0, 0], ended
     assert "within" in ended[0].err and "sample=" in ended[0].err
     assert ended[1].out.split("\n")[:2] == ["[0 1 2]"] * 2
+
+
+def test_parties_answer_for_features_of_any_size(tmp_path: Path) -> None:
+    """Each with what it knows: the model's owner the model, the others its shape as plain values."""
+    body = """
+import json
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+X, y = load_diabetes(return_X_y=True)
+X = X * 1e-4
+for estimator, sample in (
+    (LinearRegression().fit(X, y), None), (LogisticRegression(C=1e9).fit(X, y > 150), None),
+    (KNeighborsRegressor(3).fit(X[:20], y[:20]), X),
+):
+    model = qr.models.from_sklearn(estimator, sample=sample)
+    shape = qr.models.Shape(**json.loads(json.dumps(model.shape.describe())))
+    asked = model if mpc.me == 0 else shape
+    for question in ("predict", "predict_proba") if hasattr(estimator, "predict_proba") else ("predict",):
+        given = getattr(asked, question)(mpc, X[:4] if mpc.me == 1 else None, rows=4)
+        if given is not None:
+            print(np.abs(given - getattr(estimator, question)(X[:4]).astype(float)).max() < 1e-6)
+"""
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(body))
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], ended
+    assert ended[1].out.split() == ["True"] * 4 and not any("ModelWarning" in e.err for e in ended), ended
