@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
 
 # Two at a time: most tests wait for one thread or another half of the time.
-PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "2", "--dist", "worksteal"]
+PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
 
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")

@@ -93,8 +93,9 @@ def test_a_build_for_trying_out_says_so_where_it_tells_seconds(
         assert ("`make build` makes the fast one" in printed) is not optimised, (arguments, printed)
 
 
-def test_the_demo(tmp_path: Path) -> None:
-    done = quorate("demo", "--plot", str(tmp_path / "new" / "run.png"))
+@pytest.mark.parametrize("options", [[], ["--protocol", "pika", "--malicious"]], ids=str)
+def test_the_demo(tmp_path: Path, options: list[str]) -> None:
+    done = quorate("demo", *options, "--plot", str(tmp_path / "new" / "run.png"))
     assert done.returncode == 0, done.stderr
     differing = [line.split()[-1] for line in done.stdout.splitlines() if "predictions that differ" in line]
     assert differing == ["0", "0"], done.stdout

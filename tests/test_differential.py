@@ -499,3 +499,10 @@ def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: b
 @given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
 def test_fixed_point(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)
+
+
+@pytest.mark.parametrize("place", FORMS, ids=str)
+@settings(SETTINGS, max_examples=8)
+@given(data=st.data(), k=st.sampled_from([8, 31, 32, 64]), bounded=st.booleans())
+def test_fixed_point_of_other_forms(place: Place, data: Any, k: int, bounded: bool) -> None:
+    run(data, place, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)

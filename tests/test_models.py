@@ -16,7 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
-from protocols import Place, among, places, usual
+from protocols import FORMS, Place, among, places, usual
 from quorate.demo import breast_cancer_jobs, compare
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
@@ -47,7 +47,7 @@ def test_the_main_job(job: Any) -> None:
     assert outcome.accuracy_private == outcome.accuracy_clear
 
 
-@pytest.mark.parametrize("place", places(5), ids=str)
+@pytest.mark.parametrize("place", [*places(5), *FORMS], ids=str)
 @pytest.mark.parametrize("name", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_binary_and_multi_class(name: str, classes: int, place: Place) -> None:
@@ -56,8 +56,9 @@ def test_binary_and_multi_class(name: str, classes: int, place: Place) -> None:
     estimator = fitted(name, X, y)
     model = qr.models.from_sklearn(estimator, bounds=8)
     records = X[:: 5 if place == usual("rss") else 25]
+    owner = 1 if place in FORMS else place.parties - 1  # who deals proves no choices of features
     with among(place) as mpc:
-        predicted = model.predict(mpc, records, model_owner=place.parties - 1, data_owner=0, reveal_to=1)
+        predicted = model.predict(mpc, records, model_owner=owner, data_owner=0, reveal_to=1)
     assert predicted.tolist() == estimator.predict(records).tolist()
 
 

@@ -218,6 +218,53 @@ def recurrent(r: np.random.Generator, op: str, start: bool = False, **attrs: Any
     return Net(nodes, (steps, inputs), w, 14)
 
 
+def both_ways(r: np.random.Generator, op: str, start: bool = False, **attrs: Any) -> Net:
+    """In two directions, as PyTorch writes it: all states, and the last ones, which Y_h has."""
+    gates, steps, inputs, hidden = {"LSTM": 4, "GRU": 3}[op], int(r.integers(1, 4)), 2, 2
+    w = {
+        "w": floats(r, 2, gates * hidden, inputs),
+        "r": floats(r, 2, gates * hidden, hidden),
+        "b": floats(r, 2, 2 * gates * hidden),
+        "s": whole(0, 0, -1),
+        "n": whole(0, 1, 2 * hidden),
+    }
+    given = ["t", "w", "r", "b"]
+    if start:
+        given += ["", "h"] + ["c"] * (op == "LSTM")
+        w |= {name: np.tile(floats(r, 2, 1, hidden), (1, 2, 1)) for name in given[5:]}
+    nodes = [
+        ("Transpose", ["x"], ["t"], {"perm": [1, 0, 2]}),
+        (op, given, ["all", "last"], {"hidden_size": hidden, "direction": "bidirectional", **attrs}),
+        ("Transpose", ["all"], ["u"], {"perm": [0, 2, 1, 3]}),
+        ("Reshape", ["u", "s"], ["v"], {}),
+        ("Transpose", ["v"], ["p"], {"perm": [1, 0, 2]}),
+        ("Transpose", ["last"], ["e"], {"perm": [1, 0, 2]}),
+        ("Reshape", ["e", "n"], ["f"], {}),
+        ("Concat", ["p", "f"], ["y"], {"axis": 1}),
+    ]
+    return Net(nodes, (steps, inputs), w, 14)
+
+
+@case
+def LSTM_both_ways(r):
+    return both_ways(r, "LSTM", start=True)
+
+
+@case
+def GRU_both_ways(r):
+    return both_ways(r, "GRU", linear_before_reset=1)
+
+
+@case
+def LSTM_backward(r):
+    return recurrent(r, "LSTM", start=True, direction="reverse")
+
+
+@case
+def GRU_backward(r):
+    return recurrent(r, "GRU", direction="reverse")
+
+
 @case
 def LSTM(r):
     return recurrent(r, "LSTM")

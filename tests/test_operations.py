@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import USUAL, Place, among, places, stated
+from protocols import FAMILIES, FORMS, USUAL, Place, among, places, stated
 from quorate._network import layers
 
 
@@ -222,9 +222,7 @@ def test_lines_with_a_single_one(mpc: qr.Session) -> None:
         mpc.input(a, owner=0).assert_one_hot(axis=2)
 
 
-@pytest.mark.parametrize(
-    "place", [*(place for place in USUAL if FAMILIES[place.protocol].checked), *FORMS], ids=str
-)
+@pytest.mark.parametrize("place", [*(place for place in USUAL if FAMILIES[place.protocol].checked), *FORMS], ids=str)
 @pytest.mark.parametrize("row", [[0, 2, 0], [2, -1, 0], [1, 1, 0], [0, 0, 0]], ids=str)
 def test_a_cheater_proves_no_other_lines(place: Place, row: list[int]) -> None:
     for owner in (0, 1):
@@ -239,8 +237,8 @@ def test_who_deals_proves_no_choice(place: Place) -> None:
     a = np.eye(3, dtype=int)
     with among(place) as mpc:
         same(mpc.input(a, owner=0).assert_one_hot().reveal(), a)
-        with pytest.raises(qr.ConfigError, match="party 2 deals, and cannot prove a choice"):
-            mpc.input(a, owner=2).assert_one_hot().reveal()
+        with pytest.raises(qr.ConfigError, match=r"party 2 deals, and cannot prove a choice.*test_operations"):
+            mpc.input(a, owner=2).assert_one_hot()
 
 
 def test_one_hot(mpc: qr.Session) -> None:

@@ -139,7 +139,7 @@ class Composed:
 
         Raises:
             CheatingDetected: when it runs: a row is something else, for a mistake, too.
-            ConfigError: when it runs: nobody can prove the rows.
+            ConfigError: who deals input the rows; when it runs: nobody can prove them.
             DtypeError: the elements are not integers.
             ShapeError: rows are empty, or have more elements than the dtype has values.
 

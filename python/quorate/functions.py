@@ -3,8 +3,9 @@
 All are exact integer arithmetic inside, so that every run and every number of parties gives the same. Errors are
 absolute, in units of 2^-f, for any argument of the domain; outside it a function gives the value stated. Where range
 analysis proves that no argument lies in the domain, or that no result fits the dtype, building fails with `RangeError`.
-Rounds do not grow with the number of elements, but for `softmax`, which are those of 10 to a row; `pika` needs 2 where
-an argument is proven to have few bits, and looks it up. Bytes are in docs/reference/rounds.md.
+Rounds do not grow with the number of elements, but for `softmax`, which are those of 10 to a row. Where an argument is
+proven to have few values it is looked up, in 2 to 24 rounds, to the nearest unit (docs/accuracy.md). Bytes are in
+docs/reference/rounds.md.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ def lookup(
     each. A table that nobody knows, or one party, is a secret array of one axis: positions count from 0, and one that
     is out of range gives 0 (as `mpc.take` does, whose cost it has).
 
-    Rounds do not grow with the number of elements: 2 with `pika`. What a look-up of n bits costs is `mpc.explain`'s to
-    say; with `pika` a key of 16 (n - 5) bytes is dealt to two parties, and work grows with 2^n; elsewhere bytes grow
-    with 2^(n/2), and work with 2^n.
+    Rounds do not grow with the number of elements: 2 with `pika` and `aby`. What a look-up of n bits costs is
+    `mpc.explain`'s to say: with `pika` a key of 16 (n - 5) bytes is dealt to two parties, with `aby` they make it
+    themselves (320 bytes each for 16 bits); with `rss` and `spdz2k` bytes grow with 2^(n/2). Work grows with 2^n.
 
     Rounds: rss 20, aby 9, spdz2k 17, pika 10. Of 64 bits in a table of 256 numbers.
 

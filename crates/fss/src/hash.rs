@@ -96,3 +96,16 @@ pub(crate) fn control(node: u128) -> u128 {
 pub(crate) const fn leaf_tweak(j: usize) -> u128 {
     2 * (j as u128 + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{SessionId, Tccr};
+
+    use super::*;
+
+    #[test]
+    fn proofs_have_a_permutation_of_their_own() {
+        let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([3; 32])));
+        assert_ne!(kernel::proof(&hash.tree, 1, 2), kernel::proof(&hash.proof, 1, 2));
+    }
+}

@@ -125,6 +125,9 @@ pub trait Gadgets: Sharing + Sized {
         select::mux(self, ctx, bit, x, y).await
     }
 
+    /// The party whose choices of one cannot be proven.
+    const PROVES_NOTHING: Option<usize> = None;
+
     /// Ends the run unless one element of each row along the axis is 1 and all others are 0. What it opens is to be
     /// checked. Where all follow the protocol it takes their word.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Self::A, axis: Axis) -> Result<()> {

@@ -1,4 +1,5 @@
-//! Ranges of selections that are a minimum or a maximum: what `minimum`, `maximum`, `clip` and `relu` are made of.
+//! Ranges of selections that are a minimum, a maximum or a magnitude: what `minimum`, `maximum`, `clip`, `relu` and `abs`
+//! are made of.
 
 use crate::graph::Graph;
 use crate::interval::Interval;
@@ -7,8 +8,7 @@ use crate::node::{Node, NodeId, Op};
 /// How many selections inside each other are looked through.
 pub(crate) const DEPTH: u32 = 8;
 
-/// Where the selection of `[condition, a, b]` lies if it is a minimum or a maximum and that says more than its dtype
-/// does: so `clip` bounds even what nothing was known of.
+/// Where the selection of `[condition, a, b]` lies if it is one of these and that says more than its dtype does: so `clip` bounds even what nothing was known of.
 pub(crate) fn clamped(graph: &Graph, inputs: &[NodeId]) -> Option<Interval> {
     let found = extreme(graph, inputs, DEPTH)?;
     let dtype = graph.node(*inputs.get(1)?).dtype;
@@ -27,9 +27,26 @@ fn extreme(graph: &Graph, inputs: &[NodeId], depth: u32) -> Option<Interval> {
         Some(Interval::new(x.lo().min(y.lo()), x.hi().min(y.hi())))
     } else if same(less, b) && same(more, a) {
         Some(Interval::new(x.lo().max(y.lo()), x.hi().max(y.hi())))
+    } else if less == b && is_zero(graph.node(more)) && is_negative_of(graph.node(a), b) {
+        magnitudes(y, graph.node(b).dtype.range())
     } else {
         None
     }
+}
+
+fn is_zero(node: &Node) -> bool {
+    node.constant().is_some_and(|values| values.iter().all(|&value| value == 0))
+}
+
+fn is_negative_of(node: &Node, id: NodeId) -> bool {
+    node.op == Op::Neg && node.inputs.as_slice() == [id]
+}
+
+/// Of these numbers; nothing where one of them, the lowest of all, is its own negative.
+fn magnitudes(of: Interval, all: Interval) -> Option<Interval> {
+    let sizes = Interval::new(of.lo().checked_abs()?, of.hi().checked_abs()?);
+    let least = if of.contains(0) { 0 } else { sizes.lo() };
+    (of.lo() > all.lo()).then(|| Interval::new(least, sizes.hi()))
 }
 
 /// Equal constants, which every use places anew.

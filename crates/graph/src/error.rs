@@ -82,6 +82,8 @@ pub enum Fault {
     EmptyReduction { op: &'static str, shape: Shape },
     #[error("{op} along an axis of {}, more than {dtype} has values: use a wider dtype", counted(*len, "element"))]
     LongLines { op: &'static str, len: usize, dtype: Dtype },
+    #[error("party {owner} deals, and cannot prove a choice of one: let another party input it")]
+    NoProof { owner: usize },
     #[error("need at least one array to {op}")]
     NothingToJoin { op: &'static str },
     #[error(
@@ -463,7 +465,9 @@ impl Fault {
             | Fault::NegativeDivisor { .. }
             | Fault::Remainder { .. }
             | Fault::BoundRequired => Category::Range,
-            Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Category::Config,
+            Fault::Owner { .. } | Fault::NoProof { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => {
+                Category::Config
+            }
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Rules {
     pub counts_steps: bool,
     /// What the family that runs the program computes in.
     pub rings: Rings,
+    /// The party whose choices of one cannot be proven, where choices are.
+    pub proves_nothing: Option<usize>,
 }
 
 /// The rings of a family, as it states them.

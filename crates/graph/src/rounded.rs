@@ -286,6 +286,52 @@ mod tests {
         }
     }
 
+    /// 2^20 arguments with 16 bits after the point, of every function: the entries of a table are within half a unit.
+    #[test]
+    fn whole_domains_are_within_half_a_unit() {
+        let (dtype, one) = (fixed(64, 16), 65536.0);
+        for function in ALL {
+            let positive = matches!(function, Real::Log | Real::Sqrt | Real::Rsqrt | Real::Reciprocal);
+            let first = if positive { 1 } else { -(1i128 << 19) };
+            for units in first..first + (1 << 20) {
+                let x = units as f64 / one;
+                let exact = match function {
+                    Real::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+                    Real::Tanh => x.tanh(),
+                    Real::Gelu => 0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
+                    Real::Exp => x.exp(),
+                    Real::Log => x.ln(),
+                    Real::Sqrt => x.sqrt(),
+                    Real::Rsqrt => 1.0 / x.sqrt(),
+                    Real::Reciprocal => 1.0 / x,
+                };
+                let off = (function.rounded(units, dtype) as f64 - exact * one).abs();
+                // What a double leaves open of values up to 2^32 units.
+                assert!(off <= 0.5 + 1e-6, "{function:?} of {units} units is {off} units off");
+            }
+        }
+    }
+
+    #[test]
+    fn powers_and_quotients_are_within_half_a_unit() {
+        for frac in [30, 33, 36] {
+            for units in 0..=(22i128 << 10) {
+                let (value, exact) = (exponential(-units, 10, frac), (-units as f64 / 1024.0).exp());
+                assert!((value as f64 - exact * f64::from(frac).exp2()).abs() <= 0.5 + 1e-3, "{units} {frac}");
+            }
+        }
+        let dtype = fixed(16, 3);
+        let most = dtype.range().hi();
+        for (x, y) in (-40..40).flat_map(|x| (-40..40).map(move |y| (x, y))) {
+            let value = fixed_quotient(x, y, dtype);
+            match y {
+                0 => assert_eq!(value, x.signum() * most),
+                _ => assert!((2 * (value * y - 8 * x)).abs() <= y.abs(), "{x} / {y} = {value}"),
+            }
+        }
+        assert_eq!(fixed_quotient(most, 1, dtype), most, "what does not fit is the largest number");
+    }
+
     #[test]
     fn constants_are_those_of_doubles() {
         let double = |x: &BigInt| (x >> (PLACES - 52)).to_string().parse::<f64>().unwrap() / f64::from(52).exp2();

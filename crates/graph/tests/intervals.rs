@@ -4,8 +4,8 @@
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
-    BinaryOp as B, Bound, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules, Source,
-    Truncation, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, BuildError, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules,
+    Source, Truncation, UnaryOp, eval_clear,
 };
 
 fn divided(give: Give) -> Division {
@@ -28,7 +28,7 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
         let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
         let literal = Operand::int(&k);
         let real = k as f64 * 0.37;
-        let built = match op % 34 {
+        let built = match op % 35 {
             0 => p.at().binary(B::Add, a, b),
             1 => p.at().binary(B::Sub, a, b),
             2 | 3 => p.at().binary(B::Mul, a, b),
@@ -59,12 +59,18 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             30 => p.at().int_divide(divided(Give::Quotient), a, b),
             31 => p.at().int_divide(divided(Give::Remainder), literal, b),
             32 | 33 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
+            34 => magnitude(&mut p, a),
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
         ids.extend(built.ok()); // dtypes that do not mix are refused, which is not what is tested here
     }
     p
+}
+
+fn magnitude(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
+    let (less, minus) = (p.at().binary(B::Lt, x, Operand::int(&0))?, p.at().unary(UnaryOp::Neg, x)?);
+    p.at().select(less, minus, x)
 }
 
 /// Fills the inputs with values from the ends and the inside of their ranges.
@@ -239,6 +245,14 @@ fn clipping_bounds_what_nothing_was_known_of() {
     let positive = p.at().binary(B::Gt, y, Operand::int(&0)).unwrap();
     let relu = p.at().select(positive, y, Operand::int(&0)).unwrap();
     assert_eq!(range(&p, relu), Some((0, 9)));
+
+    let size = magnitude(&mut p, y).unwrap();
+    assert_eq!(range(&p, size), Some((0, 9)));
+    let lower = p.at().binary(B::Sub, y, Operand::int(&20)).unwrap();
+    let size = magnitude(&mut p, lower).unwrap();
+    assert_eq!(range(&p, size), Some((11, 29)));
+    let size = magnitude(&mut p, x).unwrap();
+    assert_eq!(range(&p, size), None, "the lowest number is its own negative");
 }
 
 #[test]

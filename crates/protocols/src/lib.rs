@@ -78,6 +78,8 @@ impl Protocol {
         descriptor: Descriptor = DESCRIPTOR;
         /// Whether its parties may cheat, so that openings are checked.
         is_checked: bool = CHECKED;
+        /// The party whose choices of one cannot be proven, where choices are.
+        proves_nothing: Option<usize> = PROVES_NOTHING;
     }
 
     /// The most bits of a ring that programs may compute in, with these choices.

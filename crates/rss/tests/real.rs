@@ -260,6 +260,12 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert_eq!(of(3, &[0, -100 * one, -1 << 50]), [one, 0, 0]);
     let many = vec![0; 1000];
     assert!(of(1000, &many).iter().all(|y| *y == 66), "1 / 1000 is 65.5 units");
+    // Powers that are cut add up.
+    let rest = (-20.8 * one as f64) as i64;
+    let many: Vec<i64> = std::iter::once(0).chain(std::iter::repeat_n(rest, (1 << 15) - 1)).collect();
+    let first = of(many.len(), &many)[0] as f64;
+    let exact = one as f64 / (1.0 + (many.len() - 1) as f64 * (rest as f64 / one as f64).exp());
+    assert!((first - exact).abs() <= 1.0, "{first} units, {exact} wanted");
 }
 
 /// However far apart the candidates are: over small rings all pairs, over the default one the extremes.

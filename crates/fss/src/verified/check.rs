@@ -121,6 +121,15 @@ mod tests {
     use crate::verified::Corrections;
     use crate::{Roots, Side};
 
+    /// Alike, they would let errors of two leaves cancel.
+    #[test]
+    fn every_leaf_has_a_coin_of_its_own() {
+        let mut prg = Seed::from_bytes([5; 32]).prg("quorate/fss/test", b"coins");
+        let coins = coins(Shape::new(9, Ring::of(64)).unwrap(), &mut prg);
+        let distinct: std::collections::BTreeSet<u128> = coins.iter().copied().collect();
+        assert_eq!(distinct.len(), 1 << 9);
+    }
+
     /// Whatever the corrections are, as long as they are the same: child 1 is child 0 xor the node, so that the control
     /// bits of a level add up to those of the one above, and at last to the root's.
     #[test]

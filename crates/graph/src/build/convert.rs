@@ -148,6 +148,10 @@ impl Builder<'_> {
         if (axis.len - 1).checked_ilog2().is_some_and(|log| log >= dtype.bits()) {
             return Err(Fault::LongLines { op, len: axis.len, dtype });
         }
+        let owners: Vec<usize> = self.graph.owners(a).iter().collect();
+        if let Some(owner) = self.graph.rules().proves_nothing.filter(|&owner| owners == [owner]) {
+            return Err(Fault::NoProof { owner });
+        }
         let shape = node.shape.clone();
         self.graph.push(Op::AssertOneHot(axis), vec![a], shape, dtype, &self.at)
     }

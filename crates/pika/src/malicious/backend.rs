@@ -19,6 +19,7 @@ use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
 
 use super::PikaMalicious;
 use super::lookup::MOST_ENTRIES;
+use crate::setup::DEALER;
 
 /// Methods of the two parties' protocol.
 macro_rules! forwarded {
@@ -97,9 +98,11 @@ impl Garbles for PikaMalicious {
 }
 
 impl Gadgets for PikaMalicious {
+    const PROVES_NOTHING: Option<usize> = Some(DEALER);
+
     /// What party 2 knows both others have shares of, and open factors of: either of them would read it by a lie.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Tagged, axis: Axis) -> Result<()> {
-        if self.online.who_knows(x) == Some(crate::setup::DEALER) {
+        if self.online.who_knows(x) == Self::PROVES_NOTHING {
             let what = "party 2 deals, and cannot prove a choice of one: let party 0 or 1 input it";
             return Err(Misuse::Other { what }.into());
         }
@@ -153,9 +156,12 @@ impl Functions for PikaMalicious {
         fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
     }
 
-    // Its powers may be looked up by keys.
-    compiled_here! { PikaMalicious:
-        fn softmax(s, ctx, at x: Tagged, at of: Softmax<'_>) -> Tagged { real::softmax(s, ctx, x, of) }
+    /// By keys where powers are looked up.
+    async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
+        match of.powers {
+            Some(_) => Box::pin(real::softmax(self, ctx, x, of)).await,
+            None => self.online.softmax(ctx, x, of).await,
+        }
     }
 
     fn most_entries(&self) -> usize {

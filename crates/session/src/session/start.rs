@@ -123,6 +123,7 @@ impl Session {
             watch,
             counts_steps: options.mixes(protocol),
             rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
+            proves_nothing: protocol.proves_nothing(),
         });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();

@@ -37,9 +37,9 @@ def _flatten(lowering: Lowering, node: Node) -> Tensor:
     return lowering.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
-@operator("Reshape", limits="the batch stays the first axis")
-def _reshape(lowering: Lowering, node: Node) -> Tensor:
-    x, wanted = node.tensor(), node.known(1, "shape")
+@operator("Reshape", limits="the batch stays the axis that it is", turned=True)
+def _reshape(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, wanted = node.array(), node.known(1, "shape")
     if wanted is None:
         raise Unsupported("without a shape")
     sizes = [int(n) for n in wanted.ravel()]
@@ -48,7 +48,12 @@ def _reshape(lowering: Lowering, node: Node) -> Tensor:
     if -1 in sizes:
         rest = math.prod(n for n in sizes if n != -1)
         sizes[sizes.index(-1)] = math.prod(x.shape) // max(rest, 1)
-    return lowering.reshape(x, sizes)
+    if isinstance(x, Tensor):
+        return lowering.reshape(x, sizes)
+    if tuple(sizes[: x.batch + 1]) != x.shape[: x.batch + 1]:
+        raise Unsupported(f"shape={sizes} of an array of shape {x.shape}, whose batch is axis {x.batch}")
+    inner = (x.tensor.shape[0], *sizes[: x.batch], *sizes[x.batch + 1 :])
+    return Turned(lowering.reshape(x.tensor, inner), x.batch)
 
 
 @operator("Squeeze", limits="axes behind the batch", turned=True)

@@ -17,15 +17,18 @@ from quorate.models._onnx._operators import OPERATORS, operator
 
 __all__ = ["OPERATORS", "operator"]
 
-_LIMITS = "forward, batch after time (Transpose) or layout=1, constant weights, states"
+_LIMITS = "batch after time (Transpose) or layout=1, constant weights, states"
+
+_DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
 @dataclasses.dataclass
 class Recurrent:
-    """A recurrent layer as the file has it.
+    """A recurrent layer as the file has it, in one direction.
 
     Attributes:
         x: (batch, steps, inputs).
+        backward: whether its steps go from the last to the first.
         hidden: how many hidden numbers there are.
         weight, inner: (gates, hidden, inputs) and (gates, hidden, hidden).
         bias, inner_bias: (gates, hidden).
@@ -34,6 +37,7 @@ class Recurrent:
 
     lowering: Lowering
     x: Tensor
+    backward: bool
     hidden: int
     weight: Array
     inner: Array
@@ -42,8 +46,10 @@ class Recurrent:
     states: list[Tensor | None]
 
     @property
-    def steps(self) -> int:
-        return self.x.shape[1]
+    def steps(self) -> list[int]:
+        """In their order."""
+        steps = list(range(self.x.shape[1]))
+        return steps[::-1] if self.backward else steps
 
     def given(self, step: int, of: Tensor | None = None) -> Tensor:
         """(batch, numbers) of a step."""
@@ -62,9 +68,14 @@ class Recurrent:
         return Gates(self.lowering, w, np.concatenate([w, r]), (self.bias + self.inner_bias)[gates].ravel())
 
     def whole(self, states: list[Tensor]) -> Tensor:
-        """(batch, steps, hidden) of all hidden states."""
-        rows = [self.lowering.reshape(h, (h.shape[0], 1, self.hidden)) for h in states]
-        return rows[0] if len(rows) == 1 else self.lowering.emit("concat", rows, {"axis": 1})
+        """(batch, steps, 1, hidden) of all hidden states, by time."""
+        by_time = states[::-1] if self.backward else states
+        rows = [self.lowering.reshape(h, (h.shape[0], 1, 1, self.hidden)) for h in by_time]
+        return _joined(self.lowering, rows, 1)
+
+
+def _joined(lowering: Lowering, parts: list[Tensor], axis: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else lowering.emit("concat", parts, {"axis": axis})
 
 
 @dataclasses.dataclass
@@ -85,18 +96,20 @@ class Gates:
         )
 
 
-def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str], states: int) -> Recurrent:
-    """What both have in common, checked."""
-    if node.attrs.get("direction", "forward") != "forward":
+def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str], states: int) -> list[Recurrent]:
+    """What both have in common, checked: a layer for each direction."""
+    directions = _DIRECTIONS.get(node.attrs.get("direction", "forward"))
+    if directions is None:
         raise Unsupported(f"direction={node.attrs['direction']!r}")
+    functions, count = functions * len(directions), len(directions)
     named = [f.decode() if isinstance(f, bytes) else f for f in node.attrs.get("activations", functions)]
     if [name.lower() for name in named] != [name.lower() for name in functions]:
         raise Unsupported(f"activations={named}; {functions} are")
     if node.attrs.get("clip", 0):
         raise Unsupported(f"clip={node.attrs['clip']}")
     x, w, r = _batch_first(node), node.weights(1), node.weights(2)
-    if w is None or r is None or w.ndim != 3 or r.ndim != 3 or w.shape[0] != 1 or r.shape[0] != 1:
-        raise Unsupported("without weights, or with those of several directions")
+    if w is None or r is None or w.ndim != 3 or r.ndim != 3 or w.shape[0] != count or r.shape[0] != count:
+        raise Unsupported(f"without weights, or with those of other directions than {count}")
     hidden = r.shape[2]
     if w.shape[1] != gates * hidden or r.shape[1] != gates * hidden or w.shape[2] != x.shape[2]:
         raise Unsupported(f"weights of shapes {w.shape} and {r.shape} on series of {x.shape[2]} numbers")
@@ -106,11 +119,25 @@ def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str],
     if lengths is not None and (lengths != x.shape[1]).any():
         raise Unsupported("series that end before others")
     both = node.weights(3)
-    both = np.zeros((2, gates, hidden)) if both is None else both.reshape(2, gates, hidden)
-    w, r = w.reshape(gates, hidden, -1), r.reshape(gates, hidden, hidden)
-    made = Recurrent(lowering, x, hidden, w, r, both[0], both[1], [])
-    made.states = [_first(made, node.weights(5 + place), place) for place in range(states)]
-    return made
+    both = np.zeros((count, 2, gates, hidden)) if both is None else both.reshape(count, 2, gates, hidden)
+    w, r = w.reshape(count, gates, hidden, -1), r.reshape(count, gates, hidden, hidden)
+    layers = [
+        Recurrent(lowering, x, backward, hidden, w[i], r[i], both[i, 0], both[i, 1], [])
+        for i, backward in enumerate(directions)
+    ]
+    for i, layer in enumerate(layers):
+        layer.states = [_first(layer, _of_direction(node, place, i, count), place) for place in range(states)]
+    return layers
+
+
+def _of_direction(node: Node, place: int, direction: int, count: int) -> Array | None:
+    """States to begin with, (directions, batch, hidden) or with layout=1 (batch, directions, hidden)."""
+    given, axis = node.weights(5 + place), int(node.attrs.get("layout", 0))
+    if given is None or count == 1:
+        return given
+    if given.ndim != 3 or given.shape[axis] != count:
+        raise Unsupported(f"an initial state of shape {given.shape} of {count} directions")
+    return given.take([direction], axis=axis)
 
 
 def _batch_first(node: Node) -> Tensor:
@@ -136,15 +163,20 @@ def _first(layer: Recurrent, given: Array | None, place: int) -> Tensor | None:
     rows = given.reshape(-1, layer.hidden)
     if (rows != rows[0]).any():
         raise Unsupported(f"an initial state that tells records of a batch apart (its input {5 + place})")
-    x = layer.given(0)
+    x = layer.given(layer.steps[0])
     return layer.lowering.emit("matmul", x, None, np.zeros((x.shape[1], layer.hidden)), rows[0])
 
 
-def _results(node: Node, layer: Recurrent, states: list[Tensor], *last: Tensor) -> list[Tensor | Turned]:
-    """Y and the last states, each with an axis of one direction."""
-    batch, hidden = layer.x.shape[0], layer.hidden
-    made = [layer.lowering.reshape(layer.whole(states), (batch, layer.steps, 1, hidden))]
-    made += [layer.lowering.reshape(state, (batch, 1, hidden)) for state in last]
+Done = tuple[Recurrent, list[Tensor], list[Tensor]]
+"""A layer in one direction, its hidden states in the order of its steps, and its last states."""
+
+
+def _results(lowering: Lowering, node: Node, done: list[Done]) -> list[Tensor | Turned]:
+    """Y and the last states, each with an axis of directions."""
+    made = [_joined(lowering, [layer.whole(states) for layer, states, _ in done], 2)]
+    for each in zip(*(last for *_, last in done), strict=True):
+        rows = [lowering.reshape(state, (state.shape[0], 1, state.shape[1])) for state in each]
+        made.append(_joined(lowering, rows, 1))
     if int(node.attrs.get("layout", 0)) == 1:
         return list(made)
     return [Turned(tensor, 2 if place == 0 else 1) for place, tensor in enumerate(made)]
@@ -152,14 +184,18 @@ def _results(node: Node, layer: Recurrent, states: list[Tensor], *last: Tensor) 
 
 @operator("LSTM", limits=f"{_LIMITS}, no peepholes, no clip", turned=True)
 def _lstm(lowering: Lowering, node: Node) -> Any:
-    layer = _recurrent(lowering, node, 4, ["Sigmoid", "Tanh", "Tanh"], 2)
+    layers = _recurrent(lowering, node, 4, ["Sigmoid", "Tanh", "Tanh"], 2)
     peepholes = node.weights(7)
     if peepholes is not None and peepholes.any():
         raise Unsupported("peepholes")
     if node.attrs.get("input_forget", 0):
         raise Unsupported("input_forget=1")
+    return _results(lowering, node, [_long_short(lowering, layer) for layer in layers])
+
+
+def _long_short(lowering: Lowering, layer: Recurrent) -> Done:
     gates, (h, c), states = layer.sums([0, 1, 2, 3]), layer.states, []
-    for step in range(layer.steps):
+    for step in layer.steps:
         sums = gates.of(layer.given(step), h)
         ends = [0, 3 * layer.hidden, 1]
         both = lowering.emit("sigmoid", lowering.emit("slice", sums, {"axes": [1], "ranges": [ends]}))
@@ -169,15 +205,20 @@ def _lstm(lowering: Lowering, node: Node) -> Any:
         h = lowering.emit("mul", [show, lowering.emit("tanh", c)])
         states.append(h)
     assert c is not None  # noqa: S101 - what a step has made
-    return _results(node, layer, states, states[-1], c)
+    return layer, states, [states[-1], c]
 
 
 @operator("GRU", limits=f"{_LIMITS}, no clip", turned=True)
 def _gru(lowering: Lowering, node: Node) -> Any:
-    layer = _recurrent(lowering, node, 3, ["Sigmoid", "Tanh"], 1)
-    new = _AfterReset(layer) if node.attrs.get("linear_before_reset", 0) else _BeforeReset(layer)
+    layers = _recurrent(lowering, node, 3, ["Sigmoid", "Tanh"], 1)
+    after = bool(node.attrs.get("linear_before_reset", 0))
+    return _results(lowering, node, [_gated(lowering, layer, after) for layer in layers])
+
+
+def _gated(lowering: Lowering, layer: Recurrent, after: bool) -> Done:
+    new = _AfterReset(layer) if after else _BeforeReset(layer)
     gates, (h,), states = layer.sums([0, 1]), layer.states, []
-    for step in range(layer.steps):
+    for step in layer.steps:
         x = layer.given(step)
         both = lowering.emit("sigmoid", gates.of(x, h))
         keep, reset = (layer.part(both, place) for place in range(2))
@@ -187,7 +228,7 @@ def _gru(lowering: Lowering, node: Node) -> Any:
         else:
             h = lowering.emit("blend", [keep, h, made])
         states.append(h)
-    return _results(node, layer, states, states[-1])
+    return layer, states, [states[-1]]
 
 
 class _BeforeReset:
