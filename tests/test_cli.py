@@ -217,3 +217,18 @@ def test_a_killed_party_ends_the_run(tmp_path: Path) -> None:
     assert done.returncode in (1, 3)
     assert "party 2" in done.stdout.replace("[party 2]", "")
     assert "PeerLost" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["explain", "explain --json", "run", "run --network lan", "protocols"])
+def test_whoever_reads_the_output_may_leave(command: str, tmp_path: Path) -> None:
+    """As in `quorate explain SCRIPT | head -1`: no traceback, and an end."""
+    (tmp_path / "prints.py").write_text(PRODUCT)
+    arguments = [*command.split(), *([] if command == "protocols" else [str(tmp_path / "prints.py")])]
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(
+        [QUORATE, *arguments], stdout=write, stderr=subprocess.PIPE, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+    os.close(write)
+    assert "Traceback" not in ended.stderr and "BrokenPipe" not in ended.stderr, ended.stderr
+    assert ended.returncode in ((0, cli.UNREAD) if command == "run" else (cli.UNREAD,)), ended

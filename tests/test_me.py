@@ -61,6 +61,14 @@ def test_everyone_equals_nothing_else(other: object) -> None:
     assert Everyone(3) != other
 
 
+def test_everyone_names_no_file() -> None:
+    me = Everyone(3)
+    for use in (lambda: f"party{me}.csv", lambda: "party{}.csv".format(me), lambda: f"{me:>3}"):  # noqa: UP032
+        with pytest.raises(TypeError, match=r"every party, 0 to 2: a text with it.* mpc\.me == 0 .*mpc\.is_local"):
+            use()
+    assert f"{me!r}" == str(me) == "every party, 0 to 2"
+
+
 @pytest.mark.parametrize(
     "use", [hash, bool, int, lambda me: [1, 2][me], lambda me: me < 1, lambda me: me + 1, lambda me: {0: 1}[me]]
 )

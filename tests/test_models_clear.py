@@ -426,7 +426,8 @@ def test_bounds_and_tolerance() -> None:
         with pytest.raises(ModelError, match="bounds"):
             from_sklearn(fitted, bounds=bad)
     with pytest.raises(ModelError, match="tighter bounds"):
-        from_sklearn(fitted, tolerance=1e-5)
+        from_sklearn(fitted, bounds=8192, tolerance=1e-5)
+    assert from_sklearn(fitted, tolerance=1e-5).margin_bound < 1e-9
     assert from_sklearn(fitted, bounds=8, tolerance=1e-5).shape.scales == (3, 3, 3, 3)
 
 
@@ -473,7 +474,12 @@ def test_shapes_go_through_plain_values() -> None:
         ({"depth": None, "nodes": 0}, "0 nodes"),
         ({"kind": "linear"}, "scales"),
         ({"kind": "votes", "scales": (1, 2, 3)}, "data_bits"),
-        ({"kind": "votes", "scales": (1, 2, 3), "data_bits": 40, "weight_bits": 30}, "63 bits"),
+        ({"kind": "votes", "scales": (1, 2, 3), "data_bits": 61, "weight_bits": 58}, "119 bits"),
+        ({"kind": "votes", "scales": (1, 2, 3), "data_bits": 62, "weight_bits": 9}, "119 bits"),
+        (
+            {"kind": "neighbors", "scales": (1, 2, 3), "data_bits": 40, "weight_bits": 30, "points": 3, "neighbors": 1},
+            "63",
+        ),
     ],
 )
 def test_shapes_that_make_no_sense(fields: dict[str, Any], message: str) -> None:
@@ -491,6 +497,9 @@ def test_decisions_fit_the_ring() -> None:
             largest_sum = features * 2 ** (data_bits + weight_bits)
             largest_intercept = 2 ** ((features - 1).bit_length() + data_bits + weight_bits)
             assert largest_sum + largest_intercept - 1 < DECISION_BOUND
+        data_bits, weight_bits = public_bits(features, False, wide=True)
+        assert data_bits == 61 and 40 < weight_bits <= 61
+        assert 2 << ((features - 1).bit_length() + data_bits + weight_bits) <= 1 << 118
     assert Shape("votes", range(5), 1, scales=(0,), data_bits=9, weight_bits=9).decisions == 10
 
 

@@ -27,19 +27,25 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
     ElasticNet,
+    ElasticNetCV,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     Perceptron,
     Ridge,
     RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
     SGDClassifier,
     SGDRegressor,
 )
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import quorate as qr
@@ -62,11 +68,15 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "SGDClassifier": lambda: SGDClassifier(random_state=0),
     "Perceptron": lambda: Perceptron(random_state=0),
     "RidgeClassifier": RidgeClassifier,
+    "LogisticRegressionCV": lambda: LogisticRegressionCV(Cs=3, max_iter=300),
+    "RidgeClassifierCV": RidgeClassifierCV,
+    "OneVsRestClassifier": lambda: OneVsRestClassifier(LinearSVC(random_state=0)),
     "CalibratedClassifierCV": lambda: CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False),
     "GaussianNB": GaussianNB,
     "MultinomialNB": MultinomialNB,
     "LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
     "KNeighborsClassifier": lambda: KNeighborsClassifier(4),
+    "KNeighborsRegressor": lambda: KNeighborsRegressor(4),
     "VotingClassifier": lambda: VotingClassifier(
         [("a", LogisticRegression()), ("b", GaussianNB()), ("c", DecisionTreeClassifier(max_depth=2))]
     ).set_params(voting="soft", c="drop"),
@@ -78,6 +88,10 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Ridge": Ridge,
     "Lasso": Lasso,
     "ElasticNet": ElasticNet,
+    "RidgeCV": RidgeCV,
+    "LassoCV": lambda: LassoCV(random_state=0),
+    "ElasticNetCV": lambda: ElasticNetCV(random_state=0),
+    'SVR(kernel="linear")': lambda: SVR(kernel="linear", C=10.0),
     "SGDRegressor": lambda: SGDRegressor(random_state=0),
     "LinearSVR": lambda: LinearSVR(random_state=0),
     "MLPClassifier": lambda: MLPClassifier((12,), activation="tanh", max_iter=60, random_state=0),

@@ -5,25 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_linnerud, load_wine
 from sklearn.decomposition import PCA
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from deploying import Deployment
 from protocols import Place, among, usual
+from quorate.models._questions import Asked
 
 
 def fitted(estimator: Any, X: np.ndarray, y: np.ndarray) -> Any:
@@ -93,6 +96,122 @@ def test_records_on_a_tie(estimator: Any) -> None:
     assert told(model, X[:9])[1] == []
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-6])
+@pytest.mark.parametrize("data", [load_diabetes, load_linnerud], ids=["diabetes", "linnerud"])
+def test_numbers_of_small_features_are_right_without_bounds(data: Any, scale: float) -> None:
+    """Features may reach 8192, and those of a ten-thousandth keep bits of their own."""
+    X, y = data(return_X_y=True)
+    X = X * scale
+    for fitted in (LinearRegression().fit(X, y), Ridge(alpha=1e-15).fit(X, y)):
+        model = qr.models.from_sklearn(fitted)
+        assert model._guessed and model.shape.decision_bits == 120
+        for place in (RSS, usual("aby")):
+            predicted, words = told(model, X, place=place)
+            error = np.abs(predicted - fitted.predict(X)).max()
+            assert words == [] and error <= min(model.margin_bound, 1e-5)
+            assert (predicted == model.predict_clear(X)).all()
+    # As secrets, in units of 2^-16, where they are not too large for those.
+    model = qr.models.from_sklearn(LinearRegression().fit(X, y))
+    if scale > 1e-5:
+        with qr.local("rss") as mpc:
+            hidden = model.predict(mpc, X[:9], reveal=False).reveal()
+        assert np.abs(hidden - model.predict_clear(X[:9])).max() <= 2.0**-16
+
+
+def asked(question: str, model: Any, X: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """The answer, and what was said of it."""
+    with qr.local("rss") as mpc, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer = getattr(model, question)(mpc, X)
+    return answer, [str(w.message) for w in caught if issubclass(w.category, qr.ModelWarning)]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_every_question_is_right_without_bounds(scale: float) -> None:
+    for load in (load_breast_cancer, load_wine):
+        X, y = load(return_X_y=True)
+        X = X * scale
+        for estimator in (LogisticRegression(max_iter=500), LinearSVC(random_state=0)):
+            model = qr.models.from_sklearn(fitted(estimator, X, y))
+            assert (model.predict_clear(X) == estimator.predict(X)).all()
+            for question in ("predict_proba", "decision_function"):
+                if hasattr(estimator, question):
+                    answer, words = asked(question, model, X[::7])
+                    error = np.abs(answer - getattr(estimator, question)(X[::7])).max()
+                    assert words == [] and error <= model.margin_bound < 1e-5
+
+
+def test_numbers_that_may_be_off_by_much_are_named() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    small = X * 1e-12
+    estimator = LinearRegression().fit(small, y)
+    model = qr.models.from_sklearn(estimator)
+    assert model.margin_bound > 1
+    for place in (RSS, usual("aby")):
+        _, words = told(model, small[:5], place=place)
+        assert len(words) == 1 and words[0].startswith("predict: numbers are within "), words
+        for word in ("the largest of these is", "nobody stated", "bounds=", "sample=", "test_models_margins.py:"):
+            assert word in words[0]
+    for more in ({"bounds": np.abs(small).max(axis=0)}, {"sample": small}):
+        predicted, words = told(qr.models.from_sklearn(estimator, **more), small)
+        assert words == [] and np.abs(predicted - estimator.predict(small)).max() < 1e-4
+    _, words = told(qr.models.from_sklearn(LinearRegression().fit(X, y), bounds=1e6), X[:5])
+    assert len(words) == 1 and "tighter bounds" in words[0], words
+    two = VotingRegressor([("a", LinearRegression()), ("b", Ridge())])
+    loose = qr.models.from_sklearn(two.fit(X, y), bounds=1e6)
+    assert len(told(loose, X[:5])[1]) == 1
+    assert told(qr.models.from_sklearn(two.fit(X, y)), X[:5])[1] == []
+
+
+def test_probabilities_and_decisions_that_may_be_off_by_much_are_named() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    logistic = fitted(LogisticRegression(max_iter=5000), X, y)
+    loose, tight = (qr.models.from_sklearn(logistic, bounds=b) for b in (1e8, 5000))
+    for question, words in (("predict_proba", "probabilities may be off by up to"), ("decision_function", "within")):
+        _, said = asked(question, loose, X[:9])
+        assert len(said) == 1 and said[0].startswith(f"{question}: ") and words in said[0], said
+        assert asked(question, tight, X)[1] == []
+    network = fitted(MLPClassifier((5,), max_iter=20, random_state=0), X, y)
+    said = asked("predict_proba", qr.models.from_sklearn(network, bounds=1e8), X[:9])[1]
+    assert len(said) == 1 and "tighter bounds" in said[0]
+    soft = VotingClassifier([("a", logistic), ("b", network)], voting="soft").fit(X, y)
+    said = asked("predict_proba", qr.models.from_sklearn(soft, bounds=1e8), X[:9])[1]
+    assert len(said) == 1 and "probabilities may be off" in said[0]
+
+
+@pytest.mark.parametrize(("me", "scale"), [(0, 1.0), (1, 1e-12), (0, 1e-12)])
+def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float) -> None:
+    """In a deployment nobody has records and weights: what intercepts say of numbers is what there is."""
+    X, y = load_diabetes(return_X_y=True)
+    for made in (LinearRegression(), VotingRegressor([("a", LinearRegression())])):
+        if scale < 1 and isinstance(made, VotingRegressor):  # is refused
+            continue
+        model = qr.models.from_sklearn(made.fit(X * scale, y))
+        session = SimpleNamespace(me=me, is_local=False)
+        question = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", qr.ModelWarning)
+            for module in ("_model", "_voting"):
+                patch.setattr(f"quorate.models.{module}.answer", lambda *_: None)
+            model._answer("predict", session, question)
+        assert len(heard) == (me == 0 and scale < 1), [str(w.message) for w in heard]
+
+
+def test_records_of_float32_before_scalers_are_named() -> None:
+    """The library's scalers would compute in float32."""
+    X, y = load_wine(return_X_y=True)
+    narrow = X.astype(np.float32)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    soft = VotingClassifier([("a", scaled)], voting="soft").fit(X, y)
+    for estimator in (scaled, soft):
+        model = qr.models.from_sklearn(estimator)
+        _, words = told(model, narrow[:9])
+        assert len(words) == 1 and "X is of float32" in words[0] and "X.astype(float)" in words[0], words
+        assert told(model, X[:9])[1] == []
+    plain = LogisticRegression(max_iter=3000).fit(X, y)
+    assert told(qr.models.from_sklearn(plain), narrow[:9])[1] == []
+
+
 def test_what_has_no_margin_says_nothing() -> None:
     X, y = load_iris(return_X_y=True)
     for estimator in (DecisionTreeClassifier(), LinearRegression()):
@@ -143,9 +262,9 @@ def test_samples_that_are_none() -> None:
 def test_the_owner_of_a_model_without_bounds_is_told(tmp_path: Path) -> None:
     body = """
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 X, y = load_iris(return_X_y=True)
-fitted = LogisticRegression(max_iter=300).fit(X, y)
+fitted = MLPClassifier((5,), max_iter=2000, random_state=0).fit(X, y)
 for more in ({}, {"sample": X}):
     model = qr.models.from_sklearn(fitted, **more)
     mine = model if mpc.me == 0 else model.shape
@@ -160,3 +279,33 @@ for more in ({}, {"sample": X}):
     assert [e.err.count("ModelWarning") for e in ended] == [1, 0, 0], ended
     assert "within" in ended[0].err and "sample=" in ended[0].err
     assert ended[1].out.split("\n")[:2] == ["[0 1 2]"] * 2
+
+
+def test_parties_answer_for_features_of_any_size(tmp_path: Path) -> None:
+    """Each with what it knows: the model's owner the model, the others its shape as plain values."""
+    body = """
+import json
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+X, y = load_diabetes(return_X_y=True)
+X = X * 1e-4
+for estimator, sample in (
+    (LinearRegression().fit(X, y), None), (LogisticRegression(C=1e9).fit(X, y > 150), None),
+    (KNeighborsRegressor(3).fit(X[:20], y[:20]), X),
+):
+    model = qr.models.from_sklearn(estimator, sample=sample)
+    shape = qr.models.Shape(**json.loads(json.dumps(model.shape.describe())))
+    asked = model if mpc.me == 0 else shape
+    for question in ("predict", "predict_proba") if hasattr(estimator, "predict_proba") else ("predict",):
+        given = getattr(asked, question)(mpc, X[:4] if mpc.me == 1 else None, rows=4)
+        if given is not None:
+            print(np.abs(given - getattr(estimator, question)(X[:4]).astype(float)).max() < 1e-6)
+"""
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(body))
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], ended
+    assert ended[1].out.split() == ["True"] * 4 and not any("ModelWarning" in e.err for e in ended), ended

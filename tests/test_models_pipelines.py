@@ -12,13 +12,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
-from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Lasso, LogisticRegression, Perceptron, Ridge, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -30,7 +31,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
@@ -144,7 +145,7 @@ def test_the_rounding_of_steps_counts() -> None:
     [
         (lambda: make_pipeline(Normalizer(), Ridge()), "'normalizer' of the pipeline, Normalizer, cannot be folded"),
         (lambda: make_pipeline(PolynomialFeatures(2), Ridge()), "PolynomialFeatures, cannot be folded"),
-        (lambda: make_pipeline(FunctionTransformer(np.abs), Ridge()), "FunctionTransformer, cannot be folded"),
+        (lambda: make_pipeline(FunctionTransformer(np.abs), Ridge()), r"Transformer\(func=absolute\) is not supported"),
         (lambda: make_pipeline(MinMaxScaler(clip=True), Ridge()), "clip=False"),
         (lambda: make_pipeline(SimpleImputer(add_indicator=True), Ridge()), "add_indicator=False is"),
         (lambda: make_pipeline(SimpleImputer(missing_values=0), Ridge()), "missing values that are nan"),
@@ -195,6 +196,34 @@ def test_columns_before_trees_and_what_does_not_fold() -> None:
             from_sklearn(make_pipeline(refused, LogisticRegression(max_iter=300)).fit(X, y))
 
 
+@pytest.mark.parametrize("whiten", [False, True])
+def test_projections_in_parts_and_steps_that_do_nothing(whiten: bool) -> None:
+    X, y = load_wine(return_X_y=True)
+    steps = (StandardScaler(), FunctionTransformer(), IncrementalPCA(4, whiten=whiten))
+    pipeline = make_pipeline(*steps, LogisticRegression()).fit(X, y)
+    model = from_sklearn(pipeline)
+    assert not model._guessed and (model.predict_clear(X) == pipeline.predict(X)).all()
+    alone = make_pipeline(FunctionTransformer(), DecisionTreeClassifier(max_depth=3)).fit(X, y)
+    assert (from_sklearn(alone).predict_clear(X) == alone.predict(X)).all()
+    with pytest.raises(qr.ModelError, match=r"FunctionTransformer\(func=log1p\) is not supported: transform"):
+        from_sklearn(make_pipeline(FunctionTransformer(np.log1p), LogisticRegression()).fit(X, y))
+
+
+def test_one_against_rest() -> None:
+    X, y = load_wine(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression())).fit(X, y)
+    model = from_sklearn(pipeline)
+    assert (model.predict_clear(X) == pipeline.predict(X)).all()
+    labels = np.stack([y == 0, y == 1], axis=1).astype(int)
+    for refused, message in (
+        (OneVsRestClassifier(LogisticRegression()).fit(X, labels), "several labels"),
+        (OneVsRestClassifier(DecisionTreeClassifier()).fit(X, y), "of a DecisionTreeClassifier is not supported"),
+        (SVR().fit(X, y), r"SVR\(kernel='rbf'\) is not supported"),
+    ):
+        with pytest.raises(qr.ModelError, match=message):
+            from_sklearn(refused)
+
+
 CALIBRATED: dict[str, Maker] = {
     "inside": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), ensemble=False),
     "outside": lambda: make_pipeline(MinMaxScaler(), CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3)),
@@ -236,8 +265,36 @@ def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
     with pytest.raises(qr.ModelError, match=message):
         from_sklearn(maker().fit(X[:120], y[:120]))
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(qr.ModelError, match="two classes"):
-        from_sklearn(CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y))
+    with pytest.raises(qr.ModelError, match=r"several classes and folds .*ensemble=False"):
+        from_sklearn(CalibratedClassifierCV(LinearSVC(), cv=2).fit(X, y))
+
+
+@pytest.mark.parametrize("load", [load_wine, load_iris], ids=["wine", "iris"])
+@pytest.mark.parametrize("name", ["inside", "outside", "ridge"])
+def test_calibrated_classifiers_of_several_classes(name: str, load: Callable[..., Any]) -> None:
+    """Shares of logistic functions are in the order of what is inside of these."""
+    X, y = load(return_X_y=True)
+    fitted = CALIBRATED[name]().fit(X, y)
+    model = from_sklearn(fitted)
+    assert (model.predict_clear(X) == fitted.predict(X)).all()
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.ModelWarning)
+        assert (model.predict(mpc, X) == fitted.predict(X)).all()
+        for question in ("predict_proba", "decision_function"):
+            with pytest.raises(qr.ModelError, match=f"several classes has no {question} here: .*ask predict"):
+                getattr(model, question)(mpc, X[:2])
+
+
+def test_logistic_functions_that_are_one_float_are_named() -> None:
+    """Of decisions beyond 37 they are 1, and the first class wins, whatever is larger."""
+    X, y = load_iris(return_X_y=True)
+    fitted = CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y)
+    for calibrator, shift in zip(fitted.calibrated_classifiers_[0].calibrators, (-50.0, -60.0, -55.0), strict=True):
+        calibrator.b_ = shift
+    model = from_sklearn(fitted, sample=X)
+    assert set(fitted.predict(X)) == {0} and set(model.predict_clear(X)) != {0}
+    with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="5 of 5 records are no further from a tie"):
+        model.predict(mpc, X[:5])
 
 
 def test_what_is_not_fitted_is_named() -> None:

@@ -20,7 +20,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -67,7 +67,8 @@ class Recorder:
     def input(self, values: Any, *, owner: int, shape: tuple[int, ...], dtype: Any, bound: Any = None) -> Plain:
         self.declared.append((owner, shape, str(dtype), bound))
         self.given.append((owner, values is not None))
-        array = np.zeros(shape, np.int64) if values is None else np.array(values)
+        wide = object if str(dtype) == "int(120)" else None  # decisions of features that nobody stated bounds for
+        array = np.zeros(shape, wide or np.int64) if values is None else np.array(values, wide)
         assert array.shape == shape
         return array.view(Plain)
 
@@ -99,6 +100,7 @@ CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "categories": lambda: trained(make_pipeline(OneHotEncoder(handle_unknown="ignore"), RidgeClassifier()), load_iris),
     "likelihoods": lambda: trained(GaussianNB(var_smoothing=1.0), load_iris),
     "nearest": lambda: trained(KNeighborsClassifier(1), load_iris),
+    "nearest numbers": lambda: trained(KNeighborsRegressor(1), load_iris),
     "voters": lambda: trained(
         VotingClassifier([("a", GaussianNB(var_smoothing=1.0)), ("b", SVC(kernel="linear"))]), two
     ),

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier, VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -23,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from protocols import USUAL, Place, among
-from quorate.models import VotingModel, VotingShape, from_sklearn
+from quorate.models import Shape, VotingModel, VotingShape, from_sklearn
 from quorate.models._questions import Asked
 
 TABLES = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
@@ -118,11 +120,14 @@ def test_other_parties_need_the_shape_alone() -> None:
     ("estimator", "message"),
     [
         (VotingClassifier(HARD, weights=[0.5, 1, 1, 1]), "weights of votes are whole numbers"),
-        (VotingClassifier([("v", VotingClassifier(HARD[2:]))]), "VotingClassifier of a VotingClassifier"),
+        (
+            VotingClassifier([("v", VotingClassifier(HARD[2:]))]),
+            "VotingClassifier that joins several .*put its members here",
+        ),
         (make_pipeline(StandardScaler(), VotingClassifier(HARD)), "inside of it are too many"),
         (VotingClassifier([("r", KNeighborsClassifier(metric="manhattan"))]), "'manhattan'.* Euclidean"),
         (KNeighborsClassifier(weights="distance"), "weights='uniform' is"),
-        (KNeighborsRegressor(), "KNeighborsRegressor is not supported: fit RandomForestRegressor"),
+        (KNeighborsRegressor(weights="distance"), r"Regressor\(weights='distance'\) .* weights='uniform' is"),
     ],
 )
 def test_what_does_not_vote_says_so(estimator: Any, message: str) -> None:
@@ -226,7 +231,7 @@ def test_no_member_is_asked_about_records_that_another_refuses() -> None:
 def test_owners_of_mean_probabilities_hear_of_margins(me: int, options: dict[str, Any]) -> None:
     """In a deployment no party has both the records and the model, so that none can name ties."""
     X, y = load_iris(return_X_y=True)
-    fitted = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft").fit(X, y)
+    fitted = VotingClassifier([("a", MLPClassifier((5,), max_iter=2000, random_state=0))], voting="soft").fit(X, y)
     model, session = from_sklearn(fitted, **options), SimpleNamespace(me=me, is_local=False)
     asked = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
@@ -234,7 +239,7 @@ def test_owners_of_mean_probabilities_hear_of_margins(me: int, options: dict[str
         patch.setattr("quorate.models._voting.answer", lambda *_: None)
         model._answer("predict", session, asked)
         model._answer("predict_proba", session, asked)
-    assert len(heard) == (me == 0 and not options)
+    assert len(heard) == 2 * (me == 0 and not options)
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), "1", None, -1])
@@ -243,3 +248,79 @@ def test_weights_are_numbers(weight: Any) -> None:
     described = from_sklearn(VotingClassifier(HARD).fit(X, y), sample=X).shape.describe()
     with pytest.raises(qr.ModelError, match="this is not the shape of a vote"):
         VotingShape(**{**described, "weights": [1, 1, 1, weight]})
+
+
+@pytest.mark.parametrize("weights", [None, [2, 1], [1, 0.3]])
+def test_means_of_means_are_means_of_all(weights: Any) -> None:
+    """A member that is calibrated in folds is as many members."""
+    X, y = load_breast_cancer(return_X_y=True)
+    folds = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0), cv=3))
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    fitted = VotingClassifier([("a", folds), ("b", plain)], voting="soft", weights=weights).fit(X, y)
+    model = from_sklearn(fitted)
+    assert isinstance(model, VotingModel) and len(model.members) == 4
+    assert (model.predict_clear(X) == fitted.predict(X)).all()
+    with qr.local("rss") as mpc:
+        given = model.predict_proba(mpc, X[:20])
+    assert np.abs(given - fitted.predict_proba(X[:20])).max() <= model.margin_bound
+    hard = VotingClassifier([("a", folds), ("b", plain)]).fit(X, y)
+    with pytest.raises(qr.ModelError, match=r'voting="soft", or CalibratedClassifierCV\(ensemble=False\)'):
+        from_sklearn(hard)
+    one = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False))
+    hard = VotingClassifier([("a", one), ("b", plain)]).fit(X, y)
+    assert (from_sklearn(hard).predict_clear(X) == hard.predict(X)).all()
+
+
+def test_regressors_of_regressors() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    inner = VotingRegressor([("a", LinearRegression()), ("b", Ridge())], weights=[1, 3])
+    fitted = VotingRegressor([("i", inner), ("r", Ridge(alpha=3))]).fit(X, y)
+    model = from_sklearn(fitted, sample=X)
+    assert isinstance(model, VotingModel) and len(model.members) == 3
+    assert np.abs(model.predict_clear(X) - fitted.predict(X)).max() <= model.margin_bound
+
+
+def test_secret_records_are_no_records() -> None:
+    """Which reveal() would not mend: that shows them to all."""
+    X, y = load_iris(return_X_y=True)
+    model = from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+    with qr.local("rss") as mpc:
+        a, b = (mpc.input(X[:5, 2 * i : 2 * i + 2], owner=i) for i in range(2))
+        for secret in (mpc.concatenate([a, b], axis=1), mpc.input_frame({"a": X[:3, 0]}, 0, {"a": qr.real})):
+            with pytest.raises(qr.ModelError, match=r"predict: X is secret.* at party 1 .*x @ w \+ b") as caught:
+                model.predict(mpc, secret)
+            assert "reveal" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_means_of_the_nearest_numbers(place: Place) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    for targets in (y, np.stack([y, -3 * y], axis=1)):
+        fitted = KNeighborsRegressor(5).fit(X[:40], targets[:40])
+        model, wanted = from_sklearn(fitted, sample=X), fitted.predict(X[40:60])
+        assert np.abs(model.predict_clear(X[40:60]) - wanted).max() < 1e-8
+        with among(place) as mpc, warnings.catch_warnings():
+            warnings.simplefilter("error", qr.ModelWarning)
+            given = model.predict(mpc, X[40:46])
+            hidden = model.predict(mpc, X[40:46], reveal=False).reveal()
+        assert given.shape == hidden.shape == wanted[:6].shape
+        assert np.abs(given - wanted[:6]).max() < 1e-8 and np.abs(hidden - wanted[:6]).max() <= 2.0**-15
+
+
+def test_nearest_numbers_that_are_equally_far_are_named() -> None:
+    fitted = KNeighborsRegressor(1).fit([[-1.0], [1.0], [5.0]], [10.0, 30.0, 7.0])
+    model = from_sklearn(fitted, bounds=8)
+    with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="1 of 3 records are no further from a tie"):
+        given = model.predict(mpc, [[0.0], [4.5], [-2.0]])
+    assert given.tolist() == [20.0, 7.0, 10.0]  # of both that are at 1
+
+
+def test_the_nearest_are_among_voters_of_numbers() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    fitted = VotingRegressor([("n", KNeighborsRegressor(3)), ("r", Ridge())]).fit(X[:60], y[:60])
+    model = from_sklearn(fitted, sample=X)
+    assert np.abs(model.predict_clear(X) - fitted.predict(X)).max() <= model.margin_bound
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, X[60:70]) - fitted.predict(X[60:70])).max() <= model.margin_bound
+    described = from_sklearn(KNeighborsRegressor(3).fit(X[:9], y[:9]), sample=X).shape
+    assert Shape(**json.loads(json.dumps(described.describe()))) == described

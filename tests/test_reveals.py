@@ -50,6 +50,28 @@ CASES: dict[str, tuple[Callable[[qr.Session, Array, Array], Array], tuple[int, .
         (1,),
     ),
     "a choice by a secret": (lambda mpc, x, y: mpc.where(x < 2, y, 0), (0, 1), ()),
+    "times a unit matrix": (lambda mpc, x, y: x @ np.eye(4), (0,), (0,)),
+    "times a whole one": (lambda mpc, x, y: x @ np.eye(4, dtype=int), (0,), (0,)),
+    "a unit matrix times": (lambda mpc, x, y: np.eye(4) @ x, (0,), (0,)),
+    "a permutation": (lambda mpc, x, y: x @ np.eye(4)[[2, 0, 3, 1]], (0,), (0,)),
+    "two columns of a matrix": (lambda mpc, x, y: x @ (3 * np.eye(4)[:, :2]), (0,), (0,)),
+    "by dot": (lambda mpc, x, y: np.dot(y, [0, 1, 0, 0]), (1,), (1,)),
+    "sums by a matrix": (lambda mpc, x, y: x @ np.ones((4, 2)), (0,), ()),
+    "weighted": (lambda mpc, x, y: x @ np.array([0.5, 0.25, 2, 1]), (0,), ()),
+    "with a mask": (lambda mpc, x, y: x * np.array([True, False, True, True]), (0,), (0,)),
+    "with a mask of numbers": (lambda mpc, x, y: x * [1, 0, 1, 1], (0,), (0,)),
+    "with a mask of reals": (lambda mpc, x, y: x * np.array([1.0, 0.0, 1.0, 1.0]), (0,), (0,)),
+    "what a mask leaves out": (lambda mpc, x, y: (x * [1, 0, 1, 1])[1], (0,), ()),
+    "times 1.0": (lambda mpc, x, y: x * 1.0, (0,), (0,)),
+    "times 0.3": (lambda mpc, x, y: x * 0.3, (0,), (0,)),
+    "times 0.0": (lambda mpc, x, y: x * 0.0, (0,), ()),
+    "over 1": (lambda mpc, x, y: x / 1, (0,), (0,)),
+    "in ones": (lambda mpc, x, y: x // 1, (0,), (0,)),
+    "in tens": (lambda mpc, x, y: x // 10, (0,), ()),
+    "a mean of one": (lambda mpc, x, y: x[:1].mean(), (0,), (0,)),
+    "a weighted one": (lambda mpc, x, y: np.average(x[:1], weights=[2.0]), (0,), (0,)),
+    "a mean": (lambda mpc, x, y: x.mean(), (0,), ()),
+    "numpy's choice": (lambda mpc, x, y: np.where(np.array([True, False, True, True]), x, y), (0, 1), (0, 1)),
     "a sum": (lambda mpc, x, y: x.sum(), (0,), ()),
     "a product": (lambda mpc, x, y: (x * y).sum(), (0, 1), ()),
     "a comparison": (lambda mpc, x, y: x < y, (0, 1), ()),
@@ -143,9 +165,47 @@ def test_the_table_comes_first() -> None:
     assert list(whole)[:3] == ["reveals", "warnings", "program"]
     assert whole["reveals"][1] == {
         "line": plan.reveals[1].line, "what": plan.reveals[1].what, "shape": [2], "dtype": "int(64)", "to": [0],
-        "depends_on": [1], "inputs_of": [1],
+        "depends_on": [1], "inputs_of": [1], "tells": "",
     }  # fmt: skip
     json.dumps(whole)
+
+
+def test_what_owners_mean_to_tell_is_no_warning(tmp_path: Path) -> None:
+    """It is a row of the table and a run to approve, as all that is revealed, and says what it is."""
+    script = tmp_path / "rows.py"
+    (tmp_path / "ages.csv").write_text("age\n31\n44\n")
+    script.write_text(
+        "import quorate as qr\n"
+        "with qr.session() as mpc:\n"
+        "    frame = mpc.input_frame({'age': [31, 44]}, owner=0, columns={'age': qr.int(16)})\n"
+        "    rows = mpc.announce(3, owner=1)\n"
+        "    ages = mpc.input_file('ages.csv', owner=1)\n"
+        "    frame['age'].reveal(to=1)\n"
+    )
+    ended = subprocess.run(
+        [QUORATE, "explain", str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert ended.stdout.count("WARNING") == 1 and "WARNING: rows.py:6 reveals to party 1" in ended.stdout
+    lines = ended.stdout.splitlines()
+    for told in (
+        "rows.py:3: party 0 tells all parties its number of rows",
+        "rows.py:4: party 1 tells all parties a number that it announces",
+        "rows.py:5: party 1 tells all parties the form of its file: its shape and dtype",
+    ):
+        assert told in lines, ended.stdout
+    assert len(lines[-1].split("--approve ")[1].split(",")) == 4
+    ended = subprocess.run(
+        [QUORATE, "explain", str(script), "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    plans = json.loads(ended.stdout)
+    assert [len(plan["warnings"]) for plan in plans] == [0, 0, 0, 1]
+    assert [plan["reveals"][0]["tells"][:5] for plan in plans] == ["its n", "a num", "the f", ""]
+    assert [plan["reveals"][0]["inputs_of"] for plan in plans] == [[0], [1], [1], [0]]
 
 
 def test_explaining_a_script_lists_the_reveals_of_all_of_its_sessions(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from quorate.errors import ConfigError, DtypeError, ModelWarning, QuorateError
 from quorate.learn import LogisticRegression
 from quorate.models import _model
 from quorate.models._backend import Secret
-from quorate.models._linear import PlainLinear, encode_linear
+from quorate.models._linear import Bounds, PlainLinear, encode_linear
 from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._tree import PlainTree, encode_tree
@@ -172,7 +172,7 @@ def _svm(classes: int = 10, features: int = 2048, records: int = 1) -> _Applicat
     rng = np.random.default_rng(5)
     weights, intercepts = rng.normal(size=(classes, features)), rng.normal(size=classes)
     plain = PlainLinear.direct(weights, intercepts, np.dtype(np.float64))
-    shape, secrets, margin = encode_linear(plain, "linear", tuple(range(classes)), 1.0)
+    shape, secrets, margin = encode_linear(plain, "linear", tuple(range(classes)), Bounds(1.0))
     peers = [_peer("SPDZ2k, k = 64", 0.099, _ONLINE), _peer("SPDZ, k = 64", 0.255, _ONLINE)]
     return _model_of(_model.Model(shape, secrets, margin), rng.uniform(-1, 1, (records, features)), 64, peers)
 

@@ -40,5 +40,12 @@ class Everyone:
             "party's (mpc.me == 0), and tell local sessions by mpc.is_local"
         )
 
+    def __format__(self, spec: str) -> str:
+        raise TypeError(
+            f"in a local session every party is here, so mpc.me is {self!r}: a text with it, such as a file's name, is "
+            'no party\'s. Say for each party what is its own, such as "party0.csv" if mpc.me == 0 else None, and tell '
+            "local sessions by mpc.is_local; for a message take {mpc.me!r}"
+        )
+
     __hash__ = __index__ = __int__ = __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = _refuse

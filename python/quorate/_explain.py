@@ -75,10 +75,17 @@ class Explaining(Session):
         raw = self._native.plan(self._targets(arrays, to), text or self._network, self._done, self._last)
         return Plan.of(raw, self, text or self._network)
 
+    def _tell(self, array: SecretArray, what: str) -> Any:
+        return self._planned([array], None, what)[0]
+
     def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
         """Plans the run instead of running it; gives placeholders."""
+        return self._planned(arrays, to)
+
+    def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
+        """`tells`: what an owner means to tell, where this is such a run."""
         raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done, self._last)
         self._done += raw["executed"]
         self._last = raw["program"]
-        Explaining.plans.append(Plan.of(raw, self, self._network))
+        Explaining.plans.append(Plan.of(raw, self, self._network, tells))
         return [Placeholder(array.shape) for array in arrays]

@@ -341,8 +341,9 @@ class Joint:
         broadcast and are the batch. Arrays are `qr.bit`; 0s and 1s that everybody knows may stand in for some.
 
         Rounds and bytes:
-            the circuit's AND-depth in rounds, whatever the batch; each AND of each instance costs one bit to t parties
-            (n = 2t + 1 parties, protocol "rss").
+            the circuit's AND-depth in rounds, whatever the batch. Of each AND of each instance a party sends, online,
+            rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits, spdz2k 2 bits (to each of the others), pika 2
+            bits; where the planner takes garbled circuits (aby), two messages in all.
 
         Raises:
             ShapeError: another number of inputs, a last axis of another length, leading axes that do not broadcast.

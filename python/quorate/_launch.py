@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -51,6 +52,11 @@ def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> in
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except KeyboardInterrupt:
         raise
+    except BrokenPipeError:
+        if _is_unread():
+            raise
+        traceback.print_exc()
+        return 1
     except Exception:
         traceback.print_exc()
         return 1
@@ -58,6 +64,15 @@ def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> in
         sys.argv = before
         sys.path.pop(0)
     return 0
+
+
+def _is_unread() -> bool:
+    """Whether whoever read our output is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    return False
 
 
 def _show(error: QuorateError, script: Path) -> None:
@@ -145,9 +160,14 @@ def _echo(stream: IO[str] | None, party: int) -> threading.Thread:
     """Copies a party's output, each line with its number."""
 
     def copy() -> None:
-        for line in stream or ():
-            sys.stdout.write(f"[party {party}] {line}")
-            sys.stdout.flush()
+        is_read = True
+        for line in stream or ():  # to the end, so that no party waits for a reader
+            with contextlib.suppress(BrokenPipeError):
+                if is_read:
+                    is_read = False
+                    sys.stdout.write(f"[party {party}] {line}")
+                    sys.stdout.flush()
+                    is_read = True
 
     thread = threading.Thread(target=copy, daemon=True)
     thread.start()

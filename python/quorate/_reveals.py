@@ -20,6 +20,7 @@ class RevealPlan:
         depends_on: the parties on whose inputs it may depend. No other input has any influence on it.
         inputs_of: the parties of whose own inputs there are elements in it though others learn it: as they are, in
             part, in another order, or in a form that anybody undoes.
+        tells: what its owner means to tell all parties (`announce`, `input_frame`, `input_file`); empty otherwise.
     """
 
     line: str
@@ -29,11 +30,12 @@ class RevealPlan:
     to: tuple[int, ...] | None
     depends_on: tuple[int, ...]
     inputs_of: tuple[int, ...] = ()
+    tells: str = ""
 
     HEADS = ("reveals", "shape", "dtype", "to", "depends on inputs of", "value")
 
     @staticmethod
-    def of(raw: dict[str, Any], place: tuple[str, int]) -> RevealPlan:
+    def of(raw: dict[str, Any], place: tuple[str, int], tells: str = "") -> RevealPlan:
         """From the native module's dictionary, and the line that reveals."""
         return RevealPlan(
             line="{}:{}".format(*place),
@@ -43,12 +45,13 @@ class RevealPlan:
             to=None if raw["to"] is None else tuple(raw["to"]),
             depends_on=tuple(raw["depends_on"]),
             inputs_of=tuple(raw["inputs_of"]),
+            tells=tells,
         )
 
     @property
     def warning(self) -> str | None:
-        """That inputs are revealed which are nobody else's to know; None where there are none."""
-        if not self.inputs_of:
+        """That inputs are revealed which are nobody else's to know; None where there are none, or they are told."""
+        if not self.inputs_of or self.tells:
             return None
         others = "all parties" if self.to is None else _named(self.to, "")
         own = "inputs of their own" if len(self.inputs_of) > 1 else "an input of its own"
@@ -56,6 +59,11 @@ class RevealPlan:
             f"WARNING: {self.line} reveals to {others} what {_named(self.inputs_of, '')} gave as {own}: as it is, in "
             f"part, in another order, or in a form that anybody undoes ({self.what})"
         )
+
+    @property
+    def remark(self) -> str:
+        """What an owner means to tell, in a line."""
+        return f"{self.line}: {_named(self.depends_on, 'nobody')} tells all parties {self.tells}"
 
     def row(self) -> list[str]:
         """In the table of a plan."""

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ _SCRIPT: dict[str, Any] = {
 }
 
 OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
+UNREAD = 141  # as shells have it of SIGPIPE
 
 
 def exit_status(error: BaseException) -> int:
@@ -222,10 +224,16 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
-    peer was lost, 4 cheating was detected, 143 told to end by SIGTERM."""
+    peer was lost, 4 cheating was detected, 141 nobody reads the output any more, 143 told to end by SIGTERM."""
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        return _COMMANDS[options.command](options)
+        status = _COMMANDS[options.command](options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # as of `quorate explain SCRIPT | head`
+        with contextlib.suppress(OSError, ValueError):  # what is left in the buffer has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
     except QuorateError as error:
         print(f"quorate: {error}", file=sys.stderr)
         return exit_status(error)

@@ -218,11 +218,11 @@ class Plan:
     public: str = _PUBLIC
 
     @staticmethod
-    def of(raw: dict[str, Any], session: Session, network: str | None) -> Plan:
+    def of(raw: dict[str, Any], session: Session, network: str | None, tells: str = "") -> Plan:
         """From the native module's dictionary, on behalf of the line that asks."""
         place = _source.line()
         return Plan(
-            tuple(RevealPlan.of(told, place) for told in raw["reveals"]),
+            tuple(RevealPlan.of(told, place, tells) for told in raw["reveals"]),
             raw["program"],
             session.protocol,
             session.parties,
@@ -243,6 +243,11 @@ class Plan:
     def warnings(self) -> tuple[str, ...]:
         """Of reveals that show an owner's input to others."""
         return tuple(warning for reveal in self.reveals if (warning := reveal.warning))
+
+    @property
+    def _remarks(self) -> tuple[str, ...]:
+        """What stands below the table: what owners mean to tell, and warnings."""
+        return *(reveal.remark for reveal in self.reveals if reveal.tells), *self.warnings
 
     @property
     def seconds(self) -> float:
@@ -332,7 +337,7 @@ class Plan:
 
     def __str__(self) -> str:
         lines = text_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals], left=len(RevealPlan.HEADS))
-        lines += self.warnings
+        lines += self._remarks
         lines += [f"program: {self.program}", ""]
         lines += [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]
         lines.append(f"public: {self.public}")
@@ -367,7 +372,7 @@ class Plan:
         made = "; ".join(f"{count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
         parts = [
             html_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals]),
-            *(paragraph(warning) for warning in self.warnings),
+            *(paragraph(remark) for remark in self._remarks),
             paragraph(f" {self.program}", strong="program"),
             paragraph(f", {self.parties} parties{self._where()}. {self.security}", strong=self.protocol),
             html_table(self._PHASES, self._phase_rows()),

@@ -272,6 +272,10 @@ class Session(Joint, Files, Announcing):
                 raise DtypeError(at("reveal takes secret arrays of this session"))
         return [(array._node, receiver) for array in arrays for receiver in receivers]
 
+    def _tell(self, array: SecretArray, what: str) -> Any:
+        """Reveals to all what its owner means to tell them; `what` it is, a plan says."""
+        return self.reveal_all(array)[0]
+
     def explain(
         self,
         *arrays: SecretArray,

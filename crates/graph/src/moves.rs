@@ -3,7 +3,8 @@
 //!
 //! What counts: selections, reshaping, transposing, joining, repeating, another sharing; every element of a shuffle;
 //! all elements of a sorting network, which are those that went in (one of them by itself, such as a median, is
-//! computed); negation, sums with public numbers, exact products with public ones other than 0, shifts to the left,
+//! computed); negation, sums with public numbers, products with public ones other than 0 and with public matrices where
+//! these take one element each, divisions of reals by public numbers and of integers by 1, shifts to the left,
 //! conversions that keep every value, all bits of a number, and numbers made of all of their bits. Whatever else is
 //! done to an element makes it a computed one: to find mistakes, not to find out a program that hides what it does.
 //!
@@ -18,6 +19,7 @@ use crate::index::Index;
 use crate::node::{Node, NodeId, Op};
 use crate::origin::Owners;
 use crate::shape;
+use crate::units::Units;
 
 /// After so many moves of unlike elements in a row they are all taken for alike: those of an input.
 const DEEPEST: u32 = 4096;
@@ -87,10 +89,22 @@ impl Raw {
             }
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::CumSum(axis) if axis.len == 1 => return source(0).0,
             Op::Convert if keeps_all(graph.node(inputs[0]), node) => return source(0).0,
-            Op::Mul => {
-                let secret = (0..2).filter(|&i| !is_multiplier(graph.node(inputs[i]), graph.node(inputs[1 - i])));
-                return secret.map(|i| source(i).0).reduce(|_, _| Raw::default()).unwrap_or_default();
+            Op::Mul | Op::And | Op::Or => {
+                let [left, right] = [0, 1].map(|i| graph.node(inputs[i]).constant());
+                let (from, public) = match (left, right) {
+                    (Some(public), None) => (source(1), public),
+                    (None, Some(public)) => (source(0), public),
+                    _ => return Raw::default(),
+                };
+                let stays = |&number: &i128| (number != 0) != matches!(node.op, Op::Or);
+                return kept_where(from, public.iter().map(stays));
             }
+            Op::Scale(by) => {
+                let times = |units: &Units| units.expand(node.elements()).into_iter();
+                return kept_where(source(0), times(&by.whole).zip(times(&by.factors)).map(|(n, m)| n != 0 || m != 0));
+            }
+            Op::FloorDiv(by) if node.dtype.is_fixed() || **by == [1] => return source(0).0,
+            Op::MatMul { batch, m, k, n } => return taken_by_matrix(graph, inputs, [*batch, *m, *k, *n]),
             Op::Add | Op::Sub | Op::Xor => match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
                 [false, true] => return source(0).0,
                 [true, false] => return source(1).0,
@@ -127,10 +141,57 @@ impl Raw {
     }
 }
 
-/// Whether these are public numbers, none of them 0, by which products with the other operand are exact.
-fn is_multiplier(numbers: &Node, other: &Node) -> bool {
-    let exact = !numbers.dtype.is_fixed() || !other.dtype.is_fixed();
-    exact && numbers.constant().is_some_and(|values| !values.contains(&0))
+/// The elements where `stays` says so, computed ones elsewhere.
+fn kept_where(from: Source, stays: impl Iterator<Item = bool>) -> Raw {
+    if from.is_computed() {
+        return Raw::default();
+    }
+    taken(from, stays.enumerate().map(|(i, stays)| stays.then_some(i)).collect())
+}
+
+/// The elements at these positions, computed ones where there is none.
+fn taken(from: Source, at: Vec<Option<usize>>) -> Raw {
+    let len = from.1;
+    if at.len() == len && at.iter().enumerate().all(|(i, &at)| at == Some(i)) {
+        return from.0;
+    }
+    if at.iter().all(Option::is_none) {
+        return Raw::default();
+    }
+    let computed = Source(Raw::default(), 1);
+    let both = Source(How::Concat(vec![from, computed], vec![]).raw(len + 1), len + 1);
+    let positions: Vec<u32> = at.iter().map(|at| at.unwrap_or(len) as u32).collect();
+    How::Gather(positions.into(), both).raw(at.len())
+}
+
+/// What a product with a public matrix holds: an element itself where a line of the matrix takes one and no other.
+fn taken_by_matrix(graph: &Graph, inputs: &[NodeId], [batch, m, k, n]: [usize; 4]) -> Raw {
+    let secret = match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
+        [false, true] => 0,
+        [true, false] => 1,
+        _ => return Raw::default(),
+    };
+    let from = Source::of(graph, inputs[secret]);
+    let Some(public) = graph.node(inputs[1 - secret]).constant().filter(|_| !from.is_computed()) else {
+        return Raw::default();
+    };
+    let is_left = secret == 0;
+    // For each line of the matrix the place of its only number other than 0.
+    let only = |b: usize, line: usize| {
+        let at = |p: usize| if is_left { (b * k + p) * n + line } else { (b * m + line) * k + p };
+        let mut others = (0..k).filter(|&p| public[at(p)] != 0);
+        others.next().filter(|_| others.next().is_none())
+    };
+    let lines = if is_left { n } else { m };
+    let only: Vec<Option<usize>> = (0..batch * lines).map(|i| only(i / lines, i % lines)).collect();
+    if only.iter().all(Option::is_none) {
+        return Raw::default();
+    }
+    let element = |(b, i, j): (usize, usize, usize)| match is_left {
+        true => only[b * n + j].map(|p| (b * m + i) * k + p),
+        false => only[b * m + i].map(|p| (b * k + p) * n + j),
+    };
+    taken(from, (0..batch * m * n).map(|at| element((at / (m * n), at / n % m, at % n))).collect())
 }
 
 /// Elements of the first source where a public bit is 1, of the second one elsewhere.

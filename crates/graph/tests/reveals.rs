@@ -36,6 +36,32 @@ fn sorted(graph: &mut Graph, x: NodeId) -> NodeId {
     layers.into_iter().fold(x, |x, (p, r, distance)| layer(graph, x, Layer { count: 4, p, r, distance }))
 }
 
+/// Times public numbers.
+fn times(graph: &mut Graph, x: NodeId, by: &[i128]) -> NodeId {
+    let by = at(graph).constant_ints(&[by.len()], by, INT).unwrap();
+    at(graph).binary(BinaryOp::Mul, x, by).unwrap()
+}
+
+/// Of party 0's real numbers.
+fn real<E: std::fmt::Debug>(graph: &mut Graph, made: fn(&mut Graph, NodeId) -> Result<NodeId, E>) -> NodeId {
+    let x = at(graph).real_input(0, 3, &[4], Some(Bound::Int(7))).unwrap();
+    made(graph, x).unwrap()
+}
+
+/// Of a square, times a public one.
+fn by_matrix(graph: &mut Graph, x: NodeId, matrix: &[i128; 4]) -> NodeId {
+    let square = at(graph).reshape(x, &[2, 2]).unwrap();
+    let matrix = at(graph).constant_ints(&[2, 2], matrix, INT).unwrap();
+    at(graph).matmul(square, matrix).unwrap()
+}
+
+/// All bits, and a public one.
+fn masked(graph: &mut Graph, x: NodeId, op: BinaryOp, by: i128) -> NodeId {
+    let bits = at(graph).bits(x).unwrap();
+    let by = at(graph).constant_ints(&[], &[by], Dtype::Bit).unwrap();
+    at(graph).binary(op, bits, by).unwrap()
+}
+
 type Case = (&'static str, fn(&mut Graph, [NodeId; 3]) -> NodeId, &'static [usize], &'static [usize]);
 
 const CASES: &[Case] = &[
@@ -50,6 +76,73 @@ const CASES: &[Case] = &[
     ("from a public number", |g, [x, ..]| at(g).binary(BinaryOp::Sub, Operand::int(&5), x).unwrap(), &[0], &[0]),
     ("a multiple", |g, [x, ..]| at(g).binary(BinaryOp::Mul, x, Operand::int(&5)).unwrap(), &[0], &[0]),
     ("0 times it", |g, [x, ..]| at(g).binary(BinaryOp::Mul, x, Operand::int(&0)).unwrap(), &[0], &[]),
+    ("some times 0", |g, [x, ..]| times(g, x, &[1, 0, 3, 0]), &[0], &[0]),
+    (
+        "those times 0",
+        |g, [x, ..]| {
+            let some = times(g, x, &[1, 0, 3, 0]);
+            at(g).gather(some, vec![1, 3], &[2]).unwrap()
+        },
+        &[0],
+        &[],
+    ),
+    (
+        "those that are not, beside another's",
+        |g, [x, y, _]| {
+            let (some, product) = (times(g, x, &[1, 0, 3, 0]), at(g).binary(BinaryOp::Mul, x, y).unwrap());
+            let both = at(g).concat(&[some.into(), product.into()], 0).unwrap();
+            at(g).gather(both, vec![2, 5], &[2]).unwrap()
+        },
+        &[0, 1],
+        &[0],
+    ),
+    ("reals times 1", |g, _| real(g, |g, x| at(g).binary(BinaryOp::Mul, x, Operand::real(&1.0))), &[0], &[0]),
+    ("reals times 0.3", |g, _| real(g, |g, x| at(g).binary(BinaryOp::Mul, x, Operand::real(&0.3))), &[0], &[0]),
+    ("reals times 0", |g, _| real(g, |g, x| at(g).binary(BinaryOp::Mul, x, Operand::real(&0.0))), &[0], &[]),
+    ("reals over 1", |g, _| real(g, |g, x| at(g).divide(x, Operand::real(&1.0))), &[0], &[0]),
+    ("reals over 3", |g, _| real(g, |g, x| at(g).divide(x, Operand::real(&3.0))), &[0], &[0]),
+    ("in ones", |g, [x, ..]| at(g).floor_div(x, Operand::int(&1)).unwrap(), &[0], &[0]),
+    ("in tens", |g, [x, ..]| at(g).floor_div(x, Operand::int(&10)).unwrap(), &[0], &[]),
+    ("by a unit matrix", |g, [x, ..]| by_matrix(g, x, &[1, 0, 0, 1]), &[0], &[0]),
+    ("by a permutation", |g, [x, ..]| by_matrix(g, x, &[0, 7, -2, 0]), &[0], &[0]),
+    ("by a matrix that leaves one out", |g, [x, ..]| by_matrix(g, x, &[0, 1, 0, 0]), &[0], &[0]),
+    ("by a matrix that adds up", |g, [x, ..]| by_matrix(g, x, &[1, 1, 1, -1]), &[0], &[]),
+    ("by a matrix of zeros", |g, [x, ..]| by_matrix(g, x, &[0; 4]), &[0], &[]),
+    (
+        "what a matrix adds up, beside what it takes",
+        |g, [x, ..]| {
+            let product = by_matrix(g, x, &[1, 1, 0, 1]);
+            at(g).gather(product, vec![1, 3], &[2]).unwrap()
+        },
+        &[0],
+        &[],
+    ),
+    (
+        "rows that a matrix takes",
+        |g, [_, y, _]| {
+            let matrix = at(g).constant_ints(&[2, 2], &[0, 1, 1, 1], INT).unwrap();
+            let square = at(g).reshape(y, &[2, 2]).unwrap();
+            let product = at(g).matmul(matrix, square).unwrap();
+            at(g).gather(product, vec![0, 1], &[2]).unwrap()
+        },
+        &[1],
+        &[1],
+    ),
+    (
+        "rows that it adds up",
+        |g, [_, y, _]| {
+            let matrix = at(g).constant_ints(&[2, 2], &[0, 1, 1, 1], INT).unwrap();
+            let square = at(g).reshape(y, &[2, 2]).unwrap();
+            let product = at(g).matmul(matrix, square).unwrap();
+            at(g).gather(product, vec![2, 3], &[2]).unwrap()
+        },
+        &[1],
+        &[],
+    ),
+    ("masked bits", |g, [x, ..]| masked(g, x, BinaryOp::And, 1), &[0], &[0]),
+    ("no bits", |g, [x, ..]| masked(g, x, BinaryOp::And, 0), &[0], &[]),
+    ("bits or none", |g, [x, ..]| masked(g, x, BinaryOp::Or, 0), &[0], &[0]),
+    ("bits or ones", |g, [x, ..]| masked(g, x, BinaryOp::Or, 1), &[0], &[]),
     ("bits", |g, [x, ..]| at(g).bits(x).unwrap(), &[0], &[0]),
     (
         "signs",

@@ -72,7 +72,8 @@ def nearest(
 
     Rounds and bytes:
         One product of matrices, then log2(records) comparisons and selections deep, records - 1 of them for each query.
-        512 records of 4 coordinates whose distances fit 32 bits, three parties (`rss`): 81 rounds.
+        Online (`mpc.explain` has the offline phase, too), for 512 records of 4 coordinates up to 10,000, one query: rss
+        75 rounds, 20 kB; aby 56 rounds, 21 kB; spdz2k 68 rounds, 32 kB; pika 56 rounds, 16 kB.
 
     Raises:
         RangeError: at the owner alone: a coordinate does not fit the dtype or the bound.

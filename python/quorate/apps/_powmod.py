@@ -45,6 +45,10 @@ def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
         One modular product deep for each bit of the exponent, and one for the base; log2 of the exponent's bits deep
         where base and modulus are public. A product modulo a secret w-bit number takes about w (1 + log2 w) rounds,
         modulo a public one about 30. A bit of a public exponent that is 0 in all of its elements costs a square only.
+        Online (`mpc.explain` has the offline phase, too), with an exponent of 8 bits, modulo a secret number of 32
+        bits: rss 1960 rounds, 12 kB; aby 1937 rounds, 26 kB; spdz2k 1951 rounds, 26 kB; pika 1939 rounds, 23 kB; and
+        modulo a public one of 17 bits: rss 196 rounds, 1.2 kB; aby 157 rounds, 1.8 kB; spdz2k 188 rounds, 4.4 kB; pika
+        176 rounds, 1.3 kB.
 
     Raises:
         RangeError: a public number is negative or has too many bits.

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 
+_FEW_ULPS = 1e-15
+
 
 def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
     """Labels from what names them; of labels that are predicted each for itself, a column of 0 and 1 for each."""
@@ -19,9 +21,14 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
     return np.asarray(shape.classes)[numbers]
 
 
+def as_reals(decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
+    """Decision j in units of 2**-units[j], as a float."""
+    return np.asarray(np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64)), np.float64)
+
+
 def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
     """Numbers from integers, decision j being so many 2**-units[j]."""
-    reals = np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64))
+    reals = as_reals(decisions, units)
     if shape.targets is not None:
         return reals.reshape(reals.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
@@ -36,7 +43,7 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     >>> margins(shape, np.array([[8, 2, 7]]), np.array([1, 1, 1]))
     array([0.5])
     """
-    reals = np.ldexp(decisions.astype(np.float64), -np.asarray(units, np.int64))
+    reals = as_reals(decisions, units)
     if shape.kind == "forest":
         reals = reals / (shape.trees or 1)
     if shape.kind == "neighbors":  # from a tie of the last that votes and the first that does not
@@ -48,7 +55,12 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     if shape.kind == "votes" or shape.multilabel or shape.decisions == 1:
         return np.abs(reals).min(axis=1)
     largest = np.partition(reals, -2, axis=1)[:, -2:]
-    return largest[:, 1] - largest[:, 0]
+    apart = np.asarray(largest[:, 1] - largest[:, 0], np.float64)
+    if shape.link == "sigmoids":
+        # Logistic functions near 1, or all 0, are one float: (1 - e^-apart) e^-second is by how much they differ.
+        second = np.clip(largest[:, 0], -700, 700)
+        apart[(-np.expm1(-apart) <= _FEW_ULPS * np.exp(second)) | (largest[:, 1] < -700)] = 0
+    return apart
 
 
 def shares(votes: np.ndarray) -> NDArray[np.float64]:

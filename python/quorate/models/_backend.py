@@ -144,7 +144,7 @@ class Clear:
         return share()
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
-        array = np.asarray(values, dtype=np.int64)
+        array = np.asarray(values, dtype=np.int64 if bits <= 64 else object)
         if bound >= 1 << (bits - 1) or not 1 <= bits <= 120:
             raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
         return _within(array.reshape(shape), bound)

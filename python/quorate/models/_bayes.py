@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError
 from quorate.models._columns import SQUARE, VALUE, Column
-from quorate.models._linear import DEFAULT_BOUND, PlainLinear, encode_linear
+from quorate.models._linear import Bounds, PlainLinear, encode_linear
 from quorate.models._model import Model
 from quorate.models._numerics import each_feature
 from quorate.models._pipeline import Before
@@ -26,7 +26,7 @@ _LOGARITHMS = 16
 """Roundings of what surrounds the sums: logarithms, products, and the squares at the records' owner."""
 
 
-def read_multinomial(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def read_multinomial(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """Counts times logarithms of probabilities."""
     weights = np.asarray(estimator.feature_log_prob_, np.float64)
     plain = PlainLinear.direct(weights, np.asarray(estimator.class_log_prior_, np.float64), weights.dtype)
@@ -34,7 +34,7 @@ def read_multinomial(estimator: Any, bounds: Any, before: Before | None) -> Mode
     return Model(*encode_linear(_compared(plain).after(before), "linear", classes, bounds, link=_link(classes)))
 
 
-def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """The steps before may scale features, but not mix them: squares of sums are products of features."""
     classes, features = classes_of(estimator, 1), int(estimator.n_features_in_)
     before = Before.nothing(features) if before is None else before
@@ -67,14 +67,15 @@ def read_gaussian(estimator: Any, bounds: Any, before: Before | None) -> Model:
         _spread(*magnitudes, places),
         np.abs(priors) + (np.abs(logs) + 0.5 * inverse * reach**2).sum(axis=1),
     )
-    largest = each_feature(DEFAULT_BOUND if bounds is None else bounds, before.features)
+    largest = each_feature(bounds.largest, before.features)
     largest = np.concatenate([largest, [largest[of] ** 2 for of in _numbers(before.columns.all)]])
-    shape, secrets, margin = encode_linear(_compared(plain), "linear", classes, largest, link=_link(classes))
+    squared = Bounds(largest, bounds.guessed)
+    shape, secrets, margin = encode_linear(_compared(plain), "linear", classes, squared, link=_link(classes))
     if margin >= 1:
         raise ModelError(
-            f"62 bits tell log-likelihoods of this GaussianNB apart to {margin:.3g} only, as features may reach "
-            "far beyond what they vary by: state tighter bounds=, or sample= records like those to come; of features "
-            "that hardly vary, fit it with a larger var_smoothing= or leave them out"
+            f"{shape.decision_bits - 2} bits tell log-likelihoods of this GaussianNB apart to {margin:.3g} only, as "
+            "features may reach far beyond what they vary by: state tighter bounds=, or sample= records like those to "
+            "come; of features that hardly vary, fit it with a larger var_smoothing= or leave them out"
         )
     return Model(before.shaped(shape, columns), secrets, margin)
 

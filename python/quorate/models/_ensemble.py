@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
-from quorate.models._linear import DECISION_BITS
 from quorate.models._numerics import Integers, gamma, quantise
-from quorate.models._shape import Shape
+from quorate.models._shape import NARROW, Shape
 from quorate.models._tree import Nodes, PlainTree, encode_nodes, leaves_of, leaves_reached
 
 MAX_COMPLETE_DEPTH = 8
@@ -160,10 +159,10 @@ def run_ensemble(
     trees, leaves, count = shape.trees or 1, leaves_of(shape), records.shape[0]
     reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, chosen, records, owner)
     by_group = reached.reshape(leaves, groups, trees, count).transpose(1, 3, 2, 0)
-    flat = on.as_integers(by_group.reshape(groups, count, trees * leaves), DECISION_BITS)
+    flat = on.as_integers(by_group.reshape(groups, count, trees * leaves), NARROW)
     bits = value_bits(trees, leaves)
     size = (groups, trees * leaves, columns)
     added, offset = (None, None) if secrets is None else (secrets.values, secrets.offsets)
-    values = on.keep("values", lambda: on.integers(added, owner, size, DECISION_BITS, 1 << bits))
+    values = on.keep("values", lambda: on.integers(added, owner, size, NARROW, 1 << bits))
     sums = on.product(flat, values, trees << bits).transpose(1, 0, 2).reshape(count, shape.decisions)
-    return sums + on.keep("offsets", lambda: on.integers(offset, owner, (shape.decisions,), DECISION_BITS, 1 << _TOTAL))
+    return sums + on.keep("offsets", lambda: on.integers(offset, owner, (shape.decisions,), NARROW, 1 << _TOTAL))

@@ -10,6 +10,9 @@ bits, which the range analysis finds too, and D_j / 2**(d+v-c) differs from the 
     sum_i |w_ji| 2**(e_i - d - 1)  +  n 2**(c - v - 1)  +  2**(c - d - v - 1).
 
 Scaling all decisions by one positive number changes neither signs nor the order, so that c need not be known.
+
+Where nobody said how large features are, most are far below the guess, and 62 bits may leave them none of their own.
+Then decisions have 120 bits, 61 of which are of records: a record is as precise as if it were 2**29 times larger.
 """
 
 from __future__ import annotations
@@ -22,25 +25,45 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
 from quorate.models._backend import Array, Backend
-from quorate.models._numerics import Integers, each_feature, exponent_above, finite_float64, gamma, quantise
+from quorate.models._numerics import (
+    Integers,
+    each_feature,
+    exponent_above,
+    finite_float64,
+    gamma,
+    quantise,
+    quantise_wide,
+)
 from quorate.models._pipeline import Before
-from quorate.models._shape import Shape
+from quorate.models._shape import NARROW, WIDE, Shape
 
-DECISION_BITS = 64
 DECISION_BOUND = 1 << 62
 DEFAULT_BOUND = 8192.0
 
 _EXPONENT_LIMIT = 900
+_WIDE_DATA_BITS = 61  # what numpy's integers hold
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The largest magnitudes of features, one number or one for each, and whether nobody stated them."""
+
+    largest: Any = DEFAULT_BOUND
+    guessed: bool = False
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class LinearSecrets:
-    """The secret part: integers of weights (decisions, features), intercepts and units (decisions,)."""
+    """The secret part: integers of weights (decisions, features), intercepts and units (decisions,).
+
+    Intercepts of decisions of 120 bits are Python's integers.
+    """
 
     weights: Integers
     intercepts: Integers
     units: Integers  # decision j stands for itself over 2**units[j]
-    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each
+    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each, or numbers of each and 1
+    value_units: Integers | None = None  # of those numbers, (targets,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +103,15 @@ class PlainLinear:
         return gamma(self.roundings, self.dtype) * (self.magnitudes @ feature_bounds + self.offsets)
 
 
-def public_bits(features: int, known_scales: bool) -> tuple[int, int]:
-    """Bits of a scaled record and of a weight; together with the sum over the features they fill 62 bits.
+def public_bits(features: int, known_scales: bool, wide: bool = False) -> tuple[int, int]:
+    """Bits of a scaled record and of a weight; with the sum over the features they fill 62 bits, or 118 if `wide`.
 
     Where the scales are a guess, most features are far below their bound, and the record gets more of the bits.
     """
-    total = 61 - (features - 1).bit_length()
+    sum_bits = (features - 1).bit_length()
+    if wide:
+        return _WIDE_DATA_BITS, WIDE - 3 - sum_bits - _WIDE_DATA_BITS
+    total = NARROW - 3 - sum_bits
     weight_bits = total // 2 - (0 if known_scales else 3)
     return total - weight_bits, weight_bits
 
@@ -101,10 +127,9 @@ def scales_of(bounds: object, features: int) -> tuple[int, ...]:
     return exponents
 
 
-def largest_of(bounds: object, features: int) -> NDArray[np.float64]:
-    """The largest magnitudes that records may have under these bounds, or without any."""
-    scales = scales_of(DEFAULT_BOUND if bounds is None else bounds, features)
-    return np.ldexp(1.0, np.array(scales, np.int64))
+def largest_of(bounds: Bounds, features: int) -> NDArray[np.float64]:
+    """The largest magnitudes that records may have under these bounds."""
+    return np.ldexp(1.0, np.array(scales_of(bounds.largest, features), np.int64))
 
 
 def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
@@ -119,21 +144,24 @@ def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
 
 
 def encode_linear(
-    plain: PlainLinear, kind: str, classes: tuple, bounds: object, **public: Any
+    plain: PlainLinear, kind: str, classes: tuple, bounds: Bounds, **public: Any
 ) -> tuple[Shape, LinearSecrets, float]:
     """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
     features = plain.weights.shape[1]
     if not (np.isfinite(plain.weights).all() and np.isfinite(plain.intercepts).all()):
         raise ModelError("the model has weights that are not finite; train it again")
-    scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
-    data_bits, weight_bits = public_bits(features, bounds is not None)
+    scales = np.array(scales_of(bounds.largest, features), dtype=np.int64)
+    wide = bounds.guessed and kind != "neighbors"  # of which many pairs are compared, at the price of their bits
+    data_bits, weight_bits = public_bits(features, not bounds.guessed, wide)
     shape = Shape(
         kind, classes, features, scales=tuple(scales.tolist()), data_bits=data_bits, weight_bits=weight_bits, **public
     )
     c = _secret_exponents(plain, scales, alike=kind != "regression")
     units = data_bits + weight_bits - c
     secrets = LinearSecrets(
-        quantise(plain.weights, scales + (weight_bits - c)[:, None]), quantise(plain.intercepts, units), units
+        quantise(plain.weights, scales + (weight_bits - c)[:, None]),
+        quantise_wide(plain.intercepts, units) if wide else quantise(plain.intercepts, units),
+        units,
     )
     error = (
         np.abs(np.ldexp(plain.weights, scales)).sum(axis=1) * 2.0 ** (-data_bits - 1)
@@ -178,15 +206,15 @@ def encode_records(records: object, shape: Shape) -> Integers:
 
 
 def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records: Array, model_owner: int) -> Array:
-    """The decisions, (records, decisions), from records of `DECISION_BITS` bits."""
-    count = shape.decisions
+    """The decisions, (records, decisions), from records of `shape.decision_bits` bits."""
+    count, bits = shape.decisions, shape.decision_bits
     data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
     sum_bits = (shape.width - 1).bit_length()
     largest = 1 << (sum_bits + data_bits + weight_bits)
     w, b = (None, None) if secrets is None else (secrets.weights, secrets.intercepts)
     size = count, shape.width
-    weights = on.keep("weights", lambda: on.integers(w, model_owner, size, DECISION_BITS, 1 << weight_bits))
-    intercepts = on.keep("intercepts", lambda: on.integers(b, model_owner, (count,), DECISION_BITS, largest - 1))
+    weights = on.keep("weights", lambda: on.integers(w, model_owner, size, bits, 1 << weight_bits))
+    intercepts = on.keep("intercepts", lambda: on.integers(b, model_owner, (count,), bits, largest - 1))
     return on.product(records, weights.T, largest) + intercepts
 
 

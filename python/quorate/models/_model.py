@@ -12,7 +12,7 @@ from quorate import _source
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
-from quorate.models._answers import decode, decode_numbers, margins, shares
+from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
@@ -22,7 +22,16 @@ from quorate.tables._read import Table
 Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
 _TREES = ("tree", "forest", "boosting")
-COARSE = 0.01  # of a margin that its owner hears of, wherever the bounds are from
+COARSE = 0.01
+"""Of a decision, a margin that its owner hears of, wherever the bounds are from."""
+FINE = 1e-6
+"""A margin that its owner does not hear of, even where nobody stated bounds."""
+COARSE_NUMBERS = 1e-3
+"""Of numbers, a margin as a part of the largest of them that users hear of."""
+NOBODY_STATED = (
+    f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
+    "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
+)
 _UNIT_BOUND = 1 << 30
 
 
@@ -45,44 +54,64 @@ class Model(Questions):
     margin_bound: float = 0.0
     _guessed: bool = False
     """Whether nobody stated how large the features are."""
+    _scales: bool = False
+    """Whether the estimator computes with records before it decides: of float32 it does so in float32."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.shape, self._secrets, asked)
-        if question == "predict" and self.margin_bound > 0:
-            if self.shape.targets is not None:
-                if self._guessed and self.shape.kind == "network" and mpc.me == asked.model_owner:
-                    self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
-            elif mpc.is_local:
-                self._name_ties(asked.X)
-            elif (self._guessed or self.margin_bound > COARSE) and mpc.me == asked.model_owner:
-                self._warn(
-                    f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
-                    "may differ"
-                )
+        if self.margin_bound > 0 and not asked.quiet:
+            labels = question == "predict" and self.shape.targets is None
+            if not mpc.is_local:
+                if mpc.me == asked.model_owner:
+                    self._name_margin(question, labels)
+            elif labels or self.shape.kind == "neighbors":  # whose answers are exact where no two are equally far
+                self._name_ties(asked.X, question)
+            else:
+                self._name_errors(question, asked.X)
         return result
 
-    def _name_ties(self, X: Any) -> None:
+    def _name_margin(self, question: str, labels: bool) -> None:
+        """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
+        if self.shape.targets is not None and self.shape.kind != "neighbors":
+            if self._guessed and (self.shape.kind == "network" or self.margin_bound > self._fine_of_numbers()):
+                self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
+        elif self.margin_bound > (FINE if self._guessed else COARSE):
+            labels = labels or self.shape.kind == "neighbors"
+            may = ", and predictions closer to a tie may differ" if labels else ""
+            self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
+
+    def _fine_of_numbers(self) -> float:
+        """The margin up to which a regression's numbers are right, as far as its intercepts tell how large they are."""
+        secrets = self._secrets
+        if not isinstance(secrets, _linear.LinearSecrets):
+            return FINE
+        return max(FINE, COARSE_NUMBERS * float(np.abs(as_reals(secrets.intercepts, secrets.units)).max()))
+
+    def _name_ties(self, X: Any, question: str = "predict") -> None:
         """Says how many of these records may get another class than the estimator's; all is known in this process."""
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
         units = self._secrets.units  # type: ignore[union-attr]
         close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
         if close:
-            self._warn(tied(close, len(records), self.margin_bound))
+            self._warn(question, tied(close, len(records), self.margin_bound))
 
-    def _warn(self, what: str) -> None:
+    def _name_errors(self, question: str, X: Any) -> None:
+        """Says how far these numbers, decisions or probabilities may be off, where that is much for them."""
+        what = coarse(question, self.shape.targets is not None, self.margin_bound, clear_numbers(question, self, X))
+        if what is not None:
+            self._warn(question, what)
+
+    def _warn(self, question: str, what: str) -> None:
         why = "scale the features alike before training, or state tighter bounds"
         if self.shape.kind in _TREES:
             why = "the estimator adds up rounded numbers, in an order of its own"
         if self._guessed:
-            why = (
-                f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
-                "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
-            )
-        warnings.warn_explicit(at(f"predict: {what}; {why}"), ModelWarning, *_source.line())
+            why = NOBODY_STATED
+        warnings.warn_explicit(at(f"{question}: {what}; {why}"), ModelWarning, *_source.line())
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same integer computation without protection, for comparison: no session, nothing is secret.
@@ -92,6 +121,8 @@ class Model(Questions):
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
         if self.shape.targets is not None:
+            if self.shape.kind == "neighbors":
+                return clear_numbers("predict", self, X)
             return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
         return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
 
@@ -104,13 +135,28 @@ def tied(close: int, records: int, margin: float) -> str:
     )
 
 
+def coarse(question: str, numbers: bool, margin: float, answers: np.ndarray) -> str | None:
+    """What users are told of answers that may be off by much, by their own size."""
+    if question == "predict_proba":
+        # No logistic function is steeper than 1/4, and softmax of decisions, of which two are in the margin, neither.
+        return f"probabilities may be off by up to {min(margin / 4, 1):.3g}" if margin > COARSE else None
+    largest = float(np.abs(answers).max())
+    if margin <= max(0.0 if numbers else COARSE, COARSE_NUMBERS * largest):
+        return None
+    name = "numbers" if numbers else "decisions"
+    return f"{name} are within {margin:.3g} of the estimator's, and the largest of these is {largest:.3g}"
+
+
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
     """What a model answers in numbers, without protection."""
     shape, secrets, on = model.shape, model._secrets, Clear()
     records = encode_records(shape, X)
     decisions = run(on, shape, secrets, records, len(records), 0, 0)
     if shape.kind == "neighbors":
-        return shares(votes(on, shape, decisions, secrets, 0))
+        if shape.targets is None:
+            return shares(votes(on, shape, decisions, secrets, 0))
+        known = _of(_linear.LinearSecrets, secrets)
+        return _neighbors.means(shape, _neighbors.sums(on, shape, decisions, known, 0), known.value_units)
     return decode_numbers(question, shape, decisions, secrets.units)  # type: ignore[union-attr]
 
 
@@ -184,7 +230,7 @@ def run(
     if shape.kind == "network":
         x = on.units(records, data_owner, size, _network.fraction_of(shape), largest)
         return _network.run_network(on, shape, _of(_network.NetworkSecrets, secrets), x, model_owner)
-    x = on.integers(records, data_owner, size, _linear.DECISION_BITS, largest)
+    x = on.integers(records, data_owner, size, shape.decision_bits, largest)
     return _linear.run_linear(on, shape, _of(_linear.LinearSecrets, secrets), x, model_owner)
 
 
@@ -197,6 +243,12 @@ def choose(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None,
     if shape.kind == "neighbors":
         return votes(on, shape, decisions, secrets, owner).argmax(axis=1)
     return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
+
+
+def units_of(secrets: Any) -> Any:
+    """Those of what a model answers in numbers: of nearest points their numbers', else its decisions'."""
+    own = getattr(secrets, "value_units", None)
+    return secrets.units if own is None else own
 
 
 def votes(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
@@ -234,7 +286,11 @@ def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decis
         return _secrets.labels(on, shape, choose(on, shape, decisions, mine, owner))
     if question == "predict_proba" and shape.kind == "neighbors":
         return (votes(on, shape, decisions, mine, owner) / (shape.neighbors or 1)).astype(_secrets.ANSWERS)
-    units = None if mine is None else mine.units  # type: ignore[union-attr]
+    units = None if mine is None else units_of(mine)
+    if shape.kind == "neighbors":
+        found = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)[:, :-1]
+        means = _secrets.numbers(on, shape, found, units, owner) / (shape.neighbors or 1)
+        return means.astype(_secrets.ANSWERS).reshape(means.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
         return _secrets.probabilities(on, shape, decisions, units, owner)
     numbers = _secrets.numbers(on, shape, decisions, units, owner)
@@ -254,13 +310,23 @@ def _revealed(
         return shares(result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
-    given = None if mine is None else mine.units  # type: ignore[union-attr]
-    units = on.keep("units", lambda: on.integers(given, owner, (shape.decisions,), 32, _UNIT_BOUND))
+    given = None if mine is None else units_of(mine)
+    size = (shape.decisions if shape.kind != "neighbors" else (shape.targets or (1,))[0],)
+    units = on.keep("units", lambda: on.integers(given, owner, size, 32, _UNIT_BOUND))
+    if shape.kind == "neighbors":
+        decisions = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)
     result, known = on.reveal_all(decisions, units, to)
+    if shape.kind == "neighbors":
+        return _neighbors.means(shape, result, known) if isinstance(result, np.ndarray) else result
     return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
 
 
 def _check_question(question: str, shape: Shape) -> None:
+    if shape.link == "sigmoids" and question != "predict":
+        raise ModelError(
+            f"a CalibratedClassifierCV of several classes has no {question} here: its probabilities are shares of "
+            "logistic functions, of which the decisions would tell more; ask predict, or import a LogisticRegression"
+        )
     if question == "predict_proba" and shape.link is None:
         raise ModelError("this model has no predict_proba: it predicts classes or numbers; see `quorate models`")
     if question == "decision_function" and (shape.kind not in ("linear", "boosting") or shape.targets is not None):

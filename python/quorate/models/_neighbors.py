@@ -1,4 +1,5 @@
-"""The k nearest of a model's records vote: distances as linear decisions, and a count of those that are near enough.
+"""The k nearest of a model's records vote, or the mean of their numbers is taken: distances as linear decisions, and
+sums over those that are near enough.
 
 |x - p|^2 = |x|^2 - (2 p x - |p|^2): the nearest point p has the largest 2 p x - |p|^2. The k-th largest is found by a
 selection network on secrets, and all decisions are compared with it; where two points are equally far, both vote.
@@ -10,29 +11,34 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.errors import ModelError
+from quorate.models._answers import as_reals
 from quorate.models._backend import Array, Backend
-from quorate.models._linear import LinearSecrets, PlainLinear, encode_linear, largest_of
+from quorate.models._linear import Bounds, LinearSecrets, PlainLinear, encode_linear, largest_of
+from quorate.models._numerics import Integers, exponent_above, finite_float64, quantise
 from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
 
 def encode_neighbors(
-    estimator: Any, classes: tuple[Any, ...], bounds: Any, before: Before | None
+    estimator: Any, classes: tuple[Any, ...], bounds: Bounds, before: Before | None
 ) -> tuple[Shape, LinearSecrets, float]:
-    """KNeighborsClassifier of Euclidean distances, all votes alike: the shape, the secrets, and the margin.
+    """KNeighborsClassifier or KNeighborsRegressor of Euclidean distances, all votes alike: the shape, the secrets, and
+    the margin. Without classes it is a regression.
 
     Raises:
         ModelError: another metric, or votes that are weighed.
     """
+    name = type(estimator).__name__
     if estimator.effective_metric_ != "euclidean":
         raise ModelError(
-            f"KNeighborsClassifier(metric={estimator.effective_metric_!r}) is not supported: Euclidean distances are "
+            f"{name}(metric={estimator.effective_metric_!r}) is not supported: Euclidean distances are "
             "(metric='minkowski' with p=2)"
         )
     if estimator.weights not in ("uniform", None):
-        raise ModelError(f"KNeighborsClassifier(weights={estimator.weights!r}) is not supported: weights='uniform' is")
+        raise ModelError(f"{name}(weights={estimator.weights!r}) is not supported: weights='uniform' is")
     fitted = estimator._fit_X
     points = np.asarray(fitted.toarray() if hasattr(fitted, "toarray") else fitted, np.float64)
     if not 1 <= estimator.n_neighbors <= len(points):
@@ -49,10 +55,39 @@ def encode_neighbors(
         np.abs(weights),
         squares + (reach**2).sum(),
     ).after(before)
-    public: dict[str, Any] = {"points": len(points), "neighbors": int(estimator.n_neighbors), "link": "share"}
-    shape, secrets, margin = encode_linear(plain, "neighbors", classes, bounds, **public)
-    labels = (np.asarray(estimator._y)[:, None] == np.arange(len(classes))).astype(np.int64)
-    return shape, dataclasses.replace(secrets, labels=labels), margin
+    public: dict[str, Any] = {"points": len(points), "neighbors": int(estimator.n_neighbors)}
+    known = np.asarray(estimator._y)
+    if classes:
+        shape, secrets, margin = encode_linear(plain, "neighbors", classes, bounds, link="share", **public)
+        labels = (known[:, None] == np.arange(len(classes))).astype(np.int64)
+        return shape, dataclasses.replace(secrets, labels=labels), margin
+    shape, secrets, margin = encode_linear(plain, "neighbors", (), bounds, targets=known.shape[1:], **public)
+    numbers = finite_float64(known.reshape(len(known), -1), "targets")
+    units = value_bits(len(points)) - np.array([exponent_above(float(x)) for x in np.abs(numbers).max(axis=0)])
+    values = np.hstack([quantise(numbers, units), np.ones((len(known), 1), np.int64)])
+    return shape, dataclasses.replace(secrets, labels=values, value_units=units), margin
+
+
+def value_bits(points: int) -> int:
+    """Bits of a point's number, so that the sum of all fits 62."""
+    return min(40, 61 - points.bit_length())
+
+
+def sums(on: Backend, shape: Shape, decisions: Array, secrets: LinearSecrets | None, owner: int) -> Array:
+    """Of the nearest points the sums of their numbers and, in the last column, how many there are."""
+    points, bits = shape.points or 0, value_bits(shape.points or 0)
+    size = points, (shape.targets[0] if shape.targets else 1) + 1
+    values = None if secrets is None else secrets.labels
+    of_points = on.keep("labels", lambda: on.integers(values, owner, size, 64, 1 << bits))
+    near = ~(decisions < on.largest(decisions, shape.neighbors or 0))
+    return on.product(on.as_integers(near, 64), of_points, points << bits)
+
+
+def means(shape: Shape, found: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
+    """Numbers from `sums`: of points that are equally far more may count than were asked for."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # whoever owns the model and cheats may count none
+        numbers = as_reals(found[:, :-1], units) / np.asarray(found[:, -1:], np.float64)
+    return numbers.reshape(len(found), *(shape.targets or ()))
 
 
 def votes(on: Backend, shape: Shape, decisions: Array, secrets: LinearSecrets | None, owner: int) -> Array:

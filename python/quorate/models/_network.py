@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
-from quorate.models._linear import DEFAULT_BOUND, scales_of
+from quorate.models._linear import Bounds, scales_of
 from quorate.models._numerics import Integers, gamma, quantise
 from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
@@ -124,7 +124,7 @@ def shifts_of(shape: Shape) -> list[int]:
 def encode_network(
     plain: PlainNetwork,
     classes: tuple,
-    bounds: object,
+    bounds: Bounds,
     multilabel: bool = False,
     targets: tuple[int, ...] | None = None,
 ) -> tuple[Shape, NetworkSecrets, float]:
@@ -133,7 +133,7 @@ def encode_network(
         raise ModelError("the model has weights that are not finite; train it again")
     trained, plain = plain, plain.folded()
     features = plain.weights[0].shape[1]
-    scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
+    scales = np.array(scales_of(bounds.largest, features), dtype=np.int64)
     weights = [np.ldexp(plain.weights[0], scales), *plain.weights[1:]]  # of records divided by their bounds
     total = _TOTAL - (features - 1).bit_length()
     hidden = tuple(w.shape[0] for w in weights[:-1])
@@ -142,7 +142,7 @@ def encode_network(
         classes,
         features,
         scales=tuple(scales.tolist()),
-        data_bits=total - (total // 2 - (0 if bounds is not None else 3)),
+        data_bits=total - (total // 2 - (3 if bounds.guessed else 0)),
         layers=hidden,
         activation=plain.activation,
         layer_scales=_public_exponents(weights, plain) if plain.activation in SATURATING else None,

@@ -116,6 +116,15 @@ def quantise(values: NDArray[np.float64], shift: int | NDArray[np.int64]) -> Int
     return np.rint(np.ldexp(values, shift)).astype(np.int64)
 
 
+def quantise_wide(values: NDArray[np.float64], shift: NDArray[np.int64]) -> np.ndarray:
+    """As `quantise`, to Python's integers, which have as many bits as they need.
+
+    >>> quantise_wide(np.array([0.75]), np.array([80])) == 3 << 78
+    array([ True])
+    """
+    return np.array([int(value) for value in np.rint(np.ldexp(values, shift))], object)
+
+
 def gamma(operations: int, dtype: np.dtype) -> float:
     """Higham's constant: with so many roundings a sum of products is off by at most gamma times that of magnitudes."""
     unit = float(np.finfo(dtype).eps) / 2

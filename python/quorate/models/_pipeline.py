@@ -217,6 +217,15 @@ def _svd(step: Any, before: Before) -> Before:
     return before.then(components, np.zeros(components.shape[1]), np.zeros(len(components)))
 
 
+def _same(step: Any, before: Before) -> Before:
+    if step.func is not None:
+        raise ModelError(
+            f"FunctionTransformer(func={getattr(step.func, '__name__', step.func)}) is not supported: transform the "
+            "records before they are input, and fit the pipeline on those"
+        )
+    return before
+
+
 def _imputer(step: Any, before: Before) -> Before:
     """Records have no missing values, which are refused, so it changes none; columns that had no value fall away."""
     if step.add_indicator:
@@ -325,18 +334,26 @@ def _outputs(step: Any) -> list[NDArray[np.bool_]]:
 
 
 STEPS = (
-    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, PCA, TruncatedSVD, SimpleImputer, "
-    "VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, and ColumnTransformer of these"
+    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, PCA, IncrementalPCA, TruncatedSVD, "
+    "SimpleImputer, VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, "
+    "FunctionTransformer() of no function, and ColumnTransformer of these"
 )
 """What a pipeline may have before its estimator."""
 
 
 def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
     from sklearn.compose import ColumnTransformer
-    from sklearn.decomposition import PCA, TruncatedSVD
+    from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
     from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+    from sklearn.preprocessing import (
+        FunctionTransformer,
+        MaxAbsScaler,
+        MinMaxScaler,
+        OneHotEncoder,
+        RobustScaler,
+        StandardScaler,
+    )
 
     selectors = (VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE)
     return [
@@ -346,6 +363,8 @@ def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
         (RobustScaler, _robust),
         (OneHotEncoder, _one_hot),
         (PCA, _pca),
+        (IncrementalPCA, _pca),
+        (FunctionTransformer, _same),
         (TruncatedSVD, _svd),
         (SimpleImputer, _imputer),
         (ColumnTransformer, _columns),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate._progress import parts
-from quorate.errors import ModelError
+from quorate._source import at, line
+from quorate.array import SecretArray
+from quorate.errors import ModelError, ModelWarning
+from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
 """The default for `reveal_to`: whose records these are."""
@@ -25,6 +29,8 @@ class Asked:
     reveal_to: int | str | None
     rows: int | None
     reveal: bool
+    quiet: bool = False
+    """Whether another model asks, which says itself how far its answers may be off."""
 
 
 class Questions:
@@ -126,8 +132,23 @@ class Questions:
 
     def _ask(self, question: str, mpc: Any, asked: Asked, batch: int | None) -> Any:
         """All at once, or one batch after another."""
+        if isinstance(asked.X, (SecretArray, Frame)):
+            raise ModelError(
+                at(
+                    f"{question}: X is secret, and a model takes one owner's plain records, which it rounds itself as "
+                    f"exactly as it needs: give them as X at party {asked.data_owner} (data_owner=), elsewhere X=None "
+                    "and rows=. Of features that several owners have, one of them gives all to a model; to compute "
+                    "with secret features take weights as an input, mpc.input(weights, owner=...), and write x @ w + b"
+                )
+            )
         if isinstance(asked.X, (str, Path)):
             asked = dataclasses.replace(asked, X=_read(Path(asked.X)))
+        if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
+            text = (
+                f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
+                "than the margin; here it counts as float64: compare with the estimator's answers for X.astype(float)"
+            )
+            warnings.warn_explicit(at(text), ModelWarning, *line())
         if batch is None:
             return self._answer(question, mpc, asked)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:

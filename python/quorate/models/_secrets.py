@@ -1,8 +1,9 @@
 """Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
 
 A decision stands for D / 2**u, |D| < 2**62, and u is secret: the model's owner knows it. It gives 2**m, m = F + K - u,
-and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. With K =
-62 a decision that m < 0 would be needed for is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused.
+and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. Decisions
+of 120 bits lose their last 56 before. With K = 62 a decision that m < 0 would be needed for is below 2**-F, and becomes
+0 or -1 unit; m > 57 is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from quorate.models._backend import Array, Secret
 from quorate.models._ensemble import value_bits
 from quorate.models._network import FRACTION
 from quorate.models._numerics import Integers
-from quorate.models._shape import Shape
+from quorate.models._shape import NARROW, Shape
 from quorate.models._tree import leaves_of
 
 
@@ -70,8 +71,10 @@ def _whole(classes: tuple[Any, ...]) -> bool:
 
 def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
     """The decisions themselves, (records, decisions), in `qr.fixed(64, 16)`; `units` where the model is."""
-    powers = None if units is None else _powers(units)
-    size, most = (shape.decisions,), 1 << _MOST
+    powers = None if units is None else _powers(shape, units)
+    if shape.decision_bits > NARROW:
+        decisions = decisions >> (shape.decision_bits - NARROW)
+    size, most = (decisions.shape[1],), 1 << _MOST
     if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
         factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
     else:
@@ -82,11 +85,16 @@ def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, 
 def check_numbers(shape: Shape, units: Integers) -> None:
     """Refuses a model whose probabilities or numbers would be too large as secrets, before anybody is asked."""
     if shape.link != "share":
-        _powers(units)
+        _powers(shape, units)
 
 
-def _powers(units: Integers) -> Integers:
-    powers = FRACTION + _SHIFT - np.asarray(units, np.int64)
+def units_of_62(shape: Shape, units: Integers) -> Integers:
+    """The units of decisions after those of 120 bits were shifted to the others' 62."""
+    return np.asarray(units, np.int64) - (shape.decision_bits - NARROW)
+
+
+def _powers(shape: Shape, units: Integers) -> Integers:
+    powers = FRACTION + _SHIFT - units_of_62(shape, units)
     if powers.max() > _MOST:
         raise ModelError(
             f"decisions of this model may exceed 2**{_MOST - FRACTION}, too large for secret numbers: state "

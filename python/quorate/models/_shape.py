@@ -12,7 +12,10 @@ from quorate.models import _columns
 from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
-LINKS = ("share", "logistic", "softmax")
+LINKS = ("share", "logistic", "softmax", "sigmoids")
+_OF_NUMBERS = ("forest", "boosting", "network", "neighbors")
+NARROW, WIDE = 64, 120
+"""Bits of linear decisions: of all, and where nobody stated how large features are."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +27,8 @@ class Shape(Questions):
 
     Attributes:
         kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
-            several; `"votes"`, one against one; `"neighbors"`, votes of the nearest points; `"regression"`, linear
-            numbers; `"network"`, layers of neurons.
+            several; `"votes"`, one against one; `"neighbors"`, votes or means of the nearest points; `"regression"`,
+            linear numbers; `"network"`, layers of neurons.
         classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
             confidential.
         features: how many features a record has.
@@ -33,7 +36,8 @@ class Shape(Questions):
         nodes: of deeper trees: the number of inner nodes, of many trees the largest.
         trees: of a forest: how many; of boosting: how many stages.
         scales: of other models than trees: feature i is at most `2**scales[i]` in magnitude.
-        data_bits: the same: fractional bits of a scaled record.
+        data_bits: the same: fractional bits of a scaled record. Of a linear model whose features nobody stated bounds
+            for it is 61, and its decisions have 120 bits.
         weight_bits: of a linear model: bits of a weight.
         targets: of a regression, of any kind but `"tree"`, `"linear"` and `"votes"`: the shape of what is predicted for
             one record, `()` or `(targets,)`.
@@ -41,7 +45,8 @@ class Shape(Questions):
         activation: of a network: that of the hidden layers.
         layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
         multilabel: of a network: whether every label is predicted for itself.
-        link: how `predict_proba` follows from the decisions, where it does.
+        link: how `predict_proba` follows from the decisions, where it does. `"sigmoids"`: as shares of logistic
+            functions, which are not given.
         float64: of trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
             must have the same ones; those without are taken as they are. Names are public, as class labels are.
@@ -95,7 +100,7 @@ class Shape(Questions):
     def _problem(self) -> str | None:
         if self.kind not in _CHECKS:
             return f"kind is {self.kind!r}, not one of {', '.join(_CHECKS)}"
-        if self.kind == "regression" or (self.targets is not None and self.kind in ("forest", "boosting", "network")):
+        if self.kind == "regression" or (self.targets is not None and self.kind in _OF_NUMBERS):
             if self.targets is None or self.classes or len(self.targets) > 1 or min(self.targets, default=1) < 1:
                 return f"a regression has targets () or (number,) and no classes, not {self.targets} and {self.classes}"
         elif self.targets is not None:
@@ -144,14 +149,28 @@ class Shape(Questions):
         >>> Shape("votes", classes=(1, 2, 3, 4), features=1, scales=(0,), data_bits=9, weight_bits=9).decisions
         6
         """
+        if self.kind == "neighbors":
+            return self.points or 0
         if self.targets is not None:
             return self.targets[0] if self.targets else 1
         classes = len(self.classes)
-        if self.kind == "neighbors":
-            return self.points or 0
         if self.kind == "votes":
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
+
+    @property
+    def decision_bits(self) -> int:
+        """Bits of the dtype of linear decisions.
+
+        >>> Shape("linear", classes=(0, 1), features=4, scales=(13,) * 4, data_bits=61, weight_bits=54).decision_bits
+        120
+        """
+        return NARROW if self._product_bits <= NARROW - 3 or self.kind == "neighbors" else WIDE
+
+    @property
+    def _product_bits(self) -> int:
+        """Bits of a sum of products of a record and weights."""
+        return (self.data_bits or 0) + (self.weight_bits or 0) + (self.width - 1).bit_length()
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         from quorate.models._model import answer
@@ -191,8 +210,8 @@ def _linear_problem(shape: Shape) -> str | None:
         return problem
     if shape.data_bits is None or shape.weight_bits is None or shape.data_bits < 1 or shape.weight_bits < 1:
         return "data_bits and weight_bits are missing or below 1"
-    if shape.data_bits + shape.weight_bits + (shape.width - 1).bit_length() > 61:
-        return "data_bits, weight_bits and the sum over the features do not fit in 63 bits"
+    if max(shape.data_bits, shape.weight_bits) > 61 or shape._product_bits > shape.decision_bits - 3:
+        return f"data_bits, weight_bits and the sum over the features do not fit in {shape.decision_bits - 1} bits"
     return None
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quorate.errors import ModelError
 from quorate.models._bayes import read_gaussian, read_multinomial
 from quorate.models._columns import bounds_of_columns, bounds_of_sample
-from quorate.models._linear import DEFAULT_BOUND, PlainLinear, bounds_of, encode_linear
+from quorate.models._linear import DEFAULT_BOUND, Bounds, PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._neighbors import encode_neighbors
 from quorate.models._network import PlainNetwork, encode_network
@@ -43,14 +43,15 @@ def from_sklearn(
         estimator: one of `SUPPORTED`, fitted.
         bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
             rounded up to a power of two, which is public. Without it a pipeline's scaler says what it saw, and without
-            one 8192 is taken for every feature, and the smaller the features are, the less precise are they. Tight
-            bounds make `Model.margin_bound` small.
+            one 8192 is taken for every feature: linear models then have decisions of 120 bits, which takes about twice
+            the bytes, and networks and nearest neighbors are less precise the smaller the features are.
         sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
             may reach twice its largest magnitude there. Nothing else of them is used.
         tolerance: refuse the model if its `margin_bound` is larger.
 
     In a local session `predict` warns (`ModelWarning`) where records are so close to a tie that the estimator may have
-    decided otherwise; in a deployment the model's owner is warned where neither bounds nor a sample were given.
+    decided otherwise, and every question where numbers may be off by much for their size. In a deployment the model's
+    owner is warned where `margin_bound` is large.
 
     Raises:
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
@@ -61,7 +62,7 @@ def from_sklearn(
     model = _imported(*unwrapped(estimator), bounds, sample)
     if tolerance is not None and model.margin_bound > tolerance:
         raise ModelError(
-            f"63 bits give a margin of {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
+            f"the margin is {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
             "tighter bounds=, scale the features alike before training, use fewer features, or regularise more"
         )
     return model
@@ -89,13 +90,16 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
     if bounds is None and before is not None:
         bounds = before.bounds
     guessed = bounds is None
-    if guessed and before is not None and made is not None:
-        bounds = bounds_of_columns(made, DEFAULT_BOUND, before.columns.features)
-    model = read(estimator, bounds, before)
+    if guessed:
+        features = before.columns.features if before is not None else 0
+        bounds = DEFAULT_BOUND if made is None else bounds_of_columns(made, DEFAULT_BOUND, features)
+    model = read(estimator, Bounds(bounds, guessed), before)
     if before is not None and made is not None and model.shape.columns is None:
         model = dataclasses.replace(model, shape=before.shaped(model.shape, made))
     if guessed and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
+    if before is not None and before.roundings:
+        model = dataclasses.replace(model, _scales=True)
     # Which scikit-learn keeps where all are texts.
     names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
     if names is not None:
@@ -103,7 +107,7 @@ def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any
     return model
 
 
-Reader = Callable[[Any, Any, Before | None], Model]
+Reader = Callable[[Any, Bounds, Before | None], Model]
 
 
 def _readers() -> list[tuple[Any, Reader]]:
@@ -112,18 +116,24 @@ def _readers() -> list[tuple[Any, Reader]]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import (
         ElasticNet,
+        ElasticNetCV,
+        LassoCV,
         LinearRegression,
         LogisticRegression,
+        LogisticRegressionCV,
         Perceptron,
         Ridge,
         RidgeClassifier,
+        RidgeClassifierCV,
+        RidgeCV,
         SGDClassifier,
         SGDRegressor,
     )
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.naive_bayes import GaussianNB, MultinomialNB
-    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.neural_network import MLPClassifier, MLPRegressor
-    from sklearn.svm import SVC, LinearSVC, LinearSVR
+    from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     return [
@@ -140,20 +150,24 @@ def _readers() -> list[tuple[Any, Reader]]:
         (KMeans, _read_means),
         (MiniBatchKMeans, _read_means),
         (KNeighborsClassifier, _read_neighbors),
+        (KNeighborsRegressor, _read_neighbors_of_numbers),
         (GaussianNB, read_gaussian),
         (MultinomialNB, read_multinomial),
         (LinearDiscriminantAnalysis, _read_discriminant),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
+        (OneVsRestClassifier, _read_rest),
         (LogisticRegression, _read_logistic),
+        (LogisticRegressionCV, _read_logistic),
         (SGDClassifier, _read_decisions),
         (Perceptron, _read_decisions),
         (RidgeClassifier, _read_ridge_classifier),
+        (RidgeClassifierCV, _read_ridge_classifier),
         (LinearRegression, _read_regression),
-        (Ridge, _read_regression),
-        (ElasticNet, _read_regression),
+        *((base, _read_regression) for base in (Ridge, RidgeCV, ElasticNet, ElasticNetCV, LassoCV)),
         (SGDRegressor, _read_regression),
         (LinearSVR, _read_regression),
+        (SVR, _read_svr),
         (MLPClassifier, _read_network),
         (MLPRegressor, _read_network_regressor),
     ]
@@ -167,20 +181,41 @@ def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any
     if not isinstance(estimator, base) or getattr_static(type(estimator), "predict") is not base.__dict__["predict"]:
         raise ModelError(f"{type(estimator).__name__} predicts in its own way, not as scikit-learn's")
     _check_fitted(estimator)
-    members = []
-    for member in estimator.estimators_:
-        inner, own = unwrapped(member)
-        if own is not None and before is not None:
-            raise ModelError(f"steps before a {base.__name__} and inside of it are too many: put all of them inside")
-        model = _imported(inner, own or before, bounds, sample)
-        if not isinstance(model, Model):
-            raise ModelError(f"a {base.__name__} of a {type(inner).__name__} is not supported: name its members")
-        members.append(model)
     how, classes = "numbers", ()
     if base is VotingClassifier:
         how, classes = ("votes" if estimator.voting == "hard" else "probabilities"), classes_of(estimator, 1)
     weights = getattr(estimator, "_weights_not_none", None)
-    return VotingModel.of(members, how, weights, classes)
+    given = [1.0] * len(estimator.estimators_) if weights is None else weights
+    members: list[Model] = []
+    counted: list[float] = []
+    for member, weight in zip(estimator.estimators_, given, strict=True):
+        inner, own = unwrapped(member)
+        if own is not None and before is not None:
+            raise ModelError(f"steps before a {base.__name__} and inside of it are too many: put all of them inside")
+        model = _imported(inner, own or before, bounds, sample)
+        parts, shares = _parts_of(model, how, type(inner).__name__)
+        members += parts
+        counted += [weight * share for share in shares]
+    return VotingModel.of(members, how, counted, classes)
+
+
+def _parts_of(model: Model | VotingModel, how: str, name: str) -> tuple[list[Model], list[float]]:
+    """A member's models and their shares in what it says: means of means are means.
+
+    Raises:
+        ModelError: its label would be one of several models' labels, which only these models know.
+    """
+    if isinstance(model, Model):
+        return [model], [1.0]
+    if model.shape.how != how or how == "votes":
+        raise ModelError(
+            f"a member of this VotingClassifier is a {name} that joins several models itself, which is not supported "
+            f"where members vote by {'labels' if how == 'votes' else 'probabilities'}: "
+            + ('use voting="soft", or ' if model.shape.how == "probabilities" else "")
+            + ("CalibratedClassifierCV(ensemble=False)" if name == "CalibratedClassifierCV" else "put its members here")
+        )
+    total = sum(model.shape.weights)
+    return list(model.members), [weight / total for weight in model.shape.weights]
 
 
 _PREDICTING = (
@@ -195,7 +230,6 @@ _INSTEAD = {
     "Bagging": "fit RandomForest or ExtraTrees",
     "BernoulliNB": "fit LogisticRegression, which decides alike on columns of 0 and 1",
     "QuadraticDiscriminantAnalysis": "fit LinearDiscriminantAnalysis, or GaussianNB",
-    "KNeighborsRegressor": "fit RandomForestRegressor; qr.apps.nearest finds the nearest of secret records",
     "RadiusNeighbors": "fit KNeighborsClassifier; qr.apps.nearest finds the nearest of secret records",
 }
 """What to use instead, by how names begin."""
@@ -250,41 +284,45 @@ def _plain_linear(estimator: Any) -> PlainLinear:
     return PlainLinear.direct(weights, intercepts, dtype)
 
 
-def _read_decisions(estimator: Any, bounds: Any, before: Before | None, link: str | None = None) -> Model:
+def _read_decisions(estimator: Any, bounds: Bounds, before: Before | None, link: str | None = None) -> Model:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
     plain = _plain_linear(estimator).after(before)
     return Model(*encode_linear(plain, "linear", classes_of(estimator, 1), bounds, link=link))
 
 
-def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_logistic(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """Probabilities too, but for the one-against-rest ones of older releases."""
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
 
 
-def _read_discriminant(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_discriminant(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     return _read_decisions(estimator, bounds, before, "softmax" if len(estimator.classes_) > 2 else "logistic")
 
 
-def _read_neighbors(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_neighbors(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     outputs = 1 if np.ndim(estimator._y) == 1 else int(np.shape(estimator._y)[1])
     return Model(*encode_neighbors(estimator, classes_of(estimator, outputs), bounds, before))
 
 
-def _read_ridge_classifier(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_neighbors_of_numbers(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    return Model(*encode_neighbors(estimator, (), bounds, before))
+
+
+def _read_ridge_classifier(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     if estimator._label_binarizer.y_type_.startswith("multilabel"):
         raise ModelError("this RidgeClassifier has several labels for a record: train one for each label")
     return _read_decisions(estimator, bounds, before)
 
 
-def _read_regression(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_regression(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     coefficients = np.shape(estimator.coef_)[:-1]
     plain = _plain_linear(estimator).after(before)
     return Model(*encode_linear(plain, "regression", (), bounds, targets=coefficients))
 
 
-def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_svc(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """SVC: libsvm's own decisions, positive for the first class of a pair, negative or 0 for the second.
 
     With two classes scikit-learn shows `coef_` and `intercept_` with the other sign, but predicts from libsvm's.
@@ -294,30 +332,76 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
     if estimator.break_ties and len(estimator.classes_) > 2 and estimator.decision_function_shape == "ovr":
         raise ModelError("SVC(break_ties=True) is not supported; with break_ties=False ties go as libsvm breaks them")
     sign = -1.0 if len(estimator.classes_) == 2 else 1.0
+    plain = _of_vectors(estimator, sign).after(before)
+    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+
+
+def _read_svr(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    if estimator.kernel != "linear":
+        raise ModelError(f'SVR(kernel={estimator.kernel!r}) is not supported; kernel="linear" is')
+    return Model(*encode_linear(_of_vectors(estimator, 1.0).after(before), "regression", (), bounds, targets=()))
+
+
+def _of_vectors(estimator: Any, sign: float) -> PlainLinear:
+    """Libsvm's decisions, which it adds up over the support vectors."""
     weights = sign * _dense(estimator.coef_)
     intercepts = sign * np.asarray(estimator.intercept_, np.float64)
     dual, vectors = np.abs(_dense(estimator.dual_coef_)), np.abs(_dense(estimator.support_vectors_))
     magnitudes = dual.max(axis=0) @ vectors
-    plain = PlainLinear(
+    return PlainLinear(
         weights,
         intercepts,
         np.dtype(np.float64),
         vectors.shape[0] + vectors.shape[1] + 4,
         2 * np.broadcast_to(magnitudes, weights.shape),  # once in the kernel, once in adding the weights up
         np.abs(intercepts),
-    ).after(before)
-    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+    )
+
+
+def _read_rest(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
+    """One against rest: the class with the largest decision, each of an estimator of its own.
+
+    Of equal ones the library takes the last: they are within the margin.
+    """
+    if estimator.multilabel_:
+        raise ModelError("this OneVsRestClassifier has several labels for a record: import its estimators_ one by one")
+    for part in estimator.estimators_:
+        if type(part).__name__ == "_ConstantPredictor":
+            raise ModelError("this OneVsRestClassifier met a class that all or no records have: leave that class out")
+        if _reader(part) not in _LINEAR:
+            raise ModelError(
+                f"OneVsRestClassifier of a {type(part).__name__} is not supported; of {_LINEAR_NAMES} it is"
+            )
+    parts = [_plain_linear(part) for part in estimator.estimators_]
+
+    def beside(name: str) -> NDArray[np.float64]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    plain = PlainLinear.direct(beside("weights"), beside("intercepts"), min(part.dtype for part in parts))
+    return Model(*encode_linear(plain.after(before), "linear", classes_of(estimator, 1), bounds))
+
+
+_LINEAR = (_read_decisions, _read_logistic, _read_ridge_classifier)
+_LINEAR_NAMES = "LinearSVC, LogisticRegression, SGDClassifier, Perceptron and RidgeClassifier"
 
 
 def _calibrated(estimator: Any) -> list[Any]:
     """The classifiers inside, as they were fitted, with their calibrations.
 
     Raises:
-        ModelError: probabilities are not logistic functions of one decision.
+        ModelError: probabilities are not logistic functions of decisions, or means of several classes' ones.
     """
     parts = list(estimator.calibrated_classifiers_)
-    if parts[0].method != "sigmoid" or len(estimator.classes_) != 2:
-        raise ModelError('CalibratedClassifierCV is supported for two classes and method="sigmoid"')
+    if parts[0].method != "sigmoid":
+        raise ModelError(
+            f'CalibratedClassifierCV(method={parts[0].method!r}) is not supported: method="sigmoid" is, '
+            "and estimators without calibration"
+        )
+    if len(parts) > 1 and len(estimator.classes_) > 2:
+        raise ModelError(
+            "CalibratedClassifierCV of several classes and folds is not supported, as means of its probabilities are "
+            "no linear decisions: fit it with ensemble=False"
+        )
     return parts
 
 
@@ -335,34 +419,40 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
         inner, own = unwrapped(_inside(part))
         if own is not None and before is not None:
             raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all inside")
-        if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
+        if _reader(inner) not in _LINEAR:
             raise ModelError(
-                f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, "
-                "LogisticRegression, SGDClassifier, Perceptron and RidgeClassifier it is"
+                f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of {_LINEAR_NAMES} it is"
             )
         if tuple(np.asarray(inner.classes_).tolist()) != classes:
             raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit anew")
         labels = classes if len(parts) == 1 else (0, 1)
-        read = functools.partial(_read_sigmoid, part.calibrators[0], labels)
+        read = functools.partial(_read_sigmoid, part.calibrators, labels)
         members.append(_read_behind(inner, own or before, bounds, sample, read))
     return members[0] if len(members) == 1 else VotingModel.of(members, "probabilities", None, classes)
 
 
-def _read_sigmoid(calibrator: Any, classes: tuple[Any, ...], inner: Any, bounds: Any, before: Before | None) -> Model:
-    """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
-    plain, slope, shift = _plain_linear(inner).after(before), -calibrator.a_, -calibrator.b_
+def _read_sigmoid(
+    calibrators: Any, classes: tuple[Any, ...], inner: Any, bounds: Bounds, before: Before | None
+) -> Model:
+    """Of each decision f the logistic function of -(a f + b), which is linear in the record as f is.
+
+    It rises, and to divide by their sum changes no order: of several classes that with the largest -(a f + b) wins.
+    """
+    plain = _plain_linear(inner).after(before)
+    slope, shift = (-np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
     folded = PlainLinear(
-        slope * plain.weights,
+        slope[:, None] * plain.weights,
         slope * plain.intercepts + shift,
         plain.dtype,
         plain.roundings + 6,
-        abs(slope) * plain.magnitudes,
-        abs(slope) * plain.offsets + abs(shift) + 1,  # 1: probabilities are compared
+        np.abs(slope)[:, None] * plain.magnitudes,
+        np.abs(slope) * plain.offsets + np.abs(shift) + 1,  # 1: probabilities are compared
     )
-    return Model(*encode_linear(folded, "linear", classes, bounds, link="logistic"))
+    link = "logistic" if len(classes) == 2 else "sigmoids"
+    return Model(*encode_linear(folded, "linear", classes, bounds, link=link))
 
 
-def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_means(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     """The nearest center c is that of the largest 2 c x - |c|^2, the first of equal ones; so does the library."""
     centers = np.asarray(estimator.cluster_centers_, np.float64)
     if len(centers) < 2:
@@ -380,7 +470,7 @@ def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 
-def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_network(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     kind = estimator._label_binarizer.y_type_
     multilabel = kind == "multilabel-indicator"
     if multilabel:
@@ -392,7 +482,7 @@ def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
     return Model(*encode_network(_plain_network(estimator, before), classes, bounds, multilabel=multilabel))
 
 
-def _read_network_regressor(estimator: Any, bounds: Any, before: Before | None) -> Model:
+def _read_network_regressor(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     if estimator.out_activation_ != "identity":
         raise ModelError(
             f"MLPRegressor whose last activation is {estimator.out_activation_!r} is not supported: "

@@ -97,10 +97,27 @@ SUPPORTED: dict[str, Support] = {
     "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "LogisticRegressionCV": Support(
+        ("predict", "predict_proba", "decision_function"),
+        _CLASSES,
+        "one against rest with several classes: without predict_proba",
+        _MARGIN,
+        _SCALES,
+    ),
+    "RidgeClassifierCV": Support(
+        ("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES
+    ),
+    "OneVsRestClassifier": Support(
+        ("predict", "decision_function"),
+        _CLASSES,
+        "of linear classifiers; one label for a record",
+        _MARGIN,
+        _SCALES,
+    ),
     "CalibratedClassifierCV": Support(
         ("predict", "predict_proba"),
         _CLASSES[:1],
-        'method="sigmoid", of a linear classifier or a pipeline that ends in one',
+        'method="sigmoid", of a linear classifier or a pipeline; several classes: ensemble=False, predict alone',
         f"{_MARGIN} (of several folds about 1e-4)",
         _SCALES,
     ),
@@ -122,6 +139,13 @@ SUPPORTED: dict[str, Support] = {
         "where no two of the points that decide are equally far, to margin_bound in squared distances",
         f"{_SCALES}, number of points, n_neighbors",
     ),
+    "KNeighborsRegressor": Support(
+        ("predict",),
+        _NUMBERS,
+        'Euclidean distances, weights="uniform"',
+        "within 2^-38 of the largest target where no two of the points that decide are equally far, as above",
+        f"{_SCALES}, number of points, n_neighbors",
+    ),
     "VotingClassifier": Support(
         ("predict", "predict_proba"),
         _CLASSES,
@@ -141,6 +165,10 @@ SUPPORTED: dict[str, Support] = {
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Lasso": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "ElasticNet": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "RidgeCV": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "LassoCV": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
+    "ElasticNetCV": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
+    'SVR(kernel="linear")': Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "SGDRegressor": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "LinearSVR": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "MLPClassifier": Support(

@@ -16,7 +16,17 @@ from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models import _secrets
 from quorate.models._backend import Array, Secret
-from quorate.models._model import COARSE, Model, clear_numbers, encode_records, tied
+from quorate.models._model import (
+    COARSE,
+    COARSE_NUMBERS,
+    NOBODY_STATED,
+    Model,
+    clear_numbers,
+    coarse,
+    encode_records,
+    tied,
+    units_of,
+)
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 
@@ -68,7 +78,7 @@ class VotingShape(Questions):
                 return f"members predict the places of classes, {classes}, and one predicts {member.classes}"
             if self.how == "numbers" and member.targets != ():
                 return "of numbers every member predicts one"
-            if self.how == "probabilities" and member.link is None:
+            if self.how == "probabilities" and member.link in (None, "sigmoids"):
                 return f"a member of kind {member.kind!r} has no probabilities"
         return None
 
@@ -118,7 +128,7 @@ class VotingModel(Questions):
         shares = np.array(given) / sum(given)
         if how != "votes":
             for member in members:
-                _secrets.check_numbers(member.shape, member._secrets.units)  # type: ignore[union-attr]
+                _secrets.check_numbers(member.shape, units_of(member._secrets))
         if how == "votes":
             margin = max(member.margin_bound for member in members)
         else:
@@ -138,26 +148,52 @@ class VotingModel(Questions):
         """Whether nobody stated how large the features are of one of the members."""
         return any(member._guessed for member in self.members)
 
+    @property
+    def _scales(self) -> bool:
+        """Whether one of the members computes with records before it decides."""
+        return any(member._scales for member in self.members)
+
     def __repr__(self) -> str:
         return f"VotingModel({self.shape})"
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.members, self.shape, asked)
-        if question != "predict" or self.shape.how != "probabilities":
+        if self.shape.how == "votes" or asked.quiet:  # of votes members speak for themselves
             return result
-        if not mpc.is_local and (self._guessed or self.margin_bound > COARSE) and mpc.me == asked.model_owner:
-            text = f"predict: means closer to a tie than {self.margin_bound:.3g} may be decided otherwise; state bounds"
-            warnings.warn_explicit(at(text), ModelWarning, *_source.line())
-        if mpc.is_local:
-            for member in self.members:
-                if member.shape.kind == "neighbors":
-                    member._name_ties(asked.X)
-            means = np.partition(self._clear(asked.X), -2, axis=1)
-            close = int((means[:, -1] - means[:, -2] <= self.margin_bound).sum())
+        labels = question == "predict" and self.shape.how == "probabilities"
+        if not mpc.is_local:
+            if mpc.me == asked.model_owner:
+                self._name_margin(question, labels)
+            return result
+        for member in self.members:
+            if member.shape.kind == "neighbors":
+                member._name_ties(asked.X)
+        means = self._clear(asked.X)
+        if labels:
+            largest = np.partition(means, -2, axis=1)
+            close = int((largest[:, -1] - largest[:, -2] <= self.margin_bound).sum())
             if close:
-                text = f"predict: {tied(close, len(means), self.margin_bound)}"
-                warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+                self._warn(question, tied(close, len(means), self.margin_bound))
+        elif self.shape.how == "numbers":
+            if (what := coarse(question, True, self.margin_bound, means)) is not None:
+                self._warn(question, what)
+        elif self.margin_bound > COARSE:
+            self._warn(question, f"probabilities may be off by up to {min(self.margin_bound / 2, 1):.3g}")
         return result
+
+    def _name_margin(self, question: str, labels: bool) -> None:
+        """Says how far answers may be off, to the models' owner, who does not know of which records they are."""
+        if self.shape.how == "numbers":
+            each = [member for member in self.members if member._guessed]
+            if any(m.shape.kind == "network" or m.margin_bound > m._fine_of_numbers() for m in each):
+                self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
+        elif self.margin_bound > (COARSE_NUMBERS if self._guessed else COARSE):
+            may = ", and means closer to a tie may be decided otherwise" if labels else ""
+            self._warn(question, f"mean probabilities are within {self.margin_bound / 2:.3g} of the estimator's{may}")
+
+    def _warn(self, question: str, what: str) -> None:
+        why = NOBODY_STATED if self._guessed else "scale the features alike before training, or state tighter bounds"
+        warnings.warn_explicit(at(f"{question}: {what}; {why}"), ModelWarning, *_source.line())
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same without protection, for comparison; probabilities and numbers are joined in double precision."""
@@ -177,8 +213,9 @@ class VotingModel(Questions):
 
 
 def _largest(members: Sequence[Model]) -> float:
-    """A bound on the numbers that members predict: 62 bits of their decisions' last one."""
-    return max(float(np.ldexp(1.0, 62 - int(np.min(m._secrets.units)))) for m in members)  # type: ignore[union-attr]
+    """A bound on the numbers that members predict, by the bits of their decisions."""
+    units = [_secrets.units_of_62(m.shape, units_of(m._secrets)).min() for m in members]
+    return float(np.ldexp(1.0, 62 - int(min(units))))
 
 
 def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], shape: VotingShape, asked: Asked) -> Any:
@@ -190,7 +227,8 @@ def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], sh
     if asked.X is not None and mpc.me in (None, asked.data_owner):
         for member in shape.members:  # before any of them is part of the program
             encode_records(member, asked.X)
-    hidden = dataclasses.replace(asked, reveal=False, reveal_to=DATA_OWNER)
+    quiet = shape.how != "votes" or asked.quiet
+    hidden = dataclasses.replace(asked, reveal=False, reveal_to=DATA_OWNER, quiet=quiet)
     each = "predict_proba" if shape.how == "probabilities" else "predict"
     found = [member._answer(each, mpc, hidden) for member in members]
     if shape.how == "votes":

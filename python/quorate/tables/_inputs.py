@@ -184,7 +184,8 @@ def _told(session: Session, own: Form | None, owner: int) -> Form:
         first, second = (*own.shape, 0)[:2]
         dtype = own.dtype
         words = [len(own.shape), first, second, _KINDS.index(dtype.kind), dtype.bits, dtype.frac]
-    shown = session.input(words, owner=owner, shape=(6,), dtype=dtypes.int(64), bound=1 << 33).reveal()
+    told = session.input(words, owner=owner, shape=(6,), dtype=dtypes.int(64), bound=1 << 33)
+    shown = session._tell(told, "the form of its file: its shape and dtype")
     if session._nothing_is_sent:
         return cast("Form", own)
     axes, first, second, kind, bits, frac = map(int, shown)

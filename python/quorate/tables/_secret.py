@@ -150,6 +150,10 @@ class Announcing:
             ...     print(mpc.input([30, 40, 50], owner=0, shape=(rows,)).sum().reveal())
             120
         """
+        return self._announced(number, owner, "a number that it announces")
+
+    def _announced(self, number: int | Callable[[], int] | None, owner: int | None, what: str) -> int:
+        """`what` it is, for plans."""
         session = cast("Session", self)
         party = session._owner(owner)
         here = session.me in (None, party)
@@ -158,11 +162,12 @@ class Announcing:
             raise ConfigError(at(f"announce: party {party} is here: give its number"))
         if here and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value <= _MOST):
             raise RangeError(at(f"announce: a whole number from 0 to 2^31 - 1, not {value!r}"))
-        shown = session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST).reveal()
-        told = int(cast("int", value if session._nothing_is_sent else shown))
-        if told < 0:  # whoever cheats may input any number
-            raise RangeError(at(f"announce: party {party} told {told}, and not a whole number from 0 on"))
-        return told
+        told = session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST)
+        shown = session._tell(told, what)
+        known = int(cast("int", value if session._nothing_is_sent else shown))
+        if known < 0:  # whoever cheats may input any number
+            raise RangeError(at(f"announce: party {party} told {known}, and not a whole number from 0 on"))
+        return known
 
     def input_frame(
         self,
@@ -222,7 +227,9 @@ class Announcing:
                 raise ShapeError(at(f"input_frame: the table has {own} rows, but rows={rows} was stated"))
         elif here and not (session._nothing_is_sent and rows is not None):
             raise ConfigError(at(f"input_frame: party {party} is here: give its table"))
-        count = rows if rows is not None else session.announce(own if given is not None else None, owner=party)
+        count = rows
+        if count is None:
+            count = session._announced(own if given is not None else None, party, "its number of rows")
         arrays = {}
         for name, kind in kinds.items():
             dtype, bound = _kept(kind)
