@@ -47,6 +47,8 @@ pub enum Workload {
     Sigmoid,
     /// The same numbers looked up in a table without any order.
     Table,
+    /// Numbers looked up in a table without any order of all that have so many bits.
+    Domain(Places),
     /// ANDs of shared bits.
     And,
     /// One multiplication of one element after another; the batch is 1.
@@ -85,6 +87,27 @@ pub enum Workload {
     TriplesPaillier(KeySize),
     /// and by that of Damgård, Geisler and Krøigaard.
     TriplesDgk(KeySize),
+}
+
+/// How many numbers have an entry: 2^10 to 2^24.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Places {
+    P10,
+    P12,
+    P14,
+    P16,
+    P18,
+    P20,
+    P22,
+    P24,
+}
+
+impl Places {
+    /// Bits of such a number.
+    pub(crate) fn bits(self) -> u32 {
+        10 + 2 * self as u32
+    }
 }
 
 /// Bits of a modulus: those of the paper's legacy, medium and long-term security.
@@ -143,7 +166,7 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 56] = [
+    pub const ALL: [Workload; 64] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::MulOwned,
@@ -160,6 +183,14 @@ impl Workload {
         Workload::Truncation,
         Workload::Sigmoid,
         Workload::Table,
+        Workload::Domain(Places::P10),
+        Workload::Domain(Places::P12),
+        Workload::Domain(Places::P14),
+        Workload::Domain(Places::P16),
+        Workload::Domain(Places::P18),
+        Workload::Domain(Places::P20),
+        Workload::Domain(Places::P22),
+        Workload::Domain(Places::P24),
         Workload::And,
         Workload::Chain,
         Workload::A2B,
@@ -221,6 +252,14 @@ impl Workload {
             Workload::Truncation => "truncation",
             Workload::Sigmoid => "sigmoid",
             Workload::Table => "table",
+            Workload::Domain(Places::P10) => "domain-10",
+            Workload::Domain(Places::P12) => "domain-12",
+            Workload::Domain(Places::P14) => "domain-14",
+            Workload::Domain(Places::P16) => "domain-16",
+            Workload::Domain(Places::P18) => "domain-18",
+            Workload::Domain(Places::P20) => "domain-20",
+            Workload::Domain(Places::P22) => "domain-22",
+            Workload::Domain(Places::P24) => "domain-24",
             Workload::And => "and",
             Workload::Chain => "chain",
             Workload::A2B => "a2b",
@@ -257,6 +296,7 @@ impl Workload {
             Workload::OtCot | Workload::OtCotMalicious => "ot-cot",
             Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => "triples",
             Workload::Operation(..) => "operations",
+            Workload::Domain(_) => "domains",
             other if other.is_circuit() => "aes",
             other if other.is_conversion() => "conversions",
             other => other.name(),
@@ -268,9 +308,13 @@ impl Workload {
         matches!(self, Workload::And | Workload::BitTriple)
     }
 
-    /// Whether it looks numbers up.
-    pub(crate) fn is_lookup(self) -> bool {
-        matches!(self, Workload::Sigmoid | Workload::Table)
+    /// Bits of the numbers that it looks up, if it does.
+    pub(crate) fn place_bits(self) -> Option<u32> {
+        match self {
+            Workload::Sigmoid | Workload::Table => Some(16),
+            Workload::Domain(places) => Some(places.bits()),
+            _ => None,
+        }
     }
 
     /// Whether it takes a sharing to another.

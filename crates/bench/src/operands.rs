@@ -41,8 +41,7 @@ impl Task {
     pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
         let bits = match self.cell.workload {
             Workload::LessThanBounded | Workload::LessThanBoundedGeneral => self.cell.bits - 1,
-            workload if workload.is_lookup() => 16,
-            _ => self.cell.bits.min(64),
+            workload => workload.place_bits().unwrap_or(self.cell.bits.min(64)),
         };
         let number = |index: usize, salt: u64| scramble(index as u64 ^ salt << 40) as i64 >> (64 - bits);
         let len = if self.cell.workload.is_transfer() { 0 } else { self.cell.operand_len() };

@@ -7,6 +7,8 @@ use crate::set::Set;
 const BATCHES: [usize; 5] = [1, 100, 10_000, 100_000, 1_000_000];
 /// Batches of what is made by the million.
 const TRANSFERS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
+/// Leaves of all keys of a batch whose domains differ.
+const LEAVES: usize = 1 << 26;
 /// Numbers that are looked up.
 const LOOKUPS: [usize; 4] = [1, 1_000, 10_000, 100_000];
 /// Blocks of AES.
@@ -96,7 +98,9 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
             return COMPARED.0.map(|k| (k, COMPARED.1)).to_vec();
         }
         Workload::MatMul => &sides,
-        _ if workload.is_lookup() => &looked_up,
+        Workload::Sigmoid | Workload::Table => &looked_up,
+        // As many leaves in all.
+        Workload::Domain(places) => &[LEAVES >> places.bits()],
         _ if workload.is_conversion() => &BATCHES[1..4],
         _ => &up_to_most,
     };
@@ -124,10 +128,11 @@ mod tests {
         let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]).map(|found| found.1);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
-        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[18..24]);
+        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[26..32]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "operations").unwrap(), &Workload::ALL[24..42]);
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[49..]);
+        assert_eq!(under("aby", "operations").unwrap(), &Workload::ALL[32..50]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[57..]);
+        assert_eq!(under("pika", "domains").unwrap(), &Workload::ALL[16..24]);
         assert_eq!(under("spdz2k", "triples").unwrap(), [Workload::Triple]);
         assert_eq!(under("spdz2k", "bit-triples").unwrap(), [Workload::BitTriple]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);

@@ -1,6 +1,7 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quorate_circuits::catalog;
@@ -16,9 +17,7 @@ use crate::operation::Held;
 /// Fewest random bits whose balance is worth a look.
 const ENOUGH_TO_COUNT: usize = 100;
 
-/// The lowest of the numbers that are looked up, of 16 bits.
-const FIRST: i64 = -(1 << 15);
-/// 1 of them: 12 bits are after the point.
+/// 1 of the numbers of which there is a logistic function: 12 bits are after the point.
 const LOOKUP_ONE: f64 = 4096.0;
 
 /// One execution: a cell, and for a chain how long it is.
@@ -113,8 +112,9 @@ impl Task {
             }
             Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
             Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
-            workload if workload.is_lookup() => {
-                let table = Lookup { entries: &self.table(), first: FIRST.into(), operand: Operand::Within };
+            Workload::Sigmoid | Workload::Table | Workload::Domain(_) => {
+                let first = self.looked_up().start.into();
+                let table = Lookup { entries: &self.table(), first, operand: Operand::Within };
                 Output::Values(s.lookup(ctx, x, &table).await?)
             }
             Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),
@@ -138,12 +138,18 @@ impl Task {
         kept.entry((self.cell.workload, self.cell.bits)).or_insert_with(make).clone()
     }
 
-    /// What numbers of 16 bits are looked up in.
+    /// The numbers that have entries.
+    fn looked_up(&self) -> Range<i64> {
+        let half = 1i64 << self.cell.workload.place_bits().map_or(0, |bits| bits - 1);
+        -half..half
+    }
+
+    /// What they are.
     fn entries(&self) -> Vec<i64> {
         let sigmoid = |x: i64| (LOOKUP_ONE / (1.0 + (-x as f64 / LOOKUP_ONE).exp())).round_ties_even() as i64;
         let entry =
             |x: i64| if self.cell.workload == Workload::Sigmoid { sigmoid(x) } else { scramble(x as u64) as i64 };
-        (FIRST..-FIRST).map(entry).collect()
+        self.looked_up().map(entry).collect()
     }
 
     /// A number modulo 2^k, as a two's complement one.
@@ -181,9 +187,9 @@ impl Task {
             Workload::Truncation => Expected::Values(
                 pairs().map(|(&x, _)| (self.signed(x) >> (self.cell.bits / 2)) as u64 & mask).collect(),
             ),
-            Workload::Sigmoid | Workload::Table => {
-                let entries = self.entries();
-                Expected::Values(x.iter().map(|x| entries[(x - FIRST) as usize] as u64 & mask).collect())
+            Workload::Sigmoid | Workload::Table | Workload::Domain(_) => {
+                let (entries, first) = (self.entries(), self.looked_up().start);
+                Expected::Values(x.iter().map(|x| entries[(x - first) as usize] as u64 & mask).collect())
             }
             Workload::And | Workload::BitTriple => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
             Workload::LessThanBounded

@@ -41,7 +41,18 @@ impl Family for Pika {
         parties: Parties { usual: &[3], or_more: false, takes: "3" },
         sharings: &["A", "B"],
         options: &[MALICIOUS, MAC, ALLOW_WEAK, COMPARISONS],
-        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "truncation", "sigmoid", "table", "chain"],
+        workloads: &[
+            "mul",
+            "matmul",
+            "random-bit",
+            "edabit",
+            "less-than",
+            "truncation",
+            "sigmoid",
+            "table",
+            "domains",
+            "chain",
+        ],
         most_elements: 1_000_000,
     };
 
