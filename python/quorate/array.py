@@ -20,6 +20,7 @@ from quorate._public import as_numbers, pack, whole_axis
 from quorate._refused import Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
+from quorate._words import coded
 from quorate.dtypes import Dtype, check, real
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -106,7 +107,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return SecretArray(self._session, node)
 
     def _binary(self, op: str, x: Any, y: Any) -> SecretArray:
-        native = self._session._native
+        native, y = self._session._native, coded(op, x, y)
         return self._new(native.binary(op, self._operand(x, op), self._operand(y, op), _source.line()))
 
     def __add__(self, other: Any) -> SecretArray:

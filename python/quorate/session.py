@@ -162,7 +162,18 @@ class Session(Joint, Files, Announcing):
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
-        owner = self._owner(owner)
+        return self._input(values, self._owner(owner), shape, dtype, bound, None)
+
+    def _input(
+        self,
+        values: Any,
+        owner: int,
+        shape: Sequence[int] | int | None,
+        dtype: Dtype | None,
+        bound: float | None,
+        column: tuple[str, list[str] | None] | None,
+    ) -> SecretArray:
+        """An input, which may be a column of a table: its name, and the words or dates that it has."""
         here = self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
@@ -183,7 +194,7 @@ class Session(Joint, Files, Announcing):
         if here and array is not None:
             kind, _, data_bytes = pack(array)
             data = (kind, data_bytes)
-        node = self._native.input(owner, list(size), wanted.parts, bound, data, _source.line())
+        node = self._native.input(owner, list(size), wanted.parts, bound, data, column, _source.line())
         if self._shadow is not None and array is not None:
             self._shadow.give(node, array)
         return SecretArray(self, node)
