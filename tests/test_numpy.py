@@ -399,6 +399,26 @@ def test_what_has_no_meaning_is_told_so(use: Callable[[Any], Any], message: str)
         assert "test_numpy.py:" in str(raised.value)
 
 
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+def test_edges_are_rounded_as_numbers_are(place: Place) -> None:
+    values, edges = np.array([0.1, 0.2, 0.3]), [0.1, 0.2, 0.3]
+    whole, between = np.array([1, 2, 3]), [1.000001, 2, 2.9999999]
+    with among(place) as mpc:
+        x, n = mpc.input(values, owner=0), mpc.input(whole, owner=0)
+        found = [
+            (np.digitize(x, edges), np.digitize(values, edges)),
+            (np.digitize(x, edges, right=True), np.digitize(values, edges, right=True)),
+            (np.histogram(x, edges)[0], np.histogram(values, edges)[0]),
+            (np.searchsorted(edges, x, side="right"), np.searchsorted(edges, values, side="right")),
+            (np.digitize(n, between), np.digitize(whole, between)),
+        ]
+        for got, want in zip(mpc.reveal_all(*(one for one, _ in found)), found, strict=True):
+            np.testing.assert_array_equal(got, want[1])
+        for edge in (0.1, 0.2, 0.200001, 0.25):
+            reached, compared = mpc.reveal_all(np.digitize(x, [edge]), x >= edge)
+            np.testing.assert_array_equal(reached, compared)
+
+
 def test_arrays_of_different_sessions_do_not_mix() -> None:
     with stated("rss") as one, stated("rss") as other:
         x, y = one.input(WHOLE, owner=0), other.input(WHOLE, owner=0)
