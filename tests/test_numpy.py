@@ -118,6 +118,11 @@ CASES: dict[Any, list[Case]] = {
         lambda v: np.average(v.r, weights=ABOVE * np.ones((3, 1))),
         lambda v: np.average(v.r[:, :3], axis=0, weights=[1.0, 2.0, 4.0]),
         lambda v: np.average(v.r, axis=-1, weights=v.p[0]),
+        lambda v: np.average(v.i[0], weights=[1e-6, 2e-6, 3e-6, 0]),
+        lambda v: np.average(v.r, axis=0, weights=[1e-9, 2e9, 1e9 / 3]),
+        lambda v: np.average(v.i, axis=1, weights=np.sqrt(np.arange(12)).reshape(3, 4), keepdims=True),
+        lambda v: np.average(v.s, axis=(0, 1), weights=np.arange(9).reshape(3, 3) - 2),
+        lambda v: np.average(v.b, weights=np.ones((3, 4), bool)),
     ],
     np.cumsum: [lambda v: np.cumsum(v.i, axis=1)],
     np.count_nonzero: [lambda v: np.count_nonzero(v.i), lambda v: np.count_nonzero(v.b, axis=0)],
@@ -343,6 +348,8 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
         (lambda x: np.pad(x, 1, mode="linear_ramp", end_values=3), "unexpected keyword argument 'end_values'"),
         (lambda x: np.average(x, axis=0, weights=[1, 2, 3, 4]), "fit neither the array"),
         (lambda x: np.average(x, weights=[1, 2, 3, 4]), "fit neither the array"),
+        (lambda x: np.average(x, axis=1, weights=[1, -1, 2, -2]), "the weights add up to 0"),
+        (lambda x: np.average(x, axis=1, weights=[1, np.inf, 2, 3]), "weights are finite numbers"),
         (lambda x: np.full_like(x, x[0, 0].astype(qr.fixed(64, 16))), "convert the value first"),
         (lambda x: np.full_like(WHOLE, x[0, 0]), "numpy.copyto does not take secret arrays"),
         (lambda x: np.diff(x > 0), "does not take bits"),
@@ -417,6 +424,21 @@ def test_edges_are_rounded_as_numbers_are(place: Place) -> None:
         for edge in (0.1, 0.2, 0.200001, 0.25):
             reached, compared = mpc.reveal_all(np.digitize(x, [edge]), x >= edge)
             np.testing.assert_array_equal(reached, compared)
+
+
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+def test_averages_have_the_room_that_they_take(place: Place) -> None:
+    weights = np.sqrt(np.arange(1, 7))
+    with among(place, check=True) as mpc:
+        given = [
+            mpc.input([100, -128, 127, 100, 3, 5], owner=0, dtype=qr.int(8)),
+            mpc.input([100.0, -128.0, 127.0, 100.0, 3.0, 5.0], owner=0, dtype=qr.fixed(16, 8)),
+            mpc.input([2**62, -(2**63), 2**63 - 1, 1, 0, 5], owner=0),
+        ]
+        found = mpc.reveal_all(*(np.average(x, weights=weights) for x in given), *given)
+        for average, values, unit in zip(found[:3], found[3:], (2**-16, 2**-8, 2**24), strict=True):
+            assert abs(average - np.average(values.astype(float), weights=weights)) <= unit
+        assert np.average(given[1], weights=weights).dtype == qr.fixed(16, 8)
 
 
 def test_arrays_of_different_sessions_do_not_mix() -> None:

@@ -6,6 +6,8 @@ Integers get as many bits as their proven ranges take, so that nothing wraps wha
 
 from __future__ import annotations
 
+import fractions
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +15,14 @@ import numpy as np
 from quorate import _network, _source
 from quorate._source import at
 from quorate._summaries import Axes, one_axis
-from quorate.dtypes import MOST_BITS, real
+from quorate.dtypes import MOST_BITS, fixed, real
 from quorate.dtypes import int as int_dtype
-from quorate.errors import DtypeError, ShapeError
+from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["as_real", "corrcoef", "cov", "held", "in_room", "mean", "units", "var", "weighted"]
+__all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "units", "var", "weighted"]
 
 
 def as_real(x: SecretArray) -> SecretArray:
@@ -82,6 +84,55 @@ def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
     wide = [in_room(what, x.astype(x._session._whole) if x.dtype.kind == "bit" else x, most) for x, _ in parts]
     added = [x * weight for x, (_, weight) in zip(wide, parts, strict=True)]
     return sum(added[1:], added[0]).astype(real) / total
+
+
+def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> SecretArray:
+    """The mean with public weights that broadcast to x: products with whole numbers, and one division."""
+    x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
+    low, high = reach(x)
+    most, stated = max(-low, high, 1), x.dtype
+    room = MOST_BITS - 1 - most.bit_length() - (0 if stated.kind == "fixed" else real.frac)
+    spread = np.broadcast_to(_whole_weights(weights, x.size, max(min(room, _WEIGHT_BITS), _FEWEST_BITS)), x.shape)
+    total = np.asarray(spread.sum(axis=axis, keepdims=keepdims))
+    if not np.all(total != 0):
+        raise RangeError(at("numpy.average: the weights add up to 0"))
+    # What the largest weight says of a sum is proven.
+    largest = most * (x.size // max(total.size, 1)) * int(np.abs(spread).max(initial=0))
+    if stated.kind != "fixed":
+        return as_real((in_room("numpy.average", x, largest) * spread).sum(axis, keepdims)) / total
+    bits = largest.bit_length() + 1
+    if bits > MOST_BITS:  # whose dtype says that nothing is known of it: products are rounded, each by itself
+        shares = spread / np.broadcast_to(spread.sum(axis=axis, keepdims=True), x.shape)
+        return (x * shares.astype(float)).sum(axis, keepdims)
+    wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
+    found = (wide * spread).sum(axis, keepdims) / total
+    return found if stated.grows else found.astype(stated)
+
+
+# Weights that are no small multiples of one number are rounded to so many bits, or to fewer where there is no room.
+_WEIGHT_BITS = 40
+_FEWEST_BITS = 16
+
+
+def _whole_weights(weights: np.ndarray, count: int, bits: int) -> np.ndarray:
+    """Whole numbers in the proportions of the weights, as they are written: 0.1 is a tenth.
+
+    So many of the largest are below 2^bits, and the others as near as that lets them be.
+
+    Raises:
+        RangeError: a weight is not finite.
+    """
+    given = weights.ravel().tolist()
+    if not all(math.isfinite(w) for w in given):
+        raise RangeError(at("numpy.average: weights are finite numbers"))
+    exact = [fractions.Fraction(repr(w)) if isinstance(w, float) else fractions.Fraction(int(w)) for w in given]
+    highest = max((abs(w) for w in exact), default=fractions.Fraction(0))
+    scale = math.lcm(*(w.denominator for w in exact))
+    unit = fractions.Fraction(math.gcd(*(int(w * scale) for w in exact)), scale)
+    if unit == 0:
+        return np.zeros(weights.shape, int)
+    unit = max(unit, highest * count / (1 << bits))
+    return np.array([round(w / unit) for w in exact], object).reshape(weights.shape)
 
 
 def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:

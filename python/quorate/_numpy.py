@@ -15,11 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from quorate import functions
+from quorate import _exact, functions
 from quorate._moves import moved
 from quorate._numpy_absent import instead
 from quorate._numpy_args import secrets_in, session_of
 from quorate._numpy_counts import COUNTS
+from quorate._public import as_numbers
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import DtypeError, ShapeError
@@ -228,8 +229,10 @@ def _percentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any
 def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
     if weights is None:
         return x.mean(axis, keepdims)
-    x, weights = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, weights))
+    x, weights = (v if isinstance(v, SecretArray) else as_numbers(v, "numpy.average") for v in (x, weights))
     weights = _along(weights, x, axis)
+    if not isinstance(weights, SecretArray):
+        return _exact.average(x, weights, axis, keepdims)
     weighed = session_of(x, weights) and x * weights
     return weighed.sum(axis, keepdims) / _total(weights, x, axis, keepdims)
 
@@ -249,10 +252,8 @@ def _along(weights: Any, x: Any, axis: Any) -> Any:
 
 
 def _total(weights: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The sum of weights of the shape of x, or of one that broadcasts to it."""
-    if isinstance(weights, SecretArray):
-        return moved(np.broadcast_to, weights, x.shape).sum(axis, keepdims)
-    return np.broadcast_to(np.asarray(weights), x.shape).sum(axis=axis, keepdims=keepdims)
+    """The sum of secret weights of the shape of x, or of one that broadcasts to it."""
+    return moved(np.broadcast_to, weights, x.shape).sum(axis, keepdims)
 
 
 def _count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
