@@ -362,7 +362,7 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
         (lambda x: np.sum(x, axis=(0, 0)), "do not exist, or repeat"),
         (lambda x: np.sum(x, axis=(0, 2)), "do not exist, or repeat"),
         (lambda x: np.var(x), "var: with 14[0-9] bits .* dtypes have up to 120: .*bound="),
-        (lambda x: np.linalg.solve(x[:, :3], x[:, 3]), "numpy.linalg.solve: with .*bound="),
+        (lambda x: np.linalg.solve(x[:, :3], x[:, 3]), "numpy.linalg.solve: 3 rows of .* bits, .*: state a bound up to"),
         (lambda x: np.linalg.inv(x), "one square matrix, not shape \\(3, 4\\)"),
         (lambda x: np.linalg.solve(x[:, :3], [1, 2]), "b is \\(3,\\) or \\(3, m\\)"),
         (lambda x: np.linalg.det(np.zeros_like(x, shape=(11, 11))), "up to 10 rows, not 11"),
@@ -439,6 +439,40 @@ def test_averages_have_the_room_that_they_take(place: Place) -> None:
         for average, values, unit in zip(found[:3], found[3:], (2**-16, 2**-8, 2**24), strict=True):
             assert abs(average - np.average(values.astype(float), weights=weights)) <= unit
         assert np.average(given[1], weights=weights).dtype == qr.fixed(16, 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows", "given"),
+    [
+        ("inv", 5, {"bound": 100}),
+        ("inv", 5, {}),
+        ("inv", 10, {"bound": 1}),
+        ("solve", 5, {"bound": 100}),
+        ("solve", 6, {"dtype": qr.int(64)}),
+        ("det", 5, {"bound": 1000}),
+    ],
+)
+def test_systems_without_room_say_what_has_it(function: str, rows: int, given: dict[str, Any]) -> None:
+    rng = np.random.default_rng(rows)
+    whole = given.get("dtype") == qr.int(64)
+    values = rng.integers(-1, 2, (rows, rows)) + (2 if whole else 2.5) * np.eye(rows, dtype=int if whole else float)
+    of = getattr(np.linalg, function)
+    with qr.local("rss") as mpc:
+
+        def computed(scale: float, **stated: Any) -> tuple[Any, Any]:
+            used = values * int(scale) if whole else np.round(values * scale * 256) / 256
+            a, b = (mpc.input(part, owner=owner, **stated) for owner, part in enumerate((used, used[0])))
+            parts = ((a, b), (used, used[0])) if function == "solve" else ((a,), (used,))
+            return of(*parts[0]), of(*parts[1])
+
+        with pytest.raises(qr.DtypeError, match=f"numpy.linalg.{function}: {rows} rows of .* state ") as refused:
+            computed(0.25 if not whole else 1, **given)
+        said = re.findall(r"mpc\.input\(\.\.\., (.*?bound=\d+)\)", str(refused.value))
+        assert said
+        for keywords in said:
+            stated: dict[str, Any] = eval(f"dict({keywords})", {"qr": qr})
+            found, meant = computed(1 if whole else stated["bound"] / 4, **stated)
+            np.testing.assert_allclose(found.reveal(), meant, rtol=1e-3, atol=1e-3)
 
 
 def test_arrays_of_different_sessions_do_not_mix() -> None:
