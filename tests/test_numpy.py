@@ -362,7 +362,10 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
         (lambda x: np.sum(x, axis=(0, 0)), "do not exist, or repeat"),
         (lambda x: np.sum(x, axis=(0, 2)), "do not exist, or repeat"),
         (lambda x: np.var(x), "var: with 14[0-9] bits .* dtypes have up to 120: .*bound="),
-        (lambda x: np.linalg.solve(x[:, :3], x[:, 3]), "numpy.linalg.solve: 3 rows of .* bits, .*: state a bound up to"),
+        (
+            lambda x: np.linalg.solve(x[:, :3], x[:, 3]),
+            "numpy.linalg.solve: 3 rows of .* bits, .*: state a bound up to",
+        ),
         (lambda x: np.linalg.inv(x), "one square matrix, not shape \\(3, 4\\)"),
         (lambda x: np.linalg.solve(x[:, :3], [1, 2]), "b is \\(3,\\) or \\(3, m\\)"),
         (lambda x: np.linalg.det(np.zeros_like(x, shape=(11, 11))), "up to 10 rows, not 11"),
@@ -473,6 +476,18 @@ def test_systems_without_room_say_what_has_it(function: str, rows: int, given: d
             stated: dict[str, Any] = eval(f"dict({keywords})", {"qr": qr})
             found, meant = computed(1 if whole else stated["bound"] / 4, **stated)
             np.testing.assert_allclose(found.reveal(), meant, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+def test_products_of_long_integers_have_the_room_of_quotients(place: Place) -> None:
+    values = np.array([2**60 + 1, -(2**63), 2**63 - 1, 3])
+    with among(place) as mpc:
+        x = mpc.input(values, owner=0)
+        found = [x * 0.5, 0.5 * x, x * 3.0, x @ np.full(4, 0.5), np.full((2, 4), 0.25) @ x, x / 2]
+        meant = [values * 0.5, values * 0.5, values * 3.0, values @ np.full(4, 0.5), np.full((2, 4), 0.25) @ values]
+        for got, want in zip(mpc.reveal_all(*found), [*meant, values / 2], strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-15)
 
 
 def test_arrays_of_different_sessions_do_not_mix() -> None:

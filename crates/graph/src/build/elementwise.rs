@@ -3,13 +3,16 @@
 use super::{BinaryOp, Builder, Operand, UnaryOp, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{NodeId, Op};
+use crate::node::{NodeId, Op, Room};
 use crate::shape;
 
 impl Builder<'_> {
     pub(super) fn build_binary(&mut self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let shape = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
-        let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
+        let (a, b) = match op {
+            BinaryOp::Mul => (self.real_factor(a, b)?, self.real_factor(b, a)?),
+            _ => (self.real_beside(a, b)?, self.real_beside(b, a)?),
+        };
         if op == BinaryOp::Mul {
             for (number, by) in [(a, b), (b, a)] {
                 if let Some(multiple) = self.build_multiple(number, by)? {
@@ -50,6 +53,21 @@ impl Builder<'_> {
             }
             _ => Ok(a),
         }
+    }
+
+    /// The same, of what is multiplied: a secret integer of which nothing was stated lies in its dtype, so that
+    /// products get the room that this takes, as quotients do.
+    pub(super) fn real_factor<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
+        let (Operand::Node(id), Operand::Reals { .. }) = (a, other) else { return Ok(a) };
+        if !self.graph.get(id)?.dtype.is_integer() || self.graph.node(id).interval.is_some() {
+            return self.real_beside(a, other);
+        }
+        let held = self.build_held(id)?;
+        let real = self.real_beside(held.into(), other)?;
+        if let Operand::Node(real) = real {
+            self.graph.give_room(real, Room { grows: true, assumed: true });
+        }
+        Ok(real)
     }
 
     /// On nodes of one shape, whose types fit the operation.
