@@ -22,7 +22,7 @@ from quorate.errors import DtypeError, RangeError, ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "units", "var", "weighted"]
+__all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "std", "units", "var", "weighted"]
 
 
 def as_real(x: SecretArray) -> SecretArray:
@@ -59,7 +59,8 @@ def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
         raise DtypeError(
             at(
                 f"{what}: with {bits + real.frac} bits for the largest result that is possible, and dtypes have up to "
-                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=)"
+                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=), or give numbers up "
+                "to 2^26 as reals, mpc.input(..., dtype=qr.real)"
             )
         )
     x = held(x)
@@ -140,10 +141,37 @@ def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
     if isinstance(axis, tuple):
         return one_axis("var", x, axis, keepdims, lambda rows: var(rows, -1, False, ddof))
     count = _counted("var", x, axis, ddof)
-    y, most = _centred("var", x, count)
+    if not _has_room(x, count):
+        return as_real(x).var(axis, keepdims, ddof=ddof)
+    return _spread("var", x, axis, keepdims, count).astype(real) / (count * (count - ddof))
+
+
+def _spread(what: str, x: SecretArray, axis: int | None, keepdims: bool, count: int) -> SecretArray:
+    """The n sum(x^2) - sum(x)^2 of integers: n^2 times their variance."""
+    y, most = _centred(what, x, count)
     squares, total = (y * y).sum(axis, keepdims), y.sum(axis, keepdims)
-    squares, total = (in_room("var", part, most) for part in (squares, total))
-    return (count * squares - total * total).astype(real) / (count * (count - ddof))
+    squares, total = (in_room(what, part, most) for part in (squares, total))
+    return count * squares - total * total
+
+
+def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
+    """The root of the sum of squares, where they have room; its precision is that of the root, not of the variance."""
+    from quorate.functions import sqrt
+
+    if isinstance(axis, tuple):
+        return one_axis("std", x, axis, keepdims, lambda rows: std(rows, -1, False, ddof))
+    count = _counted("std", x, axis, ddof)
+    if x.dtype.kind != "fixed":
+        if not _has_room(x, count):
+            return std(as_real(x), axis, keepdims, ddof)
+        return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
+    off = held(units(x - x.mean(axis, keepdims=True)))
+    most = count * max(map(abs, reach(off))) ** 2
+    if most.bit_length() + 1 + real.frac > MOST_BITS:
+        return sqrt(x.var(axis, keepdims, ddof=ddof))
+    off = in_room("std", off, most)
+    roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))
+    return roots if x.dtype.grows else roots.astype(x.dtype)
 
 
 def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
@@ -160,15 +188,27 @@ def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
     return count
 
 
+def _has_room(x: SecretArray, count: int) -> bool:
+    """Whether n^2 squares of integers, and a difference of these, have room as reals."""
+    _, most = _middle(x)
+    return (2 * count * count * most * most).bit_length() + 1 + real.frac <= MOST_BITS
+
+
+def _middle(x: SecretArray) -> tuple[int, int]:
+    """The middle of the range of integers, or 0 where it is among them; and how far from there they may be."""
+    low, high = reach(units(x))
+    middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
+    return middle, max(high - middle, middle - low, abs(middle))
+
+
 def _centred(what: str, x: SecretArray, count: int) -> tuple[SecretArray, int]:
-    """Integers about the middle of their range, in a dtype that holds `count` squares; and what n^2 squares may be."""
+    """Integers about the middle of their range, in a dtype that holds `count` squares; and what a difference of n^2
+    of them may be."""
+    middle, most = _middle(x)
     x = units(x)
     low, high = reach(x)
-    middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
-    most = max(high - middle, middle - low, abs(middle))
     y = in_room(what, x, max(count * most * most, max(-low, high)))
-    in_room(what, x, count * count * most * most)  # what comes later must fit, too
-    return (y - middle if middle else y), count * count * most * most
+    return (y - middle if middle else y), 2 * count * count * most * most
 
 
 # ---- of several variables --------------------------------------------------------------------------------------------
@@ -181,6 +221,8 @@ def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArr
     ddof = (0 if bias else 1) if ddof is None else ddof
     if count <= ddof:
         raise ShapeError(at(f"cov: {count} observations have no covariance where ddof is {ddof}"))
+    if x.dtype.kind != "fixed" and not _has_room(x, count):
+        x = as_real(x)
     if x.dtype.kind == "fixed":
         off = x - x.mean(axis=1, keepdims=True)
         found = (off @ off.T) / (count - ddof)

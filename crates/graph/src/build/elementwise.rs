@@ -3,7 +3,7 @@
 use super::{BinaryOp, Builder, Operand, UnaryOp, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{NodeId, Op, Room};
+use crate::node::{NodeId, Op};
 use crate::shape;
 
 impl Builder<'_> {
@@ -49,25 +49,22 @@ impl Builder<'_> {
             (Operand::Node(id), Operand::Reals { values, .. })
                 if !self.graph.get(id)?.dtype.is_fixed() && values.iter().all(|v| v.is_finite()) =>
             {
-                self.build_to_real(id).map(Operand::Node)
+                self.as_real(id).map(Operand::Node)
             }
             _ => Ok(a),
         }
     }
 
-    /// The same, of what is multiplied: a secret integer of which nothing was stated lies in its dtype, so that
-    /// products get the room that this takes, as quotients do.
+    /// The same, of what is multiplied, which gets the room that products take.
     pub(super) fn real_factor<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
-        let (Operand::Node(id), Operand::Reals { .. }) = (a, other) else { return Ok(a) };
-        if !self.graph.get(id)?.dtype.is_integer() || self.graph.node(id).interval.is_some() {
-            return self.real_beside(a, other);
+        match (a, other) {
+            (Operand::Node(id), Operand::Reals { values, .. })
+                if self.graph.get(id)?.dtype.is_integer() && values.iter().all(|v| v.is_finite()) =>
+            {
+                self.build_to_real(id).map(Operand::Node)
+            }
+            _ => self.real_beside(a, other),
         }
-        let held = self.build_held(id)?;
-        let real = self.real_beside(held.into(), other)?;
-        if let Operand::Node(real) = real {
-            self.graph.give_room(real, Room { grows: true, assumed: true });
-        }
-        Ok(real)
     }
 
     /// On nodes of one shape, whose types fit the operation.
