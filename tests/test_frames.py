@@ -291,6 +291,28 @@ def test_owners_tell_the_others_how_many_rows_they_have(tmp_path: Path) -> None:
     assert [e.out.splitlines()[0] for e in ended] == ["3 1 None", "3 1 38.25", "3 1 None"]
 
 
+UNTOLD = """
+values = [3, 4, 5] if mpc.me == 0 else None
+if mpc.me != 0:
+    try:
+        mpc.input(values, owner=0)
+    except qr.ConfigError as error:
+        said = str(error)
+        assert "rows = mpc.announce(lambda: len(values), owner=0) and shape=(rows,)" in said, said
+rows = mpc.announce(lambda: len(values), owner=0)
+print(mpc.input(values, owner=0, shape=(rows,), dtype=qr.int(16)).sum().reveal())
+"""
+
+
+def test_who_has_no_values_is_told_of_announce(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(UNTOLD))
+    finally:
+        deployment.stop()
+    assert [(e.status, e.out.strip()) for e in ended] == [(0, "12")] * 3, [e.err for e in ended]
+
+
 AGREED = """
 mine = mpc.me < 2
 name, words = %s
