@@ -338,3 +338,14 @@ def test_parties_agree_on_words_and_names(tmp_path: Path, form: str, theirs: str
     messages = [e.err for e in ended]
     assert all(e.status != 0 and e.out == "" and "ProgramMismatch" in e.err for e in ended), messages
     assert "column 'town' of the words 'Rome', 'Oslo'" in messages[0] and theirs in messages[0], messages
+
+
+def test_approvals_cover_words_and_names() -> None:
+    def program(form: dict[str, Any]) -> str:
+        with qr.local("rss") as mpc:
+            frame = mpc.input_frame({name: ["Rome"] for name in form}, owner=0, columns=form, rows=1)
+            return mpc.explain(*(frame[name] for name in form)).program
+
+    forms = [{"a": ["Rome", "Oslo"]}, {"a": ["Rome", "Bern"]}, {"b": ["Rome", "Oslo"]}, {"a": ["Rome", "Oslo", "Bern"]}]
+    programs = [program(form) for form in forms]
+    assert len({*programs}) == len(forms) and programs[0] == program(forms[0])

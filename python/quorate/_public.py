@@ -56,7 +56,10 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
 
 def _instead(kind: str) -> str:
     if kind in "UMm":
-        return f"give integers, reals or booleans; {WORDS}"
+        return (
+            f"give integers, reals or booleans; {WORDS}, and beside its columns they are frame.code('town', 'Oslo') "
+            "and qr.days(date)"
+        )
     return "give integers, reals or booleans"
 
 
