@@ -549,6 +549,16 @@ def test_statistics_of_long_integers_are_those_of_reals(place: Place) -> None:
             np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+def test_rings_of_32_bits_have_averages() -> None:
+    values = np.array([1.0, 2.0, 4.5])
+    with qr.local("spdz2k", mac=48) as mpc:
+        for stated in ({}, {"bound": 100}):
+            x = mpc.input(values, owner=0, dtype=qr.fixed(32, 8), **stated)
+            found = np.average(x, weights=[1e-6, 2e-6, 4e-6])
+            assert found.dtype == qr.fixed(32, 8)
+            assert abs(found.reveal() - 23 / 7) <= 1 / 256
+
+
 def test_arrays_of_different_sessions_do_not_mix() -> None:
     with stated("rss") as one, stated("rss") as other:
         x, y = one.input(WHOLE, owner=0), other.input(WHOLE, owner=0)

@@ -48,6 +48,12 @@ def reach(x: SecretArray) -> tuple[int, int]:
     return int(low), int(high)
 
 
+def _most_bits(x: SecretArray) -> int:
+    """Those of the widest dtype here: rings of a session may have 32 bits only (`mac=48`), else they have enough."""
+    bits = x._session._whole.bits
+    return MOST_BITS if bits >= 64 else bits
+
+
 def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
     """Integers in a dtype with a sign that holds magnitudes up to `most`, and holds them as reals, too.
 
@@ -102,7 +108,10 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
     if stated.kind != "fixed":
         return as_real((in_room("numpy.average", x, largest) * spread).sum(axis, keepdims)) / total
     bits = largest.bit_length() + 1
-    if bits > MOST_BITS:  # whose dtype says that nothing is known of it: products are rounded, each by itself
+    if bits > max(_most_bits(x), stated.bits):
+        # A sum must fit, as that of a mean; only where weights are many is each product rounded by itself.
+        if int(np.abs(total).max()) < _SMALL_SUM:
+            return (x * spread).sum(axis, keepdims) / total
         shares = spread / np.broadcast_to(spread.sum(axis=axis, keepdims=True), x.shape)
         return (x * shares.astype(float)).sum(axis, keepdims)
     wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
@@ -113,6 +122,7 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
 # Weights that are no small multiples of one number are rounded to so many bits, or to fewer where there is no room.
 _WEIGHT_BITS = 40
 _FEWEST_BITS = 16
+_SMALL_SUM = 256
 
 
 def _whole_weights(weights: np.ndarray, count: int, bits: int) -> np.ndarray:
@@ -167,7 +177,7 @@ def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
         return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
     off = held(units(x - x.mean(axis, keepdims=True)))
     most = count * max(map(abs, reach(off))) ** 2
-    if most.bit_length() + 1 + real.frac > MOST_BITS:
+    if most.bit_length() + 1 + real.frac > _most_bits(x):
         return sqrt(x.var(axis, keepdims, ddof=ddof))
     off = in_room("std", off, most)
     roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))
