@@ -13,6 +13,7 @@ import numpy as np
 from quorate import _source
 from quorate._exact import as_real, in_room, reach, units
 from quorate._source import at
+from quorate.dtypes import Dtype
 from quorate.errors import DtypeError, RangeError, RangeWarning, ShapeError
 
 if TYPE_CHECKING:
@@ -118,23 +119,27 @@ def _edges(what: str, bins: Any) -> np.ndarray:
     return edges
 
 
-def _below(edge: Any, frac: int, with_it: bool) -> float | int:
-    """The least number of units that is not below an edge (with it), or beyond it."""
+def _below(edge: Any, dtype: Dtype, with_it: bool) -> float | int:
+    """The least number of units that is not below an edge (with it), or beyond it.
+
+    An edge beside fixed point is rounded as inputs are, and as comparisons round: 0.2 is at the edge 0.2.
+    """
     if math.isinf(edge):
         return edge
-    exact = fractions.Fraction(edge.item() if isinstance(edge, np.generic) else edge) * (1 << frac)
+    exact = fractions.Fraction(edge.item() if isinstance(edge, np.generic) else edge) * (1 << dtype.frac)
+    exact = fractions.Fraction(round(exact)) if dtype.kind == "fixed" else exact
     return math.ceil(exact) if with_it else math.floor(exact) + 1
 
 
 def _reached(x: SecretArray, edges: np.ndarray, closed: list[bool]) -> SecretArray:
     """Bits along a new last axis: whether each element is at an edge or beyond it; only beyond where `closed`.
 
-    Exact, whatever digits an edge has: numbers of units are compared with numbers of units.
+    Numbers of units are compared with numbers of units: exactly for integers, whatever digits an edge has.
     """
-    mpc, frac = x._session, x.dtype.frac
+    mpc = x._session
     whole = units(x)
     low, high = reach(whole)
-    ends = [_below(e, frac, not c) for e, c in zip(edges, closed, strict=True)]
+    ends = [_below(e, x.dtype, not c) for e, c in zip(edges, closed, strict=True)]
     asked = [i for i, end in enumerate(ends) if low < end <= high]
     met = whole.reshape(*whole.shape, 1) >= np.array([int(ends[i]) for i in asked], object)
     if len(asked) == len(ends):

@@ -6,6 +6,8 @@ Integers get as many bits as their proven ranges take, so that nothing wraps wha
 
 from __future__ import annotations
 
+import fractions
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +15,14 @@ import numpy as np
 from quorate import _network, _source
 from quorate._source import at
 from quorate._summaries import Axes, one_axis
-from quorate.dtypes import MOST_BITS, real
+from quorate.dtypes import MOST_BITS, fixed, real
 from quorate.dtypes import int as int_dtype
-from quorate.errors import DtypeError, ShapeError
+from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["as_real", "corrcoef", "cov", "held", "in_room", "mean", "units", "var", "weighted"]
+__all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "std", "units", "var", "weighted"]
 
 
 def as_real(x: SecretArray) -> SecretArray:
@@ -46,6 +48,12 @@ def reach(x: SecretArray) -> tuple[int, int]:
     return int(low), int(high)
 
 
+def _most_bits(x: SecretArray) -> int:
+    """Those of the widest dtype here: rings of a session may have 32 bits only (`mac=48`), else they have enough."""
+    bits = x._session._whole.bits
+    return MOST_BITS if bits >= 64 else bits
+
+
 def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
     """Integers in a dtype with a sign that holds magnitudes up to `most`, and holds them as reals, too.
 
@@ -57,7 +65,8 @@ def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
         raise DtypeError(
             at(
                 f"{what}: with {bits + real.frac} bits for the largest result that is possible, and dtypes have up to "
-                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=)"
+                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=), or give numbers up "
+                "to 2^26 as reals, mpc.input(..., dtype=qr.real)"
             )
         )
     x = held(x)
@@ -84,15 +93,95 @@ def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
     return sum(added[1:], added[0]).astype(real) / total
 
 
+def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> SecretArray:
+    """The mean with public weights that broadcast to x: products with whole numbers, and one division."""
+    x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
+    low, high = reach(x)
+    most, stated = max(-low, high, 1), x.dtype
+    room = MOST_BITS - 1 - most.bit_length() - (0 if stated.kind == "fixed" else real.frac)
+    spread = np.broadcast_to(_whole_weights(weights, x.size, max(min(room, _WEIGHT_BITS), _FEWEST_BITS)), x.shape)
+    total = np.asarray(spread.sum(axis=axis, keepdims=keepdims))
+    if not np.all(total != 0):
+        raise RangeError(at("numpy.average: the weights add up to 0"))
+    # What the largest weight says of a sum is proven.
+    largest = most * (x.size // max(total.size, 1)) * int(np.abs(spread).max(initial=0))
+    if stated.kind != "fixed":
+        return as_real((in_room("numpy.average", x, largest) * spread).sum(axis, keepdims)) / total
+    bits = largest.bit_length() + 1
+    if bits > max(_most_bits(x), stated.bits):
+        # A sum must fit, as that of a mean; only where weights are many is each product rounded by itself.
+        if int(np.abs(total).max()) < _SMALL_SUM:
+            return (x * spread).sum(axis, keepdims) / total
+        shares = spread / np.broadcast_to(spread.sum(axis=axis, keepdims=True), x.shape)
+        return (x * shares.astype(float)).sum(axis, keepdims)
+    wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
+    found = (wide * spread).sum(axis, keepdims) / total
+    return found if stated.grows else found.astype(stated)
+
+
+# Weights that are no small multiples of one number are rounded to so many bits, or to fewer where there is no room.
+_WEIGHT_BITS = 40
+_FEWEST_BITS = 16
+_SMALL_SUM = 256
+
+
+def _whole_weights(weights: np.ndarray, count: int, bits: int) -> np.ndarray:
+    """Whole numbers in the proportions of the weights, as they are written: 0.1 is a tenth.
+
+    So many of the largest are below 2^bits, and the others as near as that lets them be.
+
+    Raises:
+        RangeError: a weight is not finite.
+    """
+    given = weights.ravel().tolist()
+    if not all(math.isfinite(w) for w in given):
+        raise RangeError(at("numpy.average: weights are finite numbers"))
+    exact = [fractions.Fraction(repr(w)) if isinstance(w, float) else fractions.Fraction(int(w)) for w in given]
+    highest = max((abs(w) for w in exact), default=fractions.Fraction(0))
+    scale = math.lcm(*(w.denominator for w in exact))
+    unit = fractions.Fraction(math.gcd(*(int(w * scale) for w in exact)), scale)
+    if unit == 0:
+        return np.zeros(weights.shape, int)
+    unit = max(unit, highest * count / (1 << bits))
+    return np.array([round(w / unit) for w in exact], object).reshape(weights.shape)
+
+
 def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
     """(n sum(x^2) - sum(x)^2) / (n (n - ddof)) of integers or bits, rounded down to a multiple of 2^-16."""
     if isinstance(axis, tuple):
         return one_axis("var", x, axis, keepdims, lambda rows: var(rows, -1, False, ddof))
     count = _counted("var", x, axis, ddof)
-    y, most = _centred("var", x, count)
+    if not _has_room(x, count):
+        return as_real(x).var(axis, keepdims, ddof=ddof)
+    return _spread("var", x, axis, keepdims, count).astype(real) / (count * (count - ddof))
+
+
+def _spread(what: str, x: SecretArray, axis: int | None, keepdims: bool, count: int) -> SecretArray:
+    """The n sum(x^2) - sum(x)^2 of integers: n^2 times their variance."""
+    y, most = _centred(what, x, count)
     squares, total = (y * y).sum(axis, keepdims), y.sum(axis, keepdims)
-    squares, total = (in_room("var", part, most) for part in (squares, total))
-    return (count * squares - total * total).astype(real) / (count * (count - ddof))
+    squares, total = (in_room(what, part, most) for part in (squares, total))
+    return count * squares - total * total
+
+
+def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
+    """The root of the sum of squares, where they have room; its precision is that of the root, not of the variance."""
+    from quorate.functions import sqrt
+
+    if isinstance(axis, tuple):
+        return one_axis("std", x, axis, keepdims, lambda rows: std(rows, -1, False, ddof))
+    count = _counted("std", x, axis, ddof)
+    if x.dtype.kind != "fixed":
+        if not _has_room(x, count):
+            return std(as_real(x), axis, keepdims, ddof)
+        return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
+    off = held(units(x - x.mean(axis, keepdims=True)))
+    most = count * max(map(abs, reach(off))) ** 2
+    if most.bit_length() + 1 + real.frac > _most_bits(x):
+        return sqrt(x.var(axis, keepdims, ddof=ddof))
+    off = in_room("std", off, most)
+    roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))
+    return roots if x.dtype.grows else roots.astype(x.dtype)
 
 
 def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
@@ -109,15 +198,27 @@ def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
     return count
 
 
+def _has_room(x: SecretArray, count: int) -> bool:
+    """Whether n^2 squares of integers, and a difference of these, have room as reals."""
+    _, most = _middle(x)
+    return (2 * count * count * most * most).bit_length() + 1 + real.frac <= MOST_BITS
+
+
+def _middle(x: SecretArray) -> tuple[int, int]:
+    """The middle of the range of integers, or 0 where it is among them; and how far from there they may be."""
+    low, high = reach(units(x))
+    middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
+    return middle, max(high - middle, middle - low, abs(middle))
+
+
 def _centred(what: str, x: SecretArray, count: int) -> tuple[SecretArray, int]:
-    """Integers about the middle of their range, in a dtype that holds `count` squares; and what n^2 squares may be."""
+    """Integers about the middle of their range, in a dtype that holds `count` squares; and what a difference of n^2
+    of them may be."""
+    middle, most = _middle(x)
     x = units(x)
     low, high = reach(x)
-    middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
-    most = max(high - middle, middle - low, abs(middle))
     y = in_room(what, x, max(count * most * most, max(-low, high)))
-    in_room(what, x, count * count * most * most)  # what comes later must fit, too
-    return (y - middle if middle else y), count * count * most * most
+    return (y - middle if middle else y), 2 * count * count * most * most
 
 
 # ---- of several variables --------------------------------------------------------------------------------------------
@@ -130,6 +231,8 @@ def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArr
     ddof = (0 if bias else 1) if ddof is None else ddof
     if count <= ddof:
         raise ShapeError(at(f"cov: {count} observations have no covariance where ddof is {ddof}"))
+    if x.dtype.kind != "fixed" and not _has_room(x, count):
+        x = as_real(x)
     if x.dtype.kind == "fixed":
         off = x - x.mean(axis=1, keepdims=True)
         found = (off @ off.T) / (count - ddof)

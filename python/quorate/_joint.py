@@ -149,6 +149,7 @@ class Joint:
         if x.dtype.kind == "bit":
             picked = picked != 0
         picked = picked.reshape(*index.shape, *rest)
+        picked = self._array(self._session()._native.like_column(picked._node, x._node, _source.line()))
         if axis is None or axis % x.ndim == 0:
             return picked
         at_front = list(range(index.ndim))

@@ -10,6 +10,7 @@ refused.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ import numpy as np
 
 from quorate._exact import held, in_room, reach, units
 from quorate._source import at
-from quorate.dtypes import real
-from quorate.errors import ShapeError
+from quorate.dtypes import MOST_BITS, real
+from quorate.errors import DtypeError, ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
@@ -37,24 +38,25 @@ def det(a: SecretArray) -> SecretArray:
         return a._session.constant(1, a.dtype)
     whole = _whole(a)
     of_a = _magnitude(whole)
+    _Room.of("det", a).check()
     whole = in_room("numpy.linalg.det", whole, max(math.factorial(size) * of_a**size, of_a))
     exact = _minors(whole, whole[:0])[0].reshape(())
     return _scaled(exact, size * a.dtype.frac) if a.dtype.frac else exact
 
 
-def solve(a: Any, b: Any) -> SecretArray:
+def solve(a: Any, b: Any, what: str = "solve") -> SecretArray:
     """X of a @ x = b, for b of one axis, or of two with a system in each column."""
     a, b = _both(a, b)
-    size = _square("solve", a)
+    size = _square(what, a)
     if b.ndim not in (1, 2) or len(b) != size:
         raise ShapeError(at(f"numpy.linalg.solve: shapes {a.shape} and {b.shape}: b is ({size},) or ({size}, m)"))
     if 0 in b.shape:
         return b.astype(real)
     whole, right = _whole(a), _whole(b.reshape(size, -1))
     down, up = max(b.dtype.frac - a.dtype.frac, 0), max(a.dtype.frac - b.dtype.frac, 0)
-    of_a, of_b = _magnitude(whole), _magnitude(right)
-    most = math.factorial(size) * max(of_a**size << down, of_a ** (size - 1) * of_b << up)
-    whole, right = (in_room("numpy.linalg.solve", x, max(most, _magnitude(x))) for x in (whole, right))
+    room = _Room.of(what, a, b)
+    most = room.check()
+    whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, _magnitude(x))) for x in (whole, right))
     below, above = _minors(whole, right.T)
     signs = np.array([(-1) ** (size - 1 - i) << up for i in range(size)])
     # Without the last column comes first.
@@ -65,7 +67,87 @@ def solve(a: Any, b: Any) -> SecretArray:
 def inv(a: SecretArray) -> SecretArray:
     """The inverse: `solve` of the unit matrix."""
     size = _square("inv", a)
-    return solve(a, np.eye(size, dtype=np.int64))
+    return solve(a, np.eye(size, dtype=np.int64), "inv")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Room:
+    """What minors take.
+
+    Attributes:
+        what: numpy's function.
+        rows: of the matrix.
+        parts: of the matrix, and of a right side: fractional bits, the largest magnitude in units, and whether users
+            say both.
+    """
+
+    what: str
+    rows: int
+    parts: tuple[tuple[int, int, bool], ...]
+
+    @staticmethod
+    def of(what: str, *arrays: SecretArray) -> _Room:
+        is_secret = arrays[0]._session._native.is_secret
+        return _Room(
+            what, len(arrays[0]), tuple((x.dtype.frac, _magnitude(_whole(x)), is_secret(x._node)) for x in arrays)
+        )
+
+    def most(self) -> int:
+        """The largest magnitude on the way."""
+        (frac, of_a, _), *right = self.parts
+        largest = of_a**self.rows
+        if right:
+            (other, of_b, _), minors = right[0], of_a ** (self.rows - 1)
+            largest = max(largest << max(other - frac, 0), minors * of_b << max(frac - other, 0))
+        return math.factorial(self.rows) * largest
+
+    def bits(self) -> int:
+        return self.most().bit_length() + 1 + real.frac
+
+    def check(self) -> int:
+        """The largest magnitude on the way.
+
+        Raises:
+            DtypeError: it has no room; what has, is said.
+        """
+        if self.bits() <= MOST_BITS:
+            return self.most()
+        frac = max(f for f, _, secret in self.parts if secret)
+        bound = max(math.ceil(units / 2**f) for f, units, secret in self.parts if secret)
+        raise DtypeError(
+            at(
+                f"numpy.linalg.{self.what}: {self.rows} rows of magnitudes up to {bound} with {frac} fractional bits "
+                f"take {self.bits()} bits, and dtypes have up to {MOST_BITS}: {self._instead(frac, bound)}"
+            )
+        )
+
+    def _instead(self, frac: int, bound: int) -> str:
+        """Inputs that have room: of smaller bounds, or of fewer fractional bits."""
+        largest = {f: self._largest(f) for f in range(frac + 1)}
+        said = []
+        if largest[frac] >= 1:
+            said.append(f"a bound up to mpc.input(..., bound={largest[frac]})")
+        fewer = next((f for f in range(frac - 1, -1, -1) if largest[f] >= bound), frac // 2)
+        if fewer < frac and largest[fewer] >= 1:
+            least = min(bound, largest[fewer])
+            bits = next(b for b in (8, 16, 32, 64, MOST_BITS) if b > (least << fewer).bit_length())
+            said.append(f"fewer fractional bits, mpc.input(..., dtype=qr.fixed({bits}, {fewer}), bound={least})")
+        return "state " + " or ".join(said) if said else "solve smaller systems"
+
+    def _largest(self, frac: int) -> int:
+        """The largest bound that has room with so many fractional bits; 0 where none has."""
+
+        def fits(bound: int) -> bool:
+            parts = tuple((min(f, frac), bound << min(f, frac), True) if s else (f, u, s) for f, u, s in self.parts)
+            return dataclasses.replace(self, parts=parts).bits() <= MOST_BITS
+
+        bits = next(b for b in range(MOST_BITS) if not fits(1 << b))
+        if bits == 0:
+            return 0
+        found = 1 << bits - 1
+        for bit in range(bits - 2, -1, -1):
+            found += 1 << bit if fits(found + (1 << bit)) else 0
+        return found
 
 
 def _both(a: Any, b: Any) -> tuple[SecretArray, SecretArray]:

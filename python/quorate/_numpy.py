@@ -15,11 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from quorate import functions
+from quorate import _exact, functions
 from quorate._moves import moved
 from quorate._numpy_absent import instead
 from quorate._numpy_args import secrets_in, session_of
 from quorate._numpy_counts import COUNTS
+from quorate._public import as_numbers
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import DtypeError, ShapeError
@@ -193,43 +194,53 @@ def _where(condition: Any, *xy: Any) -> Any:
     return session_of(condition, xy).where(condition, *xy)
 
 
-def _sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return x.sum(axis, keepdims, dtype=dtype)
+def _sum(
+    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    return x.sum(axis, keepdims, dtype=dtype, initial=initial, where=where)
 
 
-def _prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return x.prod(axis, keepdims, dtype=dtype)
+def _prod(
+    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    return x.prod(axis, keepdims, dtype=dtype, initial=initial, where=where)
 
 
 def _mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     return x.mean(axis, keepdims, dtype=dtype)
 
 
-def _var(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return x.var(axis, keepdims, ddof=ddof, dtype=dtype)
+def _var(
+    x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, *, correction: int | None = None
+) -> Any:
+    return x.var(axis, keepdims, ddof=ddof if correction is None else correction, dtype=dtype)
 
 
-def _std(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return x.std(axis, keepdims, ddof=ddof, dtype=dtype)
+def _std(
+    x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, *, correction: int | None = None
+) -> Any:
+    return x.std(axis, keepdims, ddof=ddof if correction is None else correction, dtype=dtype)
 
 
 def _cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     return x.cumsum(axis, dtype=dtype)
 
 
-def _quantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return x.quantile(q, axis, keepdims)
+def _quantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear") -> Any:
+    return x.quantile(q, axis, keepdims, method=method)
 
 
-def _percentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return x.quantile(np.asarray(q) / 100, axis, keepdims)
+def _percentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear") -> Any:
+    return _quantile(x, np.asarray(q) / 100, axis, keepdims, method=method)
 
 
 def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
     if weights is None:
         return x.mean(axis, keepdims)
-    x, weights = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, weights))
+    x, weights = (v if isinstance(v, SecretArray) else as_numbers(v, "numpy.average") for v in (x, weights))
     weights = _along(weights, x, axis)
+    if not isinstance(weights, SecretArray):
+        return _exact.average(x, weights, axis, keepdims)
     weighed = session_of(x, weights) and x * weights
     return weighed.sum(axis, keepdims) / _total(weights, x, axis, keepdims)
 
@@ -249,10 +260,8 @@ def _along(weights: Any, x: Any, axis: Any) -> Any:
 
 
 def _total(weights: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The sum of weights of the shape of x, or of one that broadcasts to it."""
-    if isinstance(weights, SecretArray):
-        return moved(np.broadcast_to, weights, x.shape).sum(axis, keepdims)
-    return np.broadcast_to(np.asarray(weights), x.shape).sum(axis=axis, keepdims=keepdims)
+    """The sum of secret weights of the shape of x, or of one that broadcasts to it."""
+    return moved(np.broadcast_to, weights, x.shape).sum(axis, keepdims)
 
 
 def _count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -462,7 +471,16 @@ def _stated(kwargs: dict[str, Any]) -> dict[str, Any]:
     Raises:
         DtypeError: a place for the result, or a mask of elements.
     """
-    idle = {"out": None, "order": None, "subok": True, "where": True, "initial": None, "kind": None, "casting": None}
+    idle = {
+        "overwrite_input": False,
+        "out": None,
+        "order": None,
+        "subok": True,
+        "where": True,
+        "initial": None,
+        "kind": None,
+        "casting": None,
+    }
     kept = {}
     for name, value in kwargs.items():
         if value is np._NoValue or (name in idle and value is idle[name]):  # type: ignore[attr-defined]
@@ -502,15 +520,34 @@ def _by_place(
     return tuple(given), kwargs
 
 
+# What to write instead of an argument.
+_UNKNOWN = {
+    "where": "mpc.where(mask, x, v) puts what changes nothing in place of elements that do not count, and "
+    "mask.sum() of secret bits is how many do",
+    "initial": "np.maximum(result, v), or whatever the function does of two",
+    "method": "quantiles are linear between neighbours",
+    "weights": "np.average(x, weights=w) is the weighted mean",
+    "density": "divide the counts by their sum",
+    "fweights": "np.repeat(x, fweights, axis=1) of public ones",
+    "aweights": "centre by np.average(x, weights=w), and add up weighted products",
+    "order": "secrets have no memory order, and no fields",
+}
+
+
 def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: dict[str, Any]) -> Any:
     """What the function makes of its arguments.
 
     Raises:
         DtypeError: it does not take these.
     """
+    signature = inspect.signature(here)
     try:
-        inspect.signature(here).bind(*args, **stated)
+        signature.bind(*args, **stated)
     except TypeError as error:
+        known = [p.name for p in signature.parameters.values() if p.default is not p.empty]
+        for unknown in (key for key in stated if key not in signature.parameters):
+            hint = _UNKNOWN.get(unknown, f"it takes {', '.join(known)}" if known else "it takes arrays alone")
+            raise DtypeError(at(f"{name} of secret arrays takes no {unknown}=: {hint}")) from None
         raise DtypeError(at(f"{name} of secret arrays: {error}")) from None
     return here(*args, **stated)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["instead"]
 
 _SHAPE = "how long its result is would tell something of the secret: "
-_TRIGONOMETRY = "there is none; a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high))"
-_LOOKED_UP = "a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high))"
+_LOOKED_UP = "a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high)), which ends before high"
+_TO_ONE = "from -1 to 1 it can be looked up: qr.lookup(x, np.{name}, domain=(-1, 1 + 2**-16)), whose last number is 1"
 _PUBLIC = "it makes public numbers: call it with public ones, and mpc.constant makes them part of a program"
 _FILE = "secrets are in no file: reveal first"
 _TEXT = "secrets have no text: reveal first, or print(repr(x)) for shape and dtype"
@@ -27,7 +27,7 @@ _WHOLE: dict[str, str] = {
     "argwhere": _SHAPE + "reveal the condition, or select with mpc.where",
     "array_equiv": "(x == y).all()",
     "astype": "x.astype(qr.int(32)): dtypes are Quorate's",
-    "bitwise_count": "x.bits().sum(axis=-1)",
+    "bitwise_count": "abs(x).bits().sum(axis=-1)",
     "block": "np.concatenate along each axis",
     "broadcast_arrays": "np.broadcast_to each of them",
     "choose": "mpc.where, or mpc.take for a secret position",
@@ -47,9 +47,9 @@ _WHOLE: dict[str, str] = {
     "fix": "np.trunc(x)",
     "flatnonzero": _SHAPE + "reveal the condition, or select with mpc.where",
     "float_power": "x ** n for whole n, qr.exp(n * qr.log(x)) for others",
-    "fmod": "x % y, whose sign is that of y",
+    "fmod": "np.where(x < 0, -(-x % abs(y)), x % abs(y)); the sign of x % y is that of y",
     "gcd": "there is none: its rounds would tell the numbers",
-    "gradient": "differences of slices: (x[2:] - x[:-2]) / 2",
+    "gradient": "differences of slices: (x[2:] - x[:-2]) / 2 but for the first and the last one",
     "heaviside": "np.where(x < 0, 0, np.where(x == 0, y, 1))",
     "histogram2d": "as np.histogram, with the bits of both",
     "histogram_bin_edges": "bins are public: name them",
@@ -57,13 +57,14 @@ _WHOLE: dict[str, str] = {
     "hypot": "qr.sqrt(x * x + y * y), where squares fit the dtype",
     "insert": "np.concatenate of slices",
     "interp": "qr.lookup of a bounded argument",
-    "intersect1d": "apps.psi.intersect, which tells its size where that is wanted",
+    "intersect1d": "qr.apps.psi(mpc, a, b) of sets that two parties have; reveal_to='nobody' keeps it secret",
     "isclose": "abs(x - y) <= tolerance",
     "isin": "(x[..., None] == values).any(axis=-1)",
-    "kron": "products of reshaped arrays: (x[:, None, :, None] * y[None, :, None, :]).reshape(...)",
+    "kron": "(x[:, None, :, None] * y[None, :, None, :]).reshape(len(x) * len(y), -1)",
     "lcm": "there is none: its rounds would tell the numbers",
-    "ldexp": "x * 2**n for public n",
-    "lexsort": "mpc.sort by the last key, then by those before it: it is stable",
+    "ldexp": "x * 2.0**n for public n",
+    "lexsort": "np.lexsort((b, a)) is mpc.sort(mpc.sort(b, a)[1], b.argsort())[1]: sorts are stable",
+    "lib.scimath.logn": "qr.log(x) * (1 / np.log(n))",
     "linalg.pinv": "not in this release; of a public matrix: x @ np.linalg.pinv(a)",
     "linalg.matmul": "x @ y",
     "linalg.matrix_power": "x @ x, as often as it takes",
@@ -79,7 +80,7 @@ _WHOLE: dict[str, str] = {
     "linalg.cross": "products of slices: x[1] * y[2] - x[2] * y[1]",
     "linalg.matrix_transpose": "x.swapaxes(-1, -2)",
     "logaddexp": "np.maximum(x, y) + qr.log(1 + qr.exp(-abs(x - y)))",
-    "logaddexp2": "as np.logaddexp, times public numbers",
+    "logaddexp2": "np.maximum(x, y) + qr.log(1 + qr.exp(-abs(x - y) * np.log(2))) / np.log(2)",
     "log1p": "qr.log(1 + x)",
     "expm1": "qr.exp(x) - 1",
     "log2": "qr.log(x) * (1 / np.log(2))",
@@ -94,9 +95,9 @@ _WHOLE: dict[str, str] = {
     "vecmat": "x @ y",
     "vecdot": "(x * y).sum(axis=-1)",
     "meshgrid": "np.broadcast_to(x[:, None], shape)",
-    "modf": "whole = np.trunc(x), and x - whole",
+    "modf": "(x - np.trunc(x), np.trunc(x))",
     "nonzero": _SHAPE + "reveal the condition, or select with mpc.where",
-    "packbits": "mpc.from_bits(x, qr.uint(8))",
+    "packbits": "mpc.from_bits(x.reshape(-1, 8)[:, ::-1], qr.uint(8)), the lowest bit first without [:, ::-1]",
     "piecewise": "mpc.where",
     "poly": "products in turn",
     "polyadd": "x + y, of coefficients of one length",
@@ -107,15 +108,15 @@ _WHOLE: dict[str, str] = {
     "put_along_axis": _IN_PLACE,
     "putmask": _IN_PLACE,
     "select": "mpc.where, one in the other",
-    "setdiff1d": "apps.psi.intersect",
-    "setxor1d": "apps.psi.intersect",
+    "setdiff1d": "np.setdiff1d(a, qr.apps.psi(mpc, a, b)) at the owner of a, who learns what is shared",
+    "setxor1d": "qr.apps.psi(mpc, a, b), and each owner takes what it tells out of its own set",
     "sliding_window_view": "np.stack of slices",
     "lib.stride_tricks.sliding_window_view": "np.stack of slices",
     "take_along_axis": "mpc.take for secret positions; a public index picks: x[np.arange(n), index]",
     "trapezoid": "(x[1:] + x[:-1]).sum() * (step / 2)",
     "trim_zeros": _SHAPE + "reveal first",
     "union1d": _SHAPE + "sort and compare neighbours",
-    "unpackbits": "x.bits()",
+    "unpackbits": "x.bits()[..., ::-1].reshape(-1) of qr.uint(8), the lowest bit first without [..., ::-1]",
     "unstack": "list(x)",
     "unwrap": "not in this release",
     "vander": "np.stack of x ** n",
@@ -124,8 +125,21 @@ _WHOLE: dict[str, str] = {
     "sinc": _LOOKED_UP.format(name="sinc"),
 }
 
+# What is computed by a method of a ufunc, as in np.add.at.
+_METHODS: dict[str, str] = {
+    "add.at": "x.at[i].add(v), which gives a changed copy, of places that are named once",
+    "subtract.at": "x.at[i].add(-v), which gives a changed copy, of places that are named once",
+    "at": "x.at[i].set(f(x[i], v)), which gives a changed copy",
+    "add.accumulate": "x.cumsum(axis=0)",
+    "accumulate": "results in turn, np.stack of x[0], f(x[0], x[1]) and so on",
+    "multiply.outer": "np.outer(x, y), of one axis each",
+    "outer": "the operator on x[:, None] and y",
+    "reduceat": "sums and the like of slices: np.stack of x[:3].sum(), x[3:].sum()",
+}
+
 _GROUPS: list[tuple[str, str]] = [
-    ("arccos arccosh arcsin arcsinh arctan arctanh cos cosh sin sinh tan", _TRIGONOMETRY),
+    ("arccos arcsin", _TO_ONE),
+    ("arccosh arcsinh arctan arctanh cos cosh sin sinh tan", _LOOKED_UP),
     (
         "arange array asanyarray asarray ascontiguousarray asfortranarray diag_indices_from empty empty_like eye "
         "frombuffer fromfunction fromiter fromstring full geomspace identity ix_ linspace logspace ones "
@@ -164,9 +178,12 @@ def instead(name: str) -> str:
     if name.startswith("lib.recfunctions."):
         return _RECORDS
     if name.startswith("lib.scimath."):
-        return f"np.{short}, of real numbers"
+        return f"np.{short}, of real numbers" if short in ("log", "power", "sqrt") else instead(short)
     if short.startswith("_"):
         return _STRING
+    for method in (name, short):
+        if method in _METHODS:
+            return _METHODS[method]
     if "." in name:
         return "x.sum(axis) and other methods; operators on what is computed side by side"
     return "operators, methods (x.sum(), x @ y), mpc.where, mpc.concatenate; or reveal first"

@@ -17,20 +17,21 @@ from quorate.errors import DtypeError, RangeError, ShapeError
 __all__ = ["COUNTS"]
 
 
-def _sort(x: Any, axis: Any = -1, *, stable: Any = None) -> Any:
+# `kind` is numpy's way to sort: equal numbers are alike in any, and positions are those of a stable sort.
+def _sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     return x.sort(axis)
 
 
-def _argsort(x: Any, axis: Any = -1, *, stable: Any = None) -> Any:
+def _argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     return x.argsort(axis)
 
 
-def _partition(x: Any, kth: Any, axis: Any = -1) -> Any:
+def _partition(x: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
     _public("partition", kth)
     return x.partition(kth, axis)
 
 
-def _argpartition(x: Any, kth: Any, axis: Any = -1) -> Any:
+def _argpartition(x: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
     _public("argpartition", kth)
     return x.argpartition(kth, axis)
 

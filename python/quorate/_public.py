@@ -12,7 +12,7 @@ from quorate._source import at
 from quorate.dtypes import MOST_BITS, Dtype, bit, real
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, RangeError, ShapeError
-from quorate.tables._frames import is_frame, of_frame
+from quorate.tables._frames import WORDS, is_frame, of_frame
 
 Packed = tuple[str, tuple[int, ...], bytes]
 
@@ -51,9 +51,16 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         if array.dtype.itemsize > 8 and array.size and not np.array_equal(array.astype(np.float64), array):
             raise RangeError(at(f"{what}: values need more than 64-bit floats; round them first"))
         return array.astype(np.float64)
-    raise DtypeError(
-        at(f"{what}: values of numpy dtype {array.dtype} are not numbers; give integers, reals or booleans")
-    )
+    raise DtypeError(at(f"{what}: values of numpy dtype {array.dtype} are not numbers: {_instead(array.dtype.kind)}"))
+
+
+def _instead(kind: str) -> str:
+    if kind in "UMm":
+        return (
+            f"give integers, reals or booleans; {WORDS}, and beside its columns they are frame.code('town', 'Oslo') "
+            "and qr.days(date)"
+        )
+    return "give integers, reals or booleans"
 
 
 def _lost_integers(values: Any, array: np.ndarray) -> bool:
@@ -82,9 +89,8 @@ def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
     strange = next((i for i, v in enumerate(flat) if not isinstance(v, (numbers.Real, decimal.Decimal))), None)
     if strange is not None:
         kind = type(flat[strange]).__name__
-        raise DtypeError(
-            at(f"{what}: the values are not numbers ({kind} at index {strange}): give integers, reals or booleans")
-        )
+        hint = _instead("U" if kind in _TEXTS else "")
+        raise DtypeError(at(f"{what}: the values are not numbers ({kind} at index {strange}): {hint}"))
     return array.astype(np.float64)
 
 
@@ -96,6 +102,7 @@ def pack(array: np.ndarray) -> Packed:
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
 
 
+_TEXTS = ("str", "date", "datetime", "Timestamp")
 _NUMPY: dict[str, str] = {"i": "<i8", "u": "<u8", "f": "<f8", "?": "?"}
 
 

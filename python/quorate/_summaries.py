@@ -78,7 +78,9 @@ class Summaries:
             power = power * x if digit == "1" else power
         return power
 
-    def prod(self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None) -> SecretArray:
+    def prod(
+        self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
+    ) -> SecretArray:
         """Product over an axis, several or all: log2(n) products deep. It wraps in the dtype; 1 where nothing is.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
@@ -91,7 +93,13 @@ class Summaries:
         """
         x = self._all()._typed(dtype)
         x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
-        return self._of(x, "prod", operator.mul, axis, keepdims, 1)
+        product = self._of(x._which(where, 1), "prod", operator.mul, axis, keepdims, 1)
+        return product if initial is None else product * initial
+
+    def _which(self, where: Any, nothing: int) -> SecretArray:
+        """The elements that count, as public bits or secret ones say, and `nothing` in place of the others."""
+        x = self._all()
+        return x if where is True else x._session.where(where, x, nothing)
 
     def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Whether any element is not zero: a bit. log2(n) rounds, of numbers behind comparisons.
@@ -144,8 +152,10 @@ class Summaries:
 
         Rounds: rss 63, aby 49, spdz2k 54, pika 54.
 
+        Integers of which n^2 squares may take more than 103 bits, as those of int(64) without `bound=` do, are reals:
+        numbers beyond 2^43 are a `RangeError` in a local session, and a `RangeWarning` says so in a deployment.
+
         Raises:
-            DtypeError: n^2 squares of integers may take more than 104 bits, as those of int(64) without `bound=` do.
             ShapeError: there are no more than `ddof` elements.
 
         Example:
@@ -168,7 +178,10 @@ class Summaries:
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Standard deviation: the square root of `var`, within 2 units of that of the rounded variance.
+        """Standard deviation: the square root of the sum of squares over n - ddof, within 2 units.
+
+        Of a stated dtype without `bound=` whose squares have no room in 103 bits it is the root of the rounded `var`,
+        which is coarse below 0.01.
 
         Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 
@@ -178,9 +191,9 @@ class Summaries:
             ...     print(mpc.input([2.0, 4.0, 4.0, 6.0], owner=0).std(ddof=1).reveal().round(3))
             1.633
         """
-        from quorate.functions import sqrt
+        from quorate import _exact
 
-        return sqrt(self.var(axis, keepdims, ddof=ddof, dtype=dtype))
+        return _exact.std(self._all()._typed(dtype), axis, keepdims, operator.index(ddof))
 
     def ptp(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The largest element less the smallest: `max` and `min`, side by side.
@@ -196,7 +209,7 @@ class Summaries:
         x = self._all()
         return x.max(axis, keepdims) - x.min(axis, keepdims)
 
-    def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+    def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False, *, method: str = "linear") -> SecretArray:
         """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
 
         Sorts as far as it takes, as `partition` does. Between two elements a product with a public number: within
@@ -205,7 +218,7 @@ class Summaries:
         Rounds: rss 669, aby 470, spdz2k 537, pika 537 for 1000 elements.
 
         Raises:
-            RangeError: q is below 0 or above 1.
+            RangeError: q is below 0 or above 1; or the method is none but "linear".
             ShapeError: there are no elements.
 
         Example:
@@ -215,8 +228,13 @@ class Summaries:
             [3.  3.5]
         """
         x = self._all()
+        if method != "linear":
+            raise RangeError(at(f"quantile: the method is 'linear', not {method!r}: x.partition(k)[k] is an element"))
         if isinstance(axis, tuple):
-            raise ShapeError(at("quantile and median take one axis, or None for all"))
+            reduced = one_axis("quantile", x, axis, False, lambda rows: rows.quantile(q, -1))
+            gone = [a % x.ndim for a in axis]
+            kept_sizes = [1 if a in gone else n for a, n in enumerate(x.shape)]
+            return reduced.reshape([*np.shape(q), *kept_sizes]) if keepdims else reduced
         rows, _ = _network.lined_up("quantile", x, axis)
         if len(rows) == 0:
             raise ShapeError(at("quantile: there are no elements"))

@@ -20,6 +20,7 @@ from quorate._public import as_numbers, pack, whole_axis
 from quorate._refused import Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
+from quorate._words import coded
 from quorate.dtypes import Dtype, check, real
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -106,7 +107,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return SecretArray(self._session, node)
 
     def _binary(self, op: str, x: Any, y: Any) -> SecretArray:
-        native = self._session._native
+        native, y = self._session._native, coded(op, x, y)
         return self._new(native.binary(op, self._operand(x, op), self._operand(y, op), _source.line()))
 
     def __add__(self, other: Any) -> SecretArray:
@@ -387,12 +388,14 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         native = self._session._native
         return self._new(native.reduce(op, self._node, whole_axis(op, axis), bool(keepdims), _source.line()))
 
-    def sum(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
+    def sum(
+        self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
+    ) -> SecretArray:
         """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round).
 
         Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits, of
         which a local session tells (`RangeError`). With `dtype=` the elements convert first (`astype`, with its cost),
-        as numpy's do.
+        as numpy's do. `where=`, public or secret bits, says which elements count; `initial` is added.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1. Of bits; of numbers it is local.
 
@@ -407,7 +410,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
             ...     print(x.sum(axis=0).reveal(), (x > 2).sum().reveal())
             [5 6] 2
         """
-        return self._typed(dtype)._reduce("sum", axis, keepdims)
+        total = self._typed(dtype)._which(where, 0)._reduce("sum", axis, keepdims)
+        return total if initial is None else total + initial
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LinePlan", "PhasePlan", "Plan", "RevealPlan", "StepPlan", "Truncations"]
 
-_PUBLIC = "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
+_PUBLIC = (
+    "the program: operations, shapes, dtypes, stated bounds, public constants, names and words of tables' columns; who "
+    "owns and who learns what"
+)
 _PEAK = "at the worst moment, if steps run one after another: correlations, values in use, working room"
 
 

@@ -141,7 +141,7 @@ class Session(Joint, Files, Announcing):
                 one; it is called at the owner only (and in a local session). Values are copied. Of other parties'
                 values in a deployment nothing is used but shape and dtype: an `InputWarning` says so.
             owner: the party whose values these are.
-            shape: mandatory where the values are not given.
+            shape: mandatory where the values are not given; how many rows there are an owner can tell (`announce`).
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
                 int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where there are no values.
             bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts
@@ -162,7 +162,18 @@ class Session(Joint, Files, Announcing):
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
-        owner = self._owner(owner)
+        return self._input(values, self._owner(owner), shape, dtype, bound, None)
+
+    def _input(
+        self,
+        values: Any,
+        owner: int,
+        shape: Sequence[int] | int | None,
+        dtype: Dtype | None,
+        bound: float | None,
+        column: tuple[str, list[str] | None] | None,
+    ) -> SecretArray:
+        """An input, which may be a column of a table: its name, and the words or dates that it has."""
         here = self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
@@ -175,7 +186,13 @@ class Session(Joint, Files, Announcing):
             if shape is not None and _as_shape(shape) != size:
                 raise ShapeError(at(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated"))
         elif shape is None or wanted is None:
-            raise ConfigError(at(f"input: this party does not have party {owner}'s values: state shape= and dtype="))
+            raise ConfigError(
+                at(
+                    f"input: this party does not have party {owner}'s values: state shape= and dtype= at all parties; "
+                    f"how many rows there are can be told, rows = mpc.announce(lambda: len(values), owner={owner}) "
+                    "and shape=(rows,), as mpc.input_frame and mpc.input_file do by themselves"
+                )
+            )
         else:
             size = _as_shape(shape)
         bound = _checked_bound(bound)
@@ -183,7 +200,7 @@ class Session(Joint, Files, Announcing):
         if here and array is not None:
             kind, _, data_bytes = pack(array)
             data = (kind, data_bytes)
-        node = self._native.input(owner, list(size), wanted.parts, bound, data, _source.line())
+        node = self._native.input(owner, list(size), wanted.parts, bound, data, column, _source.line())
         if self._shadow is not None and array is not None:
             self._shadow.give(node, array)
         return SecretArray(self, node)

@@ -1,7 +1,9 @@
 //! What can be wrong with a program, in the words that its author reads.
 
 use std::fmt;
+use std::sync::Arc;
 
+use crate::column::{self, Column};
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::interval::Interval;
 use crate::node::Source;
@@ -144,6 +146,8 @@ pub enum Fault {
     BitsOnly { op: &'static str, dtype: Dtype },
     #[error("{op} takes integers, not {dtype}: convert first (x.astype(qr.int(64)))")]
     IntegersOnly { op: &'static str, dtype: Dtype },
+    #[error("numbers that stand for different things meet: {}", column::difference(left, right))]
+    Meanings { left: Arc<Column>, right: Arc<Column> },
     #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
     Condition { dtype: Dtype },
     #[error(
@@ -440,6 +444,7 @@ impl Fault {
             | Fault::NoCast { .. }
             | Fault::FixedOnly { .. }
             | Fault::NotBits { .. }
+            | Fault::Meanings { .. }
             | Fault::CircuitBits { .. }
             | Fault::SecretDivisor { .. }
             | Fault::RealDtype { .. }

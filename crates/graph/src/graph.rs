@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::build::{Builder, Recent};
 use crate::clamp::clamped;
+use crate::column::Column;
 use crate::dtype::{Dtype, shown};
 use crate::error::{BuildError, Fault, Shape};
 use crate::hash::Hash;
@@ -281,8 +282,9 @@ impl Graph {
             (_, [first, ..]) => self.get(*first).unwrap_or(node),
             _ => node,
         };
-        let from = match node.op {
-            Op::Input { owner } => format!(" from party {owner}"),
+        let from = match &node.op {
+            Op::Input { owner, column: None } => format!(" from party {owner}"),
+            Op::Input { owner, column: Some(column) } => format!(" from party {owner}, {column},"),
             _ => String::new(),
         };
         format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)
@@ -400,6 +402,13 @@ impl Graph {
         }
     }
 
+    /// Sets what the values of `id`, which was built last, stand for.
+    pub(crate) fn give_column(&mut self, id: NodeId, column: Option<Arc<Column>>) {
+        if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            node.origin.column = column;
+        }
+    }
+
     /// Passes the node on with a warning, which is an error in strict mode.
     pub(crate) fn warn(&mut self, node: NodeId, fault: Option<Fault>) -> Result<NodeId, Fault> {
         match fault {
@@ -449,7 +458,7 @@ impl Graph {
         let id = NodeId(u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?);
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         let op = Hash::of_op(&node.op);
-        node.origin = origin(self, id, &node, op);
+        node.origin = origin(self, id, &node, op)?;
         self.hashes.push(before.then(&node, op));
         self.nodes.push(node);
         Ok(id)

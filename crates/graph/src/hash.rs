@@ -7,6 +7,7 @@ use std::str::FromStr;
 use quorate_circuits::{Circuit, Gate};
 use quorate_ring::Conv;
 
+use crate::column::{Column, Meaning};
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
 use crate::node::{Axis, Division, Node, NodeId, Op};
@@ -18,7 +19,7 @@ const PART: &[u8; 32] = b"quorate/graph: what makes it, v1";
 const REVEALS: &[u8; 32] = b"quorate/graph: runs' reveals, v1";
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
-/// intervals and constants; neither source lines nor values of inputs.
+/// intervals, constants, and names and words of tables' columns; neither source lines nor values of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
@@ -225,6 +226,24 @@ impl Writer {
         }
     }
 
+    fn text(&mut self, text: &str) {
+        self.size(text.len());
+        self.0.update(text.as_bytes());
+    }
+
+    fn column(&mut self, Column { name, meaning }: &Column) {
+        self.text(name);
+        match meaning {
+            Meaning::Numbers => self.tag(0),
+            Meaning::Words(words) => {
+                self.tag(1);
+                self.size(words.len());
+                words.iter().for_each(|word| self.text(word));
+            }
+            Meaning::Days => self.tag(2),
+        }
+    }
+
     fn circuit(&mut self, circuit: &Circuit) {
         for widths in [circuit.inputs(), circuit.outputs(), circuit.output_wires()] {
             self.size(widths.len());
@@ -242,11 +261,12 @@ impl Writer {
     }
 
     fn op(&mut self, op: &Op) {
-        let name = op.name();
-        self.size(name.len());
-        self.0.update(name.as_bytes());
+        self.text(op.name());
         match op {
-            Op::Input { owner } => self.size(*owner),
+            Op::Input { owner, column } => {
+                self.size(*owner);
+                column.iter().for_each(|column| self.column(column));
+            }
             Op::Constant(values) => self.units(&values.to_vec()),
             Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
             Op::Scale(scale) => {

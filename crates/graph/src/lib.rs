@@ -23,6 +23,7 @@
 mod build;
 mod check;
 mod clamp;
+mod column;
 mod cut;
 pub mod domains;
 mod dtype;
@@ -55,6 +56,7 @@ mod units;
 
 pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};
+pub use column::{Column, Meaning};
 pub use cut::Cut;
 pub use dtype::{Dtype, MAX_BITS};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};

@@ -83,7 +83,7 @@ impl Raw {
         let inputs = node.inputs.as_slice();
         let source = |at: usize| Source::of(graph, inputs[at]);
         let how = match &node.op {
-            Op::Input { owner } => return Raw::Alike(Owners::one(*owner)),
+            Op::Input { owner, .. } => return Raw::Alike(Owners::one(*owner)),
             Op::Reshape | Op::To(_) | Op::Neg | Op::Not | Op::Shl(_) | Op::Cast | Op::AssertOneHot(_) => {
                 return source(0).0;
             }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use quorate_circuits::Circuit;
 use quorate_ring::Conv;
 
+use crate::column::Column;
 use crate::domains::Domain;
 use crate::dtype::Dtype;
 use crate::index::Index;
@@ -87,6 +88,8 @@ pub enum Op {
     Input {
         /// The number of that party, from 0.
         owner: usize,
+        /// The column of a table that they are.
+        column: Option<Arc<Column>>,
     },
     /// Public values in ring units: one for every element, or one that all elements have.
     Constant(Units),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::column::{Column, column};
+use crate::error::Fault;
 use crate::graph::Graph;
 use crate::hash::Hash;
 use crate::moves::Raw;
@@ -66,6 +68,8 @@ pub struct Origin {
     pub(crate) owners: Owners,
     /// Which of its elements are an input's own.
     pub(crate) raw: Raw,
+    /// The column whose words or dates it consists of.
+    pub(crate) column: Option<Arc<Column>>,
     /// The hash of what makes it: see [`Graph::part_hash`].
     pub(crate) part: Hash,
 }
@@ -73,20 +77,24 @@ pub struct Origin {
 impl Origin {
     /// That of a node which is not in its program yet.
     pub(crate) fn unknown() -> Origin {
-        Origin { owners: Owners::default(), raw: Raw::default(), part: Hash([0; 32]) }
+        Origin { owners: Owners::default(), raw: Raw::default(), column: None, part: Hash([0; 32]) }
     }
 }
 
 /// Where the next node of `graph` is from.
-pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Origin {
+///
+/// # Errors
+/// [`Fault::Meanings`]: codes of different words meet.
+pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result<Origin, Fault> {
     let owners = match (&node.op, node.inputs.as_slice()) {
-        (Op::Input { owner }, _) => Owners::one(*owner),
+        (Op::Input { owner, .. }, _) => Owners::one(*owner),
         // One array of a shuffle; of the others it has nothing, since the order is nobody's.
         (Op::Part { index, .. }, [shuffle]) => graph.node(graph.node(*shuffle).inputs[*index]).origin.owners.clone(),
         (_, inputs) => inputs.iter().fold(Owners::default(), |all, &id| all.and(&graph.node(id).origin.owners)),
     };
     let parts: Vec<Hash> = node.inputs.iter().map(|&id| graph.node(id).origin.part).collect();
-    Origin { owners, raw: Raw::of(graph, node), part: op.of_part(id, node, &parts) }
+    let column = column(graph, node)?;
+    Ok(Origin { owners, raw: Raw::of(graph, node), column, part: op.of_part(id, node, &parts) })
 }
 
 impl Graph {

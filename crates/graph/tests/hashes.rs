@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use quorate_circuits::{Circuit, Gate};
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Hash, Layer, NodeId, Operand, Real, Side,
-    Source, UnaryOp, first_difference,
+    BinaryOp as B, Bound, BuildError, Builder, Column, Division, Dtype, Give, Graph, Hash, Layer, Meaning, NodeId,
+    Operand, Real, Side, Source, UnaryOp, first_difference,
 };
 
 const INT8: Dtype = Dtype::Int { bits: 8 };
@@ -42,6 +42,12 @@ const VARIANTS: &[Last] = &[
     |mut b, _| b.input(0, 3, &[2], Dtype::Bit, None),
     |mut b, _| b.input(0, 3, &[2], INT8, Some(Bound::Int(5))),
     |mut b, _| b.input(0, 3, &[2], INT8, Some(Bound::Int(6))),
+    |b, _| column(b, "town", Meaning::Numbers),
+    |b, _| column(b, "city", Meaning::Numbers),
+    |b, _| column(b, "town", Meaning::Days),
+    |b, _| column(b, "town", words(&["Rome", "Oslo"])),
+    |b, _| column(b, "town", words(&["Oslo", "Rome"])),
+    |b, _| column(b, "town", words(&["RomeOslo"])),
     |mut b, _| b.constant_ints(&[2], &[1, 2], INT8),
     |mut b, _| b.constant_ints(&[2], &[2, 1], INT8),
     |mut b, _| b.constant_ints(&[2], &[1], INT8),
@@ -129,6 +135,14 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 0)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 1)),
 ];
+
+fn words(all: &[&str]) -> Meaning {
+    Meaning::Words(all.iter().map(|word| word.to_string()).collect())
+}
+
+fn column(b: Builder<'_>, name: &str, meaning: Meaning) -> Result<NodeId, BuildError> {
+    b.of_column(Some(Column { name: name.into(), meaning })).input(0, 3, &[2], INT8, None)
+}
 
 /// A function of `x` as fixed point.
 fn real(

@@ -1,6 +1,7 @@
 //! One program for all tests of the crate, so that what they use is compiled once.
 
 mod broadcasting;
+mod columns;
 mod common;
 mod convolutions;
 mod forget;

@@ -6,8 +6,8 @@ use pyo3::types::PyBytes;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, Lies, NodeId, Operand, Real, Side, Source,
-    UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Give, Layer, Lies, Meaning, NodeId, Operand,
+    Real, Side, Source, UnaryOp,
 };
 
 use crate::circuit::Circuit;
@@ -72,6 +72,21 @@ fn real_function(name: &str) -> PyResult<Real> {
     })
 }
 
+/// A column that an input is: its name, and the words that it has, none of them where it has dates.
+#[derive(FromPyObject)]
+struct Of(String, Option<Vec<String>>);
+
+impl Of {
+    fn read(self) -> Column {
+        let meaning = match self.1 {
+            None => Meaning::Numbers,
+            Some(words) if words.is_empty() => Meaning::Days,
+            Some(words) => Meaning::Words(words),
+        };
+        Column { name: self.0, meaning }
+    }
+}
+
 #[pymethods]
 impl Session {
     /// Shape and dtype of a node.
@@ -94,6 +109,7 @@ impl Session {
         dtype: Dtype<'_>,
         bound: Option<Bound<'_, PyAny>>,
         values: Option<(String, Bound<'_, PyBytes>)>,
+        column: Option<Of>,
         line: Line,
     ) -> PyResult<u32> {
         let bound = match bound {
@@ -106,10 +122,11 @@ impl Session {
         let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();
+        let column = column.map(Of::read);
         let data = values.map(|(kind, bytes)| numbers(&kind, bytes.as_bytes())).transpose()?;
-        let id = self.add(py, line, |mut b| match real {
-            true => b.real_input(owner, parties, &shape, bound),
-            false => b.input(owner, parties, &shape, dtype, bound),
+        let id = self.add(py, line, |b| match (real, b.of_column(column)) {
+            (true, mut b) => b.real_input(owner, parties, &shape, bound),
+            (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
         })?;
         if let Some(data) = data {
             self.lock()?.provide(NodeId(id), owner, &data).map_err(|error| raise(py, &error))?;
@@ -117,6 +134,25 @@ impl Session {
             warnings.iter().try_for_each(|warning| warn(py, warning))?;
         }
         Ok(id)
+    }
+
+    /// The column that a node's values are from, and the words that they are codes of, none where they are dates; None
+    /// of plain numbers.
+    fn column(&self, py: Python<'_>, node: u32) -> PyResult<Option<(String, Vec<String>)>> {
+        let look = |graph: &quorate_graph::Graph| {
+            let column = graph.column(NodeId(node))?;
+            match &column.meaning {
+                Meaning::Words(words) => Some((column.name.clone(), words.clone())),
+                Meaning::Days => Some((column.name.clone(), Vec::new())),
+                Meaning::Numbers => None,
+            }
+        };
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+    }
+
+    /// The values of `x`, which stand for what those of `like` do.
+    fn like_column(&self, py: Python<'_>, x: u32, like: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.like_column(NodeId(x), NodeId(like)))
     }
 
     /// Public numbers of a dtype.

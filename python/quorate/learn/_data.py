@@ -49,7 +49,10 @@ def records(x: Any, what: str, features: int | None = None) -> SecretArray:
     """
     if isinstance(x, Frame):
         raise DtypeError(
-            at(f"{what} takes an array: np.column_stack([frame[name].clip(low, high), ...]) of the frame's columns")
+            at(
+                f"{what} takes an array: np.column_stack([frame[name].clip(low, high), ...]) of the frame's columns, "
+                "and frame[name] + 0 of words and dates"
+            )
         )
     if not isinstance(x, SecretArray):
         raise DtypeError(at(f"{what} takes a secret array, not {type(x).__name__}: see mpc.input"))

@@ -146,7 +146,12 @@ def _advice(cell: str) -> str:
     if re.match(r"[-+0-9. ,]*[0-9],[0-9]", cell):
         return "decimals need a point, and thousands nothing between them"
     mark = next((mark for mark in ";\t| ," if mark in cell and _REAL.match(cell.partition(mark)[0])), None)
-    return "encode it, or leave the column out" if mark is None else f"are cells divided by {mark!r}? State delimiter="
+    if mark is None:
+        return (
+            "encode it, or leave the column out; words and dates go in by "
+            "mpc.input_frame(lambda: pandas.read_csv(path), owner=0, columns={...})"
+        )
+    return f"are cells divided by {mark!r}? State delimiter="
 
 
 class _Column:

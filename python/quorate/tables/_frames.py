@@ -13,9 +13,13 @@ import numpy as np
 from quorate._source import at
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
-__all__ = ["is_frame", "joined", "number_column", "of_frame", "pyarrow"]
+__all__ = ["WORDS", "is_frame", "joined", "number_column", "of_frame", "pyarrow"]
 
-_INSTEAD = "encode it as numbers, or leave it out"
+WORDS = (
+    "words and dates go in by mpc.input_frame(table, owner=0, "
+    "columns={'town': ['Rome', 'Oslo'], 'since': datetime.date})"
+)
+_INSTEAD = f"leave it out, or encode it; {WORDS}"
 
 
 def pyarrow(purpose: str) -> Any:

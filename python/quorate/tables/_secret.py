@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from quorate._public import as_numbers
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.dtypes import Dtype, check, uint
+from quorate.dtypes import Dtype
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+from quorate.tables._columns import Kind, checked, column, days, described, kept
 
 if TYPE_CHECKING:
     from quorate._counts import Groups
@@ -22,57 +20,50 @@ if TYPE_CHECKING:
 
 __all__ = ["Announcing", "Frame", "days"]
 
-Kind = Dtype | Sequence[str] | type[datetime.date]
-
-_EPOCH = np.datetime64("1970-01-01", "D")
-_DAYS = int_dtype(32)
 # What may be announced fits the integers of every family.
 _MOST = (1 << 31) - 1
 
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+# What pandas' data frames have, and what it is here.
+_OF_FRAMES = {
+    "groupby": 'frame.group_by("town").mean(frame["age"])',
+    "merge": 'mpc.join(frame["id"], other["id"], other["age"])',
+    "join": 'mpc.join(frame["id"], other["id"], other["age"])',
+    "query": 'where rows count, (frame["age"] > 40) * frame["income"]',
+    "loc": 'frame["age"][:2] of public rows',
+    "iloc": 'frame["age"][:2] of public rows',
+    "head": 'frame["age"][:2] of public rows',
+    "sort_values": 'mpc.sort(frame["age"], frame["income"])',
+    "to_numpy": 'np.stack([frame["age"], frame["income"]], axis=1)',
+    "values": 'np.stack([frame["age"], frame["income"]], axis=1)',
+}
 
 
-def _is_date(one: Any) -> bool:
-    """Whether it is a whole date; times of day would be lost."""
-    if isinstance(one, str):
-        return _DATE.fullmatch(one) is not None
-    return one is None or (isinstance(one, datetime.date) and not isinstance(one, datetime.datetime))
+def _instead(name: str, columns: list[str]) -> str:
+    if name in columns:
+        return f": write frame[{name!r}]"
+    if name in _OF_FRAMES:
+        return f": write {_OF_FRAMES[name]}"
+    if not name.startswith("_") and hasattr(SecretArray, name):
+        return f", but their columns do: frame[{columns[0]!r}].{name}" if columns else ""
+    return f"; columns are {', '.join(map(repr, columns))}, as in frame[{columns[0]!r}]" if columns else ""
 
 
-def _are_days(given: np.ndarray) -> bool:
-    whole = given.astype("datetime64[D]")
-    return bool((np.isnat(given) | (whole == given)).all())
-
-
-def days(date: Any) -> Any:
-    """Days from 1970-01-01 to a date, or to each of several: how columns of dates are kept.
-
-    >>> days("1970-01-31"), days(datetime.date(2000, 1, 1))
-    (30, 10957)
-
-    Raises:
-        DtypeError: it is no date, or one is missing.
-    """
-    given = np.asarray(date)
-    if not (_are_days(given) if given.dtype.kind == "M" else all(_is_date(one) for one in np.ravel(given).tolist())):
-        raise DtypeError(
-            at("dates are datetime.date, datetime64 or texts such as 2000-01-31, not numbers or times of day")
+def _no_name(key: Any) -> str:
+    if isinstance(key, SecretArray):
+        return (
+            "how many rows a secret picks would be told: rows stay, and those that count are weighed with the bits, "
+            '(frame["age"] > 40) * frame["income"], or mpc.where'
         )
-    try:
-        found = np.asarray(date, dtype="datetime64[D]")
-    except (ValueError, TypeError) as error:
-        raise DtypeError(at(f"dates are datetime.date, datetime64 or texts such as 2000-01-31: {error}")) from None
-    if np.isnat(found).any():
-        raise DtypeError(at("a date is missing: fill it in, or drop the row"))
-    counted = (found - _EPOCH).astype(np.int64)
-    return counted if counted.ndim else int(counted)
+    return f'a frame is indexed by names of columns, not {key!r}; public rows are frame["age"][:2]'
 
 
 class Frame:
     """Named columns of secrets, all of one length. Made by `Session.input_frame`.
 
-    `frame["age"]` is a secret array, `frame[["age", "town"]]` a frame of fewer columns.
+    `frame["age"]` is a secret array, `frame[["age", "town"]]` a frame of fewer columns. Columns of words and dates are
+    compared with these, `frame["town"] == "Oslo"`; codes of words know their words, and columns of other words, or of
+    the same in another order, do not meet them (`DtypeError`). Results of arithmetic are plain numbers, as `x + 0` is.
 
     Attributes:
         columns: the names, in their order.
@@ -104,8 +95,14 @@ class Frame:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, list):
             return Frame(self._mpc, self._rows, {n: self[n] for n in key}, {n: self._kinds[n] for n in key})
+        if not isinstance(key, str):
+            raise DtypeError(at(_no_name(key)))
         self._known(key)
         return self._arrays[key]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        arrays = self.__dict__.get("_arrays", {})
+        raise AttributeError(f"frames have no {name!r}{_instead(name, list(arrays))}", name=name)
 
     def _known(self, name: Any) -> None:
         if name not in self._arrays:
@@ -124,7 +121,7 @@ class Frame:
         return tuple(kind)
 
     def code(self, column: str, word: str) -> int:
-        """The code of a word: `frame["town"] == frame.code("town", "Oslo")`."""
+        """The code of a word, its place in the list: `frame["size"] < frame.code("size", "large")`."""
         words = self.words(column)
         if word not in words:
             raise RangeError(at(f"column {column!r} has no word {word!r}; it has {', '.join(map(repr, words))}"))
@@ -186,12 +183,14 @@ class Announcing:
                 one; what others give is not looked at. Columns that are not asked for stay where they are.
             owner: the party whose table it is.
             columns: of each column its dtype; or a list of the words that it may have, which become codes from 0 on; or
-                `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32).
+                `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32). Names and words are part of
+                the program that parties agree on (`ProgramMismatch`).
             rows: how many rows, if all know that.
 
         Raises:
             ConfigError: the table lacks a column, or columns are not stated.
-            RangeError: a word that was not agreed on, or a number that does not fit.
+            RangeError: a word that was not agreed on, or a number that does not fit; column and row are named.
+            DtypeError: dates that are none, or missing.
             ShapeError: columns that are not equally long, or not `rows` long.
 
         Example:
@@ -200,7 +199,7 @@ class Announcing:
             >>> with qr.local("rss") as mpc:
             ...     frame = mpc.input_frame(people, owner=0, columns={"age": qr.int(16), "town": ["Rome", "Oslo"]})
             ...     print(frame)
-            ...     old = frame["age"] * (frame["town"] == frame.code("town", "Oslo"))
+            ...     old = frame["age"] * (frame["town"] == "Oslo")
             ...     print(old.sum().reveal(), frame.group_by("town").mean(frame["age"]).reveal())
             Frame(3 rows; age: int(16), town: uint(1))
             89 [44.  44.5]
@@ -209,17 +208,13 @@ class Announcing:
         party = session._owner(owner)
         if not columns:
             raise ConfigError(at('input_frame: state the columns, such as columns={"age": qr.int(16)}'))
-        kinds = {name: _checked(name, kind) for name, kind in columns.items()}
+        kinds = {name: checked(name, kind) for name, kind in columns.items()}
         here = session.me in (None, party)
         table = (values() if callable(values) else values) if here else None
         given = None
         if table is not None:
-            given = {name: _column(table, name, kind) for name, kind in kinds.items()}
-            for name, found in given.items():
-                if np.ndim(found) != 1:
-                    text = f"input_frame: column {name!r} has shape {np.shape(found)}; one axis is wanted"
-                    raise ShapeError(at(text))
-            lengths = {len(column) for column in given.values()}
+            given = {name: column(table, name, kind) for name, kind in kinds.items()}
+            lengths = {len(values) for values in given.values()}
             if len(lengths) > 1:
                 raise ShapeError(at(f"input_frame: columns of different lengths: {sorted(lengths)}"))
             own = lengths.pop()
@@ -232,55 +227,8 @@ class Announcing:
             count = session._announced(own if given is not None else None, party, "its number of rows")
         arrays = {}
         for name, kind in kinds.items():
-            dtype, bound = _kept(kind)
-            column = None if given is None else given[name]
-            arrays[name] = session.input(column, owner=party, shape=(count,), dtype=dtype, bound=bound)
+            dtype, bound = kept(kind)
+            own_values = None if given is None else given[name]
+            form = (count,), dtype, bound
+            arrays[name] = session._input(own_values, party, *form, described(name, kind))
         return Frame(session, count, arrays, kinds)
-
-
-def _checked(name: str, kind: Any) -> Kind:
-    """What a column is said to be.
-
-    Raises:
-        ConfigError: neither a dtype, nor words, nor dates.
-    """
-    if kind is datetime.date:
-        return datetime.date
-    if isinstance(kind, (list, tuple)):
-        if not kind or not all(isinstance(word, str) for word in kind) or len(set(kind)) < len(kind):
-            raise ConfigError(at(f"input_frame: the words of column {name!r} are texts, each of them once"))
-        return tuple(kind)
-    return check(kind)
-
-
-def _kept(kind: Kind) -> tuple[Dtype, int | None]:
-    """Dtype and bound of a column."""
-    if isinstance(kind, Dtype):
-        return kind, None
-    if isinstance(kind, type):
-        return _DAYS, None
-    return uint(max((len(kind) - 1).bit_length(), 1)), len(kind) - 1
-
-
-def _column(table: Any, name: str, kind: Kind) -> np.ndarray:
-    """A column of the owner's table as numbers."""
-    try:
-        column = table[name]
-    except (KeyError, IndexError, TypeError):
-        raise ConfigError(at(f"input_frame: the table has no column {name!r}")) from None
-    except Exception as error:  # other libraries have errors of their own
-        raise ConfigError(at(f"input_frame: the table has no column {name!r} ({error})")) from None
-    if isinstance(kind, Dtype):
-        return as_numbers(column, f"input_frame: column {name!r}")
-    plain = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-    if isinstance(kind, type):
-        return np.asarray(days(plain)).reshape(-1)
-    codes = {word: code for code, word in enumerate(kind)}
-    words = plain.tolist()
-    found = [codes.get(word, -1) if isinstance(word, str) else -1 for word in words]
-    if -1 in found:
-        row = found.index(-1)
-        raise RangeError(
-            at(f"input_frame: column {name!r}, row {row}: {words[row]!r} is none of the words agreed on: {list(kind)}")
-        )
-    return np.array(found, np.int64)

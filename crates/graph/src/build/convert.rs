@@ -30,7 +30,21 @@ impl Builder<'_> {
         Ok(id)
     }
 
+    /// A secret integer of which nothing was stated lies in its dtype, so that what is computed of it as a real gets
+    /// the room that this takes; nobody is told of a range that nobody stated, where values are looked at.
     pub(super) fn build_to_real(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let unknown = node.dtype.is_integer() && node.interval.is_none();
+        let held = if unknown { self.build_held(a)? } else { a };
+        let real = self.as_real(held)?;
+        if unknown && !self.graph.node(real).is_public() {
+            self.graph.give_room(real, Room { grows: true, assumed: true });
+        }
+        Ok(real)
+    }
+
+    /// As a real that may grow.
+    pub(super) fn as_real(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let [known] = self.types([a.into()])?;
         let dtype = coerce::joined("astype", &[known, coerce::Type::Reals { whole_bits: 0 }])?;
         let id = self.converted(a, dtype)?;

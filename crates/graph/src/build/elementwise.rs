@@ -9,7 +9,10 @@ use crate::shape;
 impl Builder<'_> {
     pub(super) fn build_binary(&mut self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let shape = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
-        let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
+        let (a, b) = match op {
+            BinaryOp::Mul => (self.real_factor(a, b)?, self.real_factor(b, a)?),
+            _ => (self.real_beside(a, b)?, self.real_beside(b, a)?),
+        };
         if op == BinaryOp::Mul {
             for (number, by) in [(a, b), (b, a)] {
                 if let Some(multiple) = self.build_multiple(number, by)? {
@@ -46,9 +49,21 @@ impl Builder<'_> {
             (Operand::Node(id), Operand::Reals { values, .. })
                 if !self.graph.get(id)?.dtype.is_fixed() && values.iter().all(|v| v.is_finite()) =>
             {
-                self.build_to_real(id).map(Operand::Node)
+                self.as_real(id).map(Operand::Node)
             }
             _ => Ok(a),
+        }
+    }
+
+    /// The same, of what is multiplied, which gets the room that products take.
+    pub(super) fn real_factor<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
+        match (a, other) {
+            (Operand::Node(id), Operand::Reals { values, .. })
+                if self.graph.get(id)?.dtype.is_integer() && values.iter().all(|v| v.is_finite()) =>
+            {
+                self.build_to_real(id).map(Operand::Node)
+            }
+            _ => self.real_beside(a, other),
         }
     }
 

@@ -84,11 +84,12 @@ impl Builder<'_> {
     fn build_sums(
         &mut self,
         product: Op,
-        [mut a, mut b]: [Operand<'_>; 2],
+        [a, b]: [Operand<'_>; 2],
         places: [Vec<usize>; 2],
         terms: usize,
         shape: Vec<usize>,
     ) -> Result<NodeId, Fault> {
+        let (mut a, mut b) = (self.real_factor(a, b)?, self.real_factor(b, a)?);
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
         let types = coerce::multiplied(product.name(), self.types([a, b])?, self.whole())?;
         let [mut da, mut db] = if types == [Dtype::Bit; 2] { [self.whole(); 2] } else { types };

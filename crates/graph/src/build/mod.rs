@@ -21,6 +21,7 @@ use linear::Reduce;
 use quorate_circuits::Circuit;
 pub(crate) use room::Recent;
 
+use crate::column::Column;
 use crate::domains::Domain;
 use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::{BuildError, Fault};
@@ -143,13 +144,14 @@ pub const REAL_BOUND: i128 = 1 << 26;
 pub struct Builder<'g> {
     graph: &'g mut Graph,
     at: Source,
+    column: Option<Arc<Column>>,
 }
 
 type Built = Result<NodeId, BuildError>;
 
 impl<'g> Builder<'g> {
     pub(crate) fn new(graph: &'g mut Graph, at: Source) -> Builder<'g> {
-        Builder { graph, at }
+        Builder { graph, at, column: None }
     }
 
     fn attempt(&mut self, build: impl FnOnce(&mut Self) -> Result<NodeId, Fault>) -> Built {
@@ -158,6 +160,17 @@ impl<'g> Builder<'g> {
             self.graph.truncate(before);
             BuildError { fault, at: self.at.clone() }
         })
+    }
+
+    /// What is input next is this column of a table.
+    #[must_use]
+    pub fn of_column(self, column: Option<Column>) -> Self {
+        Builder { column: column.map(Arc::new), ..self }
+    }
+
+    /// The values of `a`, which stand for what those of `like` do.
+    pub fn like_column(&mut self, a: NodeId, like: NodeId) -> Built {
+        self.attempt(|b| b.build_like_column(a, like))
     }
 
     /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest
@@ -208,7 +221,8 @@ impl<'g> Builder<'g> {
             (_, None) => None,
         };
         let (shape, source) = (shape.to_vec(), self.at.clone());
-        let (op, inputs, origin) = (Op::Input { owner }, Inputs::default(), Origin::unknown());
+        let op = Op::Input { owner, column: self.column.take() };
+        let (inputs, origin) = (Inputs::default(), Origin::unknown());
         self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
     }
 

@@ -13,6 +13,25 @@ impl Builder<'_> {
         self.attempt(|b| b.build_stated(a, Interval::new(low, high)))
     }
 
+    /// The node of its own that `a` becomes does nothing.
+    pub(super) fn build_like_column(&mut self, a: NodeId, like: NodeId) -> Result<NodeId, Fault> {
+        let column = self.graph.get(like)?.origin.column.clone();
+        let node = self.graph.get(a)?;
+        if column.is_none() || node.is_public() {
+            return Ok(a);
+        }
+        let same = Node {
+            op: Op::Reshape,
+            inputs: Inputs::from(vec![a]),
+            source: self.at.clone(),
+            origin: Origin::unknown(),
+            ..node.clone()
+        };
+        let id = self.graph.append(same)?;
+        self.graph.give_column(id, column);
+        Ok(id)
+    }
+
     fn build_stated(&mut self, a: NodeId, stated: Interval) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let interval = Some(node.range().clamped(stated));

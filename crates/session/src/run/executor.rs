@@ -178,7 +178,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         let node = self.work.graph.node(id);
         match &node.op {
             Op::Constant(_) => self.constant(ctx, id, &node.op).ok_or(KINDS),
-            Op::Input { owner } => self.input(ctx, id, *owner).await,
+            Op::Input { owner, .. } => self.input(ctx, id, *owner).await,
             _ if self.work.domains.of(id) != Domain::A => {
                 Box::pin(self.in_domain(ctx, id, self.work.domains.of(id), &operands)).await
             }

@@ -30,7 +30,7 @@ pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: 
         (Plain::Vector(_), Domain::B) => Value::Rows(dry.public_bits(&rows())),
         (plain, _) => {
             let mut value = secret(dry)(Value::Public(plain));
-            if let (Value::Arith(x), Op::Input { owner }) = (&mut value, &node.op) {
+            if let (Value::Arith(x), Op::Input { owner, .. }) = (&mut value, &node.op) {
                 dry.say_who_knows(x, Some(*owner));
             }
             value

@@ -1,0 +1,116 @@
+//! Columns of tables: what numbers of the program stand for.
+//!
+//! Words are numbers by their place in a list that all parties agree on, so that codes of two lists say nothing of each
+//! other. Whatever keeps values keeps what they stand for, and what would let two lists meet is refused.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Fault;
+use crate::graph::Graph;
+use crate::node::{Node, NodeId, Op};
+
+/// So many words are shown.
+const SHOWN: usize = 5;
+
+/// What numbers stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Themselves.
+    Numbers,
+    /// Words, by their places in this list.
+    Words(Vec<String>),
+    /// Dates, as days from 1970-01-01.
+    Days,
+}
+
+/// A column of a table. It is part of the program's hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What its table calls it.
+    pub name: String,
+    /// What its numbers stand for.
+    pub meaning: Meaning,
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column '{}'", self.name)?;
+        match &self.meaning {
+            Meaning::Numbers => Ok(()),
+            Meaning::Words(words) => write!(f, " of the words {}", shown(words)),
+            Meaning::Days => f.write_str(" of dates"),
+        }
+    }
+}
+
+fn shown<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
+    let all: Vec<String> = words.into_iter().map(|word| format!("'{word}'")).collect();
+    let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };
+    all.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ") + &more
+}
+
+/// How two columns differ in what their numbers stand for, for messages.
+pub(crate) fn difference(left: &Column, right: &Column) -> String {
+    let (Meaning::Words(a), Meaning::Words(b)) = (&left.meaning, &right.meaning) else {
+        return format!("{left}, {right}; x + 0 is their plain numbers");
+    };
+    let without = |of: &[String], others: &[String]| {
+        let others: BTreeSet<&String> = others.iter().collect();
+        shown(of.iter().filter(|word| !others.contains(word)))
+    };
+    let only = [(left, without(a, b)), (right, without(b, a))];
+    let only: Vec<String> = only
+        .into_iter()
+        .filter(|(_, words)| !words.is_empty())
+        .map(|(column, words)| format!("only column '{}' has {words}", column.name))
+        .collect();
+    let what = match (only.is_empty(), a.iter().zip(b).position(|(one, other)| one != other)) {
+        (true, Some(code)) => format!(
+            "code {code} is '{}' in column '{}' and '{}' in column '{}'",
+            a[code], left.name, b[code], right.name
+        ),
+        _ => only.join(", "),
+    };
+    format!("{what}; list the same words in the same order for both, or write x + 0 for codes as plain numbers")
+}
+
+/// The column whose words or dates the values of `node` are.
+///
+/// # Errors
+/// [`Fault::Meanings`]: values meet that stand for different things.
+pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
+    let of = |id: &NodeId| graph.node(*id).origin.column.clone();
+    let agreed = |operands: &[NodeId]| {
+        operands.iter().filter_map(of).try_fold(None, |known: Option<Arc<Column>>, next| match known {
+            Some(known) if !Arc::ptr_eq(&known, &next) && known.meaning != next.meaning => {
+                Err(Fault::Meanings { left: known, right: next })
+            }
+            known => Ok(known.or(Some(next))),
+        })
+    };
+    let operands = node.inputs.as_slice();
+    match &node.op {
+        Op::Input { column, .. } => Ok(column.clone().filter(|column| column.meaning != Meaning::Numbers)),
+        Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) | Op::Cast | Op::Convert => {
+            agreed(operands)
+        }
+        Op::Max(_) | Op::Min(_) | Op::Other => agreed(operands),
+        Op::Select => agreed(&operands[1..]),
+        Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
+        Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),
+        Op::Constant(_) | Op::Shuffle { .. } | Op::ArgMax(_) | Op::ArgMin(_) | Op::AssertOneHot(_) => Ok(None),
+        Op::Add | Op::Neg | Op::Mul | Op::MatMul { .. } | Op::Conv(_) | Op::Sum(_) | Op::CumSum(_) => Ok(None),
+        Op::Shl(_) | Op::Shr(_) | Op::FloorDiv(_) | Op::Remainder(_) | Op::Scale(_) | Op::IntDivide(_) => Ok(None),
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Compose | Op::Circuit(_) | Op::Lookup(_) => Ok(None),
+        Op::Real(_) | Op::Divide | Op::Softmax(_) => Ok(None),
+    }
+}
+
+impl Graph {
+    /// The column whose words or dates the values of `id` are; `None`: they are plain numbers.
+    pub fn column(&self, id: NodeId) -> Option<&Column> {
+        self.node(id).origin.column.as_deref()
+    }
+}

@@ -1,0 +1,72 @@
+"""Words and dates beside secret columns of them: words are compared as codes, dates as days."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.errors import DtypeError, RangeError
+from quorate.tables._columns import days
+
+__all__ = ["coded"]
+
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def coded(op: str, x: Any, y: Any) -> Any:
+    """What a comparison of a secret array has on its other side: of texts and dates the numbers that x has for them.
+
+    Raises:
+        DtypeError: x has no words, or no dates; or the order of words is asked for.
+        RangeError: x has no such word.
+    """
+    given = _texts_or_dates(y) if op in _COMPARISONS else None
+    if given is None:
+        return y
+    column = x._session._native.column(x._node)
+    dates = given.dtype.kind == "M" or not all(isinstance(one, str) for one in given.ravel().tolist())
+    if column is None:
+        hint = "qr.days(date) is the number of a date" if dates else "columns of words are those of mpc.input_frame"
+        raise DtypeError(at(f"compare: {x.dtype} of plain numbers with {'dates' if dates else 'texts'}: {hint}"))
+    name, words = column
+    if not words:
+        return days(given)
+    if dates:
+        raise DtypeError(at(f"compare: column {name!r} has words, and is compared with dates"))
+    if op not in ("eq", "ne"):
+        raise DtypeError(
+            at(
+                f"compare: words are equal or not; < of column {name!r} compares places in its list: "
+                f"x < frame.code({name!r}, word)"
+            )
+        )
+    return _codes(name, words, given)
+
+
+def _texts_or_dates(value: Any) -> np.ndarray | None:
+    if isinstance(value, numbers.Number):
+        return None
+    try:
+        plain = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    except (ValueError, TypeError):  # ragged lists, secrets
+        return None
+    if not isinstance(plain, np.ndarray) or plain.size == 0:
+        return None
+    if plain.dtype.kind in "UM":
+        return plain
+    texts = plain.dtype.kind == "O" and all(isinstance(v, (str, datetime.date)) for v in plain.ravel().tolist())
+    return plain if texts else None
+
+
+def _codes(name: str, words: list[str], given: np.ndarray) -> np.ndarray:
+    codes = {word: code for code, word in enumerate(words)}
+    texts = [str(one) for one in given.ravel().tolist()]
+    for text in texts:
+        if text not in codes:
+            known = ", ".join(map(repr, words))
+            raise RangeError(at(f"compare: column {name!r} has no word {text!r}; it has {known}"))
+    return np.array([codes[text] for text in texts], np.int64).reshape(given.shape)

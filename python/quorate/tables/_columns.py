@@ -1,0 +1,193 @@
+"""Columns of a party's own table as numbers: what they are said to be, and which value of which row is not so."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.dtypes import Dtype, check, uint
+from quorate.dtypes import int as int_dtype
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+
+__all__ = ["Kind", "checked", "column", "days", "described", "is_date", "kept"]
+
+Kind = Dtype | Sequence[str] | type[datetime.date]
+
+_EPOCH = np.datetime64("1970-01-01", "D")
+_DAYS = int_dtype(32)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATES = "dates are datetime.date, datetime64 or texts such as 2000-01-31"
+
+
+def is_date(one: Any) -> bool:
+    """Whether it is a whole date; times of day would be lost, and midnight is one that says nothing."""
+    if isinstance(one, str):
+        return _DATE.fullmatch(one) is not None
+    if isinstance(one, datetime.datetime):
+        return one != one or (one.tzinfo is None and one.time() == datetime.time())
+    return one is None or isinstance(one, datetime.date)
+
+
+def _day(one: Any) -> Any:
+    """Midnight as its date, and pandas' missing date as a missing one."""
+    if not isinstance(one, datetime.datetime):
+        return one
+    return one.date() if one == one else None
+
+
+def days(date: Any) -> Any:
+    """Days from 1970-01-01 to a date, or to each of several: how columns of dates are kept.
+
+    >>> days("1970-01-31"), days(datetime.date(2000, 1, 1))
+    (30, 10957)
+
+    Raises:
+        DtypeError: it is no date, or one is missing.
+    """
+    given = np.asarray(date)
+    if given.dtype.kind == "M":
+        whole = given.astype("datetime64[D]")
+        fine = bool((np.isnat(given) | (whole == given)).all())
+    else:
+        fine = all(is_date(one) for one in np.ravel(given).tolist())
+    if not fine:
+        raise DtypeError(at(f"{_DATES}, not numbers or times of day"))
+    if given.dtype.kind == "O":
+        given = np.array([_day(one) for one in given.ravel().tolist()], object).reshape(given.shape)
+    try:
+        found = np.asarray(given, dtype="datetime64[D]")
+    except (ValueError, TypeError) as error:
+        raise DtypeError(at(f"{_DATES}: {error}")) from None
+    if np.isnat(found).any():
+        raise DtypeError(at("a date is missing: fill it in, or drop the row"))
+    counted = (found - _EPOCH).astype(np.int64)
+    return counted if counted.ndim else int(counted)
+
+
+def checked(name: Any, kind: Any) -> Kind:
+    """What a column is said to be.
+
+    Raises:
+        ConfigError: neither a dtype, nor words, nor dates; or the name is no text.
+    """
+    if not isinstance(name, str):
+        raise ConfigError(at(f"input_frame: names of columns are texts, not {name!r}"))
+    if kind is datetime.date:
+        return datetime.date
+    if isinstance(kind, (list, tuple)):
+        if not kind or not all(isinstance(word, str) for word in kind) or len(set(kind)) < len(kind):
+            raise ConfigError(at(f"input_frame: the words of column {name!r} are texts, each of them once"))
+        return tuple(kind)
+    return check(kind)
+
+
+def kept(kind: Kind) -> tuple[Dtype, int | None]:
+    """Dtype and bound of a column."""
+    if isinstance(kind, Dtype):
+        return kind, None
+    if isinstance(kind, type):
+        return _DAYS, None
+    return uint(max((len(kind) - 1).bit_length(), 1)), len(kind) - 1
+
+
+def described(name: str, kind: Kind) -> tuple[str, list[str] | None]:
+    """A column as the program has it: its name and its words, of dates none of these, of numbers None."""
+    if isinstance(kind, Dtype):
+        return name, None
+    return name, [] if isinstance(kind, type) else list(kind)
+
+
+def column(table: Any, name: str, kind: Kind) -> np.ndarray:
+    """A column of the owner's table as numbers that fit; the messages are for the owner's eyes.
+
+    Raises:
+        ConfigError: the table has no such column.
+        RangeError, DtypeError: a value is not what the column is said to be: its row is named.
+        ShapeError: it has not one axis.
+    """
+    try:
+        found = table[name]
+    except (KeyError, IndexError, TypeError):
+        raise ConfigError(at(f"input_frame: the table has no column {name!r}")) from None
+    except Exception as error:  # other libraries have errors of their own
+        raise ConfigError(at(f"input_frame: the table has no column {name!r} ({error})")) from None
+    of = f"input_frame: column {name!r}"
+    if isinstance(kind, Dtype):
+        return _numbers(found, of, kind)
+    plain = found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)
+    _one_axis(plain, of)
+    return _dates(plain, of) if isinstance(kind, type) else _codes(plain, of, kind)
+
+
+def _one_axis(values: np.ndarray, of: str) -> None:
+    if values.ndim != 1:
+        raise ShapeError(at(f"{of} has shape {values.shape}; one axis is wanted"))
+
+
+def _numbers(found: Any, of: str, dtype: Dtype) -> np.ndarray:
+    from quorate._public import as_numbers
+
+    array = as_numbers(found, of)
+    _one_axis(array, of)
+    if array.dtype.kind == "f":
+        _refuse(~np.isfinite(array), array, of, "{} is missing or infinite: fill it in, or drop the row")
+        if dtype.kind != "fixed":
+            _refuse(array % 1 != 0, array, of, f"{{}} is not whole, and {dtype} holds whole numbers: round it first")
+            raise DtypeError(at(f"{of} has real numbers, and it is {dtype}: give whole ones (astype(int))"))
+    if dtype.kind == "bit":
+        _refuse((array != 0) & (array != 1), array, of, "{} is no bit: bits are 0 or 1, False or True")
+        return array
+    low = -(1 << dtype.bits - 1) if dtype.kind != "uint" else 0
+    high = (1 << dtype.bits - (dtype.kind != "uint")) - 1
+    if array.dtype.kind == "f":
+        units = np.rint(np.ldexp(array, dtype.frac))
+        outside = (units < low) | (units >= high + 1)
+    else:
+        # Whole numbers compare with Python's, however long, one by one where numpy's are too short.
+        first, last = -((-low) >> dtype.frac), high >> dtype.frac
+        outside = np.array([not first <= int(v) <= last for v in array.tolist()], bool)
+    scale = 2**dtype.frac
+    shown = (low // scale, high // scale) if dtype.frac == 0 else (low / scale, high / scale)
+    _refuse(outside, array, of, f"{{}} does not fit {dtype}, which holds {shown[0]} to {shown[1]}: name a wider dtype")
+    return array
+
+
+def _refuse(bad: np.ndarray, values: np.ndarray, of: str, problem: str) -> None:
+    """Names the first row that is bad.
+
+    Raises:
+        RangeError: there is one.
+    """
+    if np.any(bad):
+        row = int(np.argmax(bad))
+        raise RangeError(at(f"{of}, row {row}: {problem.format(values.tolist()[row])}"))
+
+
+def _dates(plain: np.ndarray, of: str) -> np.ndarray:
+    try:
+        return np.asarray(days(plain)).reshape(-1)
+    except DtypeError:
+        for row, one in enumerate(plain if plain.dtype.kind == "M" else plain.tolist()):
+            missing = one is None or one != one
+            try:
+                days(one)
+            except DtypeError:
+                problem = (
+                    "the date is missing: fill it in, or drop the row" if missing else f"{one!r} is none: {_DATES}"
+                )
+                raise DtypeError(at(f"{of}, row {row}: {problem}")) from None
+        raise
+
+
+def _codes(plain: np.ndarray, of: str, words: Sequence[str]) -> np.ndarray:
+    codes, given = {word: code for code, word in enumerate(words)}, plain.tolist()
+    found = [codes.get(word, -1) if isinstance(word, str) else -1 for word in given]
+    if -1 in found:
+        row = found.index(-1)
+        raise RangeError(at(f"{of}, row {row}: {given[row]!r} is none of the words agreed on: {list(words)}"))
+    return np.array(found, np.int64)
