@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The features that the module of the Python tests has: all crates are built once for both.
 RUST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
 
-# Two at a time: most tests wait for one thread or another half of the time.
+# Three at a time: most tests wait for one thread or another half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
 
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")

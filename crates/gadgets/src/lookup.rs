@@ -107,17 +107,11 @@ impl Lookup<'_> {
 
     /// As few rows as hold every entry in two's complement.
     fn planes(&self) -> Planes {
-        let ring = self.entries.ring();
-        let all = self.entries.to_bits(0..ring.bits());
-        let top = all.words_of(ring.bits() as usize - 1);
-        let copies = |row: usize| all.words_of(row) == top;
-        let mut needed = ring.bits() as usize;
-        while needed > 1 && copies(needed - 2) {
-            needed -= 1;
-        }
-        let signed = top.iter().any(|&word| word != 0);
-        let needed = if signed { needed } else { needed - 1 };
-        Planes { bits: all.slice_rows(0..needed), signed }
+        let numbers = self.entries.to_i128s();
+        let signed = numbers.iter().any(|&x| x < 0);
+        // A negative one takes as many bits below its sign as -1 less it.
+        let below = numbers.iter().map(|&x| i128::BITS - (x ^ (x >> 127)).leading_zeros()).max().unwrap_or(0);
+        Planes { bits: self.entries.to_bits(0..below + u32::from(signed)), signed }
     }
 }
 
@@ -268,4 +262,22 @@ async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup<
     rise.sub_assign(&table.entries.slice(0..1).broadcast_scalar(count - 1));
     let sum = s.linear(&elements, &Linear::MatrixLeft(&rise, (1, count - 1, len)));
     Ok(s.add_public(&sum, &constant(ctx, table.entries, len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_any_size_take_as_few_rows_as_their_entries_have_bits() {
+        for (lo, hi, rows) in [(-15, 15, 5), (-16, 0, 5), (0, 31, 5), (-1, -1, 1), (0, 0, 0), (-1 << 63, 1, 64)] {
+            for len in [2, 64, 65, 512, 513, 651, 1100] {
+                let numbers: Vec<i128> = (0..len).map(|i| [lo, hi][i % 2]).collect();
+                let entries = Entries::new(Vector::from_i128s(Ring::of(64), &numbers));
+                let planes = Lookup { entries: &entries, first: 0, operand: Operand::Within }.planes();
+                assert_eq!(planes.signed, lo < 0);
+                assert_eq!(planes.bits.rows(), rows, "of {len} from {lo} to {hi}");
+            }
+        }
+    }
 }
