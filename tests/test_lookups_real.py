@@ -73,6 +73,18 @@ def test_quotients_of_all_pairs_of_a_few_integers(mpc: qr.Session, by: qr.Dtype)
     np.testing.assert_array_equal((a % b).reveal(), np.where(divided, x % whole, 0))
 
 
+@pytest.mark.parametrize("by", [qr.int(4), qr.uint(3), qr.int(2)], ids=str)
+def test_quotients_of_all_pairs_of_narrow_integers(mpc: qr.Session, by: qr.Dtype) -> None:
+    """Whose place among all pairs has more bits than they have."""
+    low = 0 if by == qr.uint(3) else -(2 ** (by.bits - 1))
+    x, y = (v.ravel() for v in np.meshgrid(*[np.arange(low, low + 2**by.bits)] * 2))
+    a, b = mpc.input(x, owner=0, dtype=by), mpc.input(y, owner=1, dtype=by)
+    divided, whole = y != 0, np.where(y == 0, 1, y)
+    wraps = (x == low) & (y == -1) & (low < 0)
+    np.testing.assert_array_equal((a // b).reveal()[~wraps], np.where(divided, x // whole, 0)[~wraps])
+    np.testing.assert_array_equal((a % b).reveal(), np.where(divided, x % whole, 0))
+
+
 def test_quotients_of_all_pairs_of_a_few_reals(mpc: qr.Session) -> None:
     """To the nearest unit; by 0 the largest number with the sign of the dividend."""
     dtype = qr.fixed(16, 3)

@@ -64,16 +64,23 @@ macro_rules! here_type {
 
 /// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here; or with look-ups of
 /// its own, by functions of the sharing, the context, the numbers and the table, and the most entries of a table in
-/// which a real function is looked up.
+/// which a real function is looked up, and of one of quotients of integers where these are fewer.
 #[macro_export]
 macro_rules! functions_here {
     ($this:ty, $values:ty, $bits:ty) => {
         $crate::functions_here! { $this, $values, $bits, $crate::lookup::lookup, $crate::lookup::lookup_bit, 0 }
     };
     ($this:ty, $values:ty, $bits:ty, $lookup:expr, $lookup_bit:expr, $most_entries:expr) => {
+        $crate::functions_here! { $this, $values, $bits, $lookup, $lookup_bit, $most_entries, $most_entries }
+    };
+    ($this:ty, $values:ty, $bits:ty, $lookup:expr, $lookup_bit:expr, $most_entries:expr, $most_quotients:expr) => {
         impl $crate::Functions for $this {
             fn most_entries(&self) -> usize {
                 $most_entries
+            }
+
+            fn most_quotients(&self) -> usize {
+                $most_quotients
             }
 
             $crate::lookups_here! { $this, lookup, $values, $values, $lookup }

@@ -52,13 +52,13 @@ impl Graph {
         })
     }
 
-    /// The table of all quotients or remainders of the division `id`, if there are at most so many, and a place among
-    /// them fits its operands' ring: of fixed point to the nearest unit.
+    /// The table of all quotients or remainders of the division `id`, if there are at most so many: of fixed point to
+    /// the nearest unit.
     pub fn pair_table(&self, id: NodeId, most_entries: usize) -> Option<PairTable> {
         let node = self.node(id);
         let [x, y] = [0, 1].map(|i| self.node(node.inputs[i]).range());
         let places = x.count().checked_mul(y.count())?;
-        if places > most_entries as u128 || places > 1 << self.node(node.inputs[0]).dtype.bits().min(127) {
+        if places > most_entries as u128 {
             return None;
         }
         let dtype = node.dtype;
@@ -89,17 +89,20 @@ fn has_entries(numbers: Interval, most: usize) -> bool {
     numbers.count() <= most as u128
 }
 
-/// A table, made once in this process as long as few are in use.
+/// A table, made once in this process as long as those in use have few entries together.
 fn kept(key: (Function, Dtype, [Interval; 2]), first: i128, entries: impl FnOnce() -> Vec<i128>) -> Arc<Table> {
     type Key = (Function, Dtype, [Interval; 2]);
     static KEPT: Mutex<VecDeque<(Key, Arc<Table>)>> = Mutex::new(VecDeque::new());
-    const MOST: usize = 16;
+    const MOST: usize = 1 << 22;
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, table)) = kept.iter().find(|(of, _)| *of == key) {
-        return table.clone();
-    }
-    let table = Arc::new(Table::new(first, &entries()));
-    kept.truncate(MOST - 1);
+    let table = match kept.iter().position(|(of, _)| *of == key).and_then(|place| kept.remove(place)) {
+        Some((_, table)) => table,
+        None => Arc::new(Table::new(first, &entries())),
+    };
     kept.push_front((key, table.clone()));
+    // Those used last stay.
+    while kept.len() > 1 && kept.iter().map(|(_, table)| table.entries().len()).sum::<usize>() > MOST {
+        kept.pop_back();
+    }
     table
 }

@@ -18,8 +18,12 @@ type Packed = Shared<Bits>;
 
 /// The most entries of a table in which a real function is looked up: beyond, it halves bytes, and takes longer.
 const MOST_ENTRIES: usize = (1 << 13) + 1;
+/// The same of quotients of integers.
+const MOST_QUOTIENTS: usize = 1 << 11;
 
-quorate_gadgets::functions_here! { Rss, Values, Packed, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES }
+quorate_gadgets::functions_here! {
+    Rss, Values, Packed, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES, MOST_QUOTIENTS
+}
 
 impl Garbles for Rss {
     type Y = NoLabels;

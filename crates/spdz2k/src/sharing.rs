@@ -19,8 +19,12 @@ use crate::tagged::Tagged;
 
 /// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
 const MOST_ENTRIES: usize = (1 << 14) + 1;
+/// The same of quotients of integers.
+const MOST_QUOTIENTS: usize = 1 << 10;
 
-quorate_gadgets::functions_here! { Spdz2k, Tagged, SharedBits, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES }
+quorate_gadgets::functions_here! {
+    Spdz2k, Tagged, SharedBits, lookup::lookup, lookup::lookup_bit, MOST_ENTRIES, MOST_QUOTIENTS
+}
 
 impl Garbles for Spdz2k {
     type Y = NoLabels;

@@ -32,7 +32,7 @@ impl<S: Computes> Executor<'_, S> {
         pair: Pair<'_, S>,
     ) -> Result<Value<S>> {
         let s = self.s;
-        if let Some(pairs) = self.work.graph.pair_table(id, s.most_entries()) {
+        if let Some(pairs) = self.work.graph.pair_table(id, s.most_quotients()) {
             return self.lookup_pairs(ctx, id, &pairs, pair).await;
         }
         let (x, y) = self.ariths(pair)?;

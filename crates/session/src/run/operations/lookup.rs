@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Linear, Result};
-use quorate_gadgets::Computes;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Computes, Sign};
 use quorate_graph::{Dtype, NodeId, PairTable, Table};
 use quorate_ring::{Ring, Vector};
 
@@ -56,10 +56,20 @@ impl<S: Computes> Executor<'_, S> {
         pairs: &PairTable,
         pair: Pair<'_, S>,
     ) -> Result<Value<S>> {
-        let (s, (x, y)) = (self.s, self.ariths(pair)?);
-        let place = s.add(&s.linear(&x, &Linear::Scale(pairs.columns)), &y);
-        let entries = entries_of(&pairs.table, ring_of(self.work.graph.node(id).dtype));
+        let (s, (mut x, mut y)) = (self.s, self.ariths(pair)?);
+        let node = self.work.graph.node(id);
+        let entries = entries_of(&pairs.table, ring_of(node.dtype));
         let table = Lookup { entries: &entries, first: pairs.table.first(), operand: Operand::Within };
+        let ((ring, len), needed) = (s.shape(&x), table.place_bits());
+        if needed > ring.bits() {
+            let sign = match self.work.graph.node(node.inputs[0]).dtype.is_unsigned() {
+                true => Sign::Unsigned,
+                false => Sign::Signed,
+            };
+            let both = s.convert(ctx, &s.concat(&[&x, &y]), Ring::of(needed), sign).await?;
+            [x, y] = [0..len, len..2 * len].map(|part| s.linear(&both, &Linear::Slice(part)));
+        }
+        let place = s.add(&s.linear(&x, &Linear::Scale(pairs.columns)), &y);
         Ok(Value::Arith(s.lookup(ctx, &place, &table).await?))
     }
 }
