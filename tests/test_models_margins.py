@@ -141,6 +141,20 @@ def test_every_question_is_right_without_bounds(scale: float) -> None:
                     assert words == [] and error <= model.margin_bound < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["numbers", "probabilities", "means"])
+def test_secret_answers_of_120_bits_cannot_leave_them(kind: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :4]  # a power of two: sums of so many products may reach their bound
+    voters = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft")
+    of = {"numbers": LinearRegression(), "probabilities": LogisticRegression(max_iter=500), "means": voters}
+    estimator = fitted(of[kind], X, y)
+    question = "predict" if kind == "numbers" else "predict_proba"
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.RangeWarning)
+        secret = getattr(qr.models.from_sklearn(estimator), question)(mpc, X[:9], reveal=False)
+        assert np.abs(secret.reveal() - getattr(estimator, question)(X[:9])).max() < 1e-3
+
+
 def test_numbers_that_may_be_off_by_much_are_named() -> None:
     X, y = load_diabetes(return_X_y=True)
     small = X * 1e-12
