@@ -323,3 +323,24 @@ for estimator, sample in (
         deployment.stop()
     assert [e.status for e in ended] == [0, 0, 0], ended
     assert ended[1].out.split() == ["True"] * 4 and not any("ModelWarning" in e.err for e in ended), ended
+
+
+def test_whoever_learns_answers_hears_of_points_that_are_equally_far(tmp_path: Path) -> None:
+    """In a deployment, where nobody knows records and points."""
+    body = """
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+X, y = np.array([[0.0], [2], [2], [9]]), np.array([0, 1, 2, 3])
+for estimator, question in ((KNeighborsRegressor(2), "predict"), (KNeighborsClassifier(2), "predict_proba")):
+    model = qr.models.from_sklearn(estimator.fit(X, y), bounds=16)
+    mine = model if mpc.me == 0 else model.shape
+    for records in ([[0.5], [8]], [[1.75], [2.25]]):
+        getattr(mine, question)(mpc, np.array(records) if mpc.me == 1 else None, rows=2)
+"""
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(body))
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], ended
+    assert [e.err.count("ModelWarning") for e in ended] == [0, 2, 0], ended
+    assert ended[1].err.count("for 2 of 2 records points are equally far, and more than 2 count") == 2

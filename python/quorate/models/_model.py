@@ -307,7 +307,10 @@ def _revealed(
         return decode(shape, result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.kind == "neighbors":
         result = votes(on, shape, decisions, mine, owner).reveal(to)
-        return shares(result) if isinstance(result, np.ndarray) else result
+        if not isinstance(result, np.ndarray):
+            return result
+        _name_equally_far(on, question, shape, result.sum(axis=1))
+        return shares(result)
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else units_of(mine)
@@ -316,9 +319,23 @@ def _revealed(
     if shape.kind == "neighbors":
         decisions = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)
     result, known = on.reveal_all(decisions, units, to)
+    if not isinstance(result, np.ndarray):
+        return result
     if shape.kind == "neighbors":
-        return _neighbors.means(shape, result, known) if isinstance(result, np.ndarray) else result
-    return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
+        _name_equally_far(on, question, shape, result[:, -1])
+        return _neighbors.means(shape, result, known)
+    return decode_numbers(question, shape, result, known)
+
+
+def _name_equally_far(on: Secret, question: str, shape: Shape, counts: np.ndarray) -> None:
+    """Says, in a deployment, to whoever learns the answers for how many records more points counted than asked for."""
+    more = int((counts > (shape.neighbors or 0)).sum())
+    if more and not on.is_local:  # where all is known, ties are named
+        text = (
+            f"{question}: for {more} of {len(counts)} records points are equally far, and more than {shape.neighbors} "
+            "count, where scikit-learn takes some of them: the answers may differ from the estimator's"
+        )
+        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 
 
 def _check_question(question: str, shape: Shape) -> None:
