@@ -193,14 +193,20 @@ def test_probabilities_and_decisions_that_may_be_off_by_much_are_named() -> None
     assert len(said) == 1 and "probabilities may be off" in said[0]
 
 
-@pytest.mark.parametrize(("me", "scale"), [(0, 1.0), (1, 1e-12), (0, 1e-12)])
-def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float) -> None:
+@pytest.mark.parametrize(
+    ("me", "scale", "bounds", "is_told"),
+    [
+        *((0, 1.0, None, False), (1, 1e-12, None, False), (0, 1e-12, None, True)),
+        *((0, 1.0, 0.5, False), (0, 1.0, 1 << 15, True), (1, 1.0, 1 << 15, False)),
+    ],
+)
+def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float, bounds: Any, is_told: bool) -> None:
     """In a deployment nobody has records and weights: what intercepts say of numbers is what there is."""
     X, y = load_diabetes(return_X_y=True)
     for made in (LinearRegression(), VotingRegressor([("a", LinearRegression())])):
         if scale < 1 and isinstance(made, VotingRegressor):  # is refused
             continue
-        model = qr.models.from_sklearn(made.fit(X * scale, y))
+        model = qr.models.from_sklearn(made.fit(X * scale, y), bounds=bounds)
         session = SimpleNamespace(me=me, is_local=False)
         question = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
@@ -208,7 +214,7 @@ def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float)
             for module in ("_model", "_voting"):
                 patch.setattr(f"quorate.models.{module}.answer", lambda *_: None)
             model._answer("predict", session, question)
-        assert len(heard) == (me == 0 and scale < 1), [str(w.message) for w in heard]
+        assert len(heard) == is_told, [str(w.message) for w in heard]
 
 
 def test_records_of_float32_before_scalers_are_named() -> None:

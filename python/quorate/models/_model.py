@@ -76,19 +76,20 @@ class Model(Questions):
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
         if self.shape.targets is not None and self.shape.kind != "neighbors":
-            if self._guessed and (self.shape.kind == "network" or self.margin_bound > self._fine_of_numbers()):
+            if self._may_be_off():
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
         elif self.margin_bound > (FINE if self._guessed else COARSE):
             labels = labels or self.shape.kind == "neighbors"
             may = ", and predictions closer to a tie may differ" if labels else ""
             self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
 
-    def _fine_of_numbers(self) -> float:
-        """The margin up to which a regression's numbers are right, as far as its intercepts tell how large they are."""
+    def _may_be_off(self) -> bool:
+        """Whether numbers may be off by much, as far as intercepts tell the model's owner how large they are."""
         secrets = self._secrets
-        if not isinstance(secrets, _linear.LinearSecrets):
-            return FINE
-        return max(FINE, COARSE_NUMBERS * float(np.abs(as_reals(secrets.intercepts, secrets.units)).max()))
+        if self.shape.kind != "regression" or not isinstance(secrets, _linear.LinearSecrets):
+            return self._guessed
+        largest = float(np.abs(as_reals(secrets.intercepts, secrets.units)).max())
+        return self.margin_bound > max(FINE if self._guessed else COARSE, COARSE_NUMBERS * largest)
 
     def _name_ties(self, X: Any, question: str = "predict") -> None:
         """Says how many of these records may get another class than the estimator's; all is known in this process."""
