@@ -141,6 +141,20 @@ def test_every_question_is_right_without_bounds(scale: float) -> None:
                     assert words == [] and error <= model.margin_bound < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["numbers", "probabilities", "means"])
+def test_secret_answers_of_120_bits_cannot_leave_them(kind: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :4]  # a power of two: sums of so many products may reach their bound
+    voters = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft")
+    of = {"numbers": LinearRegression(), "probabilities": LogisticRegression(max_iter=500), "means": voters}
+    estimator = fitted(of[kind], X, y)
+    question = "predict" if kind == "numbers" else "predict_proba"
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.RangeWarning)
+        secret = getattr(qr.models.from_sklearn(estimator), question)(mpc, X[:9], reveal=False)
+        assert np.abs(secret.reveal() - getattr(estimator, question)(X[:9])).max() < 1e-3
+
+
 def test_numbers_that_may_be_off_by_much_are_named() -> None:
     X, y = load_diabetes(return_X_y=True)
     small = X * 1e-12
@@ -179,14 +193,20 @@ def test_probabilities_and_decisions_that_may_be_off_by_much_are_named() -> None
     assert len(said) == 1 and "probabilities may be off" in said[0]
 
 
-@pytest.mark.parametrize(("me", "scale"), [(0, 1.0), (1, 1e-12), (0, 1e-12)])
-def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float) -> None:
+@pytest.mark.parametrize(
+    ("me", "scale", "bounds", "is_told"),
+    [
+        *((0, 1.0, None, False), (1, 1e-12, None, False), (0, 1e-12, None, True)),
+        *((0, 1.0, 0.5, False), (0, 1.0, 1 << 15, True), (1, 1.0, 1 << 15, False)),
+    ],
+)
+def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float, bounds: Any, is_told: bool) -> None:
     """In a deployment nobody has records and weights: what intercepts say of numbers is what there is."""
     X, y = load_diabetes(return_X_y=True)
     for made in (LinearRegression(), VotingRegressor([("a", LinearRegression())])):
         if scale < 1 and isinstance(made, VotingRegressor):  # is refused
             continue
-        model = qr.models.from_sklearn(made.fit(X * scale, y))
+        model = qr.models.from_sklearn(made.fit(X * scale, y), bounds=bounds)
         session = SimpleNamespace(me=me, is_local=False)
         question = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
@@ -194,7 +214,7 @@ def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float)
             for module in ("_model", "_voting"):
                 patch.setattr(f"quorate.models.{module}.answer", lambda *_: None)
             model._answer("predict", session, question)
-        assert len(heard) == (me == 0 and scale < 1), [str(w.message) for w in heard]
+        assert len(heard) == is_told, [str(w.message) for w in heard]
 
 
 def test_records_of_float32_before_scalers_are_named() -> None:
@@ -309,3 +329,24 @@ for estimator, sample in (
         deployment.stop()
     assert [e.status for e in ended] == [0, 0, 0], ended
     assert ended[1].out.split() == ["True"] * 4 and not any("ModelWarning" in e.err for e in ended), ended
+
+
+def test_whoever_learns_answers_hears_of_points_that_are_equally_far(tmp_path: Path) -> None:
+    """In a deployment, where nobody knows records and points."""
+    body = """
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+X, y = np.array([[0.0], [2], [2], [9]]), np.array([0, 1, 2, 3])
+for estimator, question in ((KNeighborsRegressor(2), "predict"), (KNeighborsClassifier(2), "predict_proba")):
+    model = qr.models.from_sklearn(estimator.fit(X, y), bounds=16)
+    mine = model if mpc.me == 0 else model.shape
+    for records in ([[0.5], [8]], [[1.75], [2.25]]):
+        getattr(mine, question)(mpc, np.array(records) if mpc.me == 1 else None, rows=2)
+"""
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(body))
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], ended
+    assert [e.err.count("ModelWarning") for e in ended] == [0, 2, 0], ended
+    assert ended[1].err.count("for 2 of 2 records points are equally far, and more than 2 count") == 2

@@ -218,6 +218,7 @@ def test_one_against_rest() -> None:
     for refused, message in (
         (OneVsRestClassifier(LogisticRegression()).fit(X, labels), "several labels"),
         (OneVsRestClassifier(DecisionTreeClassifier()).fit(X, y), "of a DecisionTreeClassifier is not supported"),
+        (OneVsRestClassifier(make_pipeline(LogisticRegression())).fit(X, y), "put their steps before it"),
         (SVR().fit(X, y), r"SVR\(kernel='rbf'\) is not supported"),
     ):
         with pytest.raises(qr.ModelError, match=message):

@@ -75,6 +75,11 @@ class Secret:
         """The dtype of counts and positions."""
         return self._mpc._whole
 
+    @property
+    def is_local(self) -> bool:
+        """Whether one process knows everything."""
+        return bool(self._mpc.is_local)
+
     def constant(self, number: float, dtype: Any) -> Array:
         """A public number."""
         return self._mpc.constant(number, dtype=dtype)

@@ -76,19 +76,20 @@ class Model(Questions):
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
         if self.shape.targets is not None and self.shape.kind != "neighbors":
-            if self._guessed and (self.shape.kind == "network" or self.margin_bound > self._fine_of_numbers()):
+            if self._may_be_off():
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
         elif self.margin_bound > (FINE if self._guessed else COARSE):
             labels = labels or self.shape.kind == "neighbors"
             may = ", and predictions closer to a tie may differ" if labels else ""
             self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
 
-    def _fine_of_numbers(self) -> float:
-        """The margin up to which a regression's numbers are right, as far as its intercepts tell how large they are."""
+    def _may_be_off(self) -> bool:
+        """Whether numbers may be off by much, as far as intercepts tell the model's owner how large they are."""
         secrets = self._secrets
-        if not isinstance(secrets, _linear.LinearSecrets):
-            return FINE
-        return max(FINE, COARSE_NUMBERS * float(np.abs(as_reals(secrets.intercepts, secrets.units)).max()))
+        if self.shape.kind != "regression" or not isinstance(secrets, _linear.LinearSecrets):
+            return self._guessed
+        largest = float(np.abs(as_reals(secrets.intercepts, secrets.units)).max())
+        return self.margin_bound > max(FINE if self._guessed else COARSE, COARSE_NUMBERS * largest)
 
     def _name_ties(self, X: Any, question: str = "predict") -> None:
         """Says how many of these records may get another class than the estimator's; all is known in this process."""
@@ -307,7 +308,10 @@ def _revealed(
         return decode(shape, result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.kind == "neighbors":
         result = votes(on, shape, decisions, mine, owner).reveal(to)
-        return shares(result) if isinstance(result, np.ndarray) else result
+        if not isinstance(result, np.ndarray):
+            return result
+        _name_equally_far(on, question, shape, result.sum(axis=1))
+        return shares(result)
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else units_of(mine)
@@ -316,9 +320,23 @@ def _revealed(
     if shape.kind == "neighbors":
         decisions = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)
     result, known = on.reveal_all(decisions, units, to)
+    if not isinstance(result, np.ndarray):
+        return result
     if shape.kind == "neighbors":
-        return _neighbors.means(shape, result, known) if isinstance(result, np.ndarray) else result
-    return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
+        _name_equally_far(on, question, shape, result[:, -1])
+        return _neighbors.means(shape, result, known)
+    return decode_numbers(question, shape, result, known)
+
+
+def _name_equally_far(on: Secret, question: str, shape: Shape, counts: np.ndarray) -> None:
+    """Says, in a deployment, to whoever learns the answers for how many records more points counted than asked for."""
+    more = int((counts > (shape.neighbors or 0)).sum())
+    if more and not on.is_local:  # where all is known, ties are named
+        text = (
+            f"{question}: for {more} of {len(counts)} records points are equally far, and more than {shape.neighbors} "
+            "count, where scikit-learn takes some of them: the answers may differ from the estimator's"
+        )
+        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 
 
 def _check_question(question: str, shape: Shape) -> None:

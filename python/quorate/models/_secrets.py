@@ -1,9 +1,10 @@
 """Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
 
 A decision stands for D / 2**u, |D| < 2**62, and u is secret: the model's owner knows it. It gives 2**m, m = F + K - u,
-and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. Decisions
-of 120 bits lose their last 56 before. With K = 62 a decision that m < 0 would be needed for is below 2**-F, and becomes
-0 or -1 unit; m > 57 is refused.
+and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. With
+K = 62 a decision that m < 0 would be needed for is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused. Decisions
+of 120 bits lose their last 57 before, and K is 61: rounded down to 62 bits they could be -2**62, and times 2**57 leave
+120 bits.
 """
 
 from __future__ import annotations
@@ -72,14 +73,16 @@ def _whole(classes: tuple[Any, ...]) -> bool:
 def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
     """The decisions themselves, (records, decisions), in `qr.fixed(64, 16)`; `units` where the model is."""
     powers = None if units is None else _powers(shape, units)
+    shift = _SHIFT
     if shape.decision_bits > NARROW:
-        decisions = decisions >> (shape.decision_bits - NARROW)
+        decisions = decisions >> (shape.decision_bits - NARROW + 1)
+        shift -= 1
     size, most = (decisions.shape[1],), 1 << _MOST
     if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
         factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
     else:
         factors = on.keep("factors", lambda: on.units(powers, owner, size, FRACTION, most))
-    return _scaled(decisions, factors)
+    return _scaled(decisions, factors, shift)
 
 
 def check_numbers(shape: Shape, units: Integers) -> None:
@@ -89,7 +92,7 @@ def check_numbers(shape: Shape, units: Integers) -> None:
 
 
 def units_of_62(shape: Shape, units: Integers) -> Integers:
-    """The units of decisions after those of 120 bits were shifted to the others' 62."""
+    """The units that decisions would have in 62 bits: those of 120 have 56 more."""
     return np.asarray(units, np.int64) - (shape.decision_bits - NARROW)
 
 
@@ -103,10 +106,10 @@ def _powers(shape: Shape, units: Integers) -> Integers:
     return np.where(powers < 0, 0, 1 << np.maximum(powers, 0))
 
 
-def _scaled(decisions: Array, factors: Array) -> Array:
+def _scaled(decisions: Array, factors: Array, shift: int = _SHIFT) -> Array:
     """One of both is fixed point: their product has its fractional bits, and none are lost."""
     wide = [x.astype(qr.fixed(_WIDE, FRACTION) if x.dtype.frac else qr.int(_WIDE)) for x in (decisions, factors)]
-    return ((wide[0] * wide[1]) >> _SHIFT).astype(ANSWERS)
+    return ((wide[0] * wide[1]) >> shift).astype(ANSWERS)
 
 
 def probabilities(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:

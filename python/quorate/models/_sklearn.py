@@ -368,6 +368,8 @@ def _read_rest(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
     for part in estimator.estimators_:
         if type(part).__name__ == "_ConstantPredictor":
             raise ModelError("this OneVsRestClassifier met a class that all or no records have: leave that class out")
+        if type(part).__name__ == "Pipeline":
+            raise ModelError("OneVsRestClassifier of pipelines is not supported: put their steps before it")
         if _reader(part) not in _LINEAR:
             raise ModelError(
                 f"OneVsRestClassifier of a {type(part).__name__} is not supported; of {_LINEAR_NAMES} it is"

@@ -184,8 +184,7 @@ class VotingModel(Questions):
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the models' owner, who does not know of which records they are."""
         if self.shape.how == "numbers":
-            each = [member for member in self.members if member._guessed]
-            if any(m.shape.kind == "network" or m.margin_bound > m._fine_of_numbers() for m in each):
+            if any(member._may_be_off() for member in self.members):
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
         elif self.margin_bound > (COARSE_NUMBERS if self._guessed else COARSE):
             may = ", and means closer to a tie may be decided otherwise" if labels else ""
