@@ -177,7 +177,7 @@ def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
         return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
     off = held(units(x - x.mean(axis, keepdims=True)))
     most = count * max(map(abs, reach(off))) ** 2
-    if most.bit_length() + 1 + real.frac > _most_bits(x):
+    if _most_bits(x) < real.bits or most.bit_length() + 1 + real.frac > MOST_BITS:
         return sqrt(x.var(axis, keepdims, ddof=ddof))
     off = in_room("std", off, most)
     roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))
