@@ -355,3 +355,11 @@ def test_approvals_cover_words_and_names() -> None:
     forms = [{"a": ["Rome", "Oslo"]}, {"a": ["Rome", "Bern"]}, {"b": ["Rome", "Oslo"]}, {"a": ["Rome", "Oslo", "Bern"]}]
     programs = [program(form) for form in forms]
     assert len({*programs}) == len(forms) and programs[0] == program(forms[0])
+
+
+def test_nothing_is_the_first_word() -> None:
+    with qr.local("rss") as mpc:
+        frame = mpc.input_frame(PEOPLE, owner=0, columns=FORM)
+        found = mpc.join(mpc.input([44, 7], owner=1), frame["age"], frame["town"])
+        assert (found.values[0] == "Rome").reveal().tolist() == [True, True]
+        assert (found.matched & (found.values[0] == "Rome")).reveal().tolist() == [True, False]

@@ -116,6 +116,9 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
         return (x * shares.astype(float)).sum(axis, keepdims)
     wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
     found = (wide * spread).sum(axis, keepdims) / total
+    if np.all(spread >= 0) and most + 1 < 1 << stated.bits - 1:
+        # A mean lies among its numbers, but for a unit by rounding.
+        found = found._new(found._session._native.stated(found._node, low - 1, high + 1, _source.line()))
     return found if stated.grows else found.astype(stated)
 
 
