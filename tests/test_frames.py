@@ -59,6 +59,9 @@ def test_tables_of_pandas() -> None:
         for days in (table, stamps):
             again = mpc.input_frame(days, owner=0, columns={"since": datetime.date})["since"]
             assert again.reveal().tolist() == [18017, -1, 18321]
+            assert (again < pandas.Timestamp("2019-05-01")).reveal().tolist() == [False, True, False]
+            with pytest.raises(qr.DtypeError, match="not numbers or times of day"):
+                again < pandas.Timestamp("2019-05-01", tz="UTC")  # noqa: B015
         for odd, message in (
             (pandas.NaT, "row 3: the date is missing"),
             (pandas.Timestamp("2020-01-01 10:00"), "row 3: Timestamp"),
@@ -79,6 +82,9 @@ def test_tables_of_pandas() -> None:
         (PEOPLE, {"town": ["Rome"]}, "column 'town', row 0: 'Oslo' is none of the words agreed on: .'Rome'."),
         (PEOPLE, {"town": []}, "are texts, each of them once"),
         (PEOPLE, {"town": ["Rome", "Rome"]}, "are texts, each of them once"),
+        ({"town": ["a"]}, {"town": ["a", "a\0"]}, r"column 'town': 'a.x00' is no word"),
+        ({"town": ["a"]}, {"town": ["a", "\ud800"]}, r"column 'town': '.ud800' is no word"),
+        ({"\ud800": [1]}, {"\ud800": qr.int(8)}, "names of columns are texts"),
         (PEOPLE, {"town": qr.int(8)}, "column 'town'.*numbers"),
         (PEOPLE, {"town": datetime.date}, "dates are datetime.date"),
         (PEOPLE, {"age": "int16"}, "not one of Quorate's"),
@@ -349,3 +355,11 @@ def test_approvals_cover_words_and_names() -> None:
     forms = [{"a": ["Rome", "Oslo"]}, {"a": ["Rome", "Bern"]}, {"b": ["Rome", "Oslo"]}, {"a": ["Rome", "Oslo", "Bern"]}]
     programs = [program(form) for form in forms]
     assert len({*programs}) == len(forms) and programs[0] == program(forms[0])
+
+
+def test_nothing_is_the_first_word() -> None:
+    with qr.local("rss") as mpc:
+        frame = mpc.input_frame(PEOPLE, owner=0, columns=FORM)
+        found = mpc.join(mpc.input([44, 7], owner=1), frame["age"], frame["town"])
+        assert (found.values[0] == "Rome").reveal().tolist() == [True, True]
+        assert (found.matched & (found.values[0] == "Rome")).reveal().tolist() == [True, False]

@@ -549,7 +549,7 @@ def test_statistics_of_long_integers_are_those_of_reals(place: Place) -> None:
             np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-def test_rings_of_32_bits_have_averages() -> None:
+def test_rings_of_32_bits_have_averages_and_deviations() -> None:
     values = np.array([1.0, 2.0, 4.5])
     with qr.local("spdz2k", mac=48) as mpc:
         for stated in ({}, {"bound": 100}):
@@ -557,6 +557,8 @@ def test_rings_of_32_bits_have_averages() -> None:
             found = np.average(x, weights=[1e-6, 2e-6, 4e-6])
             assert found.dtype == qr.fixed(32, 8)
             assert abs(found.reveal() - 23 / 7) <= 1 / 256
+        # The sum of its squares would fit, but not as reals of 64 bits.
+        assert abs(mpc.input(values, owner=0, dtype=qr.fixed(16, 4), bound=5).std().reveal() - values.std()) <= 1 / 8
 
 
 def test_arrays_of_different_sessions_do_not_mix() -> None:

@@ -263,3 +263,12 @@ def test_random_programs_are_right_or_refused(seed: int) -> None:
     bound = np.abs(np.asarray(_program(rng, sizes, [(upwards.get(s[0], s[0]), s[1], s[2], abs(s[3])) for s in steps])))
     slack = 8 * np.max([np.abs(m - meant) for m in moved], axis=0) + 64 * UNIT + 1e-9 * bound
     assert (np.abs(got - meant) <= slack).all(), (kind, steps, got, meant)
+
+
+def test_averages_of_what_is_bounded_fit_its_dtype() -> None:
+    values = np.array([30000.0, 29999.5, 30000.0])
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = mpc.input(values, owner=0, dtype=qr.fixed(32, 16), bound=30000)
+        for sign in (1, -1):
+            assert abs(np.average(sign * x, weights=[0.37, 0.59, 0.11]).reveal() - sign * 29999.7243) < 1e-3

@@ -116,6 +116,9 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
         return (x * shares.astype(float)).sum(axis, keepdims)
     wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
     found = (wide * spread).sum(axis, keepdims) / total
+    if np.all(spread >= 0) and most + 1 < 1 << stated.bits - 1:
+        # A mean lies among its numbers, but for a unit by rounding.
+        found = found._new(found._session._native.stated(found._node, low - 1, high + 1, _source.line()))
     return found if stated.grows else found.astype(stated)
 
 
@@ -177,7 +180,7 @@ def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
         return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
     off = held(units(x - x.mean(axis, keepdims=True)))
     most = count * max(map(abs, reach(off))) ** 2
-    if most.bit_length() + 1 + real.frac > _most_bits(x):
+    if _most_bits(x) < real.bits or most.bit_length() + 1 + real.frac > MOST_BITS:
         return sqrt(x.var(axis, keepdims, ddof=ddof))
     off = in_room("std", off, most)
     roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))

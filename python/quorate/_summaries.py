@@ -178,10 +178,11 @@ class Summaries:
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Standard deviation: the square root of the sum of squares over n - ddof, within 2 units.
+        """Standard deviation: the square root of the sum of squares over n - ddof, within 2 units (2 of 2^-16 where the
+        dtype has finer ones).
 
-        Of a stated dtype without `bound=` whose squares have no room in 103 bits it is the root of the rounded `var`,
-        which is coarse below 0.01.
+        Of a stated dtype without `bound=` whose squares have no room in 103 bits, and in rings of 32 bits (`mac=48`),
+        it is the root of the rounded `var`, which is coarse below 0.01.
 
         Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 

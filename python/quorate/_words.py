@@ -50,8 +50,10 @@ def coded(op: str, x: Any, y: Any) -> Any:
 def _texts_or_dates(value: Any) -> np.ndarray | None:
     if isinstance(value, numbers.Number):
         return None
+    # pandas' timestamps are dates themselves, and their to_numpy forgets time zones.
+    is_column = hasattr(value, "to_numpy") and not isinstance(value, datetime.date)
     try:
-        plain = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+        plain = value.to_numpy() if is_column else np.asarray(value)
     except (ValueError, TypeError):  # ragged lists, secrets
         return None
     if not isinstance(plain, np.ndarray) or plain.size == 0:

@@ -75,15 +75,24 @@ def checked(name: Any, kind: Any) -> Kind:
     Raises:
         ConfigError: neither a dtype, nor words, nor dates; or the name is no text.
     """
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not _is_text(name):
         raise ConfigError(at(f"input_frame: names of columns are texts, not {name!r}"))
     if kind is datetime.date:
         return datetime.date
     if isinstance(kind, (list, tuple)):
         if not kind or not all(isinstance(word, str) for word in kind) or len(set(kind)) < len(kind):
             raise ConfigError(at(f"input_frame: the words of column {name!r} are texts, each of them once"))
+        strange = [word for word in kind if not _is_text(word)]
+        if strange:
+            problem = f"{strange[0]!r} is no word: leave out '\\0' and half characters"
+            raise ConfigError(at(f"input_frame: column {name!r}: {problem}"))
         return tuple(kind)
     return check(kind)
+
+
+def _is_text(word: str) -> bool:
+    """Whether it is Unicode, which parties agree on, and survives in arrays of numpy, which drop zeros at the end."""
+    return "\0" not in word and not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def kept(kind: Kind) -> tuple[Dtype, int | None]:
