@@ -63,8 +63,8 @@ fn costs_are_those_of_a_dry_run_and_results_are_right() {
     }
 }
 
-/// The share of an input is its mask at its owner, and all know what differs: a share that is told as it is would tell
-/// the input, of each summand of a sum, and of what only one party may see.
+/// The share of an input is all of it at its owner: a share that is told as it is would tell the input, of each summand
+/// of a sum, and of what only one party may see.
 #[test]
 fn what_a_party_tells_says_nothing_of_its_inputs() {
     let heard = parties(3, |mut party| {
@@ -88,9 +88,12 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
     });
     let [_, of_y, sum, to_one] = <[Vec<Vector>; 4]>::try_from(heard[2].clone()).unwrap();
     for told in [&sum[1], &to_one[1]] {
-        let mut guess = told.clone();
-        guess.add_assign(&of_y[0]);
-        assert!(guess.to_i64s().iter().zip(VALUES).all(|(guess, value)| *guess != value), "a share tells an input");
+        let (mut more, mut less) = (told.clone(), told.clone());
+        more.add_assign(&of_y[0]);
+        less.sub_assign(&of_y[0]);
+        for guess in [told, &more, &less] {
+            assert!(guess.to_i64s().iter().zip(VALUES).all(|(guess, value)| *guess != value), "a share tells an input");
+        }
     }
     let mut total = sum[0].clone();
     sum[1..].iter().for_each(|low| total.add_assign(low));
