@@ -137,6 +137,15 @@ class Deployment:
             party.process.communicate()
 
 
+def ended_of(folder: Path, body: str) -> list[Ended]:
+    """How three parties end that run a script in processes of their own."""
+    deployment = Deployment(folder)
+    try:
+        return deployment.run(deployment.script(body))
+    finally:
+        deployment.stop()
+
+
 def free_ports(count: int) -> list[int]:
     """Ports on which nobody listens, outside the range from which the system takes ports for outgoing connections."""
     ports: list[int] = []

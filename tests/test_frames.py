@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from deploying import Deployment
+from deploying import ended_of
 from protocols import FORMS, USUAL, Place, among
 
 PEOPLE = {"age": [31, 44, 58], "town": ["Oslo", "Rome", "Oslo"], "since": ["2019-05-01", "1969-12-31", "2020-02-29"]}
@@ -288,11 +288,7 @@ print(len(one), len(other), both.mean().reveal(to=1))
 
 
 def test_owners_tell_the_others_how_many_rows_they_have(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(SCRIPT))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, SCRIPT)
     assert [e.status for e in ended] == [0, 0, 0], [e.err for e in ended]
     assert [e.out.splitlines()[0] for e in ended] == ["3 1 None", "3 1 38.25", "3 1 None"]
 
@@ -311,11 +307,7 @@ print(mpc.input(values, owner=0, shape=(rows,), dtype=qr.int(16)).sum().reveal()
 
 
 def test_who_has_no_values_is_told_of_announce(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(UNTOLD))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, UNTOLD)
     assert [(e.status, e.out.strip()) for e in ended] == [(0, "12")] * 3, [e.err for e in ended]
 
 
@@ -336,11 +328,7 @@ print((frame[name] == 0).sum().reveal())
     ids=["words", "names"],
 )
 def test_parties_agree_on_words_and_names(tmp_path: Path, form: str, theirs: str) -> None:
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(AGREED % form))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, AGREED % form)
     messages = [e.err for e in ended]
     assert all(e.status != 0 and e.out == "" and "ProgramMismatch" in e.err for e in ended), messages
     assert "column 'town' of the words 'Rome', 'Oslo'" in messages[0] and theirs in messages[0], messages

@@ -24,7 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
-from deploying import Deployment
+from deploying import ended_of
 from protocols import Place, among, usual
 from quorate.models._questions import Asked
 
@@ -290,11 +290,7 @@ for more in ({}, {"sample": X}):
     mine = model if mpc.me == 0 else model.shape
     print(mine.predict(mpc, X[::50] if mpc.me == 1 else None, rows=3))
 """
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(body))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, body)
     assert [e.status for e in ended] == [0, 0, 0], ended
     assert [e.err.count("ModelWarning") for e in ended] == [1, 0, 0], ended
     assert "within" in ended[0].err and "sample=" in ended[0].err
@@ -322,11 +318,7 @@ for estimator, sample in (
         if given is not None:
             print(np.abs(given - getattr(estimator, question)(X[:4]).astype(float)).max() < 1e-6)
 """
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(body))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, body)
     assert [e.status for e in ended] == [0, 0, 0], ended
     assert ended[1].out.split() == ["True"] * 4 and not any("ModelWarning" in e.err for e in ended), ended
 
@@ -342,11 +334,7 @@ for estimator, question in ((KNeighborsRegressor(2), "predict"), (KNeighborsClas
     for records in ([[0.5], [8]], [[1.75], [2.25]]):
         getattr(mine, question)(mpc, np.array(records) if mpc.me == 1 else None, rows=2)
 """
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(body))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, body)
     assert [e.status for e in ended] == [0, 0, 0], ended
     assert [e.err.count("ModelWarning") for e in ended] == [0, 2, 0], ended
     assert ended[1].err.count("for 2 of 2 records points are equally far, and more than 2 count") == 2

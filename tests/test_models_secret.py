@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
-from deploying import Deployment
+from deploying import ended_of
 from protocols import USUAL, Place, among
 from quorate.models import from_sklearn
 
@@ -241,10 +241,6 @@ for turn in [0, 1, 0, 1, 0 if mpc.me == 1 else 1]:
 
 def test_parties_hold_the_same(tmp_path: Path) -> None:
     """Shapes that are equal stand for models apart; who takes one for the other is stopped."""
-    deployment = Deployment(tmp_path)
-    try:
-        ended = deployment.run(deployment.script(MANY))
-    finally:
-        deployment.stop()
+    ended = ended_of(tmp_path, MANY)
     assert all(e.status != 0 and " ".join(e.out.split()) == "turn 0 turn 1 turn 0 turn 1" for e in ended), ended
     assert any("ProgramMismatch" in e.err for e in ended), ended

@@ -45,7 +45,6 @@ class Family:
         parties: numbers of parties that it is tested with, the usual one first.
         takes: the numbers of parties that it runs with, in words.
         sharings: those that programs are planned over.
-        checked: whether parties may cheat, so that all that is opened is checked.
         options: its own.
     """
 
@@ -54,7 +53,6 @@ class Family:
     parties: tuple[int, ...]
     takes: str
     sharings: tuple[str, ...]
-    checked: bool
     options: tuple[Choice, ...]
 
 

@@ -36,7 +36,11 @@ impl Graph {
     pub fn table(&self, id: NodeId, function: Real, most_entries: usize) -> Option<Arc<Table>> {
         let node = self.node(id);
         let numbers = function.window(self.node(node.inputs[0]).range(), node.dtype);
-        has_entries(numbers, most_entries).then(|| real_table(function, numbers, node.dtype))
+        has_entries(numbers, most_entries).then(|| {
+            kept((Function::Real(function), node.dtype, [numbers; 2]), numbers.lo(), || {
+                numbers.all().map(|x| function.rounded(x, node.dtype)).collect()
+            })
+        })
     }
 
     /// The table of e^d, with `frac` bits after the point, of all differences d between a number of node `id`'s operand
@@ -57,8 +61,7 @@ impl Graph {
     pub fn pair_table(&self, id: NodeId, most_entries: usize) -> Option<PairTable> {
         let node = self.node(id);
         let [x, y] = [0, 1].map(|i| self.node(node.inputs[i]).range());
-        let places = x.count().checked_mul(y.count())?;
-        if places > most_entries as u128 {
+        if x.count().checked_mul(y.count())? > most_entries as u128 {
             return None;
         }
         let dtype = node.dtype;
@@ -76,13 +79,6 @@ impl Graph {
         });
         Some(PairTable { table, columns })
     }
-}
-
-/// The values of a real function at these numbers, correctly rounded.
-pub(crate) fn real_table(function: Real, numbers: Interval, dtype: Dtype) -> Arc<Table> {
-    kept((Function::Real(function), dtype, [numbers; 2]), numbers.lo(), || {
-        numbers.all().map(|x| function.rounded(x, dtype)).collect()
-    })
 }
 
 fn has_entries(numbers: Interval, most: usize) -> bool {

@@ -49,7 +49,6 @@ pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         family.set_item("parties", parties.usual)?;
         family.set_item("takes", parties.takes)?;
         family.set_item("sharings", sharings)?;
-        family.set_item("checked", protocol.is_checked())?;
         let options: Vec<_> = options.iter().map(|option| (option.name, option.values, option.help)).collect();
         family.set_item("options", options)?;
         Ok(family)

@@ -63,7 +63,6 @@ impl<S: Computes> Executor<'_, S> {
 
     /// Numbers in another ring. Upwards from as few bits as are proven to hold them: the others are local to take off.
     async fn converted(&self, ctx: &Ctx, x: S::A, node: &Node, from: Dtype) -> Result<S::A> {
-        let sign = if from.is_unsigned() { Sign::Unsigned } else { Sign::Signed };
         let to = ring_of(node.dtype);
         let mut x = x;
         if let Some(values) = node.interval.filter(|_| to.bits() > from.bits()) {
@@ -74,7 +73,7 @@ impl<S: Computes> Executor<'_, S> {
                 x = self.s.linear(&x, &Linear::Reduce(Ring::of(needed)));
             }
         }
-        self.s.convert(ctx, &x, to, sign).await
+        self.s.convert(ctx, &x, to, sign_of(from)).await
     }
 
     /// Local: in log2(len) additions of everything.
@@ -84,4 +83,9 @@ impl<S: Computes> Executor<'_, S> {
         let sums = self.s.linear(&rows, &Linear::RunningSums { lanes });
         Ok(Value::Arith(self.candidates_back(&sums, axis)))
     }
+}
+
+/// How elements are read as numbers of the dtype.
+pub(super) fn sign_of(dtype: Dtype) -> Sign {
+    if dtype.is_unsigned() { Sign::Unsigned } else { Sign::Signed }
 }

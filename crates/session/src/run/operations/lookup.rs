@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use quorate_engine::{Ctx, Linear, Result};
+use quorate_gadgets::Computes;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
-use quorate_gadgets::{Computes, Sign};
 use quorate_graph::{Dtype, NodeId, PairTable, Table};
 use quorate_ring::{Ring, Vector};
 
 use crate::run::executor::Executor;
 use crate::run::operations::Pair;
 use crate::run::operations::choices::width;
+use crate::run::operations::convert::sign_of;
 use crate::work::data::ring_of;
 use crate::work::value::Value;
 
@@ -62,10 +63,7 @@ impl<S: Computes> Executor<'_, S> {
         let table = Lookup { entries: &entries, first: pairs.table.first(), operand: Operand::Within };
         let ((ring, len), needed) = (s.shape(&x), table.place_bits());
         if needed > ring.bits() {
-            let sign = match self.work.graph.node(node.inputs[0]).dtype.is_unsigned() {
-                true => Sign::Unsigned,
-                false => Sign::Signed,
-            };
+            let sign = sign_of(self.work.graph.node(node.inputs[0]).dtype);
             let both = s.convert(ctx, &s.concat(&[&x, &y]), Ring::of(needed), sign).await?;
             [x, y] = [0..len, len..2 * len].map(|part| s.linear(&both, &Linear::Slice(part)));
         }
