@@ -11,16 +11,15 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quorate import _quorate
+from warm import QUORATE, Command
 
-QUORATE = str(Path(sys.executable).with_name("quorate"))
 LIMIT_SECONDS = 60.0  # beyond this a process counts as hung
 
 
@@ -34,13 +33,16 @@ class Ended(NamedTuple):
 
 
 class Party:
-    """A running `quorate party`."""
+    """A running `quorate party`, in a process that starts warm or as users start it."""
 
-    def __init__(self, command: list[str], folder: Path) -> None:
+    def __init__(self, command: list[str], folder: Path, *, warm: bool = False) -> None:
         self.started = time.monotonic()
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        pipes = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process: Any = (
+            Command(command, folder, environment)
+            if warm
+            else subprocess.Popen(command, cwd=folder, env=environment, **pipes)
         )
         self.seen = ""
 
@@ -77,8 +79,8 @@ class Party:
 class Deployment:
     """Keys, configurations and processes of parties on the loopback."""
 
-    def __init__(self, folder: Path, parties: int = 3) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, parties: int = 3, *, warm: bool = True) -> None:
+        self.folder, self.warm = folder, warm
         self.ports = free_ports(parties)
         self.running: list[Party] = []
         self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 2.0}
@@ -109,7 +111,7 @@ class Deployment:
 
     def start(self, me: int, script: Path, *arguments: str, config: Path | None = None) -> Party:
         command = [QUORATE, "party", str(script), "--config", str(config or self.config(me)), *arguments]
-        party = Party(command, self.folder)
+        party = Party(command, self.folder, warm=self.warm)
         self.running.append(party)
         return party
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deploying import QUORATE, Deployment, Ended, error_of
+from deploying import Deployment, Ended, error_of
 from protocols import USUAL, Place
+from warm import quorate
 
 BODY = """
 x = mpc.input(lambda: [3, 5, 8], owner=0, shape=3, dtype=qr.int(64))
@@ -39,9 +39,7 @@ def approval(script: Path, *options: str) -> str:
     """What a person approves who has read the plan."""
     asked = (script.read_text(), *options)
     if asked not in EXPLAINED:
-        ended = subprocess.run(
-            [QUORATE, "explain", str(script), *options], capture_output=True, text=True, timeout=100, check=True
-        )
+        ended = quorate("explain", str(script), *options, check=True)
         EXPLAINED[asked] = ended.stdout.splitlines()[-1].removeprefix("to approve all of it: --approve ")
     return EXPLAINED[asked]
 

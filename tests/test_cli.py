@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from protocols import Place, places
 from quorate import _build, cli
 from quorate._options import OPTIONS
 from quorate.cli import _options, exit_status
+from warm import QUORATE, quorate
 
-QUORATE = str(Path(sys.executable).with_name("quorate"))
 LIMIT_SECONDS = 90.0
 
 PRODUCT = """
@@ -28,12 +27,6 @@ with qr.session() as mpc:
     x = mpc.input([2, 3] if mpc.me == 0 else None, owner=0, shape=(2,), dtype=qr.int(64), bound=9)
     print(mpc.me, sys.argv[1:], (x * x).reveal(), flush=True)
 """
-
-
-def quorate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [QUORATE, *arguments], cwd=cwd, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-    )
 
 
 def script(folder: Path, body: str = "") -> str:

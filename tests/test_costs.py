@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +14,9 @@ import pytest
 import quorate as qr
 from protocols import USUAL, Place, among
 from quorate import _quorate
+from warm import quorate
 
 ROOT = Path(__file__).resolve().parent.parent
-QUORATE = str(Path(sys.executable).with_name("quorate"))
 RNG = np.random.default_rng(11)
 RUNS = 5
 FACTOR = 2 if _quorate.OPTIMISED else 3
@@ -192,11 +190,7 @@ def test_a_measured_network_is_the_simulated_one(place: Place, options: dict[str
 def test_plans_are_drawn(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / f"plan.{suffix}"
-    done = subprocess.run(
-        [QUORATE, "explain", "examples/score.py", "--network", "wan", "--plot", str(picture)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    quorate("explain", "examples/score.py", "--network", "wan", "--plot", str(picture), cwd=ROOT, check=True)
     data = picture.read_bytes()
     assert data.startswith({"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}[suffix])
     if suffix != "png":
@@ -212,11 +206,7 @@ def test_a_picture_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_plans_as_json() -> None:
-    done = subprocess.run(
-        [QUORATE, "explain", "examples/score.py", "--json"],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = quorate("explain", "examples/score.py", "--json", cwd=ROOT, check=True)
     (plan,) = json.loads(done.stdout)
     assert plan["online"]["rounds"] > 0
     assert plan["seconds"] == pytest.approx(plan["offline"]["seconds"] + plan["online"]["seconds"])

@@ -18,8 +18,8 @@ import quorate as qr
 from deploying import Deployment, error_of
 from quorate._public import as_numbers
 from quorate.tables._inputs import Form, parse_form
+from warm import quorate
 
-QUORATE = str(Path(sys.executable).with_name("quorate"))
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "table.py"
 
 pd = pytest.importorskip("pandas", reason="pandas is among the development requirements: make test installs it")
@@ -380,10 +380,6 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def quorate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([QUORATE, *arguments], cwd=folder, capture_output=True, text=True, timeout=90, check=False)
-
-
 BOTH = ("--input", "0=people.csv", "--input", "1=points.parquet")
 
 
@@ -393,15 +389,15 @@ def without_times(plan: str) -> list[str]:
 
 
 def test_every_command_takes_the_same_script(files: Path) -> None:
-    done = quorate(files, "run", "sums.py", *BOTH, "--output", "out.csv")
+    done = quorate("run", "sums.py", *BOTH, "--output", "out.csv", cwd=files)
     assert (done.returncode, done.stderr) == (0, "")
     assert (files / "out.csv").read_text() == "total\n53.5\n78.25\n"
-    done = quorate(files, "run", "sums.py", *BOTH, "--network", "lan", "--output", "out.json")
+    done = quorate("run", "sums.py", *BOTH, "--network", "lan", "--output", "out.json", cwd=files)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads((files / "out.json").read_text()) == {"total": [53.5, 78.25]}
-    shown = quorate(files, "explain", "sums.py", *BOTH, "--output", "never.csv")
+    shown = quorate("explain", "sums.py", *BOTH, "--output", "never.csv", cwd=files)
     assert shown.returncode == 0 and "run 3 of 3" in shown.stdout and not (files / "never.csv").exists()
-    forms = quorate(files, "explain", "sums.py", "--form", "0=2x4:fixed64.16", "--form", "1=2x1:int64")
+    forms = quorate("explain", "sums.py", "--form", "0=2x4:fixed64.16", "--form", "1=2x1:int64", cwd=files)
     assert without_times(forms.stdout) == without_times(shown.stdout)
 
 
@@ -463,7 +459,7 @@ def test_a_bad_cell_is_shown_to_its_owner_alone(files: Path) -> None:
 )
 def test_bad_options(files: Path, arguments: list[str], words: str) -> None:
     (files / "folder.csv").mkdir()
-    done = quorate(files, *arguments)
+    done = quorate(*arguments, cwd=files)
     assert done.returncode == 2, done
     assert words in done.stderr and "Traceback" not in done.stderr
 
@@ -479,15 +475,15 @@ def test_forms() -> None:
 
 
 def test_a_large_form_takes_no_room(files: Path) -> None:
-    done = quorate(files, "explain", "sums.py", "--form", "0=100000000x4:fixed64.16", "--form", "1=100000000:int64")
+    done = quorate("explain", "sums.py", "--form", "0=100000000x4:fixed64.16", "--form", "1=100000000:int64", cwd=files)
     assert done.returncode == 0, done
     assert "run 3 of 3" in done.stdout
 
 
 def test_two_results_do_not_go_into_one_file(tmp_path: Path) -> None:
     csv(tmp_path, "import quorate as qr\nqr.output([1])\nqr.output([2])\n", "twice.py")
-    assert quorate(tmp_path, "run", "twice.py", "--network", "lan").stdout == "1\n2\n"
-    done = quorate(tmp_path, "run", "twice.py", "--network", "lan", "--output", "out.csv")
+    assert quorate("run", "twice.py", "--network", "lan", cwd=tmp_path).stdout == "1\n2\n"
+    done = quorate("run", "twice.py", "--network", "lan", "--output", "out.csv", cwd=tmp_path)
     assert done.returncode == 2 and "twice.py:3" in done.stderr
     assert (tmp_path / "out.csv").read_text() == "1\n"
 
@@ -497,7 +493,7 @@ def test_the_example(tmp_path: Path) -> None:
     assert made.returncode == 0
     weights, patients = qr.read(tmp_path / "weights.csv").array[:, 0], qr.read(tmp_path / "patients.csv").array
     inputs = ("--input", "0=weights.csv", "--input", "1=patients.csv")
-    done = quorate(tmp_path, "run", str(EXAMPLE), *inputs, "--output", "scores.csv")
+    done = quorate("run", str(EXAMPLE), *inputs, "--output", "scores.csv", cwd=tmp_path)
     assert done.returncode == 0, done
     scores = qr.read(tmp_path / "scores.csv")
     assert scores.names == ("score", "upper half")

@@ -59,7 +59,7 @@ LONG = {
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
     """Three parties."""
-    made = Deployment(tmp_path)
+    made = Deployment(tmp_path, warm=False)
     yield made
     made.stop()
 
@@ -72,7 +72,7 @@ def statuses(ended: list[Ended]) -> list[int]:
 
 
 def test_keygen_then_a_configuration_by_hand_then_a_run(tmp_path: Path) -> None:
-    made = Deployment(tmp_path)
+    made = Deployment(tmp_path, warm=False)
     prints = []
     for me in range(3):
         command = [QUORATE, "keygen", "--party", str(me), "--dir", str(tmp_path / "keys")]

@@ -17,9 +17,9 @@ import quorate as qr
 from protocols import USUAL, Place, among, places
 from quorate._explain import Placeholder
 from quorate.demo import breast_cancer_jobs
+from warm import quorate
 
 ROOT = Path(__file__).resolve().parent.parent
-QUORATE = str(Path(sys.executable).with_name("quorate"))
 
 
 def costs(phase: Any) -> tuple[int, list[int]]:
@@ -273,9 +273,7 @@ def test_a_slow_network_takes_its_time_for_bytes() -> None:
 
 
 def explain(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [QUORATE, "explain", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
-    )
+    return quorate("explain", *arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize("model", ["tree", "svm"])

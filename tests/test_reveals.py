@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among
 from quorate.plan import RevealPlan
-
-QUORATE = str(Path(sys.executable).with_name("quorate"))
+from warm import quorate
 
 Array = qr.SecretArray
 
@@ -182,9 +179,7 @@ def test_what_owners_mean_to_tell_is_no_warning(tmp_path: Path) -> None:
         "    ages = mpc.input_file('ages.csv', owner=1)\n"
         "    frame['age'].reveal(to=1)\n"
     )
-    ended = subprocess.run(
-        [QUORATE, "explain", str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True
-    )
+    ended = quorate("explain", str(script), cwd=tmp_path, check=True)
     assert ended.stdout.count("WARNING") == 1 and "WARNING: rows.py:6 reveals to party 1" in ended.stdout
     lines = ended.stdout.splitlines()
     for told in (
@@ -194,14 +189,7 @@ def test_what_owners_mean_to_tell_is_no_warning(tmp_path: Path) -> None:
     ):
         assert told in lines, ended.stdout
     assert len(lines[-1].split("--approve ")[1].split(",")) == 4
-    ended = subprocess.run(
-        [QUORATE, "explain", str(script), "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
+    ended = quorate("explain", str(script), "--json", cwd=tmp_path, check=True)
     plans = json.loads(ended.stdout)
     assert [len(plan["warnings"]) for plan in plans] == [0, 0, 0, 1]
     assert [plan["reveals"][0]["tells"][:5] for plan in plans] == ["its n", "a num", "the f", ""]
@@ -218,11 +206,9 @@ def test_explaining_a_script_lists_the_reveals_of_all_of_its_sessions(tmp_path: 
         "        (x * x).reveal()\n"
         "        x.sum().reveal(to=1)\n"
     )
-    ended = subprocess.run(
-        [QUORATE, "explain", str(script), "--json"], capture_output=True, text=True, timeout=100, check=True
-    )
+    ended = quorate("explain", str(script), "--json", check=True)
     plans = json.loads(ended.stdout)
     assert [plan["reveals"][0]["line"] for plan in plans] == ["twice.py:5", "twice.py:6"] * 2
     assert len({plan["program"] for plan in plans}) == 4
-    ended = subprocess.run([QUORATE, "explain", str(script)], capture_output=True, text=True, timeout=100, check=True)
+    ended = quorate("explain", str(script), check=True)
     assert ended.stdout.splitlines()[-1] == f"to approve all of it: --approve {','.join(p['program'] for p in plans)}"

@@ -37,7 +37,7 @@ x.sum().reveal()
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
     """Three parties."""
-    made = Deployment(tmp_path)
+    made = Deployment(tmp_path, warm=False)
     yield made
     made.stop()
 

@@ -97,15 +97,15 @@ def test_the_memory_of_many_runs_is_flat(protocol: str) -> None:
                 assert ((x + i) * x).sum().reveal() == 5 + 3 * i
         with qr.local(sys.argv[1]) as mpc:
             x = mpc.input([1, 2], owner=0)
-            runs(mpc, x, 500)
+            runs(mpc, x, 250)
             first = held()
-            runs(mpc, x, 1_000)
+            runs(mpc, x, 500)
             print(first, held())
         """,
         protocol,
     )
     # Before, each of the runs left 2 kB, and more with `aby`, beside 1.2 kB and a table that doubles once on the way.
-    assert second - first <= 3_600_000
+    assert second - first <= 1_650_000
 
 
 def test_independent_products_share_rounds_however_many_and_however_they_are_mixed_with_local_steps() -> None:

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
@@ -40,18 +41,21 @@ pub fn threads() -> usize {
 pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     let pool = if items.len() < 2 { None } else { POOL.with_borrow(Clone::clone) };
     let Some(pool) = pool else { return items.into_iter().for_each(work) };
-    let each = items.len().div_ceil(pool.current_num_threads() + 1);
-    let (mut items, work) = (items.into_iter(), &work);
-    let own: Vec<T> = items.by_ref().take(each).collect();
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    on_pool(&pool, items.len(), &|i| {
+        let item = items[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.into_iter().for_each(&work);
+    });
+}
+
+/// Does `work` on each number below `count`, a row of them on each thread. Compiled once for all kinds of work.
+fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let each = count.div_ceil(pool.current_num_threads() + 1);
     pool.in_place_scope(|scope| {
-        loop {
-            let part: Vec<T> = items.by_ref().take(each).collect();
-            if part.is_empty() {
-                break;
-            }
-            scope.spawn(move |_| part.into_iter().for_each(work));
+        for start in (each..count).step_by(each) {
+            scope.spawn(move |_| (start..(start + each).min(count)).for_each(work));
         }
-        own.into_iter().for_each(work);
+        (0..each).for_each(work);
     });
 }
 

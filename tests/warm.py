@@ -1,0 +1,146 @@
+"""Commands of `quorate` in processes that start warm.
+
+A process imports for half a second or more what a script names. Tests of deployments start hundreds. Here each is
+forked from a process that has imported all that and does nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+QUORATE = str(Path(sys.executable).with_name("quorate"))
+LIMIT_SECONDS = 120.0  # beyond this a command counts as hung
+PREPARED = (
+    "quorate.cli", "quorate.demo", "quorate.learn", "quorate.models", "quorate.nn", "sklearn.datasets",
+    "sklearn.linear_model", "sklearn.neighbors", "sklearn.neural_network", "sklearn.svm", "sklearn.tree",
+)  # fmt: skip
+
+
+class Command:
+    """A running `quorate` with these arguments, as far as `subprocess.Popen` would show it."""
+
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+        asked = json.dumps({"arguments": arguments, "folder": str(folder), "environment": environment}).encode()
+        pipes = [os.pipe() for _ in range(3)]
+        stove, _ = _stove()
+        stove.sendall(len(asked).to_bytes(4, "little"))
+        socket.send_fds(stove, [asked], [write for _, write in pipes])
+        for _, write in pipes:
+            os.close(write)
+        out, err, told = (read for read, _ in pipes)
+        self.stdout, self.stderr = os.fdopen(out), os.fdopen(err)
+        self._told = os.fdopen(told, "rb")
+        self._pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The status of the process, or None while it runs."""
+        if self.returncode is None and select.select([self._told], [], [], 0)[0]:
+            self.returncode = os.waitstatus_to_exitcode(int(self._told.readline()))
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What else it prints until it ends, and to which pipe."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        printed: dict[int, list[bytes]] = {self.stdout.fileno(): [], self.stderr.fileno(): []}
+        left = {*printed, self._told.fileno()}
+        while left:
+            wait = None if deadline is None else deadline - time.monotonic()
+            if wait is not None and wait <= 0:
+                raise subprocess.TimeoutExpired("quorate", timeout or 0.0)
+            for ready in select.select(left, [], [], wait)[0]:
+                piece = os.read(ready, 1 << 16) if ready in printed else b""
+                left -= set() if piece else {ready}
+                printed.get(ready, []).append(piece)
+        self.poll()
+        out, err = (b"".join(pieces).decode() for pieces in printed.values())
+        return out, err
+
+
+def quorate(*arguments: str, cwd: Path | None = None, check: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end; with `check`, one that ends well."""
+    command = Command([QUORATE, *arguments], cwd or Path.cwd(), dict(os.environ))
+    try:
+        out, err = command.communicate(LIMIT_SECONDS)
+    finally:
+        command.kill()
+    done = subprocess.CompletedProcess(arguments, command.returncode or 0, out, err)
+    assert not (check and done.returncode), done
+    return done
+
+
+@functools.cache
+def _stove() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """The process that others are forked from, and the socket on which it is asked; it ends with this one."""
+    here, there = socket.socketpair()
+    with there:
+        return here, subprocess.Popen([sys.executable, __file__], stdin=there)
+
+
+def _serve() -> None:
+    """Forks a process for each request; returns in each of them, where it is to do its work."""
+    asked = socket.socket(fileno=os.dup(0))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while length := asked.recv(4, socket.MSG_WAITALL):
+        request, pipes, _, _ = socket.recv_fds(asked, int.from_bytes(length, "little"), 3, socket.MSG_WAITALL)
+        if not os.fork():
+            asked.close()
+            return _become(json.loads(request), *pipes)
+        for pipe in pipes:
+            os.close(pipe)
+    os._exit(0)
+
+
+def _become(request: dict[str, Any], out: int, err: int, told: int) -> None:
+    """Another fork is the command, which returns; this process tells its number, waits for it, and tells its status."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if pid := os.fork():
+        os.write(told, f"{pid}\n".encode())
+        os.close(out)
+        os.close(err)
+        os.write(told, f"{os.waitpid(pid, 0)[1]}\n".encode())
+        os._exit(0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    for pipe in (out, err, told):
+        os.close(pipe)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.argv = request["arguments"]
+    sys.stdout.reconfigure(write_through=True)
+    sys.path[0] = str(Path(sys.executable).parent)
+
+
+if __name__ == "__main__":
+    import gc
+    import importlib
+
+    for module in PREPARED:
+        importlib.import_module(module)
+    gc.freeze()
+    _serve()
+    from quorate.cli import main
+
+    sys.exit(main())
