@@ -132,6 +132,8 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     for n, span, pads in zip(w.x.shape[2:], w.size, w.pads, strict=True):
         if span > n + sum(pads):
             raise Unsupported(f"a window of {span} does not fit into {n} with {sum(pads)} around it")
+        if max(pads) >= span:
+            raise Unsupported(f"a window of {span} lies outside of the image, in pads of {max(pads)}")
     ceil = bool(node.attrs.get("ceil_mode", 0))
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
     if kind == "max_pool":
@@ -159,13 +161,13 @@ def _global_average(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("mean", x, {"axes": list(range(2, len(x.shape))), "keepdims": True})
 
 
-@operator("GlobalMaxPool", limits="two axes")
+@operator("GlobalMaxPool")
 def _global_max(lowering: Lowering, node: Node) -> Tensor:
     x = node.tensor()
-    if len(x.shape) != 4:
-        raise Unsupported(f"of an array of shape {x.shape}")
-    size = list(x.shape[2:])
-    return lowering.emit("max_pool", x, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+    size = [1, math.prod(x.shape[2:])]
+    flat = lowering.reshape(x, (*x.shape[:2], *size))
+    made = lowering.emit("max_pool", flat, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+    return lowering.reshape(made, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
 @operator("ReduceMean", limits="axes behind the batch")
@@ -280,6 +282,8 @@ def _neg(lowering: Lowering, node: Node) -> Tensor:
 def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
     if node.attrs.get("training_mode", 0):
         raise Unsupported("training mode")
+    if not node.attrs.get("spatial", 1):
+        raise Unsupported("spatial=0, with parameters for each element")
     x = node.tensor()
     found = [node.weights(i) for i in range(1, 5)]
     weight, bias, mean, variance = (np.zeros(0) if v is None else v for v in found)
@@ -331,7 +335,10 @@ def _clip(lowering: Lowering, node: Node) -> Tensor:
     limits: dict[str, float | None] = {}
     for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
         value = node.known(place, attr)
-        limits[name] = None if value is None or not np.isfinite(value).all() else float(value.ravel()[0])
+        limit = None if value is None else float(value.ravel()[0])
+        limits[name] = None if limit == {"low": -math.inf, "high": math.inf}[name] else limit
+        if not math.isfinite(limits[name] or 0.0):
+            raise Unsupported(f"{attr}={limit}")
     if limits["low"] is not None and limits["high"] is not None:
         limits["low"] = min(limits["low"], limits["high"])  # where they cross, all is the upper one
     return lowering.emit("clip", node.tensor(), limits)
