@@ -293,6 +293,11 @@ def LeakyRelu(r):
 
 
 @case
+def Elu(r):
+    return one("Elu", (9,), alpha=float(r.choice([0.0, 0.3, 1.0, 2.5])))
+
+
+@case
 def PRelu(r):
     return one("PRelu", (4, 3, 2), {"s": floats(r, 4, 1, 1)})
 
@@ -468,6 +473,11 @@ def Slice(r):
 def Split(r):
     nodes = [("Split", ["x", "s"], ["a", "b", "c"], {"axis": 1}), ("Concat", ["c", "a"], ["y"], {"axis": 1})]
     return Net(nodes, (6, 2), {"s": whole(1, 2, 3)})
+
+
+@case
+def Tile(r):
+    return one("Tile", (2, 3, 1), {"t": whole(1, 2, 1, 3)})
 
 
 @case

@@ -45,6 +45,8 @@ REFUSED: dict[str, tuple[Net, str]] = {
     "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
     "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
     "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
+    "records more than once": (one("Tile", (4,), {"t": whole(2, 1)}), r"by \[2, 1\]"),
+    "an Elu that does not rise": (one("Elu", (4,), alpha=-1.0), "alpha=-1"),
     "noise": (
         Net(
             [("Dropout", ["x", "ratio", "training"], ["a"], {}), ("Neg", ["a"], ["y"], {})],

@@ -322,6 +322,14 @@ def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("leaky_relu", node.tensor(), {"slope": float(node.attrs.get("alpha", 0.01))})
 
 
+@operator("Elu", limits="alpha from 0 on")
+def _elu(lowering: Lowering, node: Node) -> Tensor:
+    alpha = float(node.attrs.get("alpha", 1.0))
+    if not 0 <= alpha < math.inf:
+        raise Unsupported(f"alpha={alpha}")
+    return lowering.emit("elu", node.tensor(), {"alpha": alpha})
+
+
 @operator("PRelu", limits="constant slopes")
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)

@@ -167,6 +167,18 @@ def _split(lowering: Lowering, node: Node) -> list[Tensor]:
     return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
 
 
+@operator("Tile", limits="constant repeats, 1 of the batch")
+def _tile(lowering: Lowering, node: Node) -> Tensor:
+    made, repeats = node.tensor(), node.known(1)
+    if repeats is None or repeats.size != len(made.shape) or repeats.ravel()[0] != 1:
+        raise Unsupported(f"by {None if repeats is None else repeats.tolist()}")
+    for axis, times in enumerate(repeats.ravel().tolist()):
+        if times != 1:
+            indices = list(range(made.shape[axis])) * times
+            made = lowering.emit("gather", made, {"axis": axis, "indices": indices})
+    return made
+
+
 @operator("Gather", limits="constant indices, not along the batch", turned=True)
 def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, indices = node.array(), node.known(1)

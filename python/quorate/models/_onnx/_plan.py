@@ -325,7 +325,9 @@ class Planner:
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
         self._need(_SUM)
         x = self.at(x, FRACTION)
-        error = np.minimum(_SLOPE[kind] * x.error, _SPAN.get(kind, math.inf)) + 2.0 ** (1 - FRACTION)
+        alpha = attrs.get("alpha", 0.0)
+        slope = _SLOPE.get(kind, max(1.0, alpha))
+        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * 2.0 ** (1 - FRACTION)
         if kind == "softmax":
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
             low, high = np.zeros_like(x.low), np.ones_like(x.low)
@@ -335,7 +337,7 @@ class Planner:
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
         made = Tracked(low, high, error, FRACTION, 0)
-        within = made if kind == "gelu" else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
+        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
         return self._emit(kind, [x], attrs, within)
 
     def _normalised(self, epsilon: float, x: Tracked) -> Tracked:

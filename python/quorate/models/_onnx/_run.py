@@ -134,4 +134,6 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return normalise.normalised(mpc, step, x)
     if kind == "leaky_relu":
         return nn.leaky_relu(x, step["slope"])
+    if kind == "elu":
+        return nn.elu(x, step["alpha"])
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)
