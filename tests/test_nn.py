@@ -268,6 +268,21 @@ def test_attention(mpc: qr.Session) -> None:
         near(nn.attention(*arrays, mask=seen).reveal(), powers / powers.sum(axis=-1, keepdims=True) @ v, 12)
 
 
+def test_masks_hide_whatever_scores_are(mpc: qr.Session) -> None:
+    scores, v = RNG.uniform(-3, 3, (3, 3)), RNG.uniform(-1, 1, (3, 2))
+    seen = np.tril(np.ones((3, 3), bool))
+    q, k = mpc.input(scores, owner=0), np.eye(3)
+    powers = np.exp(scores) * seen
+    wanted = powers / powers.sum(axis=-1, keepdims=True) @ v
+    far = np.where(seen, 0.0, np.finfo(np.float32).min)
+    masks = [seen, mpc.input(seen, owner=1), far, far + 7, np.where(seen, 0.0, -1e9), mpc.input(-30.0 * ~seen, owner=1)]
+    for mask in masks:
+        near(nn.attention(q, k, v, mask=mask, scale=1.0).reveal(), wanted, 12)
+    large = mpc.input(scores - 3e7, owner=0, dtype=qr.fixed(64, 16))
+    powers = np.exp(scores) * seen
+    near(nn.attention(large, k, v, mask=seen, scale=1.0).reveal(), wanted, 12)
+
+
 def test_rows_of_tables(mpc: qr.Session) -> None:
     table, index = RNG.integers(-99, 99, (6, 3)), np.array([[4, 0], [5, 4]])
     places = mpc.input(index, owner=0)
@@ -304,6 +319,32 @@ def test_what_only_moves(three: qr.Session) -> None:
         (lambda a, _: nn.avg_pool2d(a, 2), qr.DtypeError, "astype"),
         (lambda a, _: nn.lstm(a, np.ones((4, 3)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),
         (lambda a, _: nn.flatten(a, 9), qr.ShapeError, "flatten from axis 9"),
+        (lambda a, _: nn.conv2d(a, [[1, 2], [3]]), qr.ShapeError, "do not form an array"),
+        (
+            lambda a, _: nn.attention(a, np.ones((4, 4)), a, mask=np.ones((7, 4))),
+            qr.ShapeError,
+            r"mask of shape \(7, 4\)",
+        ),
+        (lambda a, _: nn.attention(a, np.ones(4), a), qr.ShapeError, r"a key of shape \(4,\)"),
+        (
+            lambda a, _: nn.attention(a, np.ones((4, 4)), a, mask=np.zeros((4, 4), bool)),
+            qr.ShapeError,
+            "no key is seen",
+        ),
+        (lambda a, _: nn.layer_norm(a, np.ones((5, 1, 1, 1, 4))), qr.ShapeError, "a weight of shape"),
+        (lambda a, _: nn.batch_norm(a, np.ones(2), np.ones(2), axis=4), qr.ShapeError, "along axis 4"),
+        (lambda a, _: nn.batch_norm(a, np.ones(2), -np.ones(2)), qr.RangeError, "above 0"),
+        (lambda a, _: nn.lstm(a[0, :0], np.ones((4, 4)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),
+        (
+            lambda a, _: nn.gru(a[0], np.ones((3, 4)), np.ones((3, 1)), state=np.ones((2, 1))),
+            qr.ShapeError,
+            r"a state is \(4, 1\)",
+        ),
+        (
+            lambda a, _: nn.gru(a[0], np.ones((3, 4)), np.ones((3, 1)), None, np.ones((9, 3))),
+            qr.ShapeError,
+            r"a bias of shape \(9, 3\)",
+        ),
         (lambda a, _: nn.conv_transpose2d(a, np.ones((3, 1, 2, 2))), qr.ShapeError, "as many channels"),
     ],
 )

@@ -8,9 +8,9 @@ import numpy as np
 
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.errors import ShapeError
+from quorate.errors import RangeError, ShapeError
 from quorate.functions import rsqrt
-from quorate.nn._layout import session_of, shape_of
+from quorate.nn._layout import check_broadcasts, session_of, shape_of, whole
 
 __all__ = ["batch_norm", "layer_norm"]
 
@@ -48,6 +48,9 @@ def batch_norm(
         [[0. 1.]]
     """
     session_of("batch_norm", x)
+    axis = whole("axis", axis)
+    if not -len(x.shape) <= axis < len(x.shape):
+        raise ShapeError(at(f"batch_norm along axis {axis} of an array of shape {x.shape}"))
     sizes = [1] * len(x.shape)
     sizes[axis] = x.shape[axis]
     for what, value in (("mean", mean), ("variance", variance), ("weight", weight), ("bias", bias)):
@@ -60,7 +63,10 @@ def batch_norm(
     if isinstance(variance, SecretArray):
         factor: Any = rsqrt(variance + float(eps))
     else:
-        factor = 1.0 / np.sqrt(np.asarray(variance, dtype=np.float64) + float(eps))
+        spread = np.asarray(variance, dtype=np.float64) + float(eps)
+        if not (spread > 0).all():
+            raise RangeError(at("batch_norm: variances and eps are above 0 together"))
+        factor = 1.0 / np.sqrt(spread)
     if weight is not None:
         factor = factor * (weight if isinstance(weight, SecretArray) else np.asarray(weight, dtype=np.float64))
     made = (x - placed(mean)) * placed(factor)
@@ -84,6 +90,9 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     session_of("layer_norm", x)
     if not x.shape or x.shape[-1] == 0:
         raise ShapeError(at(f"layer_norm of an array of shape {x.shape}: there is nothing along its last axis"))
+    for name, value in (("a weight", weight), ("a bias", bias)):
+        if value is not None:
+            check_broadcasts("layer_norm", name, value, x.shape)
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
     made = centred * rsqrt(variance + max(float(eps), 2.0**-x.dtype.frac))
