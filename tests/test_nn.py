@@ -112,7 +112,16 @@ def transposed(
 
 @pytest.mark.parametrize(
     ("stride", "padding", "more", "dilation", "groups"),
-    [(1, 0, 0, 1, 1), (2, 1, 1, 1, 1), (2, 0, 0, 2, 2), (3, 2, 0, 1, 1), (1, 2, 0, 1, 2)],
+    [
+        (1, 0, 0, 1, 1),
+        (2, 1, 1, 1, 1),
+        (2, 0, 0, 2, 2),
+        (3, 2, 0, 1, 1),
+        (1, 2, 0, 1, 2),
+        (3, 1, 2, 1, 2),
+        (4, 0, 3, 1, 1),
+        (2, 4, 1, 1, 1),
+    ],
 )
 def test_transposed_convolutions(
     three: qr.Session, stride: int, padding: int, more: int, dilation: int, groups: int
@@ -136,6 +145,18 @@ def test_transposed_convolutions_that_lose_more_than_they_have(three: qr.Session
     assert made.reveal().tolist() == [[[[0, 2, 0, 3]]]]
     with pytest.raises(qr.ShapeError, match="below the stride"):
         nn.conv_transpose2d(x, [[[[1]]]], output_padding=1)
+    with pytest.raises(qr.ShapeError, match="leaves nothing"):
+        nn.conv_transpose2d(x, [[[[1]]]], padding=(0, 9))
+
+
+def test_transposed_convolutions_open_no_zeros() -> None:
+    """With windows as far apart as they are large, as much as a convolution of each pixel with all of a filter."""
+    x, w, sent = np.ones((1, 4, 8, 8)), np.ones((4, 2, 4, 4)), []
+    for of in (lambda a, b: nn.conv_transpose2d(a, b, stride=4), lambda a, b: nn.conv2d(a, b.reshape(32, 4, 1, 1))):
+        with qr.local("pika") as mpc:
+            made = of(mpc.input(x, owner=0), mpc.input(w, owner=1))
+            sent.append(max(mpc.explain(made).online.bytes_sent))
+    assert sent[0] <= 1.01 * sent[1]
 
 
 def test_images_without_rows_are_padding(mpc: qr.Session) -> None:
