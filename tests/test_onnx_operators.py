@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -337,6 +338,33 @@ def Softmax_before_13(r):
     return one("Softmax", (5,), opset=11)
 
 
+def causal(n: int, hides: float) -> np.ndarray:
+    return np.triu(np.full((n, n), hides, np.float32), 1)
+
+
+@pytest.mark.parametrize("hides", [-np.inf, np.finfo(np.float32).min, -1e9, -1e4])
+@pytest.mark.parametrize("axes", [2, 3])
+def test_masks_before_a_softmax(hides, axes):
+    r = random_number(3)
+    mask = {"m": causal(4, hides) if axes == 2 else np.stack([causal(4, hides) + 1, causal(4, hides) - 1])}
+    net = Net([("Add", ["m", "x"], ["a"], {}), ("Softmax", ["a"], ["y"], {})], (2, 4, 4), mask)
+    x = floats(r, 2, 2, 4, 4)
+    model = compare(model_of(net.nodes, net.sizes, net.constants), x)
+    assert [step["kind"] for step in model.shape.steps][-1] == "softmax" and "hidden" in model.shape.steps[-1]
+    assert qr.models.NetworkShape(**json.loads(json.dumps(model.shape.describe()))) == model.shape
+
+
+@case
+def Where(r):
+    return Net([("Where", ["c", "x", "v"], ["y"], {})], (3, 4), {"c": r.random((3, 4)) < 0.5, "v": floats(r, 4)})
+
+
+@case
+def Where_that_hides(r):
+    nodes = [("Where", ["c", "v", "x"], ["a"], {}), ("Softmax", ["a"], ["y"], {})]
+    return Net(nodes, (4, 4), {"c": causal(4, 1) > 0, "v": np.float32(-np.inf)})
+
+
 @case
 def Gelu(r):
     return one("Gelu", (9,))
@@ -539,7 +567,9 @@ def test_every_operator_has_a_case():
 
 
 @pytest.mark.parametrize("protocol", [name for name in FAMILIES if name != DEFAULT])
-@pytest.mark.parametrize("name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both", "GRU"])
+@pytest.mark.parametrize(
+    "name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both", "GRU", "Where_that_hides"]
+)
 def test_operators_of_other_families(protocol, name):
     r = random_number(5)
     net = CASES[name](r)

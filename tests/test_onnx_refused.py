@@ -45,6 +45,19 @@ REFUSED: dict[str, tuple[Net, str]] = {
     "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
     "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
     "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
+    "a mask without a softmax": (one("Add", (2,), {"m": np.float32([0, -np.inf])}), "where Softmax follows"),
+    "a mask that may hide nothing": (
+        Net(
+            [("Mul", ["x", "f"], ["a"], {}), ("Add", ["a", "m"], ["b"], {}), ("Softmax", ["b"], ["y"], {})],
+            (2,),
+            {"f": np.float32(1e5), "m": np.float32([0, -1e4])},
+        ),
+        "nothing is hidden by it: mask with -inf",
+    ),
+    "a choice by the input": (
+        Net([("Where", ["c", "x", "x"], ["y"], {})], (2,), {"c": np.array([True, False])}),
+        "two arrays that depend",
+    ),
     "records more than once": (one("Tile", (4,), {"t": whole(2, 1)}), r"by \[2, 1\]"),
     "an Elu that does not rise": (one("Elu", (4,), alpha=-1.0), "alpha=-1"),
     "noise": (

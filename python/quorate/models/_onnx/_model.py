@@ -206,7 +206,7 @@ def scaled(
     last = planner.plan(steps, np.full((1, *sizes), low), np.full((1, *sizes), high), unit)
     decides, error = last.place, float(last.error.max())
     margin = 2 * error
-    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs["axis"] == last.low.ndim - 1:
+    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs == {"axis": -1}:
         before = steps[-1].inputs[0]
         if before:
             decides, margin = planner.rows[before - 1][1], 2 * planner.errors[before - 1]
@@ -286,4 +286,6 @@ def _check_finite(steps: Sequence[Step]) -> None:
     for step in steps:
         for values in (step.weights, step.offsets):
             if values is not None and not np.isfinite(values).all():
-                raise ModelError(f"from_onnx: {step.name} has weights that are not finite")
+                raise ModelError(
+                    f"from_onnx: {step.name} has weights that are not finite; -inf may be added where Softmax follows"
+                )

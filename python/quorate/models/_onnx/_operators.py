@@ -217,7 +217,8 @@ def _pair(lowering: Lowering, kind: str, x: Tensor, y: Tensor) -> Tensor:
 def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
     """With one public number, or with secret ones."""
     factor, offset = np.asarray(factor, np.float64), np.asarray(offset, np.float64)
-    if not (np.isfinite(factor).all() and np.isfinite(offset).all()):
+    is_mask = np.ndim(offset) > 0 and not np.isnan(offset).any() and (offset < np.inf).all()
+    if not (np.isfinite(factor).all() and (is_mask or np.isfinite(offset).all())):
         raise Unsupported("a constant that is not finite")
     for constant in (factor, offset):
         if constant.ndim > len(x.shape):
@@ -271,6 +272,17 @@ def _div(lowering: Lowering, node: Node) -> Tensor:
     if divisor is None or not divisor.all():
         raise Unsupported("by 0")
     return _affine(lowering, x, 1.0 / divisor, 0.0)
+
+
+@operator("Where", limits="a constant condition, and one constant of the others")
+def _where(lowering: Lowering, node: Node) -> Tensor:
+    chosen, one, other = node.known(0), node.value(1), node.value(2)
+    if chosen is None or (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        raise Unsupported("of two arrays that depend on the input")
+    keeps, x, constant = (chosen, one, other) if isinstance(one, Tensor) else (~chosen, other, one)
+    values = np.asarray(constant, np.float64)
+    offset = np.where(keeps, 0.0, values)
+    return _affine(lowering, x, keeps.astype(np.float64), offset)
 
 
 @operator("Neg")
@@ -363,7 +375,7 @@ def _softmax(lowering: Lowering, node: Node) -> Tensor:
     axis = lowering.axis(int(node.attrs.get("axis", -1 if node.opset >= 13 else 1)), x)
     if node.opset < 13 and axis != len(x.shape) - 1:
         raise Unsupported(f"axis={axis} of several, in operator set {node.opset}")
-    return lowering.emit("softmax", x, {"axis": axis})
+    return lowering.emit("softmax", x, {"axis": axis - len(x.shape)})
 
 
 @operator("Gelu", limits='approximate="none"')

@@ -51,6 +51,7 @@ _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
 _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
+_FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -329,6 +330,7 @@ class Planner:
         slope = _SLOPE.get(kind, max(1.0, alpha))
         error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * 2.0 ** (1 - FRACTION)
         if kind == "softmax":
+            attrs = self._hiding(attrs, x)
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
             low, high = np.zeros_like(x.low), np.ones_like(x.low)
         elif kind == "gelu":
@@ -339,6 +341,19 @@ class Planner:
         made = Tracked(low, high, error, FRACTION, 0)
         within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
         return self._emit(kind, [x], attrs, within)
+
+    def _hiding(self, attrs: dict[str, Any], x: Tracked) -> dict[str, Any]:
+        """With a number so far below all others of a softmax that its power is nothing, for those that are hidden."""
+        if "hidden" not in attrs:
+            return attrs
+        apart, largest = float(x.high.max() - x.low.min()), float(x.largest.max())
+        if apart + _FAR > attrs["depth"]:
+            raise ModelError(
+                f"from_onnx: {self._name}: a mask puts numbers {attrs['depth']:.6g} below others, which may be "
+                f"{apart:.3g} apart as far as that is proven, so that nothing is hidden by it: mask with -inf, or "
+                "state a smaller bound= of the inputs"
+            )
+        return {"axis": attrs["axis"], "hidden": attrs["hidden"], "below": -math.ceil(largest) - _FAR}
 
     def _normalised(self, epsilon: float, x: Tracked) -> Tracked:
         x = self._kept(x)

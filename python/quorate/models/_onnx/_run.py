@@ -129,7 +129,8 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         made = x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"])
         return made if count == 1 else made * (1 / count)
     if kind == "softmax":
-        return nn.softmax(x, axis=step["axis"])
+        seen = mpc.where(~np.asarray(step["hidden"]), x, step["below"]) if "hidden" in step else x
+        return nn.softmax(seen, axis=step["axis"])
     if kind == "normalise":
         return normalise.normalised(mpc, step, x)
     if kind == "leaky_relu":

@@ -133,9 +133,14 @@ class NetworkShape(Questions):
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     private = ("kind", "inputs", "weights", "offsets")
-    public = ", ".join(f"{k}={v}" for k, v in step.items() if k not in private)
+    public = ", ".join(f"{k}={_cut(str(v))}" for k, v in step.items() if k not in private)
     weights = "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else ""
     return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
+
+
+def _cut(text: str) -> str:
+    """As long as a row of a table may be; `describe()` has all of it."""
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:

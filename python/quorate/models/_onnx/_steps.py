@@ -107,7 +107,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "normalise":
         return normalise.lines(x, attrs["epsilon"])
     if kind == "softmax":
-        return kernels.softmax(x, attrs["axis"])
+        seen = x if "hidden" not in attrs else np.where(attrs["hidden"], -np.inf, x)
+        return kernels.softmax(seen, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
     return np.asarray(functions[kind](x))
 
