@@ -399,11 +399,15 @@ class Planner:
         return self._kept(self._emit(kind, [x, y], {}, made))
 
     def _blend(self, given: list[Tracked]) -> Tracked:
-        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units."""
+        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units.
+
+        Errors are shared as the arrays are: nearest to whole ones where the share is nearest to 0 or 1.
+        """
         share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         apart = np.maximum(x.high - y.low, y.high - x.low) + x.error + y.error
-        error = share.error * apart + (1 + 2 * share.error) * np.maximum(x.error, y.error) + 2.0**-x.unit
+        shared = np.maximum(*(y.error + end * (x.error - y.error) for end in (share.low, share.high)))
+        error = share.error * apart + shared + 2.0**-x.unit
         wide = share.bits + max(x.bits, y.bits) + 1
         if wide > _SUM:
             raise self._unbounded(x)
