@@ -250,6 +250,29 @@ def test_normalisations(mpc: qr.Session) -> None:
     near(nn.layer_norm(a, np.full(4, 2.0), np.ones(4)).reveal(), wanted, 60)
 
 
+@pytest.mark.parametrize("deviation", [0.01, 1.0, 1e3, 1e6])
+def test_lines_are_normalised_whatever_they_deviate_by(mpc: qr.Session, deviation: float) -> None:
+    x = np.rint(RNG.normal(size=(4, 9)) * deviation * 2**16) / 2**16
+    x[3] = x[3, 0]  # of which nothing is left
+    centred = x - x.mean(axis=-1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 2**-16)
+    off = 2**-12 * 3 + 2 * 2**-16 / deviation  # of results up to 3, and of the mean
+    assert np.abs(nn.layer_norm(mpc.input(x, owner=0, dtype=qr.real)).reveal() - wanted).max() < off
+    bounded = mpc.input(x, owner=0, dtype=qr.real, bound=float(np.abs(x).max()))
+    assert np.abs(nn.layer_norm(bounded).reveal() - wanted).max() < off
+
+
+@pytest.mark.parametrize("trunc", ["exact", "probabilistic"])
+def test_normalised_lines_of_a_strict_session(trunc: str) -> None:
+    x = np.concatenate([RNG.uniform(-8, 8, (3, 1000)), np.full((1, 1000), -8.0), np.eye(1000)[:1] * 8])
+    centred = x - x.mean(axis=-1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    with qr.local("rss", strict=True, trunc=trunc) as mpc:
+        for dtype in (None, qr.fixed(64, 16)):
+            made = nn.layer_norm(mpc.input(x, owner=0, dtype=dtype, bound=8), eps=1e-5)
+            assert np.abs(made.reveal() - wanted).max() < 0.008
+
+
 def test_recurrent_layers(mpc: qr.Session) -> None:
     steps, batch, inputs, hidden = 3, 2, 3, 2
     x = RNG.uniform(-1, 1, (steps, batch, inputs))
@@ -353,6 +376,8 @@ def test_what_only_moves(three: qr.Session) -> None:
             "no key is seen",
         ),
         (lambda a, _: nn.layer_norm(a, np.ones((5, 1, 1, 1, 4))), qr.ShapeError, "a weight of shape"),
+        (lambda a, _: nn.layer_norm(a, eps=-1), qr.RangeError, "eps=-1 is not a small number"),
+        (lambda a, _: nn.layer_norm(a, eps=np.nan), qr.RangeError, "eps=nan"),
         (lambda a, _: nn.batch_norm(a, np.ones(2), np.ones(2), axis=4), qr.ShapeError, "along axis 4"),
         (lambda a, _: nn.batch_norm(a, np.ones(2), -np.ones(2)), qr.RangeError, "above 0"),
         (lambda a, _: nn.lstm(a[0, :0], np.ones((4, 4)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),

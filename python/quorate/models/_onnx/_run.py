@@ -10,9 +10,9 @@ import numpy as np
 import quorate
 from quorate import nn
 from quorate._moves import moved
+from quorate._stated import stated
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
-from quorate.models._layers._stated import stated
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import quorate
+from quorate._stated import stated
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._asked import count_of, learner
 from quorate.models._layers._kernels import Array
-from quorate.models._layers._stated import stated
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._plan import FRACTION
 from quorate.models._onnx._run import Secrets, Weights, run
