@@ -122,6 +122,26 @@ def test_real_functions_and_dtypes(three: qr.Session, name: str, dtype: qr.Dtype
     check(three, {**EXACT, **REAL}[name], dtype)
 
 
+@pytest.mark.parametrize("deviation", [0.1, 1.0, 300.0])
+def test_lines_that_are_normalised_have_gradients(deviation: float) -> None:
+    rng = np.random.default_rng(0)
+    x, by = rng.normal(size=(2, 5)) * deviation, rng.normal(size=(2, 5))
+
+    def loss(z: np.ndarray) -> float:
+        centred = z - z.mean(axis=-1, keepdims=True)
+        return float((centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 2**-16) * by).sum())
+
+    wanted, step = np.zeros_like(x), 1e-5 * deviation
+    for place in np.ndindex(*x.shape):
+        moved = np.zeros_like(x)
+        moved[place] = step
+        wanted[place] = (loss(x + moved) - loss(x - moved)) / (2 * step)
+    with qr.local("rss") as mpc:
+        a = mpc.input(x, owner=0)
+        [found] = gradient((qr.nn.layer_norm(a) * by).sum(), [a])
+        assert np.abs(found.reveal() - wanted).max() < 2**-10 * np.abs(wanted).max() + 2**-15
+
+
 def test_along_is_the_gradient_of_what_comes_after(three: qr.Session) -> None:
     x, w, y = three.input(X, owner=0), three.input(W, owner=1), np.array([[1, 0], [0, 1]])
     scores = x @ w

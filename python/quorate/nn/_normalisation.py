@@ -80,7 +80,7 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     """Along the last axis: (x - mean) / sqrt(variance + eps) times weight, plus bias. Of fixed point.
 
     Lines are brought to one size by powers of two, whatever they deviate by: some comparisons and a root for each line,
-    some choices and a product for each number. With 16 bits after the point results are within 2^-12 of themselves, and
+    two products for each number. With 16 bits after the point results are within 2^-12 of themselves, and
     what the mean of a line is rounded by, a unit, beside its deviation. Where nothing bounds x, or so that squares have
     no room in a stated dtype, squares are rounded one by one, to a unit, which counts beside deviations below 0.1.
 
@@ -88,7 +88,7 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
         x: of fixed point, or integers.
         weight: of each number of a line, secret or public.
         bias: as the weight.
-        eps: is rounded to a unit of the dtype, one at least.
+        eps: a unit of the dtype at least.
 
     Example:
         >>> import quorate as qr
@@ -104,45 +104,82 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
             check_broadcasts("layer_norm", name, value, x.shape)
     if not 0 <= eps < 2**16:
         raise RangeError(at(f"layer_norm: eps={eps} is not a small number above 0"))
-    made, factor = _of_one_size(x - x.mean(axis=-1, keepdims=True), float(eps))
-    if weight is None or isinstance(weight, SecretArray):
-        made = made * factor
-        made = made if weight is None else made * weight
-    else:
-        made = made * (factor * np.asarray(weight, dtype=np.float64))
+    dtype = x.dtype
+    if dtype.kind == "fixed" and dtype.bits < 64:
+        x = x.astype(fixed(64, dtype.frac))
+    centred = x - x.mean(axis=-1, keepdims=True)
+    made = _normalised(centred, max(float(eps), 2.0**-centred.dtype.frac))
+    if dtype.kind == "fixed" and math.sqrt(x.shape[-1]) * 2**dtype.frac < 2 ** (dtype.bits - 2):
+        made = made.astype(dtype) if dtype.bits < 64 else made
+    made = made if weight is None else made * weight
     return made if bias is None else made + bias
 
 
 _MOST = 118  # bits of what dtypes hold, but for a sign and the double
 
 
-def _of_one_size(x: SecretArray, eps: float) -> tuple[SecretArray, float]:
-    """Lines over the root of the mean of their squares and eps, but for a public factor.
+_MEAN = 32  # of squares of a line that is brought to one size, at most, and an eighth at least
 
-    Squares s of a line x 2^finer are brought between 2^(top - 6) and 2^top units by powers of 4, and the line by powers
-    of 2 with them, so that the inverse root is precise.
+
+def _normalised(x: SecretArray, eps: float) -> SecretArray:
+    """Lines over the root of the mean of their squares and eps.
+
+    A line is multiplied by a power of two that brings the mean of its squares, with eps, between 1/8 and 32, where an
+    inverse root is precise. Which power that is follows from comparisons, so that derivatives do not see it.
+    """
+    n, frac = x.shape[-1], x.dtype.frac
+    x, by, is_huge = _of_one_size(x, eps)
+    row = x.reshape(-1, 1, n)
+    squares = (row @ row.transpose(0, 2, 1)).reshape(*x.shape[:-1], 1)
+    squares = between(squares, 0, 2 * _MEAN * n << frac)
+    added = by * by * eps
+    added = added if is_huge is None else x._session.where(is_huge, 0.0, added)
+    spread = between(squares * (1 / n) + added, max(1 << frac >> 4, 1), 2 * _MEAN << frac)
+    return x * rsqrt(spread)
+
+
+def _of_one_size(x: SecretArray, eps: float) -> tuple[SecretArray, SecretArray, SecretArray | None]:
+    """Lines times powers of two, these, and of which lines a larger part was taken before.
+
+    The sum of the squares of a line, which is at most 2^top units, is compared with powers of two, and brought to
+    2^top step by step by powers of 4 (`rises`), as the line is by their roots.
     """
     mpc, n, frac = x._session, x.shape[-1], x.dtype.frac
     squares, finer, top = _squares(x)
-    added = max(round(max(eps * 2.0**frac, 1.0) * n * 4.0**finer), 1)
+    added = max(round(eps * 2.0**frac * n * 4.0**finer), 1)
     top = max(top, added.bit_length()) + 1
     if top > _MOST - 4:
         raise RangeError(at(f"layer_norm of numbers of {x.dtype}: squares have no room; state a bound="))
-    rises, span = [], top - added.bit_length() + 1
+    bits = min(top + top // 2 + 4, 120)
+    s = between((squares + added * 2.0**-frac).astype(fixed(max(bits, squares.dtype.bits), frac)), added, 1 << top)
+    least, is_huge = math.floor((math.log2(_MEAN * n) - (top - frac - 2 * finer)) / 2), None
+    fall = max(2 - frac - least, 0)  # the least factor has two bits
+    if fall:
+        is_huge = s >= math.ldexp(1.0, top - 2 * fall - frac)
+        s = mpc.where(is_huge, s * 4.0**-fall + 2.0**-frac, s)
+        x = mpc.where(is_huge, x * 2.0**-fall, x)
+        top, least, added = top - 2 * fall, least + fall, min(added, 1 << max(top - 4 * fall, 0))
+        s = between(s, added, (1 << top) + 1)
+    most = 1 << max((top + frac + 1) // 2 - finer, 1)  # squares are rounded down by no more than is added
+    x = between(x, -most, most)
+    by = mpc.constant(np.full((*x.shape[:-1], 1), 2.0**least), fixed(max(min(x.dtype.bits, 64), 2 * frac), frac))
+    for rise in _rises(top, added):
+        is_small = s < math.ldexp(1.0, top - rise - frac)
+        s = between(mpc.where(is_small, s * (1 << rise), s), added, 1 << top)
+        by = mpc.where(is_small, by * (1 << (rise // 2)), by)
+    by = between(by, 1 << (least + frac), 1 << (frac + frac // 2 + 3))  # of lines that are nothing but eps
+    whole = math.isqrt(2 * _MEAN * n << 2 * frac) + 1
+    return between(x * by, -whole, whole), by, is_huge
+
+
+def _rises(top: int, least: int) -> list[int]:
+    """By which even powers of two what lies between `least` and 2^top is brought above 2^(top - 6), each of which
+    halves the span."""
+    rises, span = [], top - least.bit_length() + 1
     while span > 6:
         rises.append(min(2 * ((span + 3) // 4), 2 * ((_MOST - top) // 2)))
         span = max(rises[-1], span - rises[-1])
-    bits = max(top + max(rises, default=0) + 2, squares.dtype.bits)
-    s = between((squares + added * 2.0**-frac).astype(fixed(bits, frac)), added, 1 << top)
-    most = 1 << max((top + frac + 1) // 2 - finer, 1)  # squares are rounded down by no more than is added
-    for rise in rises:
-        is_small = s < math.ldexp(1.0, top - rise - frac)
-        s = between(mpc.where(is_small, s * (1 << rise), s), added, 1 << top)
-        x = between(mpc.where(is_small, x * (1 << (rise // 2)), x), -most, most)
-    down = top - frac - 4
-    near = (s * 2.0**-down).astype(fixed(max(min(x.dtype.bits, 64), 2 * frac), frac))
-    near = between(near + 2.0**-frac, max(1 << frac >> 2, 1), (1 << (frac + 4)) + 2)
-    return x * rsqrt(near), math.sqrt(n) * 2.0 ** (finer - down / 2)
+    return rises
 
 
 def _squares(x: SecretArray) -> tuple[SecretArray, int, int]:
