@@ -58,6 +58,12 @@ REFUSED: dict[str, tuple[Net, str]] = {
         Net([("Where", ["c", "x", "x"], ["y"], {})], (2,), {"c": np.array([True, False])}),
         "two arrays that depend",
     ),
+    "more padding than a stride": (
+        one(
+            "ConvTranspose", (1, 3, 3), {"w": np.ones((1, 1, 2, 2), np.float32)}, strides=[2, 1], output_padding=[1, 1]
+        ),
+        "below strides",
+    ),
     "records more than once": (one("Tile", (4,), {"t": whole(2, 1)}), r"by \[2, 1\]"),
     "an Elu that does not rise": (one("Elu", (4,), alpha=-1.0), "alpha=-1"),
     "noise": (

@@ -110,6 +110,8 @@ def _conv_transpose(lowering: Lowering, node: Node) -> Tensor:
     w = windows_of(lowering, node, _filters(node).shape[2:], transposed=True)
     more = [int(n) for n in node.attrs.get("output_padding", [0] * (1 if w.is_series else 2))]
     more = [0, *more] if w.is_series else more
+    if any(over >= max(ends) for over, *ends in zip(more, w.stride, w.dilation, strict=True)):
+        raise Unsupported(f"output_padding={more}, which is below strides or dilations")
     alike = all(before == after for before, after in w.pads)
     attrs = {
         "stride": w.stride,
