@@ -54,15 +54,37 @@ def points(page: Path) -> Iterator[Point]:
         raise SystemExit(f"growth: {page} has no table of seconds by parties and images")
 
 
+def by_layers(page: Path) -> dict[int, tuple[float, float]]:
+    """Of the table that begins with layers and what is predicted: seconds, and megabytes that a party sends."""
+    found, is_in = {}, False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and cells[0].isdigit() and is_in:
+            number, _, unit = cells[1].partition(" ")
+            found[int(cells[0])] = (float(number) / PER_SECOND[unit], float(cells[2]))
+        elif cells[:3] == ["layers", "predicted", "MB a party"]:
+            is_in = True
+        elif not cells:
+            is_in = False
+    return found
+
+
 def growth(asked: argparse.Namespace) -> None:
-    """Seconds and megabytes, by images for each number of parties, and by parties for one image."""
+    """Seconds and megabytes, by images for each number of parties, by parties for one image, and by layers."""
     if asked.plot is None:
         raise SystemExit("growth: --plot FILE, the picture to write")
     found = list(points(asked.page))
     with drawn():
-        figure, ((time, by_parties), (sent, sent_by_parties)) = pyplot().subplots(
-            2, 2, figsize=(8, 6), layout="constrained", sharex="col", sharey="row", gridspec_kw={"width_ratios": [2, 1]}
+        widths = {"width_ratios": [2, 1, 1]}
+        figure, ((time, by_parties, by_depth), (sent, sent_by_parties, sent_by_depth)) = pyplot().subplots(
+            2, 3, figsize=(10, 6), layout="constrained", sharex="col", sharey="row", gridspec_kw=widths
         )
+        depths = by_layers(asked.page)
+        line(by_depth, [(layers, seconds) for layers, (seconds, _) in depths.items()], "#444444", "-")
+        line(sent_by_depth, [(layers, megabytes) for layers, (_, megabytes) in depths.items()], "#444444", "-")
+        by_depth.set_title("as predicted", fontsize=9)
+        sent_by_depth.set(xlabel="layers of LeNet, one image")
+        sent_by_depth.set_xticks(list(depths))
         for parties, colour in COLOURS.items():
             for link, style in LINES.items():
                 line(

@@ -18,14 +18,9 @@ from typing import Any
 import numpy as np
 
 import quorate as qr
-from quorate.models._tflite import _exact, _paper
-from quorate.models._tflite._kernels import quantised_multiplier
-from quorate.models._tflite._layers import Layer, Quantised
+from quorate._bench_mobilenet import mobilenet
 from quorate.models._tflite._model import QuantisedNetwork
-from quorate.models._tflite._shape import QuantisedShape
 
-CLASSES = 1001
-BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
 WIDTHS, RESOLUTIONS = (0.25, 0.5, 0.75, 1.0), (128, 160, 192, 224)
 
 #: Seconds of the paper, by parties, resolution and width: its own, and MP-SPDZ on its machines.
@@ -43,50 +38,6 @@ PAPER: dict[int, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
         224: ((72.7, 145, 220, 297), (1919, 3005, 4324, 5877)),
     },
 }
-
-LEVELS = Quantised(6 / 255, 0, 0)
-
-
-def conv(r: np.random.Generator, sizes: tuple[int, ...], filters: int, window: int, stride: int, groups: int) -> Layer:
-    """A convolution with random weights, whose results spread over the levels of ReLU6."""
-    channels, rows, columns = sizes
-    shape = (filters, channels // groups, window, window)
-    weights = r.integers(0, 256, shape) - 128
-    places = [-(-n // stride) for n in (rows, columns)]
-    pads = []
-    for n, count in zip((rows, columns), places, strict=True):
-        around = max((count - 1) * stride + window - n, 0)
-        pads.append((around // 2, around - around // 2))
-    spread = 74 * 110 * float(np.sqrt(np.prod(shape[1:])))
-    multiplier, exponent = quantised_multiplier(96 / spread)
-    attrs = {"stride": (stride, stride), "dilation": (1, 1), "pads": tuple(pads), "groups": groups}
-    layer = Layer("conv", f"{window} x {window}", attrs, LEVELS, LEVELS, (filters, *places), weights)
-    layer.offsets = r.integers(-round(spread), round(spread), filters)
-    layer.multipliers, layer.exponents = np.full(filters, multiplier), np.full(filters, exponent)
-    return layer
-
-
-def mobilenet(width: float, resolution: int, mode: str) -> QuantisedNetwork:
-    """MobileNet V1 with random weights."""
-    r = np.random.default_rng(7)
-    known = Quantised(1 / 128, 128, 0)
-    layers = [conv(r, (3, resolution, resolution), round(32 * width), 3, 2, 1)]
-    layers[0].source = known
-    for filters, stride in BLOCKS:
-        sizes = layers[-1].sizes
-        layers.append(conv(r, sizes, sizes[0], 3, stride, sizes[0]))
-        layers.append(conv(r, layers[-1].sizes, round(filters * width), 1, 1, 1))
-    channels, *places = layers[-1].sizes
-    pool = {"size": tuple(places), "stride": (2, 2), "pads": ((0, 0), (0, 0)), "of": tuple(places)}
-    layers.append(Layer("avg_pool", "mean", pool, LEVELS, LEVELS, (channels, 1, 1)))
-    last = conv(r, (channels, 1, 1), CLASSES, 1, 1, 1)
-    last.target = Quantised(0.1, 96, 0)
-    layers += [last, Layer("reshape", "flat", {"shape": (CLASSES,)}, last.target, last.target, (CLASSES,))]
-    for place, layer in enumerate(layers):
-        layer.inputs = (place,)
-    plan = (_exact if mode == "exact" else _paper).planned(layers, known)
-    shape = QuantisedShape((resolution, resolution, 3), "uint8", mode, tuple(plan.steps), (CLASSES,))
-    return QuantisedNetwork(shape, plan, layers)
 
 
 def measured(network: QuantisedNetwork, parties: int, runs: int) -> dict[str, Any]:

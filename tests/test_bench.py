@@ -141,6 +141,14 @@ def test_images_are_measured_by_batches() -> None:
     assert rows[1]["bytes_per_party"] < 3_500_000
 
 
+def test_a_quantised_network_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_bench_apps, "_MADE", {"mobilenet": lambda: [_bench_apps._mobilenet(0.25, 32, [])]})
+    [row] = _bench_apps.rows(["mobilenet"], Asked("rss", links=("memory",)))
+    assert (row["skipped"], row["batch"]) == (None, 1)
+    assert 30 < row["k"] < 50
+    assert row["rounds"] > 500
+
+
 def test_a_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_bench_apps, "_MADE", {"train": lambda: [_bench_apps._train(16, 3, 8)]})
     [row] = _bench_apps.rows(["train"], Asked("rss", links=("memory",)))

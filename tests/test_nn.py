@@ -112,7 +112,16 @@ def transposed(
 
 @pytest.mark.parametrize(
     ("stride", "padding", "more", "dilation", "groups"),
-    [(1, 0, 0, 1, 1), (2, 1, 1, 1, 1), (2, 0, 0, 2, 2), (3, 2, 0, 1, 1), (1, 2, 0, 1, 2)],
+    [
+        (1, 0, 0, 1, 1),
+        (2, 1, 1, 1, 1),
+        (2, 0, 0, 2, 2),
+        (3, 2, 0, 1, 1),
+        (1, 2, 0, 1, 2),
+        (3, 1, 2, 1, 2),
+        (4, 0, 3, 1, 1),
+        (2, 4, 1, 1, 1),
+    ],
 )
 def test_transposed_convolutions(
     three: qr.Session, stride: int, padding: int, more: int, dilation: int, groups: int
@@ -136,6 +145,18 @@ def test_transposed_convolutions_that_lose_more_than_they_have(three: qr.Session
     assert made.reveal().tolist() == [[[[0, 2, 0, 3]]]]
     with pytest.raises(qr.ShapeError, match="below the stride"):
         nn.conv_transpose2d(x, [[[[1]]]], output_padding=1)
+    with pytest.raises(qr.ShapeError, match="leaves nothing"):
+        nn.conv_transpose2d(x, [[[[1]]]], padding=(0, 9))
+
+
+def test_transposed_convolutions_open_no_zeros() -> None:
+    """With windows as far apart as they are large, as much as a convolution of each pixel with all of a filter."""
+    x, w, sent = np.ones((1, 4, 8, 8)), np.ones((4, 2, 4, 4)), []
+    for of in (lambda a, b: nn.conv_transpose2d(a, b, stride=4), lambda a, b: nn.conv2d(a, b.reshape(32, 4, 1, 1))):
+        with qr.local("pika") as mpc:
+            made = of(mpc.input(x, owner=0), mpc.input(w, owner=1))
+            sent.append(max(mpc.explain(made).online.bytes_sent))
+    assert sent[0] <= 1.01 * sent[1]
 
 
 def test_images_without_rows_are_padding(mpc: qr.Session) -> None:
@@ -229,6 +250,29 @@ def test_normalisations(mpc: qr.Session) -> None:
     near(nn.layer_norm(a, np.full(4, 2.0), np.ones(4)).reveal(), wanted, 60)
 
 
+@pytest.mark.parametrize("deviation", [0.01, 1.0, 1e3, 1e6])
+def test_lines_are_normalised_whatever_they_deviate_by(mpc: qr.Session, deviation: float) -> None:
+    x = np.rint(RNG.normal(size=(4, 9)) * deviation * 2**16) / 2**16
+    x[3] = x[3, 0]  # of which nothing is left
+    centred = x - x.mean(axis=-1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 2**-16)
+    off = 2**-12 * 3 + 2 * 2**-16 / deviation  # of results up to 3, and of the mean
+    assert np.abs(nn.layer_norm(mpc.input(x, owner=0, dtype=qr.real)).reveal() - wanted).max() < off
+    bounded = mpc.input(x, owner=0, dtype=qr.real, bound=float(np.abs(x).max()))
+    assert np.abs(nn.layer_norm(bounded).reveal() - wanted).max() < off
+
+
+@pytest.mark.parametrize("trunc", ["exact", "probabilistic"])
+def test_normalised_lines_of_a_strict_session(trunc: str) -> None:
+    x = np.concatenate([RNG.uniform(-8, 8, (3, 1000)), np.full((1, 1000), -8.0), np.eye(1000)[:1] * 8])
+    centred = x - x.mean(axis=-1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    with qr.local("rss", strict=True, trunc=trunc) as mpc:
+        for dtype in (None, qr.fixed(64, 16)):
+            made = nn.layer_norm(mpc.input(x, owner=0, dtype=dtype, bound=8), eps=1e-5)
+            assert np.abs(made.reveal() - wanted).max() < 0.008
+
+
 def test_recurrent_layers(mpc: qr.Session) -> None:
     steps, batch, inputs, hidden = 3, 2, 3, 2
     x = RNG.uniform(-1, 1, (steps, batch, inputs))
@@ -268,6 +312,21 @@ def test_attention(mpc: qr.Session) -> None:
         near(nn.attention(*arrays, mask=seen).reveal(), powers / powers.sum(axis=-1, keepdims=True) @ v, 12)
 
 
+def test_masks_hide_whatever_scores_are(mpc: qr.Session) -> None:
+    scores, v = RNG.uniform(-3, 3, (3, 3)), RNG.uniform(-1, 1, (3, 2))
+    seen = np.tril(np.ones((3, 3), bool))
+    q, k = mpc.input(scores, owner=0), np.eye(3)
+    powers = np.exp(scores) * seen
+    wanted = powers / powers.sum(axis=-1, keepdims=True) @ v
+    far = np.where(seen, 0.0, np.finfo(np.float32).min)
+    masks = [seen, mpc.input(seen, owner=1), far, far + 7, np.where(seen, 0.0, -1e9), mpc.input(-30.0 * ~seen, owner=1)]
+    for mask in masks:
+        near(nn.attention(q, k, v, mask=mask, scale=1.0).reveal(), wanted, 12)
+    large = mpc.input(scores - 3e7, owner=0, dtype=qr.fixed(64, 16))
+    powers = np.exp(scores) * seen
+    near(nn.attention(large, k, v, mask=seen, scale=1.0).reveal(), wanted, 12)
+
+
 def test_rows_of_tables(mpc: qr.Session) -> None:
     table, index = RNG.integers(-99, 99, (6, 3)), np.array([[4, 0], [5, 4]])
     places = mpc.input(index, owner=0)
@@ -304,6 +363,34 @@ def test_what_only_moves(three: qr.Session) -> None:
         (lambda a, _: nn.avg_pool2d(a, 2), qr.DtypeError, "astype"),
         (lambda a, _: nn.lstm(a, np.ones((4, 3)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),
         (lambda a, _: nn.flatten(a, 9), qr.ShapeError, "flatten from axis 9"),
+        (lambda a, _: nn.conv2d(a, [[1, 2], [3]]), qr.ShapeError, "do not form an array"),
+        (
+            lambda a, _: nn.attention(a, np.ones((4, 4)), a, mask=np.ones((7, 4))),
+            qr.ShapeError,
+            r"mask of shape \(7, 4\)",
+        ),
+        (lambda a, _: nn.attention(a, np.ones(4), a), qr.ShapeError, r"a key of shape \(4,\)"),
+        (
+            lambda a, _: nn.attention(a, np.ones((4, 4)), a, mask=np.zeros((4, 4), bool)),
+            qr.ShapeError,
+            "no key is seen",
+        ),
+        (lambda a, _: nn.layer_norm(a, np.ones((5, 1, 1, 1, 4))), qr.ShapeError, "a weight of shape"),
+        (lambda a, _: nn.layer_norm(a, eps=-1), qr.RangeError, "eps=-1 is not a small number"),
+        (lambda a, _: nn.layer_norm(a, eps=np.nan), qr.RangeError, "eps=nan"),
+        (lambda a, _: nn.batch_norm(a, np.ones(2), np.ones(2), axis=4), qr.ShapeError, "along axis 4"),
+        (lambda a, _: nn.batch_norm(a, np.ones(2), -np.ones(2)), qr.RangeError, "above 0"),
+        (lambda a, _: nn.lstm(a[0, :0], np.ones((4, 4)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),
+        (
+            lambda a, _: nn.gru(a[0], np.ones((3, 4)), np.ones((3, 1)), state=np.ones((2, 1))),
+            qr.ShapeError,
+            r"a state is \(4, 1\)",
+        ),
+        (
+            lambda a, _: nn.gru(a[0], np.ones((3, 4)), np.ones((3, 1)), None, np.ones((9, 3))),
+            qr.ShapeError,
+            r"a bias of shape \(9, 3\)",
+        ),
         (lambda a, _: nn.conv_transpose2d(a, np.ones((3, 1, 2, 2))), qr.ShapeError, "as many channels"),
     ],
 )

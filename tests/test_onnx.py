@@ -199,7 +199,7 @@ def test_fewer_bits_cost_less_and_are_less_precise() -> None:
         from_onnx(proto, bound=1.0, bits=12, tolerance=1e-6)
     with pytest.raises(ModelError, match="between 8 and 30"):
         from_onnx(proto, bound=1.0, bits=40)
-    with pytest.raises(ModelError, match="weight_bits=5 is not between 6 and 30"):
+    with pytest.raises(ModelError, match="weight_bits=5 is no whole number between 6 and 30"):
         from_onnx(proto, bound=1.0, weight_bits=5)
 
 
@@ -455,6 +455,11 @@ def test_bounds_are_stated() -> None:
             from_onnx(proto, bound=bad)
     with pytest.raises(ModelError, match="sample has shape"):
         from_onnx(proto, sample=np.ones((1, 5)))
+    with pytest.raises(ModelError, match="from -3 to 1, beyond bound=1"):
+        from_onnx(proto, bound=1, sample=[[0.5, -3, 1, 1]])
+    for bits in (7, 31, 24.5, "24", None):
+        with pytest.raises(ModelError, match="no whole number between 8 and 30"):
+            from_onnx(proto, bound=1, bits=bits)
     shape = from_onnx(proto, sample=[[0.5, -3, 1, 1]]).shape
     assert (shape.low, shape.high) == (-6, 6)
 
@@ -472,6 +477,8 @@ def test_a_layer_that_nothing_bounds_is_named_with_what_would_do() -> None:
 
 def test_inputs_of_the_wrong_shape_or_scale_are_refused_before_anything_is_sent() -> None:
     model = from_onnx(small(random_number(0)), bound=(0.0, 1.0))
+    with pytest.raises(qr.RangeError, match="complex numbers"):
+        model.predict_clear(np.zeros((1, *model.shape.sizes)) + 1j)
     with qr.local("rss") as mpc:
         with pytest.raises(ShapeError, match=r"\(1, 8, 8\); the network takes \(batch, 1, 8, 8\)"):
             model.predict(mpc, np.zeros((1, 8, 8)))

@@ -108,6 +108,17 @@ def test_recurrent_layers_are_within_their_bound_at_the_corners_of_inputs(op: st
     assert np.abs(got - model.predict_clear(x)).max() <= model.error_bound
 
 
+@pytest.mark.parametrize("op", ["LSTM", "GRU"])
+def test_small_weights_keep_the_bound_of_a_long_series(op: str) -> None:
+    """What one step is off fades where rows of recurrent weights add up to less than 1."""
+    bounds = []
+    for steps in (10, 50):
+        net = series(random_number(2), op, steps=steps, **({"linear_before_reset": 1} if op == "GRU" else {}))
+        net.constants |= {name: net.constants[name] * np.float32(0.1) for name in "wrb"}
+        bounds.append(from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0).error_bound)
+    assert bounds[0] <= bounds[1] <= min(1.1 * bounds[0], 0.001)
+
+
 def test_steps_of_a_series_have_the_same_weights_and_divide_their_sums_once() -> None:
     net = series(random_number(1), "LSTM", steps=4)
     model = from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,15 @@ def test_the_picture_of_growth_has_the_figures_of_the_page(growth: Any) -> None:
     assert growth.Point(5, 25, "", 55.5) in found
     assert {point.link for point in found} == {"", *growth.LINES}
     assert all(point.parties in growth.COLOURS and 0 < point.value < 100 for point in found)
+
+
+def test_the_picture_of_growth_has_the_figures_of_every_depth(growth: Any, tmp_path: Path) -> None:
+    found = growth.by_layers(growth.PAGE)
+    assert list(found) == [4, 5, 6, 7, 8]
+    assert all(0.001 < seconds < 0.1 and 0.5 < megabytes < 2 for seconds, megabytes in found.values())
+    pytest.importorskip("matplotlib")
+    growth.growth(argparse.Namespace(plot=tmp_path / "growth.png", page=growth.PAGE))
+    assert (tmp_path / "growth.png").stat().st_size > 10_000
 
 
 def test_a_page_without_figures_is_refused(growth: Any, tmp_path: Path) -> None:

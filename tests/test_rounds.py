@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate import functions
+from quorate import functions, nn
 from quorate._families import FAMILIES
 from quorate._joint import Joint
 
@@ -48,6 +48,11 @@ class Operands:
         self.x, self.y = made(np.ones(N, np.int64), qr.int(64))
         self.f, self.g = made(np.ones(N), qr.fixed(64, 16))
         self.b, self.c = made(np.ones(N, bool))
+
+
+def _images(f: Any) -> Any:
+    """Ten channels of 10 x 10."""
+    return f.reshape(1, 10, 10, 10)
 
 
 #: Of how many elements an operation is, where not of all.
@@ -119,6 +124,41 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`qr.rsqrt(f)`": (functions.rsqrt, lambda o: qr.rsqrt(o.f)),
     "`qr.reciprocal(f)`": (functions.reciprocal, lambda o: qr.reciprocal(o.f)),
     "`qr.softmax(f)` of 10": (functions.softmax, lambda o: qr.softmax(o.f.reshape(100, 10))),
+    "`qr.nn.relu6(f)`": (None, lambda o: nn.relu6(o.f)),
+    "`qr.nn.leaky_relu(f)`": (None, lambda o: nn.leaky_relu(o.f)),
+    "`qr.nn.prelu(f, g)`": (None, lambda o: nn.prelu(o.f, o.g)),
+    "`qr.nn.silu(f)`": (None, lambda o: nn.silu(o.f)),
+    "`qr.nn.elu(f)`": (None, lambda o: nn.elu(o.f)),
+    "`qr.nn.hard_sigmoid(f)`": (None, lambda o: nn.hard_sigmoid(o.f)),
+    "`qr.nn.hard_swish(f)`": (None, lambda o: nn.hard_swish(o.f)),
+    "`qr.nn.linear(f, g)` of 25 x 40 by 40 x 25": (None, lambda o: nn.linear(o.f.reshape(25, 40), o.g.reshape(25, 40))),
+    "`qr.nn.conv1d(f, g)` of 5": (None, lambda o: nn.conv1d(o.f.reshape(1, 10, 100), o.g[:500].reshape(10, 10, 5))),
+    "`qr.nn.conv2d(f, g)` of 3 x 3": (None, lambda o: nn.conv2d(_images(o.f), o.g[:900].reshape(10, 10, 3, 3))),
+    "`qr.nn.conv_transpose2d(f, g)`, strides of 2": (
+        None,
+        lambda o: nn.conv_transpose2d(_images(o.f), o.g[:900].reshape(10, 10, 3, 3), stride=2),
+    ),
+    "`qr.nn.max_pool2d(f, 2)`": (None, lambda o: nn.max_pool2d(_images(o.f), 2)),
+    "`qr.nn.avg_pool2d(f, 3)`": (None, lambda o: nn.avg_pool2d(_images(o.f), 3)),
+    "`qr.nn.global_avg_pool2d(f)`": (None, lambda o: nn.global_avg_pool2d(_images(o.f))),
+    "`qr.nn.batch_norm(f, g, h)`, all secret": (
+        None,
+        lambda o: nn.batch_norm(_images(o.f), o.g[:10], o.g[10:20]),
+    ),
+    "`qr.nn.layer_norm(f)` of lines of 50": (None, lambda o: nn.layer_norm(o.f.reshape(20, 50))),
+    "`qr.nn.attention(f, g, g)` of 25 x 40": (
+        None,
+        lambda o: nn.attention(o.f.reshape(25, 40), o.g.reshape(25, 40), o.g.reshape(25, 40)),
+    ),
+    "`qr.nn.embedding(x, g)` of 100 rows": (None, lambda o: nn.embedding(o.x[:10], o.g.reshape(100, 10))),
+    "`qr.nn.lstm(f, g, h)` of 5 steps": (
+        None,
+        lambda o: nn.lstm(o.f.reshape(5, 20, 10), o.g[:400].reshape(40, 10), o.g[400:800].reshape(40, 10))[0],
+    ),
+    "`qr.nn.gru(f, g, h)` of 5 steps": (
+        None,
+        lambda o: nn.gru(o.f.reshape(5, 20, 10), o.g[:300].reshape(30, 10), o.g[300:600].reshape(30, 10))[0],
+    ),
     "`qr.lookup(x, table)` of 256": (qr.lookup, lambda o: qr.lookup(o.x, np.arange(256) % 7)),
 }
 

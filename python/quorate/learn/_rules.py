@@ -6,17 +6,16 @@ wanted). All rules are linear in g, so that a public factor of all of g may wait
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from quorate import _source
-from quorate._shadow import Step
 from quorate.array import SecretArray
 from quorate.functions import rsqrt
-from quorate.session import Session
+from quorate.learn import _windows
+from quorate.learn._made import Factored, Given, Made
 
 __all__ = ["PIECEWISE", "RULES", "Factored", "Made"]
 
@@ -24,52 +23,6 @@ PIECEWISE = ("argmax", "argmin")
 """Whole numbers that stay as they are where their operands change a little; so do bits."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Factored:
-    """A gradient as an array, of secrets or of numpy's, times a public number.
-
-    That is multiplied once and late: the 1/n of a mean has few bits, and the multiple has all.
-    """
-
-    array: Any
-    factor: float = 1.0
-
-    def whole(self) -> Any:
-        """The gradient itself."""
-        return self.array if self.factor == 1.0 else self.array * self.factor
-
-    def plus(self, other: Factored) -> Factored:
-        """The sum of both."""
-        if self.factor == other.factor:
-            return Factored(self.array + other.array, self.factor)
-        return Factored(self.whole() + other.whole())
-
-
-@dataclasses.dataclass(frozen=True)
-class Made:
-    """A step, its operands as steps where they are public, and which operands want a gradient."""
-
-    session: Session
-    step: Step
-    constants: Sequence[np.ndarray | None]
-    shapes: Sequence[tuple[int, ...]]
-    wanted: Sequence[bool]
-
-    def operand(self, place: int) -> SecretArray:
-        """An operand, as an array."""
-        return SecretArray(self.session, self.step.inputs[place])
-
-    @property
-    def result(self) -> SecretArray:
-        """What the step makes."""
-        return SecretArray(self.session, self.step.node)
-
-    def where(self, place: int, gradient: Callable[[], Factored]) -> Factored | None:
-        """A gradient, if that operand wants one."""
-        return gradient() if self.wanted[place] else None
-
-
-Given = list[Factored | None]
 Rule = Callable[[Made, Factored], Given]
 
 
@@ -315,6 +268,9 @@ RULES: dict[str, Rule] = {
     "neg": _neg,
     "mul": _mul,
     "matmul": _matmul,
+    "conv": _windows.conv,
+    "max": _windows.largest,
+    "min": _windows.largest,
     "sum": _sum,
     "cumsum": _cumsum,
     "shl": _shl,

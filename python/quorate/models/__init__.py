@@ -3,14 +3,14 @@
 `from_sklearn` takes a fitted estimator, `from_xgboost` and `from_lightgbm` what these libraries write; what they return
 predicts for another party's records while weights, thresholds and the form of a tree stay with the model's owner, and
 records with theirs. `Shape` is what the parties without the model need to know, and all that they learn of it.
-`from_onnx` takes a network from an ONNX file, `from_torch` a PyTorch module, `from_tflite` a quantised network from a
-TFLite file.
+`from_onnx` takes a network from an ONNX file, `from_torch` a PyTorch module, `from_keras` a Keras model, `from_tflite`
+a quantised network from a TFLite file.
 """
 
 from quorate.models._boosters import from_lightgbm, from_xgboost
 from quorate.models._layers._report import Report
 from quorate.models._model import Model
-from quorate.models._onnx import Network, NetworkShape, from_onnx, from_torch, operators
+from quorate.models._onnx import Network, NetworkShape, from_keras, from_onnx, from_torch, operators
 from quorate.models._shape import Shape
 from quorate.models._sklearn import from_sklearn
 from quorate.models._supported import SUPPORTED, Support, listing
@@ -29,6 +29,7 @@ __all__ = [
     "Support",
     "VotingModel",
     "VotingShape",
+    "from_keras",
     "from_lightgbm",
     "from_onnx",
     "from_sklearn",

@@ -23,7 +23,10 @@ def finite_float64(values: object, what: str) -> NDArray[np.float64]:
     array([1. , 2.5])
     """
     try:
-        array = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise RangeError(f"{what}: not a rectangular array of numbers ({error})") from error
     bad = ~np.isfinite(array)

@@ -11,10 +11,11 @@ layer costs, `mpc.explain` says.
 from quorate.functions import gelu, relu, sigmoid, softmax, tanh
 from quorate.nn._activation import elu, hard_sigmoid, hard_swish, leaky_relu, prelu, relu6, silu
 from quorate.nn._attention import attention, embedding
-from quorate.nn._convolution import conv1d, conv2d, conv_transpose2d, linear
+from quorate.nn._convolution import conv1d, conv2d, linear
 from quorate.nn._normalisation import batch_norm, layer_norm
 from quorate.nn._pooling import avg_pool2d, flatten, global_avg_pool2d, max_pool2d, upsample
 from quorate.nn._recurrent import gru, lstm
+from quorate.nn._transposed import conv_transpose2d
 
 __all__ = [
     "attention",

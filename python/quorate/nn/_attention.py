@@ -25,7 +25,9 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: floa
         query: (..., queries, size), fixed point; axes before the last two are a batch, and heads.
         key: (..., keys, size).
         value: (..., keys, values).
-        mask: public numbers (queries, keys) that are added; `-inf` keeps a key from being seen.
+        mask: (queries, keys), with axes before them where arrays have some. Numbers are added to the scaled products,
+            and `-inf` keeps a key from being seen; booleans, public or secret, say which keys are seen. Public ones
+            cost nothing; secret numbers are added as they are.
         scale: 1 / sqrt(size) where it is not given.
 
     Example:
@@ -36,29 +38,55 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: floa
         [[1. 0.]]
     """
     session_of("attention", query, key)
-    size = shape_of(query)[-1]
+    for name, given in (("query", query), ("key", key), ("value", value)):
+        if len(shape_of(given)) < 2:
+            raise ShapeError(at(f"attention: a {name} of shape {shape_of(given)}; it has two axes at least"))
     turned = (
         key.transpose(*range(len(key.shape) - 2), -1, -2)
         if isinstance(key, SecretArray)
         else np.swapaxes(np.asarray(key), -1, -2)
     )
-    scores = (query @ turned) * (1 / math.sqrt(size) if scale is None else float(scale))
-    if mask is None:
-        return softmax(scores) @ value
-    seen = np.asarray(mask, dtype=np.float64)
-    if isinstance(mask, SecretArray) or np.isnan(seen).any() or (seen == np.inf).any():
-        raise ShapeError(at("attention: a mask is public numbers, or -inf"))
-    if np.isneginf(seen).all(axis=-1).any():
+    scores = (query @ turned) * (1 / math.sqrt(shape_of(query)[-1]) if scale is None else float(scale))
+    return softmax(scores if mask is None else _masked(scores, mask)) @ value
+
+
+def _masked(scores: SecretArray, mask: Any) -> SecretArray:
+    session = scores._session
+    try:
+        np.broadcast_shapes(scores.shape, shape_of(mask))
+    except ValueError:
+        raise ShapeError(at(f"attention: a mask of shape {shape_of(mask)} for products of {scores.shape}")) from None
+    if isinstance(mask, SecretArray):
+        return session.where(mask, scores, _below(scores)) if mask.dtype.kind == "bit" else scores + mask
+    added = np.asarray(mask)
+    added = np.where(added, 0.0, -np.inf) if added.dtype.kind == "b" else added.astype(np.float64)
+    if np.isnan(added).any() or (added == np.inf).any():
+        raise ShapeError(at("attention: a mask is numbers, -inf, or booleans"))
+    most = added.max(axis=-1, keepdims=True, initial=-np.inf)
+    if np.isneginf(most).any():
         raise ShapeError(at("attention: a query of which no key is seen"))
-    # e^-40 is less than half a unit of any dtype that softmax takes.
-    hidden = np.isneginf(seen)
-    least = -40.0 - 2 * _reach(scores) if hidden.any() else 0.0
-    return softmax(scores + np.where(hidden, least, seen)) @ value
+    added = added - most  # shares do not change where a number is added to all keys
+    low, high = _range(scores)
+    hidden = added < low - high - _FAR
+    if (added[~hidden] != 0).any():
+        scores = scores + np.where(hidden, 0.0, added)
+    return session.where(~hidden, scores, _below(scores)) if hidden.any() else scores
 
 
-def _reach(scores: SecretArray) -> float:
-    """The largest magnitude that scores may have and still be held beside what hides them."""
-    return float(2 ** ((scores.dtype.bits - scores.dtype.frac) // 2 - 3))
+_FAR = 40.0
+"""Powers of what is so far below the largest are less than half a unit of any dtype that softmax takes."""
+
+
+def _range(scores: SecretArray) -> tuple[float, float]:
+    """Between which numbers scores lie, where that is not known a quarter of what the dtype holds."""
+    unit, most = 2.0**-scores.dtype.frac, 2 ** (scores.dtype.bits - 3)
+    low, high = scores._session._native.range(scores._node)
+    return max(low, -most) * unit, min(high, most) * unit
+
+
+def _below(scores: SecretArray) -> float:
+    """A score that is nothing beside the others."""
+    return _range(scores)[0] - _FAR
 
 
 def embedding(index: SecretArray, table: Any) -> SecretArray:

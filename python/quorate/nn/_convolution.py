@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
-from quorate._moves import moved
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ShapeError
 from quorate.nn._layout import as_given, channels_first, check_broadcasts, padding_of, pair, session_of, shape_of, whole
 
-__all__ = ["conv1d", "conv2d", "conv_transpose2d", "linear"]
+__all__ = ["conv1d", "conv2d", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
@@ -107,10 +106,10 @@ def conv2d(
     if number < 1:
         raise ShapeError(at(f"groups is at least 1; not {groups!r}"))
     made = SecretArray(session, native.conv(*operands, lies, number, _source.line()))
-    return as_given(_plus(made, bias, "conv2d"), layout)
+    return as_given(biased(made, bias, "conv2d"), layout)
 
 
-def _plus(result: SecretArray, bias: Any, what: str) -> SecretArray:
+def biased(result: SecretArray, bias: Any, what: str) -> SecretArray:
     """With a number added for each filter."""
     if bias is None:
         return result
@@ -150,75 +149,3 @@ def conv1d(
     around = padding if isinstance(padding, str) else ((0, 0), pair("padding", padding, 0))
     made = conv2d(images, filters, bias, stride=(1, stride), padding=around, dilation=(1, dilation), groups=groups)
     return made.reshape(made.shape[0], made.shape[1], made.shape[3])
-
-
-def conv_transpose2d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    *,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> SecretArray:
-    """The transposed convolution, NCHW: filters are (channels, filters of a group, rows, columns), as PyTorch has them.
-
-    A convolution with the filters turned round of images with zeros between their pixels, at its cost.
-
-    Example:
-        >>> import quorate as qr
-        >>> with qr.local("rss") as mpc:
-        ...     x = mpc.input([[[[1, 2]]]], owner=0)
-        ...     print(qr.nn.conv_transpose2d(x, [[[[1, 10]]]], stride=(1, 2)).reveal())
-        [[[[ 1 10  2 20]]]]
-    """
-    session_of("conv_transpose2d", x, weight)
-    images, filters = channels_first("conv_transpose2d", x, "NCHW"), channels_first("conv_transpose2d", weight, "NCHW")
-    steps, apart = pair("stride", stride), pair("dilation", dilation)
-    more, around = pair("output_padding", output_padding, 0), pair("padding", padding, 0)
-    channels, each, *window = shape_of(filters)
-    if whole("groups", groups) < 1 or channels % groups or channels != shape_of(images)[1]:
-        raise ShapeError(
-            at(
-                f"conv_transpose2d of images {shape_of(images)} and filters {shape_of(filters)} in {groups} groups: "
-                "both have as many channels, a multiple of the groups"
-            )
-        )
-    spread = _spread(images, steps)
-    turned = _turned(filters, (groups, channels // groups, each, *window))
-    spans = [d * (w - 1) for d, w in zip(apart, window, strict=True)]
-    least = [span - p for span, p in zip(spans, around, strict=True)]
-    for step, distance, over in zip(steps, apart, more, strict=True):
-        if over >= max(step, distance):
-            raise ShapeError(at(f"output_padding {output_padding!r} is below the stride or the dilation"))
-    # A padding beyond the window's span takes rows and columns of the images away.
-    ends = [(before, before + over) for before, over in zip(least, more, strict=True)]
-    rows, columns = (slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(ends, shape_of(spread)[2:], strict=True))
-    spread = spread[:, :, rows, columns]
-    zeros = tuple((max(before, 0), max(after, 0)) for before, after in ends)
-    return conv2d(spread, turned, bias, padding=zeros, dilation=apart, groups=groups)
-
-
-def _spread(images: Any, steps: tuple[int, int]) -> Any:
-    """With zeros between pixels."""
-
-    def put(values: np.ndarray) -> np.ndarray:
-        batch, channels, rows, columns = values.shape
-        wide = np.zeros((batch, channels, (rows - 1) * steps[0] + 1, (columns - 1) * steps[1] + 1), values.dtype)
-        wide[:, :, :: steps[0], :: steps[1]] = values
-        return wide
-
-    if steps == (1, 1) or not isinstance(images, SecretArray):
-        return put(np.asarray(images)) if steps != (1, 1) else images
-    return moved(put, images)
-
-
-def _turned(filters: Any, shape: tuple[int, ...]) -> Any:
-    """Filters of a convolution from those of the transposed one."""
-    groups, channels, each, rows, columns = shape
-    if not isinstance(filters, SecretArray):
-        filters = np.asarray(filters)
-    parts = filters.reshape(groups, channels, each, rows, columns)[:, :, :, ::-1, ::-1]
-    return parts.transpose(0, 2, 1, 3, 4).reshape(groups * each, channels, rows, columns)

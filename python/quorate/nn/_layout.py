@@ -30,7 +30,10 @@ def session_of(what: str, *values: Any) -> Session:
 
 def shape_of(value: Any) -> tuple[int, ...]:
     """Of a secret array, or of public numbers."""
-    return value.shape if isinstance(value, SecretArray) else np.shape(value)
+    try:
+        return value.shape if isinstance(value, SecretArray) else np.shape(value)
+    except ValueError:
+        raise ShapeError(at("the values do not form an array; are all rows equally long?")) from None
 
 
 def check_broadcasts(what: str, name: str, value: Any, shape: tuple[int, ...]) -> None:

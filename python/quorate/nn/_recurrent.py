@@ -11,14 +11,14 @@ from quorate.array import SecretArray
 from quorate.errors import ShapeError
 from quorate.functions import sigmoid, tanh
 from quorate.nn._convolution import linear
-from quorate.nn._layout import session_of, shape_of
+from quorate.nn._layout import check_broadcasts, session_of, shape_of
 
 __all__ = ["gru", "lstm"]
 
 
 def _sizes(what: str, x: SecretArray, inner: Any, gates: int) -> int:
     """How many hidden numbers there are."""
-    if len(x.shape) != 3:
+    if len(x.shape) != 3 or x.shape[0] == 0:
         raise ShapeError(at(f"{what} takes series (steps, batch, inputs); this one's shape is {x.shape}"))
     rows = shape_of(inner)
     if len(rows) != 2 or rows[0] != gates * rows[1]:
@@ -26,8 +26,12 @@ def _sizes(what: str, x: SecretArray, inner: Any, gates: int) -> int:
     return int(rows[1])
 
 
-def _start(given: Any, x: SecretArray, hidden: int) -> Any:
-    return np.zeros((x.shape[1], hidden)) if given is None else given
+def _start(what: str, given: Any, x: SecretArray, hidden: int) -> Any:
+    if given is None:
+        return np.zeros((x.shape[1], hidden))
+    if shape_of(given) != (x.shape[1], hidden):
+        raise ShapeError(at(f"{what}: a state is {(x.shape[1], hidden)}, (batch, hidden); not {shape_of(given)}"))
+    return given
 
 
 def lstm(
@@ -64,7 +68,7 @@ def lstm(
     """
     session = session_of("lstm", x)
     hidden = _sizes("lstm", x, inner, 4)
-    h, c = (_start(None if state is None else part, x, hidden) for part in (state or (None, None)))
+    h, c = (_start("lstm", part, x, hidden) for part in (state or (None, None)))
     given, states = linear(x, weight, bias), []
     for step in range(x.shape[0]):
         gates = given[step] + _of_state(h, inner, inner_bias)
@@ -109,7 +113,7 @@ def gru(
     """
     session = session_of("gru", x)
     hidden = _sizes("gru", x, inner, 3)
-    h, given, states = _start(state, x, hidden), linear(x, weight, bias), []
+    h, given, states = _start("gru", state, x, hidden), linear(x, weight, bias), []
     for step in range(x.shape[0]):
         mine, of_state = given[step], _of_state(h, inner, inner_bias)
         both = sigmoid(mine[:, : 2 * hidden] + of_state[:, : 2 * hidden])
@@ -125,4 +129,7 @@ def _of_state(h: Any, inner: Any, bias: Any) -> Any:
     if isinstance(h, SecretArray) or isinstance(inner, SecretArray):
         return linear(h, inner, bias)
     product = np.asarray(h) @ np.asarray(inner).T
-    return product if bias is None else product + bias
+    if bias is None:
+        return product
+    check_broadcasts("linear", "a bias", bias, product.shape)
+    return product + bias

@@ -261,6 +261,8 @@ def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
     """What a node makes of constants, by ONNX's own reference."""
     from onnx.reference import ReferenceEvaluator
 
+    if any(attr.HasField("g") for attr in proto.attribute):
+        raise Unsupported("loops and conditions are not")
     try:
         feeds = {name: value for name, value in zip(proto.input, given, strict=True) if name}
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in source.opsets.items()}

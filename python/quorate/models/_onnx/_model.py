@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -167,11 +168,8 @@ def from_onnx(
         ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
         [[1.25 0.  ]]
     """
-    if not 8 <= bits <= 30:
-        raise ModelError(f"from_onnx: bits={bits} is not between 8 and 30")
-    width = bits if weight_bits is None else weight_bits
-    if not 6 <= width <= 30:
-        raise ModelError(f"from_onnx: weight_bits={weight_bits} is not between 6 and 30")
+    bits = _between("bits", bits, 8, 30)
+    width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output)
     low, high = _limits(bound, sample, source.sizes[1:])
     steps, place = simplified(*lower(source, OPERATORS))
@@ -186,6 +184,16 @@ def from_onnx(
         )
     _warn_of(made.error_bound, steps, low, high, made.shape.sizes)
     return made
+
+
+def _between(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = low - 1
+    if not low <= found <= high:
+        raise ModelError(f"from_onnx: {name}={value!r} is no whole number between {low} and {high}")
+    return found
 
 
 def scaled(
@@ -206,7 +214,7 @@ def scaled(
     last = planner.plan(steps, np.full((1, *sizes), low), np.full((1, *sizes), high), unit)
     decides, error = last.place, float(last.error.max())
     margin = 2 * error
-    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs["axis"] == last.low.ndim - 1:
+    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs == {"axis": -1}:
         before = steps[-1].inputs[0]
         if before:
             decides, margin = planner.rows[before - 1][1], 2 * planner.errors[before - 1]
@@ -236,6 +244,11 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
     if not low < high:
         raise ModelError(f"from_onnx: bound={bound!r} is no magnitude above 0, nor (lowest, highest)")
+    if sample is not None and not low <= values.min() <= values.max() <= high:
+        raise ModelError(
+            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={bound!r}, which "
+            "all inputs are held to: state a larger bound, or scale the sample as inputs will be"
+        )
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
         raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
     return low, high
@@ -286,4 +299,6 @@ def _check_finite(steps: Sequence[Step]) -> None:
     for step in steps:
         for values in (step.weights, step.offsets):
             if values is not None and not np.isfinite(values).all():
-                raise ModelError(f"from_onnx: {step.name} has weights that are not finite")
+                raise ModelError(
+                    f"from_onnx: {step.name} has weights that are not finite; -inf may be added where Softmax follows"
+                )

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from quorate._stated import between, stated
 from quorate.functions import rsqrt
 from quorate.models._layers._kernels import Array
-from quorate.models._layers._stated import between, stated
 from quorate.models._numerics import exponent_above
 
 __all__ = ["Normalised", "lines", "normalised", "planned", "spread"]

@@ -110,6 +110,8 @@ def _conv_transpose(lowering: Lowering, node: Node) -> Tensor:
     w = windows_of(lowering, node, _filters(node).shape[2:], transposed=True)
     more = [int(n) for n in node.attrs.get("output_padding", [0] * (1 if w.is_series else 2))]
     more = [0, *more] if w.is_series else more
+    if any(over >= max(ends) for over, *ends in zip(more, w.stride, w.dilation, strict=True)):
+        raise Unsupported(f"output_padding={more}, which is below strides or dilations")
     alike = all(before == after for before, after in w.pads)
     attrs = {
         "stride": w.stride,
@@ -132,6 +134,8 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     for n, span, pads in zip(w.x.shape[2:], w.size, w.pads, strict=True):
         if span > n + sum(pads):
             raise Unsupported(f"a window of {span} does not fit into {n} with {sum(pads)} around it")
+        if max(pads) >= span:
+            raise Unsupported(f"a window of {span} lies outside of the image, in pads of {max(pads)}")
     ceil = bool(node.attrs.get("ceil_mode", 0))
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
     if kind == "max_pool":
@@ -159,13 +163,13 @@ def _global_average(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("mean", x, {"axes": list(range(2, len(x.shape))), "keepdims": True})
 
 
-@operator("GlobalMaxPool", limits="two axes")
+@operator("GlobalMaxPool")
 def _global_max(lowering: Lowering, node: Node) -> Tensor:
     x = node.tensor()
-    if len(x.shape) != 4:
-        raise Unsupported(f"of an array of shape {x.shape}")
-    size = list(x.shape[2:])
-    return lowering.emit("max_pool", x, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+    size = [1, math.prod(x.shape[2:])]
+    flat = lowering.reshape(x, (*x.shape[:2], *size))
+    made = lowering.emit("max_pool", flat, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+    return lowering.reshape(made, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
 @operator("ReduceMean", limits="axes behind the batch")
@@ -215,7 +219,8 @@ def _pair(lowering: Lowering, kind: str, x: Tensor, y: Tensor) -> Tensor:
 def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
     """With one public number, or with secret ones."""
     factor, offset = np.asarray(factor, np.float64), np.asarray(offset, np.float64)
-    if not (np.isfinite(factor).all() and np.isfinite(offset).all()):
+    is_mask = np.ndim(offset) > 0 and not np.isnan(offset).any() and (offset < np.inf).all()
+    if not (np.isfinite(factor).all() and (is_mask or np.isfinite(offset).all())):
         raise Unsupported("a constant that is not finite")
     for constant in (factor, offset):
         if constant.ndim > len(x.shape):
@@ -271,6 +276,17 @@ def _div(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, x, 1.0 / divisor, 0.0)
 
 
+@operator("Where", limits="a constant condition, and one constant of the others")
+def _where(lowering: Lowering, node: Node) -> Tensor:
+    chosen, one, other = node.known(0), node.value(1), node.value(2)
+    if chosen is None or (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        raise Unsupported("of two arrays that depend on the input")
+    keeps, x, constant = (chosen, one, other) if isinstance(one, Tensor) else (~chosen, other, one)
+    values = np.asarray(constant, np.float64)
+    offset = np.where(keeps, 0.0, values)
+    return _affine(lowering, x, keeps.astype(np.float64), offset)
+
+
 @operator("Neg")
 def _neg(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, node.tensor(), -1.0, 0.0)
@@ -280,6 +296,8 @@ def _neg(lowering: Lowering, node: Node) -> Tensor:
 def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
     if node.attrs.get("training_mode", 0):
         raise Unsupported("training mode")
+    if not node.attrs.get("spatial", 1):
+        raise Unsupported("spatial=0, with parameters for each element")
     x = node.tensor()
     found = [node.weights(i) for i in range(1, 5)]
     weight, bias, mean, variance = (np.zeros(0) if v is None else v for v in found)
@@ -318,6 +336,14 @@ def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("leaky_relu", node.tensor(), {"slope": float(node.attrs.get("alpha", 0.01))})
 
 
+@operator("Elu", limits="alpha from 0 on")
+def _elu(lowering: Lowering, node: Node) -> Tensor:
+    alpha = float(node.attrs.get("alpha", 1.0))
+    if not 0 <= alpha < math.inf:
+        raise Unsupported(f"alpha={alpha}")
+    return lowering.emit("elu", node.tensor(), {"alpha": alpha})
+
+
 @operator("PRelu", limits="constant slopes")
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)
@@ -331,7 +357,10 @@ def _clip(lowering: Lowering, node: Node) -> Tensor:
     limits: dict[str, float | None] = {}
     for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
         value = node.known(place, attr)
-        limits[name] = None if value is None or not np.isfinite(value).all() else float(value.ravel()[0])
+        limit = None if value is None else float(value.ravel()[0])
+        limits[name] = None if limit == {"low": -math.inf, "high": math.inf}[name] else limit
+        if not math.isfinite(limits[name] or 0.0):
+            raise Unsupported(f"{attr}={limit}")
     if limits["low"] is not None and limits["high"] is not None:
         limits["low"] = min(limits["low"], limits["high"])  # where they cross, all is the upper one
     return lowering.emit("clip", node.tensor(), limits)
@@ -348,7 +377,7 @@ def _softmax(lowering: Lowering, node: Node) -> Tensor:
     axis = lowering.axis(int(node.attrs.get("axis", -1 if node.opset >= 13 else 1)), x)
     if node.opset < 13 and axis != len(x.shape) - 1:
         raise Unsupported(f"axis={axis} of several, in operator set {node.opset}")
-    return lowering.emit("softmax", x, {"axis": axis})
+    return lowering.emit("softmax", x, {"axis": axis - len(x.shape)})
 
 
 @operator("Gelu", limits='approximate="none"')

@@ -16,11 +16,15 @@ __all__ = ["OPERATORS"]
 _BEYOND_ANY = (1 << 31) - 1  # where slices end that take all of an axis, whatever its size
 
 
-@operator("Identity", "Dropout", turned=True)
+@operator("Identity", turned=True)
+@operator("Dropout", limits="no training mode", turned=True)
 @operator("Cast", limits="to floating-point numbers", turned=True)
 def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
     if node.operator == "Cast" and node.attrs.get("to") not in (1, 11):
         raise Unsupported("to another type than float32 or float64")
+    training = node.known(2) if node.operator == "Dropout" else None
+    if training is not None and training.any():
+        raise Unsupported("training mode: export the network as it predicts")
     return node.array()
 
 
@@ -163,6 +167,18 @@ def _split(lowering: Lowering, node: Node) -> list[Tensor]:
     return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
 
 
+@operator("Tile", limits="constant repeats, 1 of the batch")
+def _tile(lowering: Lowering, node: Node) -> Tensor:
+    made, repeats = node.tensor(), node.known(1)
+    if repeats is None or repeats.size != len(made.shape) or repeats.ravel()[0] != 1:
+        raise Unsupported(f"by {None if repeats is None else repeats.tolist()}")
+    for axis, times in enumerate(repeats.ravel().tolist()):
+        if times != 1:
+            indices = list(range(made.shape[axis])) * times
+            made = lowering.emit("gather", made, {"axis": axis, "indices": indices})
+    return made
+
+
 @operator("Gather", limits="constant indices, not along the batch", turned=True)
 def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, indices = node.array(), node.known(1)
@@ -186,16 +202,29 @@ def _resize(lowering: Lowering, node: Node) -> Tensor:
     way = node.attrs.get("coordinate_transformation_mode", "half_pixel")
     rounds = node.attrs.get("nearest_mode", "round_prefer_floor")
     is_middle = way == "half_pixel" and rounds in ("round_prefer_floor", "round_prefer_ceil")
-    if node.operator == "Resize" and not (is_middle or (way, rounds) == ("asymmetric", "floor")):
+    is_first = node.operator == "Upsample" or node.opset < 11 or (way, rounds) == ("asymmetric", "floor")
+    if not (is_middle or is_first):
         raise Unsupported(f"coordinate_transformation_mode={way!r} with nearest_mode={rounds!r}")
     if node.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise Unsupported(f"keep_aspect_ratio_policy={node.attrs['keep_aspect_ratio_policy']!r}")
-    scales, sizes = node.known(2 if node.operator == "Resize" else 1, "scales"), node.known(3)
-    if sizes is not None and sizes.size:
-        scales = sizes / np.asarray(x.shape)
-    if scales is None or scales.size != len(x.shape) or (scales != np.rint(scales)).any() or scales[0] != 1:
-        raise Unsupported(f"by {None if scales is None else scales.tolist()}")
+    scales = _scales(node, x)
+    if scales is None or (scales != np.rint(scales)).any() or (scales < 1).any() or scales[0] != 1:
+        raise Unsupported("without scales" if scales is None else f"by {scales.tolist()}")
     axes = [i for i, s in enumerate(scales) if s != 1]
-    if (scales < 1).any():
-        raise Unsupported(f"by {scales.tolist()}")
     return lowering.emit("repeat", x, {"axes": axes, "times": [int(scales[i]) for i in axes]}) if axes else x
+
+
+def _scales(node: Node, x: Tensor) -> np.ndarray | None:
+    """By how much each axis is enlarged, 1 of those that the file leaves out."""
+    has_roi = node.operator == "Resize" and node.opset >= 11
+    given, sizes = node.known(2 if has_roi else 1, "scales"), node.known(3)
+    axes = np.asarray(node.attrs.get("axes", range(len(x.shape))))
+    if sizes is not None and sizes.size:
+        given = sizes / np.asarray(x.shape)[axes]
+    if given is None or given.size == 0:
+        return None
+    if given.shape != axes.shape:
+        raise Unsupported(f"by {given.tolist()} along the axes {axes.tolist()}")
+    scales = np.ones(len(x.shape))
+    scales[axes] = given
+    return scales

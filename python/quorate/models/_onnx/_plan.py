@@ -51,6 +51,7 @@ _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
 _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
+_FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -325,8 +326,11 @@ class Planner:
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
         self._need(_SUM)
         x = self.at(x, FRACTION)
-        error = np.minimum(_SLOPE[kind] * x.error, _SPAN.get(kind, math.inf)) + 2.0 ** (1 - FRACTION)
+        alpha = attrs.get("alpha", 0.0)
+        slope = _SLOPE.get(kind, max(1.0, alpha))
+        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * 2.0 ** (1 - FRACTION)
         if kind == "softmax":
+            attrs = self._hiding(attrs, x)
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
             low, high = np.zeros_like(x.low), np.ones_like(x.low)
         elif kind == "gelu":
@@ -335,8 +339,21 @@ class Planner:
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
         made = Tracked(low, high, error, FRACTION, 0)
-        within = made if kind == "gelu" else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
+        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
         return self._emit(kind, [x], attrs, within)
+
+    def _hiding(self, attrs: dict[str, Any], x: Tracked) -> dict[str, Any]:
+        """With a number so far below all others of a softmax that its power is nothing, for those that are hidden."""
+        if "hidden" not in attrs:
+            return attrs
+        apart, largest = float(x.high.max() - x.low.min()), float(x.largest.max())
+        if apart + _FAR > attrs["depth"]:
+            raise ModelError(
+                f"from_onnx: {self._name}: a mask puts numbers {attrs['depth']:.6g} below others, which may be "
+                f"{apart:.3g} apart as far as that is proven, so that nothing is hidden by it: mask with -inf, or "
+                "state a smaller bound= of the inputs"
+            )
+        return {"axis": attrs["axis"], "hidden": attrs["hidden"], "below": -math.ceil(largest) - _FAR}
 
     def _normalised(self, epsilon: float, x: Tracked) -> Tracked:
         x = self._kept(x)
@@ -382,11 +399,15 @@ class Planner:
         return self._kept(self._emit(kind, [x, y], {}, made))
 
     def _blend(self, given: list[Tracked]) -> Tracked:
-        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units."""
+        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units.
+
+        Errors are shared as the arrays are: nearest to whole ones where the share is nearest to 0 or 1.
+        """
         share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         apart = np.maximum(x.high - y.low, y.high - x.low) + x.error + y.error
-        error = share.error * apart + (1 + 2 * share.error) * np.maximum(x.error, y.error) + 2.0**-x.unit
+        shared = np.maximum(*(y.error + end * (x.error - y.error) for end in (share.low, share.high)))
+        error = share.error * apart + shared + 2.0**-x.unit
         wide = share.bits + max(x.bits, y.bits) + 1
         if wide > _SUM:
             raise self._unbounded(x)

@@ -10,9 +10,9 @@ import numpy as np
 import quorate
 from quorate import nn
 from quorate._moves import moved
+from quorate._stated import stated
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
-from quorate.models._layers._stated import stated
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
@@ -129,9 +129,12 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         made = x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"])
         return made if count == 1 else made * (1 / count)
     if kind == "softmax":
-        return nn.softmax(x, axis=step["axis"])
+        seen = mpc.where(~np.asarray(step["hidden"]), x, step["below"]) if "hidden" in step else x
+        return nn.softmax(seen, axis=step["axis"])
     if kind == "normalise":
         return normalise.normalised(mpc, step, x)
     if kind == "leaky_relu":
         return nn.leaky_relu(x, step["slope"])
+    if kind == "elu":
+        return nn.elu(x, step["alpha"])
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import quorate
+from quorate._stated import stated
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._asked import count_of, learner
 from quorate.models._layers._kernels import Array
-from quorate.models._layers._stated import stated
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._plan import FRACTION
 from quorate.models._onnx._run import Secrets, Weights, run
@@ -133,9 +133,14 @@ class NetworkShape(Questions):
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     private = ("kind", "inputs", "weights", "offsets")
-    public = ", ".join(f"{k}={v}" for k, v in step.items() if k not in private)
+    public = ", ".join(f"{k}={_cut(str(v))}" for k, v in step.items() if k not in private)
     weights = "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else ""
     return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
+
+
+def _cut(text: str) -> str:
+    """As long as a row of a table may be; `describe()` has all of it."""
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:

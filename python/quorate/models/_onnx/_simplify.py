@@ -20,6 +20,7 @@ def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     """What a network does, by fewer steps; the place of the output among theirs."""
     work = [dataclasses.replace(step) for step in steps]
     _gelus(work, output)
+    _masks(work, output)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
         step.inputs = tuple(alias[i] for i in step.inputs)
@@ -115,6 +116,38 @@ def _times(step: Step, factor: Array) -> Array:
     groups = step.attrs["groups"]
     split = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
     return (split * factor.reshape(groups, 1, -1, 1, 1)).reshape(w.shape)
+
+
+_HIDES = 1e4  # from how far below the others on a number hides what it is added to
+
+
+def _masks(steps: list[Step], output: int) -> None:
+    """Takes into a softmax which of its numbers are hidden, as by -inf that is added to them.
+
+    Which these are is public then, as what connects to what is. `depth` is how far below the others they are put; the
+    planner makes sure that it is far enough.
+    """
+    uses = Counter([output, *(i for step in steps for i in step.inputs)])
+    for step in steps:
+        place = step.inputs[0]
+        before = steps[place - 1] if place else None
+        if step.kind != "softmax" or before is None or before.kind != "affine" or uses[place] != 1:
+            continue
+        if before.weights is None or before.offsets is None:
+            continue
+        factor, offsets = np.broadcast_arrays(before.weights, before.offsets)
+        axis = step.attrs["axis"]
+        if -axis > offsets.ndim or offsets.shape[axis] == 1:
+            continue
+        below = offsets - offsets.max(axis=axis, keepdims=True)
+        hidden = below <= -_HIDES
+        if not hidden.any() or (factor[~hidden] != 1).any() or ((factor != 0) & (factor != 1)).any():
+            continue
+        step.attrs = {**step.attrs, "hidden": hidden.tolist(), "depth": -float(below[hidden].max())}
+        before.weights, before.offsets = np.ones(1), np.where(hidden, 0.0, offsets)
+        if not before.offsets.any():
+            before.kind, before.attrs = "scale", {"factor": 1.0, "offset": 0.0}
+            before.weights = before.offsets = None
 
 
 def _maxima_first(steps: list[Step], output: int) -> None:

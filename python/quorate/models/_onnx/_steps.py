@@ -15,7 +15,7 @@ from quorate.models._onnx import _normalise as normalise
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
 """Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""
 
-FUNCTIONS = ("sigmoid", "tanh", "gelu", "softmax")
+FUNCTIONS = ("sigmoid", "tanh", "gelu", "elu", "softmax")
 """What is computed with 16 fractional bits."""
 
 PAIRED = ("add", "sub", "mul", "matmul2")
@@ -90,6 +90,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
         return x * attrs["factor"] + attrs["offset"]
     if kind == "relu":
         return np.maximum(x, 0)
+    if kind == "elu":
+        return np.where(x > 0, x, attrs["alpha"] * np.expm1(np.minimum(x, 0)))
     if kind == "leaky_relu":
         return np.where(x > 0, x, x * attrs["slope"])
     if kind == "clip":
@@ -105,7 +107,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "normalise":
         return normalise.lines(x, attrs["epsilon"])
     if kind == "softmax":
-        return kernels.softmax(x, attrs["axis"])
+        seen = x if "hidden" not in attrs else np.where(attrs["hidden"], -np.inf, x)
+        return kernels.softmax(seen, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
     return np.asarray(functions[kind](x))
 

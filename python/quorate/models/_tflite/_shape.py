@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import quorate
+from quorate._stated import between
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._asked import count_of, learner
-from quorate.models._layers._stated import between
 from quorate.models._questions import Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, SCALED

@@ -1,0 +1,75 @@
+"""Rules of convolutions and of the largest element along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import nn
+from quorate._moves import moved
+from quorate.array import SecretArray
+from quorate.learn._made import Factored, Given, Made
+
+__all__ = ["conv", "largest"]
+
+
+def conv(made: Made, g: Factored) -> Given:
+    """By images the transposed convolution of g with the filters; by filters a convolution of images with g."""
+    batch, groups, channels, count, *pairs = made.step.numbers
+    image, window, stride, dilation, before, after = (tuple(pairs[i : i + 2]) for i in range(0, 12, 2))
+    out = g.array
+
+    def by_images() -> Factored:
+        filters, factor = _operand(made, 1, g)
+        full = nn.conv_transpose2d(
+            _secret(made, out, filters), filters, stride=stride, dilation=dilation, groups=groups
+        )
+        ends = [(0, max(b + n - size, 0)) for b, n, size in zip(before, image, full.shape[2:], strict=True)]
+        padded = moved(lambda v: np.pad(v, [(0, 0), (0, 0), *ends]), full)
+        rows, columns = (slice(b, b + n) for b, n in zip(before, image, strict=True))
+        return Factored(padded[:, :, rows, columns], factor)
+
+    def by_filters() -> Factored:
+        images, factor = _operand(made, 0, g)
+        # Channels take the place of images, and images that of channels.
+        turned = images.reshape(batch, groups, channels, *image).transpose(2, 1, 0, 3, 4)
+        turned = turned.reshape(channels, groups * batch, *image)
+        slopes = out.reshape(batch, groups, count, *out.shape[2:]).transpose(1, 2, 0, 3, 4)
+        slopes = _secret(made, slopes.reshape(groups * count, batch, *out.shape[2:]), turned)
+        around = ((before[0], after[0]), (before[1], after[1]))
+        found = nn.conv2d(turned, slopes, stride=dilation, dilation=stride, padding=around, groups=groups)
+        return Factored(found[:, :, : window[0], : window[1]].transpose(1, 0, 2, 3), factor)
+
+    return [made.where(0, by_images), made.where(1, by_filters)]
+
+
+def _operand(made: Made, place: int, g: Factored) -> tuple[Any, float]:
+    """An operand, and what factor of g is left: public ones take it."""
+    constant = made.constants[place]
+    if constant is None:
+        return made.operand(place), g.factor
+    return constant.reshape(made.shapes[place]) * g.factor, 1.0
+
+
+def _secret(made: Made, values: Any, other: Any) -> Any:
+    """Values of which, or of others, one is a secret array."""
+    if isinstance(values, SecretArray) or isinstance(other, SecretArray):
+        return values
+    return made.session.constant(np.asarray(values, float), dtype=made.result.dtype)
+
+
+def largest(made: Made, g: Factored) -> Given:
+    """To the first of the largest elements, or of the smallest."""
+
+    def back() -> Factored:
+        outer, length, inner = made.step.numbers
+        rows = made.operand(0).reshape(outer, length, inner)
+        places = (rows.argmax(axis=1) if made.step.op == "max" else rows.argmin(axis=1)).reshape(outer, inner)
+        chosen = made.session.one_hot(places, length).transpose(0, 2, 1)
+        slopes = g.array.reshape(outer, 1, inner)
+        if isinstance(slopes, np.ndarray):
+            slopes = made.session.constant(slopes.astype(float), dtype=made.result.dtype)
+        return Factored(made.session.where(chosen, slopes, 0).reshape(made.shapes[0]), g.factor)
+
+    return [made.where(0, back)]

@@ -1,0 +1,100 @@
+"""What `from_onnx` refuses, since it would be another result than the file's, or none; and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from test_onnx_operators import Net, model_of, one, whole
+
+REFUSED: dict[str, tuple[Net, str]] = {
+    **{
+        f"half_pixel with nearest_mode={way}": (
+            Net([("Resize", ["x", "", "s"], ["y"], {"nearest_mode": way})], (2, 2), {"s": np.float32([1, 2, 2])}),
+            "nearest_mode",
+        )
+        for way in ("floor", "ceil")
+    },
+    "sizes that keep the aspect": (
+        Net(
+            [("Resize", ["x", "", "", "n"], ["y"], {"keep_aspect_ratio_policy": "not_larger"})],
+            (2, 2),
+            {"n": whole(1, 4, 8)},
+        ),
+        "keep_aspect_ratio_policy",
+    ),
+    "a GELU whose erf is taken elsewhere": (
+        Net(
+            [
+                ("Mul", ["x", "root"], ["a"], {}),
+                ("Erf", ["a"], ["erf"], {}),
+                ("Add", ["erf", "one"], ["b"], {}),
+                ("Mul", ["x", "b"], ["c"], {}),
+                ("Mul", ["c", "half"], ["gelu"], {}),
+                ("Add", ["gelu", "erf"], ["y"], {}),
+            ],
+            (4,),
+            {"root": np.float32(0.5**0.5), "one": np.float32(1), "half": np.float32(0.5)},
+        ),
+        "as part of GELU",
+    ),
+    "a constant of more axes": (one("Mul", (4,), {"c": np.full((1, 1, 1), 2, np.float32)}), "before the batch"),
+    "slopes of more axes": (one("PRelu", (4,), {"c": np.full((1, 1, 4), 0.5, np.float32)}), "records"),
+    "an axis before the batch": (one("Unsqueeze", (4,), {"a": whole(0)}), "before the batch"),
+    "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
+    "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
+    "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
+    "a mask without a softmax": (one("Add", (2,), {"m": np.float32([0, -np.inf])}), "where Softmax follows"),
+    "a mask that may hide nothing": (
+        Net(
+            [("Mul", ["x", "f"], ["a"], {}), ("Add", ["a", "m"], ["b"], {}), ("Softmax", ["b"], ["y"], {})],
+            (2,),
+            {"f": np.float32(1e5), "m": np.float32([0, -1e4])},
+        ),
+        "nothing is hidden by it: mask with -inf",
+    ),
+    "a choice by the input": (
+        Net([("Where", ["c", "x", "x"], ["y"], {})], (2,), {"c": np.array([True, False])}),
+        "two arrays that depend",
+    ),
+    "more padding than a stride": (
+        one(
+            "ConvTranspose", (1, 3, 3), {"w": np.ones((1, 1, 2, 2), np.float32)}, strides=[2, 1], output_padding=[1, 1]
+        ),
+        "below strides",
+    ),
+    "records more than once": (one("Tile", (4,), {"t": whole(2, 1)}), r"by \[2, 1\]"),
+    "an Elu that does not rise": (one("Elu", (4,), alpha=-1.0), "alpha=-1"),
+    "noise": (
+        Net(
+            [("Dropout", ["x", "ratio", "training"], ["a"], {}), ("Neg", ["a"], ["y"], {})],
+            (4,),
+            {"ratio": np.float32(0.5), "training": np.array(True)},
+        ),
+        "training mode",
+    ),
+    "nothing but infinity": (one("Clip", (4,), {"low": np.float32(np.inf)}), "min=inf"),
+    "a window of padding": (one("AveragePool", (1, 4, 4), kernel_shape=[1, 2], pads=[1, 0, 0, 0]), "outside"),
+    "a window that does not fit": (one("MaxPool", (2, 2), kernel_shape=[3], ceil_mode=1), "does not fit"),
+    "the number of records": (
+        Net(
+            [
+                ("Shape", ["x"], ["s"], {"end": 1}),
+                ("Cast", ["s"], ["n"], {"to": 1}),
+                ("Div", ["x", "n"], ["y"], {}),
+            ],
+            (4,),
+            {},
+        ),
+        "computes with the number of inputs",
+    ),
+    "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_differ_from_the_file_is_refused(name):
+    net, words = REFUSED[name]
+    with pytest.raises(qr.ModelError, match=words):
+        qr.models.from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
