@@ -236,6 +236,11 @@ impl Family for Spdz2k {
         self.bytes_of(bits, len)
     }
 
+    /// Both factors and what they are less those of triples, what all parties told of it, and what waits for the check.
+    fn products_bytes(&self, bits: u32, products: usize) -> u64 {
+        (8 + 3 * self.keys.parties as u64) * self.bytes_of(bits, products)
+    }
+
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         let Layout { vectors, bits } = self.layout(kind);
         let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
