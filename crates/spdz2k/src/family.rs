@@ -68,7 +68,7 @@ const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
     help: "how matrices are multiplied of which a party knows one: element by element, or by matrix triples where they \
-           take less, which nobody but their authors has attacked (experimental)",
+           take less, which one reader beside their authors has attacked (experimental)",
 };
 
 const OPTIONS: &[Choice] = &[
