@@ -404,13 +404,17 @@ fn ahead(cheat: Option<Cheat>) -> (Vec<Reached>, Vec<Liar>) {
     let demand = dry::run(0, 3, Phase::Online, demand).unwrap().0;
     with_cheat(3, cheat, |mut party, liar| {
         let mut run = party.begin_alone().unwrap();
-        let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await).unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await);
         liar.begin();
-        let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await);
-        let (count, mut shown) = (made.is_ok().then(|| liar.sent().len()), false);
-        let done = made.and_then(|()| run.phase(Phase::Online, async |ctx| squared(&s, ctx, &mut shown).await));
+        let (mut made, mut shown) = (None, false);
+        // Another party may end before this one has all of the set-up.
+        let done = set_up.and_then(|s| {
+            run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await)?;
+            made = Some(liar.sent().len());
+            run.phase(Phase::Online, async |ctx| squared(&s, ctx, &mut shown).await)
+        });
         run.finish();
-        Reached { made: count, shown, done }
+        Reached { made, shown, done }
     })
 }
 
