@@ -122,7 +122,7 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
 def test_products_of_two_owners_in_pieces() -> None:
     rows = RNG.integers(-9, 9, (60, 40))
     columns = RNG.integers(-9, 9, (40, 20))
-    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="1 MB") as mpc:
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="4 MB") as mpc:
         x = mpc.input(rows, owner=1, dtype=qr.int(16))
         y = mpc.input(columns, owner=0, dtype=qr.int(16))
         result = x @ y
@@ -157,6 +157,16 @@ def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 230
+
+
+def test_what_waits_for_the_check_counts() -> None:
+    """Of each product 48 bytes wait for the check, also where a chain of products goes piece by piece."""
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="40 MB") as mpc:
+        x = mpc.input(np.ones(100_000, dtype=int), owner=0, dtype=qr.int(32))
+        y = mpc.input(np.ones(100_000, dtype=int), owner=1, dtype=qr.int(32))
+        assert mpc.explain((x * y).sum()).refusal is None
+        with pytest.raises(qr.ConfigError, match="max_memory is 40 MB"):
+            (x * y * y * y * y * y * y * y * y).sum().reveal()
 
 
 @pytest.mark.parametrize("parties", [2, 3])

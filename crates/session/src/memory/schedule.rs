@@ -20,8 +20,8 @@ use quorate_graph::{Graph, NodeId, Op};
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
-    products_one_by_one, value_bytes, working_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, kept_bytes, opened_bytes,
+    plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
 use crate::work::Work;
@@ -216,6 +216,7 @@ impl<B: Family> Given<'_, B> {
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
+        live += within.iter().map(|&id| kept_bytes(self.backend, graph, id)).sum::<u64>();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
         work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
@@ -235,6 +236,7 @@ impl<B: Family> Given<'_, B> {
                     live -= bytes(input);
                 }
             }
+            live += kept_bytes(self.backend, graph, id);
             // Opened, perhaps, while others still run.
             live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
         }
