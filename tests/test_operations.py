@@ -222,14 +222,28 @@ def test_lines_with_a_single_one(mpc: qr.Session) -> None:
         mpc.input(a, owner=0).assert_one_hot(axis=2)
 
 
-@pytest.mark.parametrize("place", [usual("spdz2k"), *FORMS], ids=str)
+CHECKED = [
+    usual("spdz2k"),
+    Place("spdz2k", 3, (("mac", 48),)),
+    Place("spdz2k", 4),
+    Place("spdz2k", 2, (("bits", "elements"),)),
+    Place("spdz2k", 3, (("bits", "paper"),)),
+    Place("spdz2k", 2, (("triples", "bucket"), ("random_bits", "sqrt"))),
+    Place("spdz2k", 3, (("triples", "twokeys"),)),
+    Place("spdz2k", 2, (("matrices", "experimental"), ("max_memory", "50MB"))),
+    *FORMS,
+]
+
+
+@pytest.mark.parametrize("place", CHECKED, ids=str)
 @pytest.mark.parametrize("row", [[0, 2, 0], [2, -1, 0], [1, 1, 0], [0, 0, 0]], ids=str)
 def test_a_cheater_proves_no_other_lines(place: Place, row: list[int]) -> None:
     for owner in (0, 1):
         with among(place) as mpc:
             choice = mpc.input([[0, 0, 1], row], owner=owner).assert_one_hot()
+            numbers = mpc.input([5, 6, 7], owner=1 - owner)
             with pytest.raises(qr.CheatingDetected, match="one element of each row is 1"):
-                choice.sum().reveal()
+                (choice @ numbers).reveal()
 
 
 @pytest.mark.parametrize("place", FORMS, ids=str)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,7 +122,7 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
 def test_products_of_two_owners_in_pieces() -> None:
     rows = RNG.integers(-9, 9, (60, 40))
     columns = RNG.integers(-9, 9, (40, 20))
-    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="1 MB") as mpc:
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="4 MB") as mpc:
         x = mpc.input(rows, owner=1, dtype=qr.int(16))
         y = mpc.input(columns, owner=0, dtype=qr.int(16))
         result = x @ y
@@ -128,6 +132,41 @@ def test_products_of_two_owners_in_pieces() -> None:
         assert plan.correlations["one-sided triple of parties 0 and 1 mod 2^16"] == 48_000
     assert (stats.online.rounds, stats.online.bytes_sent) == (plan.online.rounds, plan.online.bytes_sent)
     assert (stats.offline.rounds, stats.offline.bytes_sent) == (plan.offline.rounds, plan.offline.bytes_sent)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured as Linux counts it")
+def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
+    """Each product of elements takes some 400 bytes at each party: 330 MB of both were it whole."""
+    program = """
+        import resource
+        import numpy as np
+        import quorate as qr
+
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+        with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="20 MB") as mpc:
+            before = peak()
+            x = mpc.input(np.ones((60, 100), dtype=int), owner=0, dtype=qr.int(32))
+            y = mpc.input(np.ones((100, 60), dtype=int), owner=1, dtype=qr.int(32))
+            product = x @ y
+            assert mpc.explain(product).memory_bytes <= 20_000_000
+            assert (product.reveal() == 100).all()
+        print(peak() - before)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 230
+
+
+def test_what_waits_for_the_check_counts() -> None:
+    """Of each product 48 bytes wait for the check, also where a chain of products goes piece by piece."""
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="40 MB") as mpc:
+        x = mpc.input(np.ones(100_000, dtype=int), owner=0, dtype=qr.int(32))
+        y = mpc.input(np.ones(100_000, dtype=int), owner=1, dtype=qr.int(32))
+        assert mpc.explain((x * y).sum()).refusal is None
+        with pytest.raises(qr.ConfigError, match="max_memory is 40 MB"):
+            (x * y * y * y * y * y * y * y * y).sum().reveal()
 
 
 @pytest.mark.parametrize("parties", [2, 3])
@@ -265,6 +304,27 @@ def test_models_predict_and_cost_what_is_planned(name: str, parties: int) -> Non
     np.testing.assert_array_equal(found, estimator.predict(RECORDS[:3]))
     for planned, measured in ((plan.offline, stats.offline), (plan.online, stats.online)):
         assert (measured.rounds, measured.bytes_sent) == (planned.rounds, planned.bytes_sent)
+
+
+@pytest.mark.parametrize("options", [("--parties=2",), ("--parties=3", "--mac=48", "--bits=elements")], ids=str)
+def test_processes_find_what_one_of_them_chooses_wrongly(options: tuple[str, ...], tmp_path: Path) -> None:
+    script = tmp_path / "choose.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import quorate as qr
+            with qr.session() as mpc:
+                choice = mpc.input([[0, 0, 1], [2, -1, 0]], owner=0, bound=2, dtype=qr.int(16)).assert_one_hot()
+                numbers = mpc.input([5, 6, 7], owner=1, bound=9, dtype=qr.int(16))
+                print("chosen:", (choice @ numbers).reveal())
+            """
+        )
+    )
+    command = [sys.executable, "-m", "quorate.cli", "run", "--protocol=spdz2k", *options, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and "chosen" not in said, said
+    assert "one element of each row is 1" in said and "CheatingDetected" in said, said
 
 
 @pytest.mark.parametrize("row", [(1, 1, 0), (0, 0, 0), (1, 1, -1)])

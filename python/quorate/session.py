@@ -454,7 +454,7 @@ def local(
               too, with a shorter argument, and takes half as much again as "t3".
             - `matrices="elementwise" | "experimental"`: with "spdz2k", how matrices are multiplied of which a party
               knows one: "experimental" takes matrix triples, an eighth of what is sent for an SVM of 10 classes and
-              2048 features. Nobody but their authors has attacked them so far.
+              2048 features. One reader beside their authors has attacked them.
 
     Raises:
         ConfigError: an unknown protocol, network or option, options that do not go together, or a number of

@@ -326,6 +326,31 @@ mod tests {
         found.min()
     }
 
+    /// Sums of upper bits of zeros would be seen as zeros.
+    #[test]
+    fn what_rows_say_of_upper_bits_is_masked() {
+        let (params, ring) = (Params::default(), Ring::of(8));
+        let said = parties(2, |mut party| {
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Online, async |ctx| {
+                let s = Spdz2k::insecure_set_up(ctx, params, None).await?;
+                s.open(ctx, &s.public(&Vector::zeros(ring, 9))).await?;
+                s.check(ctx).await.map(drop)
+            });
+            run.finish();
+            done.unwrap();
+            let of_rows = params.keys().packed_bytes(params.key_bits() as usize);
+            let heard = party.insecure_transcript().into_iter().map(|received| received.bytes);
+            heard.filter(|bytes| bytes.len() == of_rows).collect::<Vec<_>>()
+        });
+        for said in said {
+            assert_eq!(said.len(), 1);
+            let sums: Vec<&[u8]> = said[0].chunks(params.keys().packed_bytes(1)).collect();
+            assert!(sums.iter().all(|sum| sum.iter().any(|&byte| byte != 0)), "{said:?}");
+        }
+    }
+
     /// What was told, and MACs of bits, are compared by hashes that count in their session only; before rows, coins of
     /// the session are tossed.
     #[test]

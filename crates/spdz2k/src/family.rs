@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_ring::Ring;
 
 use crate::dealt::Nobody;
 use crate::params::Params;
@@ -68,7 +69,7 @@ const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
     help: "how matrices are multiplied of which a party knows one: element by element, or by matrix triples where they \
-           take less, which nobody but their authors has attacked (experimental)",
+           take less, which one reader beside their authors has attacked (experimental)",
 };
 
 const OPTIONS: &[Choice] = &[
@@ -234,6 +235,21 @@ impl Family for Spdz2k {
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         self.bytes_of(bits, len)
+    }
+
+    /// Both factors and what they are less those of triples, what all parties told of it, and what waits for the check.
+    /// Products by matrix triples are cut by themselves; pieces of them would send more.
+    fn products_bytes(&self, bits: u32, products: usize) -> u64 {
+        match self.keys.params.has_matrix_triples() {
+            true => 0,
+            false => (8 + 3 * self.keys.parties as u64) * self.bytes_of(bits, products),
+        }
+    }
+
+    /// Of both differences upper bits of shares, and tags.
+    fn kept_bytes(&self, bits: u32, products: usize) -> u64 {
+        let [keys, shares] = [self.keys.params.keys(), self.keys.params.shares(Ring::of(bits))];
+        (2 * products * (keys.carrier().bytes() + shares.carrier().bytes())) as u64
     }
 
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {

@@ -1,6 +1,6 @@
 //! Inputs: the owner tells all how far its value is from a mask that only it would know, and does not wait for them.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::bits::{TaggedBits, to_elements};
@@ -17,7 +17,7 @@ impl Spdz2k {
         (ring, len): (Ring, usize),
         value: Option<&Vector>,
     ) -> Result<Tagged> {
-        self.check_party(owner)?;
+        self.check_owner(ctx, owner, value.map(Vector::len), len)?;
         let mask = self.mask(ctx, owner, (ring, len)).await?;
         let difference = || {
             let mut difference = match value {
@@ -40,6 +40,7 @@ impl Spdz2k {
         (rows, lanes): (usize, usize),
         value: Option<&Bits>,
     ) -> Result<SharedBits> {
+        self.check_owner(ctx, owner, value.map(Bits::shape_of), (rows, lanes))?;
         if self.has_macs() {
             return self.share_input_macs(ctx, owner, (rows, lanes), value).await;
         }
@@ -56,7 +57,6 @@ impl Spdz2k {
         shape: (usize, usize),
         value: Option<&Bits>,
     ) -> Result<SharedBits> {
-        self.check_party(owner)?;
         let mask = self.mask_of_bits(ctx, owner, shape).await?;
         let difference = || match value {
             Some(value) if !ctx.is_dry() => {
@@ -69,6 +69,19 @@ impl Spdz2k {
         let difference = self.told_by(ctx, owner, shape, difference).await?;
         self.note_input_of_bits(ctx, &difference);
         Ok(self.xor_with(&SharedBits::macs(mask), &difference))
+    }
+
+    /// The owner exists, and gives a value of the shape on which all agree: without one it would input something.
+    fn check_owner<S: PartialEq>(&self, ctx: &Ctx, owner: usize, given: Option<S>, agreed: S) -> Result<()> {
+        self.check_party(owner)?;
+        match given {
+            _ if ctx.is_dry() => Ok(()),
+            None if owner == self.keys.me => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
+            Some(given) if given != agreed => {
+                Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What the owner tells all others.

@@ -288,6 +288,35 @@ mod tests {
         }
     }
 
+    /// By what lies in several words would have to win more than the bound for one word says, for a part to fall below
+    /// what is promised: the docs' figures, to the safe side.
+    #[test]
+    fn what_hangs_on_the_bound_for_one_word_is_said() {
+        let docs = include_str!("../../../docs/security/spdz2k.md");
+        let rows: Vec<Vec<&str>> = docs
+            .lines()
+            .skip_while(|line| !line.starts_with("| what leans on it |"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        assert_eq!(rows.len(), 3);
+        for (column, key_bits) in [(1, 64), (2, 48), (3, 32)] {
+            let params = Params::new(key_bits, true).unwrap();
+            let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
+            let power = |bits: i32| f64::from(-bits).exp2();
+            let left = power(params.security_bits() as i32) - power(inner + 1);
+            let eased: f64 = (0..=inner).map(|i| power(i + 1) * words(s, 2 * s - inner + 1 - i)).sum();
+            let of_matrices = words(s, 2 * s - inner + 1) + words(s, 2 * s + 1);
+            let in_buckets = power(params.security_bits() as i32) / words(s, s + 1);
+            for (row, times) in rows.iter().zip([left / eased, left / of_matrices, in_buckets]) {
+                assert_eq!((times * 10.0).floor() / 10.0, row[column].parse::<f64>().unwrap(), "{}, s = {s}", row[0]);
+            }
+            // What else is opened in the making of triples has more room.
+            assert!(power(params.security_bits() as i32) / words(s, 2 * s - inner) > left / eased);
+        }
+    }
+
     /// What a session prints is the minimum over its parts, rounded down: what is computed here of them is what the
     /// table of the docs says, to a tenth of a bit, and nothing there is less than what is promised.
     #[test]

@@ -7,6 +7,7 @@ mod compared;
 mod convolution;
 mod gadgets;
 mod matrix;
+mod misuse;
 mod numbers;
 mod offline;
 mod one_hot;

@@ -154,6 +154,45 @@ fn lies_in_several_words_win_no_more_than_lies_in_one() {
     }
 }
 
+/// Over all errors, with keys of two bits: of two words and their mask, and of a word of two bits more.
+#[test]
+fn no_errors_of_two_words_win_more_than_those_of_one() {
+    for (bits, words) in [(3, 2), (4, 1)] {
+        let each = 1u32 << (bits - 1);
+        for matter in [2, 3] {
+            let best = BEST.into_iter().find(|((s, c), ..)| (*s, *c) == (2, matter)).map_or(0.0, |(.., best)| best);
+            let game = Game { s: 2, bits, words, matter };
+            let all = (0..each.pow(words as u32 + 1)).map(|at| {
+                let errors = (0..=words as u32).map(|word| at / each.pow(word) % each).collect();
+                game.won(&vec![errors])
+            });
+            assert_eq!(all.fold(0.0, f64::max), best, "c = {matter}, {words} words");
+        }
+    }
+}
+
+/// Over all errors of two words and their mask, with keys of three bits. A word counts as its multiples by odd numbers.
+#[test]
+#[ignore = "takes hours: run it in release"]
+fn no_errors_of_two_words_under_longer_keys_win_more_than_those_of_one() {
+    for (s, matter, best) in BEST.into_iter().filter(|((s, _), ..)| *s == 3).map(|((s, c), _, best)| (s, c, best)) {
+        let game = Game { s, bits: s + 2, words: 2, matter };
+        let [first, second] = [1, 2].map(|digit| 1u32 << (game.bits - digit));
+        let all = || (0..first).flat_map(move |x| (0..second).map(move |y| [x, y]));
+        let times = |[x, y]: [u32; 2], by: u32| [x * by % first, y * by % second];
+        let least = |errors: &[u32; 2]| (1..first).step_by(2).all(|by| *errors <= times(*errors, by));
+        let words: Vec<[u32; 2]> = all().filter(least).collect();
+        for (i, one) in words.iter().enumerate() {
+            for other in &words[i..] {
+                for mask in all() {
+                    let errors = [0, 1].map(|digit| vec![one[digit], other[digit], mask[digit]]).to_vec();
+                    assert!(game.won(&errors) <= best, "{errors:?}, c = {matter}");
+                }
+            }
+        }
+    }
+}
+
 /// The same as a long search.
 #[test]
 #[ignore = "takes minutes: run it in release"]

@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
-use quorate_graph::{Graph, Node, NodeId, Op};
+use quorate_graph::{Graph, NodeId, Op};
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
-    value_bytes, working_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, kept_bytes, opened_bytes,
+    plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
 use crate::work::Work;
@@ -216,6 +216,7 @@ impl<B: Family> Given<'_, B> {
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
+        live += within.iter().map(|&id| kept_bytes(self.backend, graph, id)).sum::<u64>();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
         work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
@@ -235,6 +236,7 @@ impl<B: Family> Given<'_, B> {
                     live -= bytes(input);
                 }
             }
+            live += kept_bytes(self.backend, graph, id);
             // Opened, perhaps, while others still run.
             live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
         }
@@ -254,10 +256,15 @@ impl<B: Family> Given<'_, B> {
         let can = self.work.domains.of(id) == Domain::A;
         let Some(split) = Split::of(graph, id).filter(|_| must || can && whole > left) else { return whole };
         let all = split.units(graph.node(id)).max(1);
-        let rooms = sizes(split, graph.node(id), rule.elements).map(|units| units.min(all)).map(|units| {
-            let window = WINDOW.min(all.div_ceil(units)) as u64;
-            (units, window, self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units))
-        });
+        let rooms =
+            sizes(split, self.elements_per_unit(id, split), rule.elements).map(|units| units.min(all)).map(|units| {
+                let window = WINDOW.min(all.div_ceil(units)) as u64;
+                (
+                    units,
+                    window,
+                    self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units),
+                )
+            });
         // As many at a time as the window has; one at a time; and if that is too much still, the smallest.
         let rooms: Vec<(usize, u64, u64)> = rooms.collect();
         let fits = |&&(_, window, room): &&(usize, u64, u64)| room.saturating_mul(window) <= left;
@@ -271,6 +278,13 @@ impl<B: Family> Given<'_, B> {
         let window = window as usize;
         schedule.ways.insert(id, Way::Pieces { units, window });
         room
+    }
+
+    /// The most elements that a unit is worked on with.
+    fn elements_per_unit(&self, id: NodeId, split: Split) -> usize {
+        let (graph, node) = (self.graph(), self.graph().node(id));
+        let products = products_one_by_one(self.backend, graph, node, split.load(graph, id, 1).result);
+        split.elements_per_unit(node).max(products)
     }
 
     /// What is left to do when pieces of so many units are done: the winners' own tournament.
@@ -352,9 +366,9 @@ impl<B: Family> Given<'_, B> {
     }
 }
 
-/// Units of a piece, from the most on down: powers of two.
-fn sizes(split: Split, node: &Node, most: usize) -> impl Iterator<Item = usize> {
-    let each = split.elements_per_unit(node).next_power_of_two();
+/// Units of a piece, of so many elements each, from the most on down: powers of two.
+fn sizes(split: Split, each: usize, most: usize) -> impl Iterator<Item = usize> {
+    let each = each.next_power_of_two();
     // The winners of single rows would be all rows.
     let fewest = if matches!(split, Split::Rounds(_)) { 16 } else { 1 };
     let [most, least] = [most, LEAST_ELEMENTS].map(|elements| (elements / each).max(fewest));

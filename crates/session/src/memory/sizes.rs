@@ -6,7 +6,7 @@
 
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, Graph, Memory, Node, NodeId};
+use quorate_graph::{Dtype, Graph, Memory, Node, NodeId, Op};
 
 use crate::work::Work;
 
@@ -129,7 +129,10 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
         Memory::Product => result * u64::from(is_cut),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
-        Memory::Matrices => 3 * result + operand / shares,
+        Memory::Matrices => {
+            let products = products_one_by_one(backend, graph, node, load.result);
+            3 * result + operand / shares + backend.products_bytes(node.dtype.bits(), products)
+        }
         // All columns before and after a pass, and what is left of either to reshare.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
         // Products in a ring of up to twice the bits; what says where to saturate.
@@ -141,6 +144,29 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
         Memory::Table | Memory::Bounded | Memory::Powers | Memory::Roots | Memory::Divisions => 4 * operand + result,
     };
     STEP_BYTES + streamed(backend, memory, is_cut, longest) + whole
+}
+
+/// Bytes that are kept of a step's products until they are checked.
+pub(crate) fn kept_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId) -> u64 {
+    let node = graph.node(id);
+    let products = match &node.op {
+        Op::Mul if node.inputs.iter().all(|&input| !graph.node(input).is_public()) => node.elements(),
+        _ => products_one_by_one(backend, graph, node, node.elements()),
+    };
+    backend.kept_bytes(node.dtype.bits(), products)
+}
+
+/// How many products of secret elements such a result is made of, where a protocol multiplies matrices so.
+pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
+    let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
+    if has_public || backend.products_bytes(node.dtype.bits(), 1) == 0 {
+        return 0;
+    }
+    match &node.op {
+        Op::MatMul { k, .. } => result * k,
+        Op::Conv(conv) => result * conv.patch(),
+        _ => 0,
+    }
 }
 
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with

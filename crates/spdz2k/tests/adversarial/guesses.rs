@@ -185,6 +185,32 @@ fn guesses_of_two(n: usize, sessions: usize) {
     }
 }
 
+/// Of a one-sided triple in each direction the honest party's factors: what it sent, and what its bits gave.
+async fn known_factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
+    let made = s.make(ctx, &Kind::OneSided { left: CHEAT, right: HONEST, bits: K as u32 }, 2).await?;
+    Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
+}
+
+/// The same guesses as of triples.
+fn guesses_of_one_sided(attempts: usize) {
+    for (what, row, by, rate) in [
+        ("the lowest bit of x", 0, 0, 0.5),
+        ("the lowest bit of x, by the top bit of its correction", 0, W - 1, 0.75),
+        ("the lowest bit of xh", rows().len() - W, 0, 0.5),
+        ("a bit of y", K + 1, 0, 0.5),
+    ] {
+        let twist = Twist::Transfer { peer: HONEST, factor: 0, row };
+        let begin = |s: &Spdz2k| s.insecure_twist(twist, By::Plus(by as u32));
+        let attempts = under_one_key(attempts, None, begin, known_factors);
+        assert_balanced(&format!("one-sided, a guess of {what}"), &attempts, rate, &[]);
+    }
+    for (what, bit, rate) in [("2", W - 1, 0.75), ("4", W - 2, 0.5)] {
+        let begin = |s: &Spdz2k| s.insecure_twist(Twist::Authenticated(0), By::Plus(bit as u32));
+        let attempts = under_one_key(attempts, None, begin, known_factors);
+        assert_balanced(&format!("one-sided, a guess of B modulo {what}"), &attempts, rate, &[]);
+    }
+}
+
 fn guesses_of_b(attempts: usize) {
     let with = |bit: usize| {
         let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By::Plus(bit as u32));
@@ -271,6 +297,7 @@ fn what_passes_says_nothing_of_what_nobody_guessed() {
     guesses_of_rows(120);
     guesses_of_two(3, 60);
     guesses_of_b(120);
+    guesses_of_one_sided(120);
     guesses_of_matrices(120);
     guesses_of_ands(120);
 }
@@ -287,6 +314,7 @@ fn adversary_many_guesses_of_every_secret() {
     guesses_of_two(3, 2000);
     guesses_of_two(4, 500);
     guesses_of_b(2000);
+    guesses_of_one_sided(2000);
     guesses_of_ands(2000);
     guesses_of_alpha(600);
     guesses_of_delta(1000);
