@@ -201,6 +201,10 @@ impl Counts {
             }
         }
         let first = &outcomes[0];
+        if let Fault::Dealt(_) | Fault::Keys(..) | Fault::Forged = fault {
+            let is_early = first.ends.iter().all(|(online, done)| online == done);
+            assert!(is_early, "{fault:?} is found after inputs were used");
+        }
         assert!(outcomes.iter().all(|outcome| outcome == first), "party {cheater}, {fault:?}: {outcomes:?}");
         first.lied
     }
