@@ -1,14 +1,16 @@
-"""The malicious form of `pika`: what its options allow."""
+"""The malicious form of `pika`: what its options allow, and deployments of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import quorate as qr
+from deploying import Deployment, Ended, error_of
 
 X = np.array([0.5, 1.25, 2.5, 3.75, 0.125, 1, 2, 0.75])
 Y = np.array([1.5, 2.25, 0.5, 3, 1, 2.5, 1.25, 0.75])
@@ -64,3 +66,48 @@ def test_short_keys_refuse_wider_dtypes_where_the_line_is_built(short: qr.Sessio
     assert x.astype(qr.fixed(32, 12)).mean().reveal() == pytest.approx(1.5, abs=2**-11)
     with qr.local("pika", malicious=True, mac=64) as mpc:
         assert mpc.input([3, -5, 7, 1], owner=0).mean().reveal() == pytest.approx(1.5, abs=2**-15)
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    made = Deployment(tmp_path)
+    yield made
+    made.stop()
+
+
+def ended(deployment: Deployment, body: str, *options: list[str]) -> list[Ended]:
+    """How three parties end, each with options of its own."""
+    script, parties = deployment.script(body), []
+    for me, own in enumerate(options):
+        text = deployment.config(me).read_text(encoding="utf-8")
+        config = deployment.config(me, text.replace('"rss"', '"pika"'))
+        parties.append(deployment.start(me, script, *own, config=config))
+    return [party.end() for party in parties]
+
+
+def test_parties_deployed_with_and_without_malice_meet_only_their_like(deployment: Deployment) -> None:
+    body = """
+x = mpc.input([0.5, -1.5] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.fixed(32, 8), bound=4)
+y = mpc.input([1, 0] if mpc.me == 2 else None, owner=2, shape=2, dtype=qr.int(32), bound=3)
+print(mpc.reveal_all(qr.sigmoid(x) * 256, y * y + 1), (y * 2).reveal(to=2), mpc.stats().security[:10])
+"""
+    malicious = ["--malicious"]
+    for me, party in enumerate(ended(deployment, body, malicious, malicious, malicious)):
+        assert party.status == 0, party
+        shown = "[2 0]" if me == 2 else "None"
+        assert party.out.strip() == f"[array([159.,  47.]), array([2, 1])] {shown} malicious,"
+    for party in ended(deployment, body, malicious, malicious, []):
+        assert party.status == 1 and "ProgramMismatch" in error_of(party) and "malicious=" in error_of(party), party
+
+
+def test_a_dealer_that_is_lost_ends_a_deployed_run(deployment: Deployment) -> None:
+    body = """
+x = mpc.input([1, 2] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.int(32), bound=9)
+print((x * x).reveal(), flush=True)
+if mpc.me == 2:
+    import os
+    os._exit(1)
+(x < 2).reveal()
+"""
+    for party in ended(deployment, body, *[["--malicious"]] * 3)[:2]:
+        assert party.status == 3 and "[1 4]" in party.out and "PeerLost: party 2 is gone" in error_of(party), party
