@@ -98,6 +98,12 @@ def test_the_demo(tmp_path: Path, options: list[str]) -> None:
     assert "run.png" in done.stdout
 
 
+@pytest.mark.parametrize("options", [["--mac", "40"], ["--mac", "48"]], ids=str)
+def test_errors_of_the_demo_name_no_line_of_the_command(options: list[str]) -> None:
+    done = quorate("demo", "--protocol", "pika", "--malicious", *options)
+    assert done.returncode in (1, 2) and "mac" in done.stderr and "(at " not in done.stderr, done
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_option_of_sessions_is_one_of_each_command(name: str) -> None:
     """No option is refused with the advice to say just that."""

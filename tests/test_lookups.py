@@ -117,6 +117,8 @@ def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
         qr.lookup(x, math.log, domain=(-1, 1))
     with pytest.raises(qr.RangeError, match="does not fit fixed"):
         qr.lookup(x, lambda v: 1e9 * v, domain=(0, 1))
+    with pytest.raises(qr.DtypeError, match=r"lookup of 5: give a function, an array of entries.*test_lookups"):
+        qr.lookup(n, 5, domain=(0, 2))  # type: ignore[arg-type]
     with pytest.raises(qr.RangeError, match="state domain"):
         qr.lookup(x, np.exp)
     with pytest.raises(qr.RangeError, match=r"268435456 entries.*smaller domain"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import FORMS, USUAL, Place, among
+from protocols import FORMS, USUAL, Place, among, usual
 
 Numbers = np.ndarray
 
@@ -53,6 +53,17 @@ def test_every_number_of_a_range_within_half_a_unit(mpc: qr.Session, name: str) 
     x = np.arange(lowest, 4 + 2**-4, 2**-4)
     number = mpc.input(x, owner=0, dtype=qr.fixed(32, 4), bound=4)
     within(secret(number).reveal(), clear(x), 4, 0.5)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("protocol", ["pika", "aby"])
+def test_every_number_of_a_large_domain_by_keys(protocol: str, name: str) -> None:
+    """2^14 places, each of which meets all of the table, in the form in which it is summed."""
+    secret, clear, lowest = FUNCTIONS[name]
+    with among(usual(protocol)) as mpc:
+        first = -(2**13) if lowest < 0 else int(lowest > 0)
+        x = np.arange(first, 2**13) / 2**11
+        within(secret(mpc.input(x, owner=0, dtype=qr.fixed(64, 11), bound=4)).reveal(), clear(x), 11, 0.5)
 
 
 def test_both_ends_of_a_bound_have_entries() -> None:

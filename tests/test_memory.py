@@ -88,6 +88,75 @@ def test_a_million_elements_stay_within_the_limit(
     assert grew <= 3 * planned + SLACK, f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB a party"
 
 
+# Looks numbers of 16 bits up, whose keys have 2^16 leaves each. Prints by how much the process grew beyond what it had
+# when its inputs were given, and the plan.
+LOOKUPS = """
+import sys
+import numpy as np
+import quorate as qr
+
+def peak():
+    with open("/proc/self/status", encoding="ascii") as status:
+        return int(status.read().split("VmHWM:")[1].split()[0]) * 1024
+
+count, protocol, options = int(sys.argv[1]), sys.argv[2], dict(pair.split("=") for pair in sys.argv[3:])
+entries = np.random.default_rng(1).integers(-(2**31), 2**31, 2**16)
+x = np.random.default_rng(2).integers(-(2**15), 2**15, count)
+
+def looked_up(mpc):
+    secret = mpc.input(x, owner=0, dtype=qr.int(16))
+    return qr.lookup(secret, entries, domain=(-(2**15), 2**15), dtype=qr.int(32))
+
+with qr.local(protocol, **options) as mpc:
+    found = looked_up(mpc)
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as peaks:
+        peaks.write("5")
+    before = peak()
+    assert (found.reveal() == entries[x + 2**15]).all()
+    grew = peak() - before
+with qr.local(protocol, **options) as mpc:
+    print(grew, mpc.explain(looked_up(mpc)).memory_bytes)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts peaks anew")
+@pytest.mark.parametrize(
+    ("protocol", "parties", "count", "limit", "whole"),
+    [
+        # Bits of all leaves at two parties.
+        (["pika"], 3, 20_000, 30, 2 * 2**16 * 20_000 // 8),
+        (["aby"], 2, 20_000, 140, 2 * 2**16 * 20_000 // 8),
+        # Values with tags of 128 bits.
+        (["pika", "malicious=yes"], 3, 2_000, 80, 2 * 32 * 2**16 * 2_000),
+    ],
+)
+def test_keys_of_large_domains_take_no_memory(
+    tmp_path: Path, protocol: list[str], parties: int, count: int, limit: int, whole: int
+) -> None:
+    script = tmp_path / "lookups.py"
+    script.write_text(LOOKUPS, encoding="utf-8")
+    command = [sys.executable, str(script), str(count), *protocol, f"max_memory={limit}MB"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+    grew, planned = map(int, run.stdout.split())
+    assert planned <= limit * MB
+    assert grew <= min(parties * planned + SLACK, whole // 2), f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB"
+
+
+def test_a_number_is_looked_up_in_little_memory() -> None:
+    """As little as there is of it, not what a whole stream of them takes."""
+    limits = {"rss": 2, "pika": 2, "aby": 2, "spdz2k": 8}
+    for protocol, megabytes in limits.items():
+        with qr.local(protocol, max_memory=megabytes * MB) as mpc:
+            found = qr.lookup(mpc.input([7], owner=0, dtype=qr.int(16)), lambda i: i * i % 251)
+            plan = mpc.explain(found)
+            assert plan.refusal is None and plan.memory_bytes <= megabytes * MB
+            if protocol != "spdz2k":  # makes a stock
+                assert found.reveal() == [49]
+    with qr.local("pika", malicious=True, max_memory=80 * MB) as mpc:
+        assert qr.lookup(mpc.input([7], owner=0, dtype=qr.int(16)), lambda i: i * i % 251).reveal() == [49]
+
+
 Operation = Callable[[Any, Any, Any], Any]
 
 OPERATIONS: dict[str, Operation] = {

@@ -59,6 +59,10 @@ DIFFERENT = {
         "mpc.input([1, 2] if mpc.me < 2 else [1.0, 2.0], owner=0) * 1",
         r"(int\(64\).*fixed\(64, 16\)|fixed\(64, 16\).*int\(64\)) from party 0 at script.py:5",
     ),
+    "a function": (
+        "qr.lookup(x, lambda v: 3 * v + mpc.me // 2, domain=(0, 9))",
+        r"it is lookup of \(2,\) int\(64\) at script.py:5 at both, with",
+    ),
     "an operation": (
         "x * x if mpc.me < 2 else x + x",
         r"here it is (mul|add) of \(2,\) int\(64\) at script.py:5, at party \d (add|mul) of \(2,\) int\(64\) at",

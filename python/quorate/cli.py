@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -225,6 +226,7 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
     peer was lost, 4 cheating was detected, 141 nobody reads the output any more, 143 told to end by SIGTERM."""
+    started_by = os.path.basename(sys.argv[0])
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
         status = _COMMANDS[options.command](options)
@@ -235,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except QuorateError as error:
-        print(f"quorate: {error}", file=sys.stderr)
+        print(f"quorate: {_without_line_of(started_by, str(error))}", file=sys.stderr)
         return exit_status(error)
     except KeyboardInterrupt:
         print("quorate: interrupted", file=sys.stderr)
@@ -243,6 +245,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Terminated:
         print("quorate: told to end (SIGTERM)", file=sys.stderr)
         return TERMINATED
+
+
+def _without_line_of(command: str, message: str) -> str:
+    """A message without the place of a call where that is the command itself, in which users have no line."""
+    return re.sub(rf" \(at {re.escape(command)}:\d+\)", "", message)
 
 
 def _demo(options: argparse.Namespace) -> int:

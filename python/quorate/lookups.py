@@ -93,6 +93,8 @@ def lookup(
             at(f"lookup of {counted(len(arrays), 'array')}, and {counted(len(domains), 'domain')}: state one for each")
         )
     sizes = None if callable(fn) else as_numbers(fn, "lookup").shape
+    if sizes == ():
+        raise DtypeError(at(f"lookup of {fn!r}: give a function, an array of entries, or a secret array"))
     if sizes is not None and len(sizes) != len(arrays):
         raise ShapeError(
             at(f"lookup in an array of shape {sizes}: it has an axis for each of {counted(len(arrays), 'array')}")

@@ -16,6 +16,7 @@ use quorate_net::memory;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::Result;
+use crate::lane::LaneId;
 use crate::party::Party;
 
 /// What a test watches or disturbs at one party.
@@ -23,6 +24,7 @@ use crate::party::Party;
 pub struct Probe {
     jitter: Option<u64>,
     transcript: Option<Vec<Received>>,
+    coins: Option<u64>,
     tampered: Option<Tampered>,
     sent: usize,
     /// By length the last message and another one before it, where it may have to be sent again.
@@ -114,6 +116,15 @@ impl Probe {
         std::thread::sleep(Duration::from_micros(*state % 200));
     }
 
+    /// This party's part of coins that are tossed in a lane, where a test says what they grow from.
+    pub(crate) fn coins(&self, lane: LaneId, own: &mut [u8]) {
+        if let Some(seed) = self.coins {
+            let mut grown = blake3::Hasher::new();
+            grown.update(&seed.to_le_bytes()).update(&lane.0.to_le_bytes());
+            grown.finalize_xof().fill(own);
+        }
+    }
+
     pub(crate) fn sending(&mut self, bytes: &mut [u8]) {
         if bytes.is_empty() {
             return;
@@ -142,6 +153,11 @@ impl Party {
     /// Sleeps up to 200 microseconds, drawn from `seed`, before each look at the links.
     pub fn insecure_jitter(&mut self, seed: u64) {
         self.probe().borrow_mut().jitter = Some(seed | 1);
+    }
+
+    /// Its part of all coins that are tossed grows from `seed`, so that a test can have the same ones again.
+    pub fn insecure_coins(&mut self, seed: u64) {
+        self.probe().borrow_mut().coins = Some(seed);
     }
 
     /// Another limit for what a peer may make this party hold, in bytes.

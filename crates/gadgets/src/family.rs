@@ -209,6 +209,11 @@ pub trait Family: Computes + Stocks + 'static {
     /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
     fn work_shares(&self) -> u64;
 
+    /// Bytes of what is under way while so many numbers are looked up in a table of so many entries of so many bits.
+    fn lookup_bytes(&self, (_entries, _bits): (usize, u32), len: u64) -> u64 {
+        streamed_lookup_bytes(self.work_shares(), len)
+    }
+
     /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1), where shares are plain vectors.
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         let share = match bits {
@@ -238,6 +243,14 @@ pub trait Family: Computes + Stocks + 'static {
     fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
         demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
     }
+}
+
+/// What is under way in the stream of a look-up by rows of bits, of so many shares.
+pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
+    /// A window, and of little for each number.
+    const WINDOW: u64 = 16 << 20;
+    const OF_A_NUMBER: u64 = 16 << 10;
+    work_shares * WINDOW.min(OF_A_NUMBER * len)
 }
 
 /// What is under way while a stock of so many bytes is made in a stream.

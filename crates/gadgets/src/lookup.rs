@@ -165,7 +165,7 @@ fn chunks(len: usize, n: u32, width: usize) -> Chunks {
 }
 
 /// Bits of a place among so many entries.
-pub(crate) fn place_bits(entries: usize) -> u32 {
+pub fn place_bits(entries: usize) -> u32 {
     usize::BITS - entries.saturating_sub(1).leading_zeros()
 }
 

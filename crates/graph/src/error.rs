@@ -125,7 +125,7 @@ pub enum Fault {
     UnsignedBits { bits: u32 },
     #[error(
         "{dtype} is too wide for {family}, whose rings have at most {most_bits} bits with these options: use a \
-             narrower dtype"
+             narrower dtype, or mac=64"
     )]
     Ring { dtype: Dtype, family: &'static str, most_bits: u32 },
     #[error("fixed({bits}, {frac}): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)")]

@@ -233,6 +233,6 @@ fn rings_that_the_family_lacks() {
     assert!((0..graph.len()).all(|id| graph.node(NodeId(id as u32)).dtype.bits() <= 70), "{product:?}");
     let wide = graph.at(at()).input(0, 3, &[2], Dtype::int(96).unwrap(), None);
     let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits with these options: \
-                  use a narrower dtype";
+                  use a narrower dtype, or mac=64";
     assert_eq!(message(wide), wanted);
 }

@@ -3,10 +3,11 @@
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties, streamed_lookup_bytes};
 use quorate_spdz2k::{ALLOW_WEAK, MAC};
 
 use crate::forms::{COMPARISONS, Comparisons};
+use crate::lookup::under_way;
 use crate::setup::Pika;
 use crate::stock::Kind;
 
@@ -105,6 +106,10 @@ impl Family for Pika {
 
     fn work_shares(&self) -> u64 {
         4
+    }
+
+    fn lookup_bytes(&self, (entries, bits): (usize, u32), len: u64) -> u64 {
+        under_way(entries, bits, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
     }
 
     /// The larger of parties 0's and 1's, so that all decide alike by it.

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Places, Table};
-use quorate_gadgets::lookup::{self as gadget, Lookup};
+use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -90,10 +90,23 @@ impl Pika {
     }
 }
 
-/// Chunks of a kind that has keys: what is held of each are these, twice, and some elements.
+/// Chunks of a kind that has keys.
 pub(crate) fn chunks(len: usize, kind: &Kind) -> Chunks {
+    Chunks::of_bytes(len, bytes_of(kind))
+}
+
+/// What is held of each: keys, twice, and some elements.
+fn bytes_of(kind: &Kind) -> usize {
     let blocks: usize = kind.keys().iter().map(|shape| shape.key_blocks()).sum();
-    Chunks::of_bytes(len, 2 * 16 * blocks + 128)
+    2 * 16 * blocks + 128
+}
+
+/// Bytes of what is under way where so many numbers are looked up by keys, correlations made on the way included.
+pub(crate) fn under_way(entries: usize, bits: u32, len: u64) -> Option<u64> {
+    let place_bits = place_bits(entries);
+    let kind = Kind::Lookup { place_bits, bits };
+    let Chunks { chunk, window, .. } = chunks(0, &kind);
+    has_keys(place_bits, bits).then(|| 2 * len.min((chunk * window) as u64) * bytes_of(&kind) as u64)
 }
 
 /// The entries over this ring, as keys look them up.

@@ -113,7 +113,7 @@ impl Config {
     pub fn read(path: &Path) -> Result<Config, SessionError> {
         let fail = |what: String| SessionError::ConfigFile { path: path.into(), what };
         let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-        let mut config: Config = toml::from_str(&text).map_err(|e| fail(e.to_string().trim_end().to_string()))?;
+        let mut config: Config = toml::from_str(&text).map_err(|e| fail(explained(e.to_string().trim_end())))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.lines = Lines::of(path, &text);
         config.key = folder.join(&config.key);
@@ -178,6 +178,19 @@ impl Config {
         tcp.peer_timeout = Duration::from_secs_f64(self.limits.peer_timeout_s);
         tcp.heartbeat = tcp.heartbeat.min(tcp.peer_timeout / 4);
         tcp
+    }
+}
+
+/// What is wrong with a file's text; of a protocol's option in it, where that is given.
+fn explained(what: &str) -> String {
+    let all = Protocol::ALL.iter().flat_map(|protocol| protocol.descriptor().options);
+    let is_meant = |name: &str| what.contains(&format!("unknown field `{name}`"));
+    match all.map(|option| option.name).find(|name| is_meant(name)) {
+        Some(name) => {
+            let flag = name.replace('_', "-");
+            format!("{what}\noptions of a protocol go to the command (--{flag}), or to qr.connect({name}=...)")
+        }
+        None => what.into(),
     }
 }
 

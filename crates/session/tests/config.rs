@@ -58,6 +58,7 @@ fn each_mistake_is_named() {
         ("peer_timeout_s", "peer_timeout", "peer_timeout_s"),
         ("[limits]", "[[party]]\naddress = \"four:1\"\ncertificate = \"4.crt\"\n[limits]", "3, 5 or 7 parties, not 4"),
         ("me = 1", "me = = 1", "TOML"),
+        ("me = 1", "me = 1\nallow_weak = true", "--allow-weak), or to qr.connect(allow_weak=...)"),
     ];
     for (i, (from, to, words)) in cases.into_iter().enumerate() {
         assert!(GOOD.contains(from));

@@ -103,7 +103,7 @@ impl Spdz2k {
         if !seat.params.bits_have_macs() {
             return Err(Misuse::Other { what: "bits have MACs where they are dealt" }.into());
         }
-        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params, &seat.keys, seat.session)?;
+        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params.dealt(), &seat.keys, seat.session)?;
         keys.delta = own_keys(seat.params, &seat.session, &seat.keys)?.delta;
         keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
         keys.dealt = true;

@@ -23,10 +23,15 @@ pub struct Params {
     /// Whether products of matrices of which a party knows one may take matrix triples.
     matrices: bool,
     digit_bits: u32,
+    /// Whether values on the way may have more bits than those of programs.
+    wide: bool,
 }
 
 /// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
 const DIGIT_BITS: u32 = 5;
+
+/// The most bits of values with keys of 64 bits.
+const MOST_BITS: u32 = 126;
 
 /// How multiplication triples are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl Params {
 
     fn with_keys(key_bits: u32) -> Params {
         let (bits, triples) = (BitForms::Auto, TripleForm::T3);
-        Params { key_bits, bits, roots: false, triples, matrices: false, digit_bits: DIGIT_BITS }
+        Params { key_bits, bits, roots: false, triples, matrices: false, digit_bits: DIGIT_BITS, wide: false }
     }
 
     /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
@@ -123,6 +128,12 @@ impl Params {
         self.digit_bits
     }
 
+    /// The same where a third party deals: what its check and that of openings promise is the same for values of any
+    /// width, so that those on the way may have as many bits as there are carriers for.
+    pub(crate) fn dealt(self) -> Params {
+        Params { wide: true, ..self }
+    }
+
     /// The same with bits as elements.
     pub fn with_bits_as_elements(self) -> Params {
         Params { bits: BitForms::Elements, ..self }
@@ -160,12 +171,12 @@ impl Params {
         self.bits == BitForms::Auto
     }
 
-    /// Refuses values of more bits than programs may have.
+    /// Refuses values of more bits than there may be on the way.
     pub(crate) fn check_values(self, ring: Ring) -> Result<()> {
-        if ring.bits() <= self.most_bits() {
+        if ring.bits() <= self.most_bits_inside() {
             return Ok(());
         }
-        if self.key_bits == 64 {
+        if self.most_bits_inside() == MOST_BITS {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
         }
         let what = "with mac=48 or 32, values have at most 32 bits, also on the way: take mac=64, or smaller dtypes";
@@ -174,7 +185,7 @@ impl Params {
 
     /// Refuses triples of more bits than random bits of the widest values take: two more.
     pub(crate) fn check_triples(self, ring: Ring) -> Result<()> {
-        match ring.bits() <= self.most_bits() + 2 {
+        match ring.bits() <= self.most_bits_inside() + 2 {
             true => Ok(()),
             false => Err(Misuse::RingBits { bits: ring.bits() }.into()),
         }
@@ -199,10 +210,15 @@ impl Params {
         self.security_bits() + 1
     }
 
-    /// The most bits of values: there are carriers for all of their words, and keys shorter than 64 bits are for values
-    /// of at most 32.
+    /// The most bits of a program's values: there are carriers for all of their words, and keys shorter than 64 bits
+    /// are for values of at most 32.
     pub fn most_bits(self) -> u32 {
-        if self.key_bits == 64 { 126 } else { 32 }
+        if self.key_bits == 64 { MOST_BITS } else { 32 }
+    }
+
+    /// The same of values on the way.
+    pub(crate) fn most_bits_inside(self) -> u32 {
+        if self.wide { MOST_BITS } else { self.most_bits() }
     }
 
     /// Z_2^(k+s), the ring of shares and tags.
@@ -247,6 +263,9 @@ mod tests {
         }
         let short = Params::new(48, false).unwrap();
         assert!(short.check_values(Ring::of(32)).is_ok() && short.check_values(Ring::of(33)).is_err());
+        let dealt = short.dealt();
+        assert!(dealt.check_values(Ring::of(126)).is_ok() && dealt.check_values(Ring::of(127)).is_err());
+        assert!(dealt.most_bits() == 32 && dealt.security_bits() == 42);
         assert!(Params::new(40, true).is_err() && Params::new(32, false).is_err());
         assert!(Params::default().check_triples(Ring::of(129)).is_err());
     }

@@ -62,7 +62,7 @@ impl Sharing for Spdz2k {
     const MOST_BITS: u32 = 126;
 
     fn most_bits(&self) -> u32 {
-        self.keys.params.most_bits()
+        self.keys.params.most_bits_inside()
     }
 
     fn shape(&self, x: &Tagged) -> (Ring, usize) {

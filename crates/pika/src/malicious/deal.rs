@@ -37,6 +37,12 @@ pub struct Lie {
     pub only: Option<usize>,
 }
 
+#[cfg(feature = "testing")]
+impl Lie {
+    /// The top bit of a modulus, whatever that is.
+    pub const TOP: u32 = u32::MAX;
+}
+
 /// Bytes that both are sent: an element is one of them.
 struct Told(Vec<u8>);
 
@@ -228,6 +234,15 @@ impl<'t> Batch<'t> {
         }
     }
 
+    /// How the keys are spoilt that are sent next.
+    #[cfg(feature = "testing")]
+    pub fn spoils(&mut self) -> Option<super::Spoil> {
+        let (spoil, _) = self.third.spoils.get().filter(|(_, at)| at.is_none_or(|at| at == self.sent))?;
+        self.third.lied.set(self.third.lied.get() + 1);
+        self.sent += 1;
+        Some(spoil)
+    }
+
     /// The same of what both are sent, to both, or to one of them.
     fn lie_to_both(&mut self, _values: &mut [Told; 2]) {
         #[cfg(feature = "testing")]
@@ -261,11 +276,13 @@ pub(crate) trait Lied {
 impl Lied for Vector {
     #[cfg(feature = "testing")]
     fn lie(&mut self, lie: Lie) -> bool {
-        if self.is_shape() || lie.element >= self.len() || lie.bit >= self.ring().bits() {
+        let bits = self.ring().bits();
+        let bit = if lie.bit == Lie::TOP { bits - 1 } else { lie.bit };
+        if self.is_shape() || lie.element >= self.len() || bit >= bits {
             return false;
         }
         let mut error = Vector::constant(self.ring(), 1, 1);
-        error.shl(lie.bit);
+        error.shl(bit);
         self.add_at(lie.element, &error);
         true
     }

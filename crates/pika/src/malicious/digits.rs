@@ -195,7 +195,7 @@ impl Batch<'_> {
             corrections = dealt.bytes().to_vec();
         }
         #[cfg(feature = "testing")]
-        if let Some(spoil) = self.third.spoils.get().filter(|_| !corrections.is_empty()) {
+        if let Some(spoil) = self.spoils().filter(|_| !corrections.is_empty()) {
             let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
             let both = [0, 1].map(|i| roots.0[i].wide_words());
             let sent = super::spoil::spoilt(spoil, (&self.third.pairs.hash, shape, alpha), both, &corrections);

@@ -92,6 +92,10 @@ impl Family for PikaMalicious {
         self.online.work_shares()
     }
 
+    fn lookup_bytes(&self, table: (usize, u32), len: u64) -> u64 {
+        self.under_way(table, len).unwrap_or_else(|| self.online.lookup_bytes(table, len))
+    }
+
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         self.online.value_bytes(bits, len)
     }

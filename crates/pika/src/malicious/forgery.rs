@@ -6,6 +6,7 @@
 //! With X = c - a b the last zero is t X - e b for rho + e at both parties, and t X - e b_1 where only P1 is told that.
 //! For odd b, or b_1, there is such an e; elsewhere the dealer does not forge.
 
+use quorate_engine::Form;
 use quorate_ot::Blocks;
 use quorate_ring::{Ring, Vector};
 
@@ -16,7 +17,7 @@ use super::summands::Summands;
 /// Of what it opens something else: rho of products, and to whom, or what else is wrong then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
-    /// To both: found where both look whether rho is t a - ahat.
+    /// Of element by element, to both: found where both look whether rho is t a - ahat.
     ToBoth,
     /// To P1 alone: found where they compare what they were told.
     ToSecond,
@@ -80,7 +81,7 @@ fn inverse(odd: u128) -> u128 {
 /// What P0 and P1 are told, where this party deals and forges products of elements.
 pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u64) -> Option<[Vector; 2]> {
     let of_products = [Forgery::ToBoth, Forgery::ToSecond].into_iter().find(|forgery| third.forges(*forgery));
-    let forgery = of_products.filter(|_| !rho.0[0].is_shape())?;
+    let forgery = of_products.filter(|_| product.form == Form::Product && !rho.0[0].is_shape())?;
     let ring: Ring = rho.ring();
     let numbers = |x: &Vector| x.convert(Ring::of(ring.bits())).to_limbs();
     let mut wrong = product.c.total();

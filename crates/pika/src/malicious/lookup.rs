@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified::{Windows, charge_windows};
-use quorate_gadgets::lookup::{self as gadget, Lookup};
+use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::{Functions, stream};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Shared, SharedBits, Tagged};
@@ -47,6 +47,13 @@ impl PikaMalicious {
             }
             None => self.online.lookup_bit(ctx, x, table).await,
         }
+    }
+
+    /// Bytes of what is under way where numbers are looked up by digits.
+    pub(super) fn under_way(&self, (entries, bits): (usize, u32), len: u64) -> Option<u64> {
+        let digits = Digits::new(self.third.params, place_bits(entries), Ring::of(bits))?;
+        let Chunks { chunk, window, .. } = chunks(0, digits);
+        Some(len.min((chunk * window) as u64) * bytes_of(digits) as u64)
     }
 
     async fn by_digits(
@@ -135,7 +142,11 @@ fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagge
 /// waits for its openings that is about half, and slow links are waited for the less often the more chunks wait.
 fn chunks(len: usize, digits: Digits) -> Chunks {
     const WAITING: usize = 4;
-    let keys: usize = digits.shapes().iter().map(|shape| 2 * shape.key_bytes()).sum();
-    let chunks = Chunks::of_bytes(len, keys + 128 + 32 * 6 * digits.choices());
+    let chunks = Chunks::of_bytes(len, bytes_of(digits));
     Chunks { window: WAITING * chunks.window, ..chunks }
+}
+
+fn bytes_of(digits: Digits) -> usize {
+    let keys: usize = digits.shapes().iter().map(|shape| 2 * shape.key_bytes()).sum();
+    keys + 128 + 32 * 6 * digits.choices()
 }

@@ -74,9 +74,9 @@ pub(crate) struct Third {
     /// Whether it then opens what makes a wrong product pass.
     #[cfg(feature = "testing")]
     pub forges: std::cell::Cell<Option<Forgery>>,
-    /// What it sends of keys instead.
+    /// What it sends of keys instead: of all, or of those that are the so manieth thing that it sends of a batch.
     #[cfg(feature = "testing")]
-    pub spoils: std::cell::Cell<Option<Spoil>>,
+    pub spoils: std::cell::Cell<Option<(Spoil, Option<usize>)>>,
     /// How often it did.
     #[cfg(feature = "testing")]
     pub lied: std::cell::Cell<usize>,
@@ -176,9 +176,10 @@ impl PikaMalicious {
         self.third.forges.set(Some(forgery));
     }
 
-    /// **Insecure**: from here on this party, as the dealer, sends other keys.
-    pub fn insecure_spoil(&self, spoil: Spoil) {
-        self.third.spoils.set(Some(spoil));
+    /// **Insecure**: from here on this party, as the dealer, sends other keys: all, or those that are the so manieth
+    /// thing that it sends of a batch.
+    pub fn insecure_spoil(&self, spoil: Spoil, at: Option<usize>) {
+        self.third.spoils.set(Some((spoil, at)));
     }
 
     /// **Insecure**: this party's first and second values of all leaves of dealt places, by digit.

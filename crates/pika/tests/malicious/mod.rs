@@ -1,5 +1,6 @@
 //! The malicious form.
 
+mod aborts;
 mod batches;
 mod choices;
 mod comparison;

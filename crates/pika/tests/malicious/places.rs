@@ -44,7 +44,7 @@ fn is_found_by_both(place_bits: u32, cheat: impl Fn(&PikaMalicious) + Sync) -> b
 }
 
 fn spoilt(place_bits: u32, spoil: Spoil) -> bool {
-    is_found_by_both(place_bits, |s| s.insecure_spoil(spoil))
+    is_found_by_both(place_bits, |s| s.insecure_spoil(spoil, None))
 }
 
 /// 0 or 2 in place of 1, and what is 1 modulo 2^k; alpha by any bit, the top one included.

@@ -143,7 +143,15 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
         Memory::Bits | Memory::Signs | Memory::Circuit => 4 * operand + result,
         Memory::Table | Memory::Bounded | Memory::Powers | Memory::Roots | Memory::Divisions => 4 * operand + result,
     };
-    STEP_BYTES + streamed(backend, memory, is_cut, longest) + whole
+    let streamed = match &node.op {
+        Op::Lookup(table) => {
+            let outside = table.leaves_out(graph.node(node.inputs[0]).range()) != (false, false);
+            let compared = if outside { streamed(backend, Memory::Signs, false, longest) } else { 0 };
+            compared + backend.lookup_bytes((table.entries().len(), node.dtype.bits()), longest)
+        }
+        _ => streamed(backend, memory, is_cut, longest),
+    };
+    STEP_BYTES + streamed + whole
 }
 
 /// Bytes that are kept of a step's products until they are checked.
@@ -183,7 +191,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64) 
         Memory::Signs => elements(120, 3 * longest),
         Memory::Circuit => 2 * WINDOW_BYTES,
         Memory::WideProducts => elements(160, longest),
-        Memory::Table => WINDOW_BYTES * backend.work_shares(),
+        Memory::Table => 0, // each family says what its look-ups take
         Memory::Bounded => elements(550, longest),
         Memory::Powers => elements(650, longest),
         Memory::Roots => elements(1000, longest),
