@@ -56,11 +56,11 @@ def test_every_number_of_a_range_within_half_a_unit(mpc: qr.Session, name: str) 
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("protocol", ["pika", "aby"])
-def test_every_number_of_a_large_domain_by_keys(protocol: str, name: str) -> None:
+@pytest.mark.parametrize("place", [usual("pika"), usual("aby")], ids=str)
+def test_every_number_of_a_large_domain_by_keys(place: Place, name: str) -> None:
     """2^14 places, each of which meets all of the table, in the form in which it is summed."""
     secret, clear, lowest = FUNCTIONS[name]
-    with among(usual(protocol)) as mpc:
+    with among(place) as mpc:
         first = -(2**13) if lowest < 0 else int(lowest > 0)
         x = np.arange(first, 2**13) / 2**11
         within(secret(mpc.input(x, owner=0, dtype=qr.fixed(64, 11), bound=4)).reveal(), clear(x), 11, 0.5)
