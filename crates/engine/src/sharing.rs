@@ -191,8 +191,8 @@ pub trait Sharing {
     /// A party's own bits. One round.
     async fn input_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize), value: Option<&Bits>)
     -> Result<Self::B>;
-    /// x, which stays a factor of products to come: where [`Sharing::KEEPS_FACTORS`], what they would send of it is sent
-    /// now, in one round. No other value of the session has this name, which all parties give it.
+    /// x, which stays a factor of products to come. Where [`Sharing::KEEPS_FACTORS`], what they would send of it is
+    /// sent now, in one round. No other value of the session has this name, which all parties give it.
     async fn as_factor(&self, _: &Ctx, x: &Self::A, _name: u32) -> Result<Self::A> {
         Ok(x.clone())
     }

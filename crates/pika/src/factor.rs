@@ -1,4 +1,4 @@
-//! Values that stay factors of many products, such as the weights of a model: what products open of them is opened once.
+//! Values that stay factors of many products, such as the weights of a model: what these open of them is opened once.
 //!
 //! **Source**: Beaver 1991; that a matrix keeps its mask over many products is SecureML (Mohassel, Zhang 2017, section
 //! IV). **Model**: semi-honest, 1 of 3. **Notation**: w the factor, b its mask; (a, c) with c = a b of each product;
@@ -9,10 +9,10 @@
 //! | a value becomes a factor | 1 | its elements | a mask: 0 bits |
 //! | a product by it | 1 | the elements of the other operand | the elements of the result |
 //!
-//! Party 2 keeps b by the factor's name as long as it has a share of it, and deals c by it; parties 0 and 1 keep e with
-//! their shares of w, and need b no more. Every product has its own a and c, uniform shares of them, and b masks nothing
-//! but w: the views of parties 0 and 1 are uniform, as with triples. A name says which mask is meant, never what it is:
-//! a run that begins again draws another one.
+//! Party 2 keeps b by the factor's name as long as it has a share of it, and deals c by it. Parties 0 and 1 keep e with
+//! their shares of w, and need b no more. Every product has its own a and c, and uniform shares of them; b masks
+//! nothing but w. So the views of parties 0 and 1 are uniform, as with triples. A name says which mask is meant, never
+//! what it is: a run that begins again draws another one.
 //!
 //! What is made of a factor, a slice of it, too, is none.
 
@@ -92,9 +92,11 @@ impl Pika {
             return Ok(x.as_factor(None));
         }
         let (ring, len) = x.shape_of();
-        let [mask] =
+        let [mut difference] =
             self.draw(ctx, Kind::FactorMask { bits: ring.bits(), len, factor: name }, 1).await?.into_vectors()?;
-        let opened = Share::of(self.open_long(ctx, &x.zip(&mask, Vector::sub_assign)).await?);
+        difference.neg_assign();
+        difference.add_assign(x);
+        let opened = Share::of(self.open_long(ctx, &difference).await?);
         let kept = if self.deals() && !ctx.is_dry() { Some(self.masks.of(name)?) } else { None };
         Ok(x.as_factor(Some(Factor { name, opened, _mask: kept })))
     }

@@ -65,9 +65,9 @@ impl std::fmt::Display for Kind {
             Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
             Kind::ConvTriple { bits, conv } => write!(f, "triple of a convolution of {:?} mod 2^{bits}", conv.lens()),
-            Kind::FactorMask { bits, len, factor } => write!(f, "mask of factor {factor}, {len} elements mod 2^{bits}"),
-            Kind::TripleBy { bits, form, factor, .. } => {
-                write!(f, "triple by factor {factor}, {} results mod 2^{bits}", form.len_out(0))
+            Kind::FactorMask { bits, len, .. } => write!(f, "mask of a factor of {len} elements mod 2^{bits}"),
+            Kind::TripleBy { bits, form, .. } => {
+                write!(f, "triple of {} results by a factor mod 2^{bits}", form.len_out(0))
             }
             Kind::BitTriple => f.write_str("bit triple"),
             Kind::DaBit { bits } => write!(f, "random bit mod 2^{bits}"),

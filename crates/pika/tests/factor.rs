@@ -156,12 +156,12 @@ fn later_runs_send_nothing_of_a_factor_and_a_run_that_begins_again_has_another_m
         });
         run.finish();
         let (weights, records) = shared.unwrap();
-        // The first time it is marked, it has another value, and nobody keeps it.
+        // The first time it is marked, it has another value, which does not count.
         let marked = |i: usize| {
             let weights = &weights;
             async move |s: &Pika, ctx: &Ctx| s.as_factor(ctx, &weights[i], NAME).await
         };
-        drop(run_of(&mut party, &s, &mark, marked(1)));
+        let (other, _) = run_of(&mut party, &s, &mark, marked(1));
         let (factor, first) = run_of(&mut party, &s, &mark, marked(0));
         let mut asked = vec![];
         for x in &records {
@@ -171,7 +171,7 @@ fn later_runs_send_nothing_of_a_factor_and_a_run_that_begins_again_has_another_m
             }));
         }
         let names = [s.insecure_masks(), {
-            drop(factor);
+            drop((factor, other));
             s.forget();
             s.insecure_masks()
         }];
