@@ -134,8 +134,7 @@ class Secret:
 
     def turned_product(self, left: Array, right: Array, bound: int) -> Array:
         # What is known of an input is not known of the transposed one, once that is held: it is turned anew.
-        stays = self._mpc._native.is_factor(right._node)
-        return self._quorate.nn.linear(left, right) if stays else left @ right.T
+        return self._quorate.nn.linear(left, right) if right._is_factor() else left @ right.T
 
     def as_integers(self, bits: Array, width: int) -> Array:
         return bits.astype(self._quorate.int(width))

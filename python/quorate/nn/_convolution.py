@@ -44,8 +44,7 @@ def _turned_product(x: Any, weight: Any) -> SecretArray:
     if isinstance(weight, SecretArray) and len(weight.shape) == 2 and x.shape[-1:] == weight.shape[1:]:
         outputs, inputs = weight.shape
         rows = math.prod(x.shape[:-1])
-        stays = weight._session._native.is_factor(weight._node)
-        if 0 < rows * (outputs + inputs) < outputs * inputs or stays:
+        if 0 < rows * (outputs + inputs) < outputs * inputs or weight._is_factor():
             few: SecretArray = weight @ x.reshape(rows, inputs).T
             return few.T.reshape(*x.shape[:-1], outputs)
     turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T
