@@ -62,7 +62,8 @@ class Lstm:
         self.x, self.h, self.c = (uniform(r, 1, *shape) for shape in ((1, 1, hidden), (1, hidden), (1, hidden)))
 
     def share(self, mpc: Any) -> list[Any]:
-        return [given(mpc, weight, 0) for weight in self.weights]
+        *both, offset = (given(mpc, weight, 0) for weight in self.weights)
+        return [*(weight.as_factor() for weight in both), offset]
 
     def ask(self, mpc: Any, weights: Sequence[Any]) -> Any:
         x, h, c = (given(mpc, values, 1) for values in (self.x, self.h, self.c))
@@ -92,7 +93,7 @@ class Sensors:
 
     def share(self, mpc: Any) -> list[tuple[Any, Any]]:
         both = zip(self.weights, self.offsets, strict=True)
-        return [(given(mpc, weight, 0), given(mpc, offset, 0)) for weight, offset in both]
+        return [(given(mpc, weight, 0).as_factor(), given(mpc, offset, 0)) for weight, offset in both]
 
     def ask(self, mpc: Any, weights: Sequence[tuple[Any, Any]]) -> Any:
         x = given(mpc, self.x, 1)

@@ -21,6 +21,7 @@ from protocols import FORMS, USUAL, Place, among, places
 from quorate._families import FAMILIES
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (0, 3), (4, 2, 3)]
+WAYS = ["T", "ravel", "index", "set", "stack", "concatenate", "reverse", "matmul", "factor"]
 
 
 @dataclasses.dataclass
@@ -236,8 +237,10 @@ class Drawer:
         if entry is None:
             return
         x, a = entry
-        what = self.draw(st.sampled_from(["T", "ravel", "index", "set", "stack", "concatenate", "reverse", "matmul"]))
-        if what == "T":
+        what = self.draw(st.sampled_from(WAYS))
+        if what == "factor":
+            self.keep(x.as_factor(), a)
+        elif what == "T":
             self.keep(x.T, dataclasses.replace(a, units=a.units.T))
         elif what == "ravel":
             self.keep(x.reshape(-1), dataclasses.replace(a, units=a.units.reshape(-1)))

@@ -45,6 +45,12 @@ class Plain(np.ndarray):
         assert (np.asarray(self).sum(axis=axis) <= 1).all()
         return self
 
+    def as_factor(self) -> Plain:
+        return self
+
+    def _is_factor(self) -> bool:
+        return False
+
     def topk(self, k: int, axis: int) -> tuple[Plain]:
         return (-np.sort(-self, axis=axis)[:, :k],)
 

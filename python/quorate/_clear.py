@@ -304,6 +304,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "compose": _compose,
     "circuit": _circuit,
     "to": lambda step, a: a,
+    "as_factor": lambda step, a: a,
     "assert_one_hot": lambda step, a: a,
     "lookup": _lookup,
 }

@@ -155,6 +155,36 @@ class Composed:
         node = x._session._native.assert_one_hot(x._node, operator.index(axis), _source.line())
         return x if node == x._node else x._new(node)
 
+    def as_factor(self) -> SecretArray:
+        """The same numbers, by which products are to be taken again and again: weights that a session holds.
+
+        On semi-honest `pika` a product by the array that this returns sends the other operand alone. What products
+        would send of these numbers is sent when it is first needed (the elements); party 2 keeps a mask of theirs, and
+        parties 0 and 1 what was opened below it, as long as the array lives. That holds for products of matrices,
+        convolutions, and element-wise products of up to some thousand elements, in the array's own dtype: what is made
+        of it by slicing, transposing (but by `qr.nn.linear`) or `astype` is none, nor are its pieces where memory has a
+        product cut along it. Reals with neither a dtype nor a bound are multiplied in a larger dtype, so state one.
+        Elsewhere, of bits, and under `max_memory=`, it is the array itself.
+
+        Rounds: pika 1, when it is first needed.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("pika") as mpc:
+            ...     w = mpc.input([[1, 2], [3, 4]], owner=0).as_factor()
+            ...     for question in ([1, 1], [2, 0]):
+            ...         print((mpc.input(question, owner=1) @ w).reveal())
+            [4 6]
+            [2 4]
+        """
+        x = self._me()
+        node = x._session._native.as_factor(x._node, _source.line())
+        return x if node == x._node else x._new(node)
+
+    def _is_factor(self) -> bool:
+        """Whether products by it send nothing of it."""
+        return bool(self._me()._session._native.is_factor(self._me()._node))
+
     def bits(self) -> SecretArray:
         """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.
 

@@ -12,7 +12,7 @@ use crate::linear::{Linear, LinearBits, Update, UpdateBits};
 use crate::opened::{Checked, Opened};
 
 /// A bilinear form on two vectors: what one multiplication round can compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// Element by element.
     Product,
@@ -134,6 +134,9 @@ pub trait Sharing {
     /// The most bits of a ring over which correlations are made: what gadgets may work in.
     const MOST_BITS: u32;
 
+    /// Whether it sends what stays a factor of many products only once ([`Sharing::as_factor`]).
+    const KEEPS_FACTORS: bool = false;
+
     /// The same of this very party, where what a session chose lowers it.
     fn most_bits(&self) -> u32 {
         Self::MOST_BITS
@@ -161,6 +164,9 @@ pub trait Sharing {
     fn who_knows(&self, _x: &Self::A) -> Option<usize> {
         None
     }
+    /// Says of a shape that it is a factor of that name, as [`Sharing::as_factor`] makes them, or of a value that it is
+    /// none any more.
+    fn say_factor(&self, _x: &mut Self::A, _name: Option<u32>) {}
     /// A linear map of x.
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
     /// Changes x by y, in place.
@@ -185,6 +191,11 @@ pub trait Sharing {
     /// A party's own bits. One round.
     async fn input_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize), value: Option<&Bits>)
     -> Result<Self::B>;
+    /// x, which stays a factor of products to come. Where [`Sharing::KEEPS_FACTORS`], what they would send of it is
+    /// sent now, in one round. No other value of the session has this name, which all parties give it.
+    async fn as_factor(&self, _: &Ctx, x: &Self::A, _name: u32) -> Result<Self::A> {
+        Ok(x.clone())
+    }
     /// form(x, y). One round.
     async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A>;
     /// x y, element by element. One round.

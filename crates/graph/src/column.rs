@@ -96,7 +96,7 @@ pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, 
         Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) | Op::Cast | Op::Convert => {
             agreed(operands)
         }
-        Op::Max(_) | Op::Min(_) | Op::Other => agreed(operands),
+        Op::Max(_) | Op::Min(_) | Op::Other | Op::AsFactor => agreed(operands),
         Op::Select => agreed(&operands[1..]),
         Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
         Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),

@@ -79,6 +79,8 @@ pub struct Rules {
     pub rings: Rings,
     /// The party whose choices of one cannot be proven, where choices are.
     pub proves_nothing: Option<usize>,
+    /// Whether families are told which values stay factors of many products.
+    pub keeps_factors: bool,
 }
 
 /// The rings of a family, as it states them.

@@ -292,7 +292,8 @@ impl Writer {
             Op::Part { index, before } => self.sizes([*index, *before].into_iter()),
             Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
-            Op::Select
+            Op::AsFactor
+            | Op::Select
             | Op::Other
             | Op::Reshape
             | Op::Broadcast

@@ -152,6 +152,8 @@ pub enum Op {
     Reshape,
     /// The same values in this sharing, in which what works on them alone stays.
     To(Domain),
+    /// The same values, which stay factors of products to come: families that can send what these take of it once.
+    AsFactor,
     /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
     /// is proven, and inputs behind it in the program wait until the proof was checked.
     AssertOneHot(Axis),

@@ -73,6 +73,8 @@ pub enum Memory {
     RunningSums,
     /// Messages of a stream.
     Input,
+    /// Messages of a stream, and all that it opens.
+    Opened,
     /// A product before it is cut.
     Product,
     /// The product, its mask, what comes and goes.
@@ -181,6 +183,7 @@ impl Op {
             Op::Broadcast => of("broadcast", false, Positions, Memory::Positions, Never),
             Op::Reshape => local("reshape", Whole, Never),
             Op::To(_) => local("to", Elements, Never),
+            Op::AsFactor => of("as_factor", true, Whole, Memory::Opened, Never),
             Op::AssertOneHot(_) => of("assert_one_hot", true, Whole, Memory::Matrices, Never),
             Op::Concat => local("concat", Whole, Never),
             Op::Max(axis) => of("max", true, Pieces::Best(*axis), Signs, Never),

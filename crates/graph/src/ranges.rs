@@ -103,7 +103,7 @@ pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncat
         // The condition does not count: it is not among the values. Nor does the one of two that is known.
         Op::Select => one_of(inputs.get(1..).unwrap_or_default()),
         Op::Other => one_of(inputs.get(..2).unwrap_or_default()),
-        Op::Gather(_) | Op::Reshape | Op::To(_) | Op::Broadcast | Op::Part { .. } => one_of(inputs),
+        Op::Gather(_) | Op::Reshape | Op::To(_) | Op::Broadcast | Op::Part { .. } | Op::AsFactor => one_of(inputs),
         Op::Concat | Op::Max(_) | Op::Min(_) => one_of(inputs),
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use quorate_engine::Form;
 use quorate_pika::cost::{self, Bill};
 
 /// Enough elements that whole bytes do not show.
@@ -29,6 +30,7 @@ fn rows(k: u32) -> Vec<(&'static str, Bill)> {
         ("reveal to party 2", cost::reveal(Some(2), k, LEN)),
         ("multiply", cost::mul(k, LEN)),
         ("a pair of a sum of 1024 products", cost::dot(k, (LEN / 1024, 1024, 1))),
+        ("multiply by a factor that stays, after the first time", by_factor(k)),
         ("AND", cost::and(1, LEN)),
         ("random bit", cost::random_bits(k, LEN)),
         ("top bit, or `<` where an interval proves the difference", cost::msb(k, LEN)),
@@ -49,6 +51,11 @@ fn rows(k: u32) -> Vec<(&'static str, Bill)> {
         ("look-up of 16 bits, a real function", cost::lookup(16, k, LEN)),
         ("shuffle, per element", cost::shuffle(LEN, &[(k, 1)])),
     ]
+}
+
+/// Element by element.
+fn by_factor(k: u32) -> Bill {
+    cost::by_factor(k, Form::Dot { outer: LEN, axis: 1, inner: 1 }, true, 0)
 }
 
 /// All tables.

@@ -11,6 +11,7 @@ use quorate_gadgets::{
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
+use crate::factor::Factor;
 use crate::input::check_party;
 use crate::lookup::MOST_ENTRIES;
 use crate::setup::Pika;
@@ -51,13 +52,13 @@ impl Gadgets for Pika {
 impl Pika {
     fn public_share<M: Module>(&self, value: &M) -> Share<M> {
         match self.me {
-            0 => Share(value.clone()),
-            _ => Share(blank(value.is_shape() || self.deals(), value.shape_of())),
+            0 => Share::of(value.clone()),
+            _ => Share::of(blank(value.is_shape() || self.deals(), value.shape_of())),
         }
     }
 
     fn plus_public<M: Module>(&self, x: &Share<M>, value: &M) -> Share<M> {
-        let mut sum = x.clone();
+        let mut sum = x.map(M::clone);
         if self.me == 0 {
             sum.add_assign(value);
         }
@@ -66,7 +67,7 @@ impl Pika {
 }
 
 fn merged<M: Module>(parts: &[&Share<M>], merge: impl Fn(&[&M]) -> M) -> Share<M> {
-    Share(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
+    Share::of(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
 }
 
 impl Pika {
@@ -91,6 +92,7 @@ impl Sharing for Pika {
 
     const CHECKED: bool = false;
     const MOST_BITS: u32 = 126;
+    const KEEPS_FACTORS: bool = true;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         x.shape_of()
@@ -119,6 +121,13 @@ impl Sharing for Pika {
 
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
         self.plus_public(x, value)
+    }
+
+    fn say_factor(&self, x: &mut Self::A, name: Option<u32>) {
+        match name {
+            Some(name) => *x = x.as_factor(Factor::shape(name, x.shape_of())),
+            None => x.forget_factor(),
+        }
     }
 
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
@@ -172,6 +181,7 @@ impl Sharing for Pika {
         fn input_bits(s, ctx, val owner: usize, val shape: (usize, usize), maybe value: Bits) -> Packed {
             s.share_input_bits(ctx, owner, shape, value)
         }
+        fn as_factor(s, ctx, at x: Values, val name: u32) -> Values { s.open_factor(ctx, x, name) }
         fn bilinear(s, ctx, val form: Form, at x: Values, at y: Values) -> Values { s.multiply(ctx, form, x, y) }
         fn and(s, ctx, at x: Packed, at y: Packed) -> Packed { s.multiply_bits(ctx, x, y) }
         fn open(s, ctx, at x: Values) -> Opened<Vector> { async { Ok(ctx.opened(s.open_long(ctx, x).await?)) } }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_engine::Form;
 use quorate_fss::Shape;
 use quorate_gadgets::cost::{self as gadgets, Uses, and_all, carry_tree, layers};
 use quorate_ring::{Conv, Ring};
@@ -144,6 +145,17 @@ pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
 pub fn convolution(bits: u32, conv: Conv) -> Bill {
     let opened = conv.lens().iter().sum();
     Bill::of(exchanged(bits.into(), opened)).using(Kind::ConvTriple { bits, conv }, 1)
+}
+
+/// A value of Z_2^k becomes the factor of this name.
+pub fn as_factor(k: u32, len: usize, factor: u32) -> Bill {
+    Bill::of(exchanged(k.into(), len)).using(Kind::FactorMask { bits: k, len, factor }, 1)
+}
+
+/// A product by such a factor, on the right or on the left, of a form that one triple serves.
+pub fn by_factor(k: u32, form: Form, right: bool, factor: u32) -> Bill {
+    let other = form.lens(0)[usize::from(!right)];
+    Bill::of(exchanged(k.into(), other)).using(Kind::TripleBy { bits: k, form, right, factor }, 1)
 }
 
 /// AND of so many rows.
@@ -310,6 +322,8 @@ pub fn correlation(kind: &Kind, len: usize) -> Cost {
         Kind::DotTriple { bits: k, inner, .. } => each(&[bits(k) * inner as u64]),
         Kind::MatrixTriple { bits: k, m, n, .. } => len as u64 * packed(bits(k), m * n),
         Kind::ConvTriple { bits: k, conv } => len as u64 * packed(bits(k), conv.len_out()),
+        Kind::FactorMask { .. } => 0,
+        Kind::TripleBy { bits: k, form, .. } => len as u64 * packed(bits(k), form.len_out(0)),
         Kind::BitTriple => each(&[1]),
         Kind::EdaBit { bits: k, .. } | Kind::Selection { bits: k } => each(&[bits(k), bits(k)]),
         Kind::ComparisonMask { bits: k, pairs } => each(&[bits(k), pairs as u64]),

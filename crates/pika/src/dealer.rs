@@ -12,6 +12,8 @@
 //! | correlation | bits sent for one |
 //! |---|---|
 //! | triple, sum of products, matrix triple | k for each element of the result |
+//! | mask of a factor | 0 |
+//! | triple by a factor | k for each element of the result |
 //! | bit triple | 1 |
 //! | random bit mod 2^k | k |
 //! | edaBit; with a cut | k; 2 k |
@@ -24,6 +26,8 @@
 //! | point | a key |
 //! | key of a sign | 1, and a key |
 //! | keys of a truncation by m; of a bounded one | k, and two keys; k + m, and a key |
+
+use std::sync::Arc;
 
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
 use quorate_fss::Dealt;
@@ -53,6 +57,7 @@ impl Kind {
     /// How many of its vectors, and of its matrices of bits, are uniform: the first ones. The others follow.
     fn uniform(&self) -> (usize, usize) {
         match self {
+            Kind::FactorMask { .. } | Kind::TripleBy { .. } => (1, 0),
             Kind::Triple { .. } | Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } => {
                 (2, 0)
             }
@@ -75,13 +80,17 @@ impl Kind {
         let shared = layout.vectors.len() - self.keys().len();
         let (vectors, bits) = if all { (shared, layout.bits.len()) } else { self.uniform() };
         Parts {
-            vectors: layout.vectors[..vectors].iter().map(|(ring, n)| Share(coins.draw((*ring, n * len)))).collect(),
-            bits: layout.bits[..bits].iter().map(|&rows| Share(coins.draw((rows, len)))).collect(),
+            vectors: layout.vectors[..vectors]
+                .iter()
+                .map(|(ring, n)| Share::of(coins.draw((*ring, n * len))))
+                .collect(),
+            bits: layout.bits[..bits].iter().map(|&rows| Share::of(coins.draw((rows, len)))).collect(),
         }
     }
 
-    /// What follows from both parties' shares of the uniform parts, and from the leaves of dealt keys.
-    fn follow(&self, first: &Parts, second: &Parts, leaves: &Bits, len: usize) -> Parts {
+    /// What follows from both parties' shares of the uniform parts, and from the leaves of dealt keys or the mask of a
+    /// factor.
+    fn follow(&self, first: &Parts, second: &Parts, (leaves, mask): (&Bits, &Vector), len: usize) -> Parts {
         let value = |i: usize| first.vectors[i].zip(&second.vectors[i], Vector::add_assign);
         let row = |i: usize| first.bits[i].zip(&second.bits[i], Bits::xor_assign);
         let vectors = |vectors: Vec<A>| Parts { vectors, bits: vec![] };
@@ -95,6 +104,12 @@ impl Kind {
                 vectors(vec![one_by_one(Form::MatMul { m, k, n }, &value(0), &value(1), len)])
             }
             Kind::ConvTriple { conv, .. } => vectors(vec![one_by_one(Form::Conv(conv), &value(0), &value(1), len)]),
+            // Dealt one by one.
+            Kind::TripleBy { form, right, .. } => {
+                let a = value(0);
+                let [left, right] = if right { [&a, mask] } else { [mask, &a] };
+                vectors(vec![combined(form, left, right, form.len_out(0))])
+            }
             Kind::BitTriple => {
                 let mut both = row(0);
                 both.and_assign(&row(1));
@@ -143,7 +158,7 @@ impl Kind {
             }
             // Dealt another way.
             Kind::Permutation { .. } => vectors(vec![]),
-            Kind::Point { .. } => vectors(vec![]),
+            Kind::Point { .. } | Kind::FactorMask { .. } => vectors(vec![]),
         }
     }
 }
@@ -153,8 +168,8 @@ fn product(mut a: A, b: &A) -> A {
     a
 }
 
-fn combined(form: Form, a: &A, b: &A, len: usize) -> A {
-    let mut sum = Share(blank::<Vector>(a.is_shape(), (a.ring(), len)));
+fn combined(form: Form, a: &Vector, b: &Vector, len: usize) -> A {
+    let mut sum = Share::of(blank::<Vector>(a.is_shape(), (a.ring(), len)));
     form.accumulate(&mut sum, a, b);
     sum
 }
@@ -169,7 +184,7 @@ fn one_by_one(form: Form, a: &A, b: &A, len: usize) -> A {
     let all: Vec<A> = (0..len).map(one).collect();
     match all.len() {
         0 => a.map(|a| a.slice(0..0)),
-        _ => Share(Vector::concat(&all.iter().map(|one| &**one).collect::<Vec<_>>())),
+        _ => Share::of(Vector::concat(&all.iter().map(|one| &**one).collect::<Vec<_>>())),
     }
 }
 
@@ -202,8 +217,13 @@ impl Pika {
                     // Their roots are what is drawn after r.
                     *key = self.deal_keys(shape, &r, [&first.vectors[1 + i], &second.vectors[1 + i]]);
                 }
+                if let (Kind::FactorMask { factor, .. }, false) = (kind, ctx.is_dry()) {
+                    self.masks.keep(*factor, first.vectors[0].zip(&second.vectors[0], Vector::add_assign));
+                }
+                let mask = self.mask_for(ctx, kind)?;
                 let leaves = keys.first().and_then(Option::as_ref).map(|dealt| (*dealt.first_bits).clone());
-                let mut sent = kind.follow(&first, &second, &leaves.unwrap_or_else(|| Bits::shape(1, len)), len);
+                let leaves = leaves.unwrap_or_else(|| Bits::shape(1, len));
+                let mut sent = kind.follow(&first, &second, (&leaves, &mask), len);
                 let (vectors, bits) = kind.uniform();
                 sent.vectors.iter_mut().zip(&first.vectors[vectors..]).for_each(|(x, drawn)| x.sub_assign(drawn));
                 sent.bits.iter_mut().zip(&first.bits[bits..]).for_each(|(x, drawn)| x.xor_assign(drawn));
@@ -238,6 +258,17 @@ impl Pika {
         }
     }
 
+    /// The mask of the factor by which this is dealt.
+    fn mask_for(&self, ctx: &Ctx, kind: &Kind) -> Result<Arc<A>> {
+        match *kind {
+            Kind::TripleBy { factor, .. } if !ctx.is_dry() => self.masks.of(factor),
+            Kind::TripleBy { bits, form, right, .. } => {
+                Ok(Arc::new(Share::shape((Ring::of(bits), form.lens(0)[usize::from(right)]))))
+            }
+            _ => Ok(Arc::new(Share::shape((Ring::of(1), 0)))),
+        }
+    }
+
     /// All that party 2 keeps.
     fn shape_of(&self, kind: &Kind, len: usize) -> Material {
         self.blank_material(true, &self.layout(kind), len)
@@ -259,7 +290,7 @@ impl Pika {
         };
         let masks = |peer: usize| -> [Vec<A>; 2] {
             let mut drawn = coins.stream(self.coins_with(peer));
-            let draw = |_: usize| columns.iter().map(|&(ring, n)| Share(drawn.draw((ring, rows * n)))).collect();
+            let draw = |_: usize| columns.iter().map(|&(ring, n)| Share::of(drawn.draw((ring, rows * n)))).collect();
             [0, 1].map(draw)
         };
         let mut moved: Vec<A> = columns.iter().map(|&(ring, width)| Share::shape((ring, rows * width))).collect();
@@ -273,7 +304,7 @@ impl Pika {
             let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
             kept.push(match ctx.is_dry() {
                 true => Share::shape((Ring::of(32), rows)),
-                false => Share(Vector::from_u64s(Ring::of(32), &words)),
+                false => Share::of(Vector::from_u64s(Ring::of(32), &words)),
             });
         } else {
             kept.extend(masks(DEALER).into_iter().flatten());
@@ -297,6 +328,6 @@ fn one_after_the_other(mut dealt: Vec<Material>) -> Material {
         return dealt.remove(0);
     }
     let count = dealt.first().map_or(0, |first| first.vectors.len());
-    let joined = |i: usize| Share(Vector::concat(&dealt.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
+    let joined = |i: usize| Share::of(Vector::concat(&dealt.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
     Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
 }

@@ -100,6 +100,11 @@ impl Family for Pika {
         prepared(self, ctx, demand).await.map(|()| None)
     }
 
+    fn forget(&self) {
+        self.stock.clear();
+        self.masks.forget();
+    }
+
     fn shares(&self) -> u64 {
         1
     }

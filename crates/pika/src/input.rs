@@ -92,7 +92,7 @@ impl Pika {
     fn split_input<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<Share<M>> {
         check_owner(ctx, owner, shape, value)?;
         let (coins, other) = (ctx.randomness(), drawn_by(owner));
-        let drawn = |peer: usize| Share::<M>(coins.stream(self.coins_with(peer)).draw(shape));
+        let drawn = |peer: usize| Share::<M>::of(coins.stream(self.coins_with(peer)).draw(shape));
         if self.me == other {
             return Ok(drawn(owner));
         }
@@ -101,7 +101,7 @@ impl Pika {
         }
         let drawn = drawn(other);
         let Some(value) = value.filter(|_| !ctx.is_dry()) else { return Ok(drawn) };
-        let mut rest = Share(value.clone());
+        let mut rest = Share::of(value.clone());
         rest.sub_assign(&drawn);
         Ok(rest)
     }
@@ -142,7 +142,7 @@ impl Pika {
         }
         let mut own = x.clone();
         if learns(DEALER) {
-            let fresh = Share::<M>(coins.stream(self.coins_with(self.peer())).draw(shape));
+            let fresh = Share::<M>::of(coins.stream(self.coins_with(self.peer())).draw(shape));
             if self.me == 0 { own.add_assign(&fresh) } else { own.sub_assign(&fresh) }
         }
         let received = match to {
@@ -163,7 +163,7 @@ impl Pika {
     /// Party 2 adds up fresh shares.
     async fn add_shares<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Result<M> {
         let mut value: M = ctx.receive(0, shape).await?;
-        value.add_assign(&*Share(ctx.receive::<M>(1, shape).await?));
+        value.add_assign(&*Share::of(ctx.receive::<M>(1, shape).await?));
         value.reduce();
         Ok(value)
     }

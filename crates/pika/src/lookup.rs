@@ -86,7 +86,7 @@ impl Pika {
             return Ok(Share::shape((places.ring(), opened.len())));
         }
         let sums = places.sums(&self.hash, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
-        Ok(Share(sums.into_inner()))
+        Ok(Share::of(sums.into_inner()))
     }
 }
 

@@ -37,7 +37,7 @@ impl Pika {
         }
         let bit: B = match self.deals() {
             true => Share::shape((1, len)),
-            false => Share(coins.stream(self.own_coins()).draw((1, len))),
+            false => Share::of(coins.stream(self.own_coins()).draw((1, len))),
         };
         Ok((bit.map(|bit| bit.to_vector(ring)), bit))
     }

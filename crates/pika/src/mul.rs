@@ -10,6 +10,8 @@
 //! | (m x k) times (k x n) | 1 | m k + k n elements | a matrix triple: m n elements |
 //! | convolution | 1 | images and filters, each element once | a triple: the elements of the result |
 //! | AND | 1 | 2 | a bit triple: 1 bit |
+//!
+//! By a factor that stays, only the other operand is opened (`factor`).
 
 use std::ops::Range;
 
@@ -44,6 +46,9 @@ impl Pika {
     /// form(x, y) over Z_2^k.
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &A, y: &A) -> Result<A> {
         form.check(x.shape_of(), y.shape_of())?;
+        if let Some(product) = self.multiply_by_factor(ctx, form, [x, y]).await {
+            return product;
+        }
         let ring = x.ring();
         match form {
             Form::MatMul { .. } | Form::Conv(_) if x.is_empty() || y.is_empty() || form.len_out(x.len()) == 0 => {
@@ -95,8 +100,8 @@ impl Pika {
     /// Opens x - a and y - b, in one message; c + d b + (a + d) e at party 0, c + d b + a e at party 1.
     async fn multiply_with(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2], [mut a, b, c]: [A; 3]) -> Result<A> {
         let (d, e) = (x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign));
-        let both = Share(Vector::concat(&[&*d, &*e]));
-        let opened = Share(self.open_long(ctx, &both).await?);
+        let both = Share::of(Vector::concat(&[&*d, &*e]));
+        let opened = Share::of(self.open_long(ctx, &both).await?);
         let (d, e) = (opened.slice(0..d.len()), opened.slice(d.len()..d.len() + e.len()));
         let mut z = c;
         form.accumulate(&mut z, &d, &b);
@@ -114,8 +119,8 @@ impl Pika {
         let flat: [B; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
         let [mut a, b, c] = flat.map(|flat| in_rows(&flat, rows, lanes));
         let (d, e) = (x.zip(&a, Bits::xor_assign), y.zip(&b, Bits::xor_assign));
-        let both = Share(Bits::concat_rows(&[&*d, &*e]));
-        let opened = Share(self.open_share(ctx, &both).await?);
+        let both = Share::of(Bits::concat_rows(&[&*d, &*e]));
+        let opened = Share::of(self.open_share(ctx, &both).await?);
         let (d, e) = (opened.slice_rows(0..rows), opened.slice_rows(rows..2 * rows));
         let mut z = c;
         z.add_and_assign(&d, &b);
@@ -144,7 +149,7 @@ fn in_rows(flat: &B, rows: usize, lanes: usize) -> B {
     let parts: Vec<B> =
         (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
     if parts.is_empty() {
-        return Share(blank(flat.is_shape(), (0, lanes)));
+        return Share::of(blank(flat.is_shape(), (0, lanes)));
     }
-    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
+    Share::of(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }

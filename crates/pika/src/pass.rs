@@ -18,11 +18,11 @@ impl Pika {
     pub(crate) async fn pass<M: Module>(&self, ctx: &Ctx, (from, to): Way, own: &M) -> Result<Option<Share<M>>> {
         let shape = own.shape_of();
         if M::packed_bytes(shape) == 0 {
-            return Ok((self.me == to).then(|| Share(blank(ctx.is_dry(), shape))));
+            return Ok((self.me == to).then(|| Share::of(blank(ctx.is_dry(), shape))));
         }
         let work = async |ctx: Ctx| match self.me == from {
             true => ctx.send(to, own).await.map(|()| None),
-            false => ctx.receive::<M>(from, shape).await.map(|received| Some(Share(received))),
+            false => ctx.receive::<M>(from, shape).await.map(|received| Some(Share::of(received))),
         };
         Ok(ctx.among(&[from.min(to), from.max(to)], work).await?.flatten())
     }
@@ -34,8 +34,8 @@ impl Pika {
         if chunks.count() <= 1 {
             return self.pass(ctx, way, own).await;
         }
-        let mut received = (self.me == way.1).then(|| Share(blank::<Vector>(ctx.is_dry(), (ring, len))));
-        let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share(own.slice(range))).await;
+        let mut received = (self.me == way.1).then(|| Share::of(blank::<Vector>(ctx.is_dry(), (ring, len))));
+        let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share::of(own.slice(range))).await;
         ctx.stream(chunks, work, |range, part: Option<Share<Vector>>| {
             if let (Some(received), Some(part)) = (&mut received, part) {
                 received.write_at(range.start, &part);

@@ -49,7 +49,7 @@ impl Kind {
 
 /// The leaf of the first key at r less that of the second, for each key: 1 or -1.
 pub(crate) fn signs(first_bits: &Bits, ring: Ring) -> A {
-    let mut signs = Share(first_bits.to_vector(ring));
+    let mut signs = Share::of(first_bits.to_vector(ring));
     signs.shl(1);
     signs.add_scalar(1u128.wrapping_neg());
     signs
@@ -80,7 +80,7 @@ impl Pika {
         len: usize,
     ) -> Result<A> {
         let corrections = match dealt {
-            Some(dealt) => Share(Vector::from_u128s(BLOCK, &dealt.corrections.to_blocks())),
+            Some(dealt) => Share::of(Vector::from_u128s(BLOCK, &dealt.corrections.to_blocks())),
             None => Share::shape((BLOCK, shape.key_blocks() * len)),
         };
         let mut received = None;

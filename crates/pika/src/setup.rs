@@ -18,6 +18,7 @@ use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
+use crate::factor::Masks;
 use crate::forms::Comparisons;
 use crate::stock::Stock;
 
@@ -35,6 +36,8 @@ pub struct Pika {
     coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     pub(crate) comparisons: Cell<Comparisons>,
+    /// Of values that stay factors, at party 2.
+    pub(crate) masks: Masks,
     session: SessionId,
     /// The hash of the session's trees.
     pub(crate) hash: Hash,
@@ -83,8 +86,8 @@ impl Pika {
                 pair_seed(if me < peer { both } else { [both[1], both[0]] }, &session)
             }
         });
-        let (stock, comparisons) = Default::default();
-        Ok(Pika { me, coins, stock, comparisons, hash: Hash::new(&Tccr::new(&session)), session })
+        let (stock, comparisons, masks) = Default::default();
+        Ok(Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -102,8 +105,8 @@ impl Pika {
     fn with_no_seeds(me: usize) -> Pika {
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
         let session = SessionId::from_bytes([0; SEED_BYTES]);
-        let (stock, comparisons) = Default::default();
-        Pika { me, coins, stock, comparisons, hash: Hash::new(&Tccr::new(&session)), session }
+        let (stock, comparisons, masks) = Default::default();
+        Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session }
     }
 
     /// The same party of no session.

@@ -1,40 +1,65 @@
 //! A party's share of a value, and of whatever only this party may see.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use quorate_ring::Module;
+
+use crate::factor::Factor;
 
 /// One vector or matrix of bits of this party's: its share of a value, or a secret of its own; at party 2 a share is a
 /// shape. Wiped when dropped; never printed.
 #[derive(Clone)]
-pub struct Share<M: Module>(pub(crate) M);
+pub struct Share<M: Module> {
+    value: M,
+    /// What there is beside it of a value that stays a factor. It goes as soon as anything is changed.
+    factor: Option<Arc<Factor>>,
+}
 
 impl<M: Module> Share<M> {
+    pub(crate) fn of(value: M) -> Self {
+        Share { value, factor: None }
+    }
+
     /// **Insecure**: the share, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_share(&self) -> &M {
-        &self.0
+        &self.value
     }
 
     /// **Insecure**: a share that the caller chose, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_from(share: M) -> Self {
-        Share(share)
+        Share::of(share)
     }
 
     /// The shape of a value: all that party 2 holds of it.
     pub(crate) fn shape(shape: M::Shape) -> Self {
-        Share(M::phantom(shape))
+        Share::of(M::phantom(shape))
+    }
+
+    /// The same value as a factor.
+    pub(crate) fn as_factor(&self, factor: Option<Factor>) -> Self {
+        Share { value: self.value.clone(), factor: factor.map(Arc::new) }
+    }
+
+    /// What there is of the value as a factor.
+    pub(crate) fn factor(&self) -> Option<&Arc<Factor>> {
+        self.factor.as_ref()
+    }
+
+    pub(crate) fn forget_factor(&mut self) {
+        self.factor = None;
     }
 
     /// Applies a linear map.
     pub(crate) fn map<N: Module>(&self, map: impl FnOnce(&M) -> N) -> Share<N> {
-        Share(map(&self.0))
+        Share::of(map(&self.value))
     }
 
     pub(crate) fn zip(&self, other: &Self, combine: impl FnOnce(&mut M, &M)) -> Self {
-        let mut out = self.clone();
-        combine(&mut out.0, &other.0);
+        let mut out = self.map(M::clone);
+        combine(&mut out.value, &other.value);
         out
     }
 }
@@ -43,19 +68,20 @@ impl<M: Module> Deref for Share<M> {
     type Target = M;
 
     fn deref(&self) -> &M {
-        &self.0
+        &self.value
     }
 }
 
 impl<M: Module> DerefMut for Share<M> {
     fn deref_mut(&mut self) -> &mut M {
-        &mut self.0
+        self.forget_factor();
+        &mut self.value
     }
 }
 
 impl<M: Module> Drop for Share<M> {
     fn drop(&mut self) {
-        self.0.wipe();
+        self.value.wipe();
     }
 }
 

@@ -1,12 +1,11 @@
 //! Correlations: named by kind, dealt in bulk before the inputs are known, or on demand.
 
-#[cfg(any(test, feature = "testing"))]
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 #[cfg(any(test, feature = "testing"))]
 use quorate_engine::Demand;
-use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
+use quorate_engine::{Chunks, Ctx, Error, Form, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
 use crate::mul::chunks_of;
@@ -26,6 +25,10 @@ pub enum Kind {
     MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
     /// Images a, filters b and their convolution over Z_2^bits.
     ConvTriple { bits: u32, conv: Conv },
+    /// b of the factor of this name.
+    FactorMask { bits: u32, len: usize, factor: u32 },
+    /// a, and form(a, b) where the factor is on the right, form(b, a) elsewhere.
+    TripleBy { bits: u32, form: Form, right: bool, factor: u32 },
     /// Bits a, b and a b.
     BitTriple,
     /// A bit over Z_2^bits and Z_2.
@@ -62,6 +65,10 @@ impl std::fmt::Display for Kind {
             Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
             Kind::ConvTriple { bits, conv } => write!(f, "triple of a convolution of {:?} mod 2^{bits}", conv.lens()),
+            Kind::FactorMask { bits, len, .. } => write!(f, "mask of a factor of {len} elements mod 2^{bits}"),
+            Kind::TripleBy { bits, form, .. } => {
+                write!(f, "triple of {} results by a factor mod 2^{bits}", form.len_out(0))
+            }
             Kind::BitTriple => f.write_str("bit triple"),
             Kind::DaBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, cut: 0 } => write!(f, "edaBit mod 2^{bits}"),
@@ -91,6 +98,10 @@ impl Kind {
             &Kind::ConvTriple { bits, conv } => {
                 let [images, filters] = conv.lens();
                 (over(bits, &[images, filters, conv.len_out()]), vec![])
+            }
+            &Kind::FactorMask { bits, len, .. } => (over(bits, &[len]), vec![]),
+            &Kind::TripleBy { bits, form, right, .. } => {
+                (over(bits, &[form.lens(0)[usize::from(!right)], form.len_out(0)]), vec![])
             }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::DaBit { bits } => (over(*bits, &[1]), vec![1]),
@@ -133,9 +144,11 @@ impl Kind {
         /// Of what is held of a correlation while it is dealt: both parties' shares, their sums, what is sent.
         const COPIES: usize = 4;
         match self {
-            Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Permutation { .. } => {
-                Chunks { len, chunk: 1, window: 2 }
-            }
+            Kind::MatrixTriple { .. }
+            | Kind::ConvTriple { .. }
+            | Kind::FactorMask { .. }
+            | Kind::TripleBy { .. }
+            | Kind::Permutation { .. } => Chunks { len, chunk: 1, window: 2 },
             kind => {
                 let Layout { vectors, bits } = kind.layout(0);
                 let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();
@@ -196,11 +209,25 @@ impl Stocks for Pika {
     }
 
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Share<Vector> {
-        Share(blank(dry || self.deals(), shape))
+        Share::of(blank(dry || self.deals(), shape))
     }
 
     fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Share<Bits> {
-        Share(blank(dry || self.deals(), shape))
+        Share::of(blank(dry || self.deals(), shape))
+    }
+
+    /// Masks of factors first: what is dealt by them follows from them. They take no message.
+    async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
+        let (masks, others): (Vec<_>, Vec<_>) =
+            totals.iter().partition(|(kind, _)| matches!(kind, Kind::FactorMask { .. }));
+        let mut made = BTreeMap::new();
+        for (kind, &len) in masks {
+            made.insert(kind.clone(), self.make(ctx, kind, len).await?);
+        }
+        let make = async |ctx: Ctx, i: usize| self.make(&ctx, others[i].0, *others[i].1).await;
+        let rest = ctx.join_all(others.len(), make).await?;
+        made.extend(others.iter().map(|(kind, _)| (*kind).clone()).zip(rest));
+        Ok(made)
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
@@ -218,7 +245,8 @@ impl Pika {
     #[cfg(feature = "testing")]
     pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
-            let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
+            let (vectors, bits) =
+                (vectors.into_iter().map(Share::of).collect(), bits.into_iter().map(Share::of).collect());
             (kind, Material { vectors, bits })
         });
         self.stock.fill(demand, stock.collect());

@@ -111,6 +111,32 @@ fn sums_and_matrices() {
 }
 
 #[test]
+fn factors() {
+    let forms = [
+        Form::MatMul { m: 10, k: 30, n: 10 },
+        Form::MatMul { m: 1, k: 7, n: 300 },
+        Form::Conv(kinds().swap_remove(1)),
+        Form::Dot { outer: 13, axis: 1, inner: 1 },
+    ];
+    for (bits, form) in [1, 20, 33, 64].into_iter().flat_map(|bits| forms.map(|form| (bits, form))) {
+        for right in [true, false] {
+            let lens = form.lens(0);
+            let factor = lens[usize::from(right)];
+            let bill = cost::as_factor(bits, factor, 3).then(cost::by_factor(bits, form, right, 3));
+            check("by a factor", &bill, async |s, ctx| {
+                let [x, y] = lens.map(|len| given(s, ctx, bits, len));
+                let [x, y] = match right {
+                    true => [x, s.as_factor(ctx, &y, 3).await?],
+                    false => [s.as_factor(ctx, &x, 3).await?, y],
+                };
+                let form = if let Form::Dot { .. } = form { Form::Product } else { form };
+                s.bilinear(ctx, form, &x, &y).await
+            });
+        }
+    }
+}
+
+#[test]
 fn gadgets() {
     for (k, len) in [(1u32, 13), (2, 13), (3, 1), (5, 2049), (33, 13), (64, 2049), (100, 13)] {
         let x = |s: &Pika, ctx: &Ctx| given(s, ctx, k, len);

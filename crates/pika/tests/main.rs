@@ -5,6 +5,7 @@ mod common;
 mod comparison;
 mod costs;
 mod docs;
+mod factor;
 mod flow;
 mod gadgets;
 mod hostile;

@@ -78,6 +78,8 @@ impl Protocol {
         descriptor: Descriptor = DESCRIPTOR;
         /// Whether its parties may cheat, so that openings are checked.
         is_checked: bool = CHECKED;
+        /// Whether it sends what stays a factor of many products only once.
+        keeps_factors: bool = KEEPS_FACTORS;
         /// The party whose choices of one cannot be proven, where choices are.
         proves_nothing: Option<usize> = PROVES_NOTHING;
     }

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Give, Layer, Lies, Meaning, NodeId, Operand,
+    BinaryOp, Bound as Largest, BuildError, Builder, Column, Division, Give, Layer, Lies, Meaning, NodeId, Op, Operand,
     Real, Side, Source, UnaryOp,
 };
 
@@ -378,6 +378,16 @@ impl Session {
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
         Ok(if self.lock()?.protocol().is_checked() { proven } else { x })
+    }
+
+    /// The array itself where products send all that they take whenever they run.
+    fn as_factor(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.as_factor(NodeId(x)))
+    }
+
+    fn is_factor(&self, py: Python<'_>, x: u32) -> PyResult<bool> {
+        let is_factor = |graph: &quorate_graph::Graph| graph.node(NodeId(x)).op == Op::AsFactor;
+        self.lock()?.with_graph(is_factor).map_err(|error| raise(py, &error))
     }
 
     /// Several arrays, their rows in one random order: [`Session::part`] takes each out.

@@ -153,6 +153,11 @@ impl Options {
         mixes && self.max_memory.is_none()
     }
 
+    /// Whether what stays a factor of many products is sent once, and held for it: that takes memory.
+    pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
+        protocol.keeps_factors() && self.max_memory.is_none()
+    }
+
     /// These options, with those of the protocol's family read.
     ///
     /// # Errors

@@ -26,6 +26,9 @@ class Backend(Protocol):
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         """Secret integers of `bits` bits, at most `bound` in magnitude."""
 
+    def factor(self, array: Array) -> Array:
+        """The same secret numbers, as a factor of many products."""
+
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
         """Secret 64-bit numbers with `fraction` fractional bits, given, and bounded, in units of the last one."""
 
@@ -43,6 +46,9 @@ class Backend(Protocol):
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
         """The matrix product; `bound` is what follows from its operands' bounds, and is checked in the clear."""
+
+    def turned_product(self, left: Array, right: Array, bound: int) -> Array:
+        """The same by the transposed of `right`, which may be a factor."""
 
     def as_integers(self, bits: Array, width: int) -> Array:
         """The integers 0 and 1 of `width` bits."""
@@ -101,6 +107,9 @@ class Secret:
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.int(bits), bound=bound)
 
+    def factor(self, array: Array) -> Array:
+        return array.as_factor()
+
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
         if fraction == 0:
             return self.integers(values, owner, shape, 64, bound)
@@ -122,6 +131,10 @@ class Secret:
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
         return left @ right
+
+    def turned_product(self, left: Array, right: Array, bound: int) -> Array:
+        # What is known of an input is not known of the transposed one, once that is held: it is turned anew.
+        return self._quorate.nn.linear(left, right) if right._is_factor() else left @ right.T
 
     def as_integers(self, bits: Array, width: int) -> Array:
         return bits.astype(self._quorate.int(width))
@@ -154,6 +167,9 @@ class Clear:
             raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
         return _within(array.reshape(shape), bound)
 
+    def factor(self, array: Array) -> Array:
+        return array
+
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
         return self.integers(values, owner, shape, 64, bound)
 
@@ -171,6 +187,9 @@ class Clear:
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
         return _within(left @ right, bound)
+
+    def turned_product(self, left: Array, right: Array, bound: int) -> Array:
+        return self.product(left, right.T, bound)
 
     def as_integers(self, bits: Array, width: int) -> Array:
         return bits.astype(np.int64)

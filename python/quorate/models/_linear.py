@@ -213,9 +213,9 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
     largest = 1 << (sum_bits + data_bits + weight_bits)
     w, b = (None, None) if secrets is None else (secrets.weights, secrets.intercepts)
     size = count, shape.width
-    weights = on.keep("weights", lambda: on.integers(w, model_owner, size, bits, 1 << weight_bits))
+    weights = on.keep("weights", lambda: on.factor(on.integers(w, model_owner, size, bits, 1 << weight_bits)))
     intercepts = on.keep("intercepts", lambda: on.integers(b, model_owner, (count,), bits, largest - 1))
-    return on.product(records, weights.T, largest) + intercepts
+    return on.turned_product(records, weights, largest) + intercepts
 
 
 def choose(on: Backend, shape: Shape, decisions: Array) -> Array:

@@ -245,7 +245,7 @@ def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, recor
     fraction = fraction_of(shape)
     for place, layer in enumerate(layers_of(shape)):
         w, b = _shared(on, layer, place, secrets, model_owner, fraction)
-        x = on.product(x, w.T, layer.largest) + b
+        x = on.turned_product(x, w, layer.largest) + b
         if place < len(shifts):
             x = on.activation(shape.activation or "", on.shift_right(x, shifts[place]), fraction)
     return x
@@ -257,7 +257,7 @@ def _shared(
     """A layer's weights and intercepts."""
     weights, intercepts = (None, None) if secrets is None else (secrets.weights[place], secrets.intercepts[place])
     size, bound = (layer.outputs, layer.inputs), 1 << layer.weight_bits
-    w = on.keep(f"weights {place}", lambda: on.integers(weights, owner, size, 64, bound))
+    w = on.keep(f"weights {place}", lambda: on.factor(on.integers(weights, owner, size, 64, bound)))
     b = on.keep(f"intercepts {place}", lambda: on.units(intercepts, owner, (layer.outputs,), fraction, layer.largest))
     return w, b
 

@@ -38,12 +38,12 @@ def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
 
 def _turned_product(x: Any, weight: Any) -> SecretArray:
     """Inputs times the transposed weights. To turn many secret weights takes longer than to multiply by them: of few
-    inputs, these and the product are turned instead."""
+    inputs, and by weights that stay factors, these and the product are turned instead."""
     x = x if isinstance(x, SecretArray) else np.asarray(x)
     if isinstance(weight, SecretArray) and len(weight.shape) == 2 and x.shape[-1:] == weight.shape[1:]:
         outputs, inputs = weight.shape
         rows = math.prod(x.shape[:-1])
-        if 0 < rows * (outputs + inputs) < outputs * inputs:
+        if 0 < rows * (outputs + inputs) < outputs * inputs or weight._is_factor():
             few: SecretArray = weight @ x.reshape(rows, inputs).T
             return few.T.reshape(*x.shape[:-1], outputs)
     turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T

@@ -447,6 +447,19 @@ impl<'g> Builder<'g> {
         })
     }
 
+    /// The same numbers, which stay factors of products to come; the node itself where that makes no difference.
+    pub fn as_factor(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| {
+            let node = b.graph.get(a)?;
+            let (shape, dtype) = (node.shape.clone(), node.dtype);
+            let stays = node.is_public() || dtype == Dtype::Bit || node.op == Op::AsFactor;
+            if stays || !b.graph.rules().keeps_factors {
+                return Ok(a);
+            }
+            b.graph.push(Op::AsFactor, vec![a], shape, dtype, &b.at)
+        })
+    }
+
     /// The same elements in another shape, one size of which may be -1.
     pub fn reshape(&mut self, a: NodeId, shape: &[i64]) -> Built {
         self.attempt(|b| b.build_reshape(a, shape))

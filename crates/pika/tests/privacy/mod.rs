@@ -399,6 +399,38 @@ fn products() {
     }
 }
 
+/// Two products by one factor: its mask is used twice, and nothing of it shows.
+#[test]
+fn products_by_a_factor() {
+    for k in [1, 2] {
+        for (learns, owners) in TOLD.into_iter().flat_map(|told| [(0, 1), (1, 0), (0, 2), (2, 1)].map(|o| (told, o))) {
+            // All in Z_4 has more assignments than a test looks at: one product there.
+            let times = if k == 1 { 2 } else { 1 };
+            let inputs: Vec<_> =
+                std::iter::once((owners.0, element(k))).chain(vec![(owners.1, element(k)); times]).collect();
+            let mut draws = vec![(1, element(k)), (0, element(k))];
+            let mut messages = both_ways(element(k)).to_vec();
+            for _ in 0..times {
+                draws.extend([(1, element(k)), (1, element(k)), (0, element(k))]);
+                messages.push(((2, 1), element(k)));
+                messages.extend(both_ways(element(k)));
+            }
+            let (draws, messages) = lists(&inputs, (draws, messages), learns, element(k));
+            let output = |values: &[u64]| values[1..].iter().map(|x| values[0] * x).sum::<u64>() & mask(k);
+            let (name, inputs) = ("products by a factor", &inputs[..]);
+            let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns };
+            case.check(async |s, ctx, x| {
+                let factor = s.as_factor(ctx, x[0].values(), 1).await?;
+                let mut sum = s.mul(ctx, &factor, x[1].values()).await?;
+                for x in &x[2..] {
+                    sum = s.add(&sum, &s.mul(ctx, x.values(), &factor).await?);
+                }
+                Ok(Shared::Values(sum))
+            });
+        }
+    }
+}
+
 #[test]
 fn ands() {
     let row = Layout::Rows(1);

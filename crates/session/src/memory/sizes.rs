@@ -74,6 +74,8 @@ pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) ->
     let node = work.graph.node(id);
     let bits = node.elements() as u64 * u64::from(node.dtype.bits());
     match work.domains.of(id) {
+        // With what was opened of it, or at who deals with its mask.
+        Domain::A if node.op == Op::AsFactor && B::KEEPS_FACTORS => 2 * value_bytes(backend, node),
         Domain::B if !node.is_public() => backend.value_bytes(1, bits as usize),
         Domain::Y if !node.is_public() => LABEL_BYTES * bits,
         _ => value_bytes(backend, node),
@@ -127,6 +129,7 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     let is_cut = graph.cut(id).is_some();
     let whole = match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
+        Memory::Opened => result,
         Memory::Product => result * u64::from(is_cut),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
         Memory::Matrices => {
@@ -184,7 +187,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64) 
     let elements = |bytes: u64, count: u64| bytes * backend.work_shares() * count.min(WINDOW_ELEMENTS);
     match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums => 0,
-        Memory::Input | Memory::Shuffle => window,
+        Memory::Input | Memory::Opened | Memory::Shuffle => window,
         Memory::Product | Memory::Matrices if !is_cut => window,
         Memory::Product | Memory::Matrices | Memory::Bits => elements(120, longest),
         // A comparison takes up to three signs, in one stream.

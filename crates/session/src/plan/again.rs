@@ -48,6 +48,8 @@ impl Likeness {
                 Op::Constant(units) if units.len() > 1 => hasher.constant(node),
                 _ => hasher.0.update(&graph.step_hash(id).0),
             };
+            // Correlations of products name the factor.
+            hasher.numbers((node.op == Op::AsFactor).then_some(id.0.into()));
             let kept = u64::from(keeps(id)) + 2 * u64::from(held.contains(&id)) + 4 * u64::from(runs);
             hasher.numbers([kept, work.domains.of(id) as u64, node.source.line.into(), node.inputs.len() as u64]);
             hasher.0.update(node.source.file.as_bytes()).update(&[0]);

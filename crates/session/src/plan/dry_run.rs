@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::rc::Rc;
 
 use quorate_engine::clock::own_seconds;
@@ -106,7 +107,7 @@ pub(crate) fn dry_run<B: Family>(
             .for_each(|(id, step)| steps.talking.entry(id).or_default().rounds = step.rounds);
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
-    let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
+    let correlations = counted(demand.totals());
     let seconds = offline.control_seconds + online.control_seconds;
     Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead, seconds })
 }
@@ -315,6 +316,15 @@ fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
 }
 
+/// How many there are of each kind as messages call it: those that belong to different values have one name.
+fn counted<K: Display>(kinds: &BTreeMap<K, usize>) -> BTreeMap<String, u64> {
+    let mut counted = BTreeMap::new();
+    for (kind, &count) in kinds {
+        *counted.entry(kind.to_string()).or_default() += count as u64;
+    }
+    counted
+}
+
 /// Notes what each step's value and correlations take, and how many it draws.
 fn price_memory<B: Family>(
     backend: &B,
@@ -333,6 +343,6 @@ fn price_memory<B: Family>(
     for (&id, drawn) in demand.by_step() {
         let step = steps.talking.entry(id).or_default();
         step.memory_bytes += drawn.iter().map(|(kind, &len)| backend.stock_bytes(kind, len)).sum::<u64>();
-        step.correlations = drawn.iter().map(|(kind, &len)| (kind.to_string(), len as u64)).collect();
+        step.correlations = counted(drawn);
     }
 }

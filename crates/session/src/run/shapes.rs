@@ -1,7 +1,8 @@
 //! Shapes in place of values.
 //!
-//! Families in which it matters who knows a value are told so of inputs, by the program. Of every other value that a
-//! run leaves for later ones nothing is said any more ([`kept`]): what a later run comes upon is what its dry run saw.
+//! Families in which it matters who knows a value are told so of inputs, by the program, and which values stay factors.
+//! Of every other value that a run leaves for later ones nothing is said any more ([`kept`]): what a later run comes
+//! upon is what its dry run saw.
 
 use std::rc::Rc;
 
@@ -30,19 +31,28 @@ pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: 
         (Plain::Vector(_), Domain::B) => Value::Rows(dry.public_bits(&rows())),
         (plain, _) => {
             let mut value = secret(dry)(Value::Public(plain));
-            if let (Value::Arith(x), Op::Input { owner, .. }) = (&mut value, &node.op) {
-                dry.say_who_knows(x, Some(*owner));
+            match (&mut value, &node.op) {
+                (Value::Arith(x), Op::Input { owner, .. }) => dry.say_who_knows(x, Some(*owner)),
+                (Value::Arith(x), Op::AsFactor) => dry.say_factor(x, Some(id.0)),
+                _ => (),
             }
             value
         }
     })
 }
 
-/// The values that a run leaves: of inputs it stays known whose they are, of others nothing.
+/// The values that a run leaves: of inputs it stays known whose they are, and of factors that they are; of others
+/// nothing.
 pub(crate) fn kept<S: Computes>(s: &S, graph: &Graph, mut values: Known<S>) -> Known<S> {
     let others = values.iter_mut().filter(|(id, _)| !matches!(graph.node(**id).op, Op::Input { .. }));
     // What was computed has no other user at the end of a run, and is not copied.
-    others.for_each(|(_, value)| nobody_knows(s, Rc::make_mut(value)));
+    others.for_each(|(id, value)| {
+        let value = Rc::make_mut(value);
+        nobody_knows(s, value);
+        if graph.node(*id).op != Op::AsFactor {
+            is_no_factor(s, value);
+        }
+    });
     values
 }
 
@@ -50,6 +60,14 @@ fn nobody_knows<S: Computes>(s: &S, value: &mut Value<S>) {
     match value {
         Value::Arith(x) => s.say_who_knows(x, None),
         Value::Many(all) => all.iter_mut().for_each(|one| nobody_knows(s, one)),
+        _ => (),
+    }
+}
+
+fn is_no_factor<S: Computes>(s: &S, value: &mut Value<S>) {
+    match value {
+        Value::Arith(x) => s.say_factor(x, None),
+        Value::Many(all) => all.iter_mut().for_each(|one| is_no_factor(s, one)),
         _ => (),
     }
 }

@@ -124,6 +124,7 @@ impl Session {
             counts_steps: options.mixes(protocol),
             rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
             proves_nothing: protocol.proves_nothing(),
+            keeps_factors: options.keeps_factors(protocol),
         });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();

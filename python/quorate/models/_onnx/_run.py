@@ -39,6 +39,8 @@ class Weights:
         whole, offsets = (None, None) if secret is None else secret
         of, bound = step["weights"], 1 << step["width"]
         w = self._mpc.input(whole, owner=self._owner, shape=of, dtype=quorate.int(dtype.bits), bound=bound)
+        if step["kind"] in ("matmul", "conv"):
+            w = w.as_factor()
         if step["offsets"] is None:
             return w, None
         given, of = None if offsets is None else np.ldexp(offsets, -FRACTION), step["offsets"]

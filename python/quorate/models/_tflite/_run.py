@@ -29,7 +29,8 @@ class Owned:
     def input(self, name: str, values: Any, shape: tuple[int, ...], dtype: Any, bound: float) -> Any:
         """A secret array by its name."""
         if name not in self._kept:
-            self._kept[name] = self._mpc.input(values, owner=self._owner, shape=shape, dtype=dtype, bound=bound)
+            given = self._mpc.input(values, owner=self._owner, shape=shape, dtype=dtype, bound=bound)
+            self._kept[name] = given.as_factor() if name.startswith("weights") else given
         return self._kept[name]
 
 
@@ -109,7 +110,7 @@ def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any
         stride, dilation = tuple(step["stride"]), tuple(step["dilation"])
         made = nn.conv2d(x, w, stride=stride, dilation=dilation, padding=_pairs(step["pads"]), groups=step["groups"])
     else:
-        made = x @ w.T
+        made = nn.linear(x, w)
     return _scaled(mpc, mode, step, made, count, at)
 
 

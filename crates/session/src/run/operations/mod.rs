@@ -91,6 +91,7 @@ impl<S: Computes> Executor<'_, S> {
                 let x = self.arith(first)?;
                 self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x))
             }
+            Op::AsFactor => Ok(Value::Arith(self.s.as_factor(ctx, &self.arith(first)?, id.0).await?)),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,

@@ -1,0 +1,135 @@
+//! Values that stay factors of many products, such as the weights of a model: what these open of them is opened once.
+//!
+//! **Source**: Beaver 1991; that a matrix keeps its mask over many products is SecureML (Mohassel, Zhang 2017, section
+//! IV). **Model**: semi-honest, 1 of 3. **Notation**: w the factor, b its mask; (a, c) with c = a b of each product;
+//! e = w - b, opened once, d = x - a, opened anew; x w = d w + a e + c.
+//!
+//! | | rounds | sent by each of parties 0 and 1 | dealt |
+//! |---|---|---|---|
+//! | a value becomes a factor | 1 | its elements | a mask: 0 bits |
+//! | a product by it | 1 | the elements of the other operand | the elements of the result |
+//!
+//! Party 2 keeps b by the factor's name as long as it has a share of it, and deals c by it. Parties 0 and 1 keep e with
+//! their shares of w, and need b no more. Every product has its own a and c, and uniform shares of them; b masks
+//! nothing but w. So the views of parties 0 and 1 are uniform, as with triples. A name says which mask is meant, never
+//! what it is: a run that begins again draws another one.
+//!
+//! What is made of a factor, a slice of it, too, is none.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quorate_engine::{Ctx, Error, Form, Result, Stocks};
+use quorate_ring::{Module, Ring, Vector};
+
+use crate::mul::chunks;
+use crate::setup::Pika;
+use crate::share::Share;
+use crate::stock::Kind;
+
+type A = Share<Vector>;
+
+/// What a party has of a factor beside its share of the value.
+pub(crate) struct Factor {
+    name: u32,
+    /// e; a shape at party 2.
+    opened: A,
+    /// b, at party 2: there as long as this is.
+    _mask: Option<Arc<A>>,
+}
+
+impl Factor {
+    /// For dry runs; nothing has no mask.
+    pub fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
+        (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
+    }
+}
+
+/// The masks of all factors, at party 2.
+#[derive(Default)]
+pub(crate) struct Masks(RefCell<BTreeMap<u32, Arc<A>>>);
+
+const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
+
+impl Masks {
+    /// A new one; what had its name was of a run that does not count.
+    pub fn keep(&self, name: u32, mask: A) {
+        self.0.borrow_mut().insert(name, Arc::new(mask));
+    }
+
+    pub fn of(&self, name: u32) -> Result<Arc<A>> {
+        self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
+    }
+
+    /// Forgets those of values that are gone.
+    pub fn forget(&self) {
+        self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
+    }
+
+    #[cfg(feature = "testing")]
+    fn names(&self) -> Vec<u32> {
+        self.0.borrow().keys().copied().collect()
+    }
+}
+
+/// The form of which a factor is an operand, where one triple serves all of it.
+fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
+    let is_some = !x.is_empty() && !y.is_empty() && form.len_out(x.len()) > 0;
+    match form {
+        Form::MatMul { .. } | Form::Conv(_) => is_some.then_some(form),
+        Form::Product if chunks(x.ring(), x.len(), 1).count() <= 1 => {
+            is_some.then_some(Form::Dot { outer: x.len(), axis: 1, inner: 1 })
+        }
+        Form::Product | Form::Dot { .. } => None,
+    }
+}
+
+impl Pika {
+    /// x as a factor of this name.
+    pub(crate) async fn open_factor(&self, ctx: &Ctx, x: &A, name: u32) -> Result<A> {
+        if x.is_empty() {
+            return Ok(x.as_factor(None));
+        }
+        let (ring, len) = x.shape_of();
+        let [mut difference] =
+            self.draw(ctx, Kind::FactorMask { bits: ring.bits(), len, factor: name }, 1).await?.into_vectors()?;
+        difference.neg_assign();
+        difference.add_assign(x);
+        let opened = Share::of(self.open_long(ctx, &difference).await?);
+        let kept = if self.deals() && !ctx.is_dry() { Some(self.masks.of(name)?) } else { None };
+        Ok(x.as_factor(Some(Factor { name, opened, _mask: kept })))
+    }
+
+    /// form(x, y), where one of them is a factor; of two factors the right one counts as such.
+    pub(crate) async fn multiply_by_factor(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2]) -> Option<Result<A>> {
+        let right = y.factor().is_some();
+        let [other, by] = if right { [x, y] } else { [y, x] };
+        let (factor, form) = (by.factor()?, whole(form, (x, y))?);
+        let kind = Kind::TripleBy { bits: x.ring().bits(), form, right, factor: factor.name };
+        Some(self.multiply_by(ctx, (kind, form, right), (other, by), factor).await)
+    }
+
+    /// Opens x - a; c + d w + a e.
+    async fn multiply_by(
+        &self,
+        ctx: &Ctx,
+        (kind, form, right): (Kind, Form, bool),
+        (x, w): (&A, &A),
+        factor: &Factor,
+    ) -> Result<A> {
+        let [a, mut z] = self.draw(ctx, kind, 1).await?.into_vectors()?;
+        let d = Share::of(self.open_long(ctx, &x.zip(&a, Vector::sub_assign)).await?);
+        for (free, by) in [(&d, w), (&a, &factor.opened)] {
+            let [left, right] = if right { [free, by] } else { [by, free] };
+            form.accumulate(&mut z, left, right);
+        }
+        Ok(z)
+    }
+
+    /// **Insecure**: the names of the masks that are there.
+    #[cfg(feature = "testing")]
+    pub fn insecure_masks(&self) -> Vec<u32> {
+        self.masks.names()
+    }
+}
