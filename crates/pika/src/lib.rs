@@ -8,7 +8,8 @@
 //! that the third one put in.
 //!
 //! A value is x = x_0 + x_1 mod 2^k, a bit is b = b_0 xor b_1. Party 2 holds shapes: it runs the same program, which
-//! costs it nothing where it has nothing to do, and is idle online but for its own inputs and results.
+//! costs it nothing where it has nothing to do, and is idle online but for its own inputs and results. From run to run
+//! it keeps masks of values that stay factors.
 //!
 //! | protocol | file | rounds | sent for each element |
 //! |---|---|---|---|
