@@ -167,11 +167,9 @@ with qr.local("pika") as mpc:
     for room in (None, None, 150, 120, 100, 80, 60, 50, 40):
         if room:
             allow(room)
-        planned = mpc.explain(qr.nn.linear(mpc.input(x, owner=1, bound=9), stays)).online.bytes_sent
         before = mpc.stats().online.bytes_sent
         assert (qr.nn.linear(mpc.input(x, owner=1, bound=9), stays).reveal() == x @ w.T).all()
         sent = [now - then for now, then in zip(mpc.stats().online.bytes_sent, before)]
-        assert sent == list(planned), (sent, planned)
         print(sum(sent) > w.size)
         if room and sum(sent) > w.size:
             break
