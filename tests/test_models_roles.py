@@ -223,3 +223,16 @@ def test_what_is_missing_is_said() -> None:
     for rows in (None, 0):
         with pytest.raises(ShapeError, match="rows"):
             model.predict(Recorder(MODEL_OWNER), None, MODEL_OWNER, DATA_OWNER, rows=rows)
+
+
+def test_a_question_without_a_session_says_where_it_goes() -> None:
+    """As with an estimator's own `predict(X)`."""
+    X, y = load_iris(return_X_y=True)
+    model = from_sklearn(LogisticRegression(max_iter=1000).fit(X, y), bounds=8)
+    for asked in (model, model.shape):
+        for question in ("predict", "predict_proba", "decision_function"):
+            for first in ((X,), (None, X)):
+                with pytest.raises(
+                    ModelError, match=rf"{question}: the first argument is a session.*{question}\(mpc, X"
+                ):
+                    getattr(asked, question)(*first)

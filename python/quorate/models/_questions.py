@@ -132,6 +132,13 @@ class Questions:
 
     def _ask(self, question: str, mpc: Any, asked: Asked, batch: int | None) -> Any:
         """All at once, or one batch after another."""
+        if not hasattr(mpc, "is_local"):
+            raise ModelError(
+                at(
+                    f"{question}: the first argument is a session, in which parties compute, as in "
+                    f"model.{question}(mpc, X); this is a {type(mpc).__name__}"
+                )
+            )
         if isinstance(asked.X, (SecretArray, Frame)):
             raise ModelError(
                 at(
