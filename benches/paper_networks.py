@@ -62,8 +62,12 @@ def network(link: str) -> Any:
 def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
     """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session."""
     with qr.local(protocol, network=network(link), check=False, **place) as mpc:
-        phases = mpc.explain(*work.plan(mpc))
-        predicted = phases.offline.seconds + phases.online.seconds
+
+        def seconds_of_a_question() -> float:
+            phases = mpc.explain(*work.plan(mpc))
+            return phases.offline.seconds + phases.online.seconds
+
+        predicted = seconds_of_a_question()
         head = f"{what:<26} {protocol:<9} {link:<7}"
         if predicted > asked.most:
             print(f"{head} {'':>9} {'':>10} {'':>6}  {predicted * 1e3:12.1f}  {work.theirs}", flush=True)
@@ -74,6 +78,7 @@ def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argpa
             work.ask(mpc)
             seconds.append(time.perf_counter() - started)
         after = mpc.stats()
+        predicted = seconds_of_a_question()  # of those that follow the first, which tabulates functions, too
     sent = sum(
         sum(now.bytes_sent) - sum(then.bytes_sent)
         for now, then in ((after.online, before.online), (after.offline, before.offline))
