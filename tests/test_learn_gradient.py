@@ -263,3 +263,11 @@ def test_the_gradient_of_a_choice_has_the_bits_of_what_is_chosen(three: qr.Sessi
     w = three.input(np.array([1.5, -2.0]), owner=0, dtype=qr.fixed(64, 24), bound=4)
     [found] = qr.learn.gradient(abs(w).sum() * 5e-6, [w])
     assert np.abs(found.reveal() - [5e-6, -5e-6]).max() <= 2.0**-24
+
+
+@pytest.mark.parametrize("protocol", ["rss", "pika"])
+def test_gradients_go_through_what_stays_a_factor(protocol: str) -> None:
+    with qr.local(protocol) as mpc:
+        x, w = mpc.input(X, owner=0, bound=4), mpc.input(W, owner=1, bound=4)
+        [given] = gradient((x @ w.as_factor()).sum(), [w])
+        assert np.allclose(given.reveal(), X.sum(axis=0)[:, None] * np.ones(W.shape[1:]), atol=1e-3)

@@ -54,6 +54,22 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         "nothing is hidden by it: mask with -inf",
     ),
+    "a choice that may lie among the others": (
+        Net(
+            [("Sub", ["x", "far"], ["a"], {}), ("Where", ["c", "a", "v"], ["b"], {}), ("Softmax", ["b"], ["y"], {})],
+            (2,),
+            {"far": np.float32(20000), "c": np.array([True, False]), "v": np.float32(-1e4)},
+        ),
+        "as large as -10000, and other numbers as small as -20001",
+    ),
+    "a mask that only raises": (
+        Net(
+            [("Add", ["x", "a"], ["b"], {}), ("Add", ["b", "m"], ["c"], {}), ("Softmax", ["c"], ["y"], {})],
+            (2,),
+            {"a": np.float32([0, 20000]), "m": np.float32([20000, 0])},
+        ),
+        "nothing is hidden by it",
+    ),
     "a choice by the input": (
         Net([("Where", ["c", "x", "x"], ["y"], {})], (2,), {"c": np.array([True, False])}),
         "two arrays that depend",

@@ -42,6 +42,7 @@ class Command:
         self.stdout, self.stderr = os.fdopen(out), os.fdopen(err)
         self._told = os.fdopen(told, "rb")
         self._pid = int(self._told.readline())
+        self._printed: dict[int, list[bytes]] = {out: [], err: []}
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -59,20 +60,19 @@ class Command:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What else it prints until it ends, and to which pipe."""
+        """What else it prints until it ends, and to which pipe; after a timeout it may be asked once more."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        printed: dict[int, list[bytes]] = {self.stdout.fileno(): [], self.stderr.fileno(): []}
-        left = {*printed, self._told.fileno()}
+        left = {*self._printed, self._told.fileno()}
         while left:
             wait = None if deadline is None else deadline - time.monotonic()
             if wait is not None and wait <= 0:
                 raise subprocess.TimeoutExpired("quorate", timeout or 0.0)
             for ready in select.select(left, [], [], wait)[0]:
-                piece = os.read(ready, 1 << 16) if ready in printed else b""
+                piece = os.read(ready, 1 << 16) if ready in self._printed else b""
                 left -= set() if piece else {ready}
-                printed.get(ready, []).append(piece)
+                self._printed.get(ready, []).append(piece)
         self.poll()
-        out, err = (b"".join(pieces).decode() for pieces in printed.values())
+        out, err = (b"".join(pieces).decode() for pieces in self._printed.values())
         return out, err
 
 
@@ -83,7 +83,8 @@ def quorate(*arguments: str, cwd: Path | None = None, check: bool = False) -> su
         out, err = command.communicate(LIMIT_SECONDS)
     finally:
         command.kill()
-    done = subprocess.CompletedProcess(arguments, command.returncode or 0, out, err)
+    assert command.returncode is not None
+    done = subprocess.CompletedProcess(arguments, command.returncode, out, err)
     assert not (check and done.returncode), done
     return done
 
@@ -99,6 +100,8 @@ def _stove() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 def _serve() -> None:
     """Forks a process for each request; returns in each of them, where it is to do its work."""
     asked = socket.socket(fileno=os.dup(0))
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # so that no command holds the other end of the socket, nor reads from it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while length := asked.recv(4, socket.MSG_WAITALL):
         request, pipes, _, _ = socket.recv_fds(asked, int.from_bytes(length, "little"), 3, socket.MSG_WAITALL)
@@ -119,8 +122,6 @@ def _become(request: dict[str, Any], out: int, err: int, told: int) -> None:
         os.close(err)
         os.write(told, f"{os.waitpid(pid, 0)[1]}\n".encode())
         os._exit(0)
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
     os.dup2(out, 1)
     os.dup2(err, 2)
     for pipe in (out, err, told):
@@ -130,17 +131,16 @@ def _become(request: dict[str, Any], out: int, err: int, told: int) -> None:
     os.environ.update(request["environment"])
     sys.argv = request["arguments"]
     sys.stdout.reconfigure(write_through=True)
-    sys.path[0] = str(Path(sys.executable).parent)
+    sys.path[0] = str(Path(QUORATE).parent)
 
 
 if __name__ == "__main__":
     import gc
     import importlib
+    import runpy
 
     for module in PREPARED:
         importlib.import_module(module)
     gc.freeze()
     _serve()
-    from quorate.cli import main
-
-    sys.exit(main())
+    runpy.run_path(QUORATE, run_name="__main__")  # whose line is that of the call, as where users start it

@@ -286,6 +286,7 @@ RULES: dict[str, Rule] = {
     "concat": _concat,
     "astype": _same,
     "to": _same,
+    "as_factor": _same,
     "softmax": _softmax,
     "sigmoid": _slope(_sigmoid_slope),
     "tanh": _slope(_tanh_slope),

@@ -346,12 +346,13 @@ class Planner:
         """With a number so far below all others of a softmax that its power is nothing, for those that are hidden."""
         if "hidden" not in attrs:
             return attrs
-        apart, largest = float(x.high.max() - x.low.min()), float(x.largest.max())
-        if apart + _FAR > attrs["depth"]:
+        least, largest = float(x.low.min()), float(x.largest.max())
+        most = max(float(x.high.max()) + attrs["added"], attrs["put"])
+        if most + _FAR > least:
             raise ModelError(
-                f"from_onnx: {self._name}: a mask puts numbers {attrs['depth']:.6g} below others, which may be "
-                f"{apart:.3g} apart as far as that is proven, so that nothing is hidden by it: mask with -inf, or "
-                "state a smaller bound= of the inputs"
+                f"from_onnx: {self._name}: what a mask hides may be as large as {most:.6g}, and other numbers as small "
+                f"as {least:.6g}, as far as that is proven, so that nothing is hidden by it: mask with -inf, or state "
+                "a smaller bound= of the inputs"
             )
         return {"axis": attrs["axis"], "hidden": attrs["hidden"], "below": -math.ceil(largest) - _FAR}
 

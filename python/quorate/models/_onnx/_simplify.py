@@ -124,8 +124,8 @@ _HIDES = 1e4  # from how far below the others on a number hides what it is added
 def _masks(steps: list[Step], output: int) -> None:
     """Takes into a softmax which of its numbers are hidden, as by -inf that is added to them.
 
-    Which these are is public then, as what connects to what is. `depth` is how far below the others they are put; the
-    planner makes sure that it is far enough.
+    Which these are is public then, as what connects to what is. `added` is the most that is added to a hidden number,
+    `put` the most that stands in the place of one; the planner makes sure that both are far enough below the others.
     """
     uses = Counter([output, *(i for step in steps for i in step.inputs)])
     for step in steps:
@@ -143,7 +143,8 @@ def _masks(steps: list[Step], output: int) -> None:
         hidden = below <= -_HIDES
         if not hidden.any() or (factor[~hidden] != 1).any() or ((factor != 0) & (factor != 1)).any():
             continue
-        step.attrs = {**step.attrs, "hidden": hidden.tolist(), "depth": -float(below[hidden].max())}
+        added, put = (float(offsets[hidden & (factor == of)].max(initial=-np.inf)) for of in (1, 0))
+        step.attrs = {**step.attrs, "hidden": hidden.tolist(), "added": added, "put": put}
         before.weights, before.offsets = np.ones(1), np.where(hidden, 0.0, offsets)
         if not before.offsets.any():
             before.kind, before.attrs = "scale", {"factor": 1.0, "offset": 0.0}
