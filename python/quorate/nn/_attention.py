@@ -27,7 +27,8 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: floa
         value: (..., keys, values).
         mask: (queries, keys), with axes before them where arrays have some. Numbers are added to the scaled products,
             and `-inf` keeps a key from being seen; booleans, public or secret, say which keys are seen. Public ones
-            cost nothing; secret numbers are added as they are.
+            cost nothing, and each query has to see a key; where a secret mask shows it none, it gets the mean of all
+            values. Secret numbers are added as they are.
         scale: 1 / sqrt(size) where it is not given.
 
     Example:

@@ -82,7 +82,8 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     Lines are brought to one size by powers of two, whatever they deviate by: some comparisons and a root for each line,
     two products for each number. With 16 bits after the point results are within 2^-12 of themselves, and
     what the mean of a line is rounded by, a unit, beside its deviation. Where nothing bounds x, or so that squares have
-    no room in a stated dtype, squares are rounded one by one, to a unit, which counts beside deviations below 0.1.
+    no room in a stated dtype, squares are rounded one by one, to a unit, which counts beside deviations below 0.1, and
+    have to fit that dtype: `qr.fixed(64, 16)` holds squares of deviations up to 10^4. State a bound or a wider dtype.
 
     Args:
         x: of fixed point, or integers.
