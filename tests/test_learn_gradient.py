@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import FORMS, USUAL, among
+from protocols import FORMS, USUAL, Place, among
 from quorate.learn import gradient
 
 X = np.array([[0.75, -1.5, 2.0], [1.25, 0.5, -0.25]])
@@ -265,9 +265,9 @@ def test_the_gradient_of_a_choice_has_the_bits_of_what_is_chosen(three: qr.Sessi
     assert np.abs(found.reveal() - [5e-6, -5e-6]).max() <= 2.0**-24
 
 
-@pytest.mark.parametrize("protocol", ["rss", "pika"])
-def test_gradients_go_through_what_stays_a_factor(protocol: str) -> None:
-    with qr.local(protocol) as mpc:
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_gradients_go_through_what_stays_a_factor(place: Place) -> None:
+    with among(place) as mpc:
         x, w = mpc.input(X, owner=0, bound=4), mpc.input(W, owner=1, bound=4)
         [given] = gradient((x @ w.as_factor()).sum(), [w])
         assert np.allclose(given.reveal(), X.sum(axis=0)[:, None] * np.ones(W.shape[1:]), atol=1e-3)
