@@ -19,6 +19,9 @@
 //! One round, by the owner, of sum of (m - f i) bits an element; a random x may be u_0, and c_0 is not sent then. What
 //! is here is local: who authenticates towards several peers sends to all of them at once. No timing depends on a
 //! secret.
+//!
+//! v_i = w_i + digit_i x mod 2^(m - f i) for each digit, whose sums an owner may be asked to show ([`Shares::weighed`],
+//! [`Vole::of_owner`]).
 
 use std::ops::Range;
 
@@ -152,12 +155,18 @@ pub struct Vole {
     key: Zeroizing<u64>,
 }
 
+/// Shares of the products of a vector with each digit of a key: v_i at the owner, w_i at the holder.
+pub struct Shares {
+    ring: Ring,
+    digits: Digits,
+    parts: Vec<Wiped<Vector>>,
+}
+
 /// What step 1 gives an owner.
 pub struct Grown {
-    digits: Digits,
     u: Vec<Wiped<Vector>>,
-    /// v.
-    pub share: Wiped<Vector>,
+    /// v, by digit.
+    pub shares: Shares,
 }
 
 impl Vole {
@@ -199,19 +208,16 @@ impl Vole {
         let digits = self.digits;
         if dry {
             digits.charge(ring, len);
-            let u = (0..digits.count()).map(|digit| Wiped(Vector::shape(digits.ring(ring, digit), len)));
-            return Ok(Grown { digits, u: u.collect(), share: Wiped(Vector::shape(ring, len)) });
+            let u = (0..digits.count()).map(|digit| Wiped(Vector::shape(digits.ring(ring, digit), len))).collect();
+            return Ok(Grown { u, shares: Shares::dry(digits, (ring, len)) });
         }
-        let (mut u, mut share) = (Vec::new(), Wiped(Vector::zeros(ring, len)));
-        for (digit, leaves) in self.own.iter().enumerate() {
-            let [sum, weighted] = leaves.sums(instance, digits.ring(ring, digit), len);
-            share.add_raised(&weighted, digits.weight(digit));
-            u.push(sum);
-        }
-        Ok(Grown { digits, u, share })
+        let sums = self.own.iter().enumerate();
+        let sums = sums.map(|(digit, leaves)| leaves.sums(instance, digits.ring(ring, digit), len));
+        let (u, parts) = sums.map(|[sum, weighted]| (sum, weighted)).unzip();
+        Ok(Grown { u, shares: Shares { ring, digits, parts } })
     }
 
-    /// Steps 1 to 3 at the holder, with the owner's message; `own` where x is u_0 here. w, such that key x = v - w.
+    /// Steps 1 and 2 at the holder, with the owner's message; `own` where x is u_0 here. w, by digit.
     ///
     /// # Errors
     /// [`Misuse`] for a ring smaller than the keys; [`Error::Bug`] for a message of another length.
@@ -221,7 +227,7 @@ impl Vole {
         instance: u128,
         (ring, len): (Ring, usize),
         (message, own): (&[u8], bool),
-    ) -> Result<Wiped<Vector>> {
+    ) -> Result<Shares> {
         let digits = self.digits;
         digits.check_ring(ring)?;
         if message.len() != digits.message_bytes((ring, len), own) {
@@ -229,9 +235,9 @@ impl Vole {
         }
         if dry {
             digits.charge(ring, len);
-            return Ok(Wiped(Vector::shape(ring, len)));
+            return Ok(Shares::dry(digits, (ring, len)));
         }
-        let (mut share, mut rest) = (Wiped(Vector::zeros(ring, len)), message);
+        let (mut parts, mut rest) = (Vec::new(), message);
         for (digit, leaves) in self.theirs.iter().enumerate() {
             let small = digits.ring(ring, digit);
             let [sum, mut weighted] = leaves.sums(instance, small, len);
@@ -246,18 +252,88 @@ impl Vole {
             };
             // w_i = sum of x F_x + digit (c - sum of F_x): that at the digit itself, which is garbage, cancels.
             correction.sub_assign(&sum);
-            correction.scale(leaves.missing.as_deref().copied().unwrap_or(0).into());
+            correction.scale(leaves.digit());
             weighted.add_assign(&correction);
             correction.wipe();
-            share.add_raised(&weighted, digits.weight(digit));
+            parts.push(weighted);
         }
-        Ok(share)
+        Ok(Shares { ring, digits, parts })
+    }
+
+    /// At the holder: what the owner has of elements that are known here, and of which these are the shares.
+    pub fn of_owner(&self, held: &Shares, x: &Vector) -> Shares {
+        let mut shares = held.clone();
+        for (part, leaves) in shares.parts.iter_mut().zip(&self.theirs) {
+            let mut product = Linear::Reduce(part.ring()).apply(x);
+            product.scale(leaves.digit());
+            part.add_assign(&product);
+        }
+        shares
     }
 
     /// What this party holds as a key.
     pub fn key(&self) -> u64 {
         *self.key
     }
+}
+
+impl Clone for Shares {
+    fn clone(&self) -> Self {
+        Shares { parts: self.parts.iter().map(|part| Wiped((**part).clone())).collect(), ..*self }
+    }
+}
+
+impl Shares {
+    fn dry(digits: Digits, (ring, len): (Ring, usize)) -> Shares {
+        let parts = (0..digits.count()).map(|digit| Wiped(Vector::shape(digits.ring(ring, digit), len)));
+        Shares { ring, digits, parts: parts.collect() }
+    }
+
+    /// Whether they are those of a dry run.
+    pub fn is_shape(&self) -> bool {
+        self.parts.iter().any(|part| part.is_shape())
+    }
+
+    /// Step 3: shares of the products with the whole key.
+    pub fn whole(&self) -> Wiped<Vector> {
+        let len = self.parts[0].len();
+        let mut whole =
+            Wiped(if self.is_shape() { Vector::shape(self.ring, len) } else { Vector::zeros(self.ring, len) });
+        self.parts.iter().enumerate().for_each(|(digit, part)| whole.add_raised(part, self.digits.weight(digit)));
+        whole
+    }
+
+    /// Shares of sums of the elements times public factors: an element for each row of factors.
+    pub fn weighed(&self, rows: &[Vec<u64>]) -> Shares {
+        let mut parts: Vec<_> = self.parts.iter().map(|part| (&**part, None)).collect();
+        let work = |(part, sums): &mut (&Vector, Option<Wiped<Vector>>)| *sums = Some(Wiped(weighed(part, rows)));
+        match self.parts[0].len() < TILE {
+            true => parts.iter_mut().for_each(work),
+            false => side_by_side(parts.iter_mut().collect(), work),
+        }
+        Shares { parts: parts.into_iter().filter_map(|(_, sums)| sums).collect(), ..*self }
+    }
+
+    /// Adds shares of as many other elements.
+    pub fn add_assign(&mut self, other: &Shares) {
+        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_assign(other));
+    }
+
+    /// Adds to what a digit gives, for tests of cheaters.
+    #[cfg(feature = "testing")]
+    pub fn insecure_add(&mut self, digit: usize, error: &Vector) {
+        self.parts[digit].add_assign(error);
+    }
+
+    /// Appends all of them, digit by digit, of so many bits as each has.
+    pub fn pack(&self, bytes: &mut Vec<u8>) {
+        self.parts.iter().for_each(|part| part.pack(bytes));
+    }
+}
+
+/// Sums of the elements times public factors: an element for each row of factors.
+pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Vector {
+    Vector::concat(&rows.iter().map(|factors| x.weighed(factors)).collect::<Vec<_>>().iter().collect::<Vec<_>>())
 }
 
 impl Grown {
@@ -269,7 +345,7 @@ impl Grown {
     /// Step 2: what makes x of it. With `own`, x is u_0 of this very batch, and nothing is said of digit 0.
     pub fn message(&self, x: &Vector, own: bool) -> Vec<u8> {
         let shape = (x.ring(), x.len());
-        let bytes = self.digits.message_bytes(shape, own);
+        let bytes = self.shares.digits.message_bytes(shape, own);
         if x.is_shape() {
             self.u.iter().skip(usize::from(own)).for_each(|u| Vector::charge_unpack(u.ring(), u.len()));
             return vec![0; bytes];
@@ -285,6 +361,11 @@ impl Grown {
 }
 
 impl Leaves {
+    /// The digit at a holder.
+    fn digit(&self) -> u128 {
+        self.missing.as_deref().copied().unwrap_or(0).into()
+    }
+
     /// Sums of F_x, and of x F_x, over all leaves, what stands for the missing one included: step 1 of a holder weighs
     /// both such that it cancels.
     fn sums(&self, instance: u128, ring: Ring, len: usize) -> [Wiped<Vector>; 2] {
@@ -337,6 +418,9 @@ mod tests {
         v: Vector,
         w: Vector,
         key: u64,
+        /// What it says, as an owner, of sums of x; and as a holder, what the peer has to say.
+        says: Vec<u8>,
+        expects: Vec<u8>,
     }
 
     /// Both parties authenticate a vector of their own towards the other one, a chosen or a random one.
@@ -348,8 +432,18 @@ mod tests {
         let (message, bytes) = (grown.message(&x, own), digits.message_bytes(shape, own));
         assert_eq!(message.len(), bytes);
         let told = ctx.exchange_bytes(&[(peer, &message)], &[(peer, bytes)]).await?.remove(0);
-        let w = vole.hold(ctx.is_dry(), instance, shape, (&told, own))?;
-        Ok(End { x, v: (*grown.share).clone(), w: (*w).clone(), key: vole.key() })
+        let held = vole.hold(ctx.is_dry(), instance, shape, (&told, own))?;
+
+        let row = |row: u64| (0..len as u64).map(|i| (3 * i + row).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let rows: Vec<Vec<u64>> = [1, 2].map(row).to_vec();
+        let (mut own, mut says, mut expects) = (Vec::new(), Vec::new(), Vec::new());
+        weighed(&x, &rows).pack(&mut own);
+        own.resize(shape.0.packed_bytes(rows.len()), 0);
+        let told = ctx.exchange_bytes(&[(peer, &own)], &[(peer, own.len())]).await?.remove(0);
+        grown.shares.weighed(&rows).pack(&mut says);
+        vole.of_owner(&held.weighed(&rows), &Vector::unpack(shape.0, rows.len(), &told).unwrap()).pack(&mut expects);
+        let (v, w) = (grown.shares.whole().into_inner(), held.whole().into_inner());
+        Ok(End { x, v, w, key: vole.key(), says, expects })
     }
 
     async fn all(ctx: &Ctx, digits: Digits) -> Result<Vec<End>> {
@@ -394,6 +488,7 @@ mod tests {
                 for rest in [rest(a, b), rest(b, a)] {
                     assert!(rest.to_limbs().iter().flatten().all(|&limb| limb == 0), "{digits:?}: {rest:?}");
                 }
+                assert!(a.says == b.expects && b.says == a.expects, "{digits:?}: {:?}", a.x);
                 assert!(a.x.len() < TILE || a.x.to_limbs() != b.x.to_limbs());
             }
             let (_, predicted) = dry::run(0, 2, Phase::Online, async |ctx| all(ctx, digits).await).unwrap();
@@ -457,8 +552,9 @@ mod tests {
             let mut message = grown.message(&x, false);
             message[0] ^= 1 - me;
             let told = ctx.exchange_bytes(&[(1 - ctx.me(), &message)], &[(1 - ctx.me(), 4)]).await?.remove(0);
-            let w = vole.hold(false, 7, shape, (&told, false))?;
-            Ok(End { x, v: (*grown.share).clone(), w: (*w).clone(), key: vole.key() })
+            let w = vole.hold(false, 7, shape, (&told, false))?.whole().into_inner();
+            let v = grown.shares.whole().into_inner();
+            Ok(End { x, v, w, key: vole.key(), says: vec![], expects: vec![] })
         });
         let ends: Vec<End> = ends.into_iter().map(|end| end.unwrap().0).collect();
         let rest = rest(&ends[0], &ends[1]).to_u64s()[0];

@@ -31,6 +31,17 @@ impl Coins {
         Some(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
     }
 
+    /// Rows of uniform words of so many bits; rows of none in a dry run.
+    pub fn rows(&mut self, bits: u32, (rows, len): (usize, usize)) -> Vec<Vec<u64>> {
+        let short = |word: &mut u64| *word &= u64::MAX >> (64 - bits);
+        let mut row = || {
+            let mut row = self.words(len).unwrap_or_default();
+            row.iter_mut().for_each(short);
+            row
+        };
+        (0..rows).map(|_| row()).collect()
+    }
+
     /// Uniform elements of GF(2^128); none in a dry run.
     pub fn blocks(&mut self, len: usize) -> Option<Vec<u128>> {
         let words = self.words(2 * len)?;

@@ -22,7 +22,7 @@ use std::ops::Range;
 use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::authenticate::{Own, Pending, pack, unpack, weighed};
+use crate::authenticate::{Correlated, Own, pack, unpack};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::matrix::Dims;
@@ -104,27 +104,26 @@ impl Keys {
             Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(claim.z.start..claim.z.start + masks))]))
         });
         let shape = (words, claim.z.end + masks);
-        let pending = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?;
-        self.one_check(async || self.check_products(ctx, &pending[0], &claim).await).await?;
+        let made = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?;
+        self.one_check(async || self.check_products(ctx, &made[0], &claim).await).await?;
         let shares = self.params.shares(ring);
-        let all = self.by_owner(&pending[0]).pop().ok_or(MISSING)?;
+        let all = self.by_owner(&made[0]).pop().ok_or(MISSING)?;
         let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
         Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
     }
 
     /// Steps 2 to 4.
-    pub(crate) async fn check_products(&self, ctx: &Ctx, pending: &Pending, claim: &Claim) -> Result<()> {
-        let (peers, ring) = (self.peers(), pending.shape.0);
-        let chi = Coins::toss(ctx, &self.session).await?.draw(self.params.key_bits(), (ring, claim.z.len()));
-        // Behind them stands what masked the check of the authentication.
-        let first_mask = pending.shape.1 - 1 - peers.len();
-        let messages: Vec<Vec<u8>> =
-            (0..peers.len()).map(|i| proof(pending, claim, &chi, (i, first_mask + i))).collect();
+    pub(crate) async fn check_products(&self, ctx: &Ctx, made: &Correlated, claim: &Claim) -> Result<()> {
+        let (peers, ring) = (self.peers(), made.shape.0);
+        let mut coins = Coins::toss(ctx, &self.session).await?;
+        let chi = coins.rows(self.params.key_bits(), (1, claim.z.len())).remove(0);
+        let first_mask = made.shape.1 - peers.len();
+        let messages: Vec<Vec<u8>> = (0..peers.len()).map(|i| proof(made, claim, &chi, (i, first_mask + i))).collect();
         let length = |w: &Option<Wiped<Vector>>| if w.is_some() { 2 * ring.packed_bytes(1) } else { 0 };
-        let lengths: Vec<(usize, usize)> = peers.iter().zip(&pending.w).map(|(&peer, w)| (peer, length(w))).collect();
+        let lengths: Vec<(usize, usize)> = peers.iter().zip(&made.w).map(|(&peer, w)| (peer, length(w))).collect();
         let told = self.tell_each(ctx, &messages, &lengths).await?;
         let mut holds = true;
-        for ((&peer, w), told) in peers.iter().zip(&pending.w).zip(&told) {
+        for ((&peer, w), told) in peers.iter().zip(&made.w).zip(&told) {
             let Some(w) = w else { continue };
             let (constant, linear) = told.split_at(ring.packed_bytes(1));
             // The owner counts its peers without itself.
@@ -134,10 +133,10 @@ impl Keys {
             let mut sum = part(&claim.z);
             sum.scale(self.key());
             claim.form.accumulate(&mut sum, &part(&claim.x), &part(&claim.y));
-            let mut rest = Wiped(weighed(&sum, &chi));
+            let mut rest = Wiped(sum.weighed(&chi));
             rest.add_assign(&w.slice(mask..mask + 1));
-            rest.sub_assign(&unpack(ring, constant)?);
-            let mut linear = unpack(ring, linear)?;
+            rest.sub_assign(&unpack(ring, 1, constant)?);
+            let mut linear = unpack(ring, 1, linear)?;
             linear.scale(self.key());
             rest.sub_assign(&linear);
             holds &= is_zero(&rest);
@@ -161,8 +160,8 @@ fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
 }
 
 /// Step 3, towards the peer of this number, below the mask at this place; nothing of who owns nothing.
-fn proof(pending: &Pending, claim: &Claim, chi: &Vector, (peer, mask): (usize, usize)) -> Vec<u8> {
-    let (Some(own), Some(v)) = (&pending.x, pending.v.get(peer)) else { return vec![] };
+fn proof(made: &Correlated, claim: &Claim, chi: &[u64], (peer, mask): (usize, usize)) -> Vec<u8> {
+    let (Some(own), Some(v)) = (&made.x, made.v.get(peer)) else { return vec![] };
     let part = |of: &Vector, range: &Range<usize>| Wiped(of.slice(range.clone()));
     let [x, y] = [&claim.x, &claim.y].map(|range| part(own, range));
     let [v_x, v_y, mut linear] = [&claim.x, &claim.y, &claim.z].map(|range| part(v, range));
@@ -171,9 +170,9 @@ fn proof(pending: &Pending, claim: &Claim, chi: &Vector, (peer, mask): (usize, u
     claim.form.accumulate(&mut both, &v_x, &y);
     linear.sub_assign(&both);
     let constants = products(claim.form, &v_x, &v_y);
-    let mut constant = Wiped(weighed(&constants, chi));
+    let mut constant = Wiped(constants.weighed(chi));
     constant.add_assign(&v.slice(mask..mask + 1));
-    let mut linear = Wiped(weighed(&linear, chi));
+    let mut linear = Wiped(linear.weighed(chi));
     linear.sub_assign(&own.slice(mask..mask + 1));
     let mut message = Vec::new();
     pack(&constant, &mut message);

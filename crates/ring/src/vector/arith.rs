@@ -60,6 +60,14 @@ multiversion! {
     }
 }
 
+multiversion! {
+    /// The sum of all words times their factors.
+    words W;
+    fn weighed_sum[W: Word](words: &[W], factors: &[u64]) -> W {
+        words.iter().zip(factors).fold(W::default(), |sum, (word, factor)| sum.add(word.mul64(*factor)))
+    }
+}
+
 /// Keeps the low `bits` bits of each word and shifts them right.
 fn mask_and_shift<W: Word>(words: &mut [W], bits: u32, shift: u32) {
     let mask = W::mask(bits);
@@ -231,6 +239,22 @@ impl Vector {
             _ => add_slabs(out, self.data.words(), axis, inner),
         }, _len => ());
         result
+    }
+
+    /// The sum of all elements times public factors: one element. A shape has any factors.
+    ///
+    /// # Panics
+    /// If there are not as many factors as elements.
+    pub fn weighed(&self, factors: &[u64]) -> Vector {
+        if self.is_shape() {
+            self.charge_products(self.len());
+            self.charge_stream(1, self.len());
+            return Vector::shape(self.ring, 1);
+        }
+        assert!(self.len() == factors.len(), "{} factors for a {self:?}", factors.len());
+        let mut sum = Vector::zeros(self.ring, 1);
+        on_words!(&mut sum.data, sum => sum[0] = weighed_sum(self.data.words(), factors), _len => ());
+        sum
     }
 
     /// The product of the row-major matrices a (m x k) and b (k x n): m x n elements.

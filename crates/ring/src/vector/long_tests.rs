@@ -305,6 +305,9 @@ fn taking_apart_and_putting_together() {
                 (0..outer * inner).map(|at| reduced(ring, sum(at / inner, at % inner))).collect();
             assert_eq!(v.sum_axis(outer, axis, inner).to_limbs(), expected);
         }
+        let factors: Vec<u64> = (0..24).map(|i| u64::MAX / (i + 1)).collect();
+        let weighed = values.iter().zip(&factors).map(|(x, factor)| big(x) * factor).sum::<BigUint>();
+        on_all(|| assert_eq!(v.weighed(&factors).to_limbs(), [reduced(ring, weighed.clone())]));
     }
 }
 

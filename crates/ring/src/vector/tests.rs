@@ -214,6 +214,10 @@ fn taking_apart_and_putting_together() {
                 (0..outer * inner).map(|at| sum(at / inner, at % inner) & ring.mask() as u64).collect();
             assert_eq!(v.sum_axis(outer, axis, inner).to_u64s(), expected, "{outer} x {axis} x {inner}");
         }
+        let factors: Vec<u64> = (0..24).map(|i| u64::MAX / (i + 1)).collect();
+        let weighed = values.iter().zip(&factors).fold(0u64, |sum, (x, y)| sum.wrapping_add(x.wrapping_mul(*y)));
+        assert_eq!(v.weighed(&factors).to_u64s(), [weighed & ring.mask() as u64]);
+        assert_eq!(v.slice(0..0).weighed(&[]).to_u64s(), [0]);
         assert_eq!(v.slice(0..0).sum_axis(3, 0, 2).to_u64s(), [0; 6]);
         assert_eq!(v.slice(0..0).sum_axis(0, 3, 2).to_u64s(), [0; 0]);
     }
