@@ -267,16 +267,17 @@ fn guesses_of_ands(attempts: usize) {
 
 /// The honest party's key, and its part of what was made.
 fn guesses_of_alpha(sessions: usize) {
-    // Five elements of 28, 23, 18, 13, 8 and 3 bits: what is said of all digits but the first.
-    let lie = flipped(At::Length(18 + 15 + 12 + 9 + 5 + 2), 27);
+    // Four elements of 28, 23, 18, 13, 8 and 3 bits: what is said of all digits but the first; and as many masks.
+    let lie = flipped(At::Length(2 * (14 + 12 + 9 + 7 + 4 + 2)), 27);
     let key = async |ctx: &Ctx, s: &Spdz2k| {
         let made = s.make(ctx, &Kind::Random { bits: 1 }, 4).await?;
         let key = Vector::from_u64s(Ring::of(32), &[s.insecure_alpha()]);
         let own = Spdz2k::insecure_shared(&made.vectors[0]).share.convert(Ring::of(1));
         Ok(bits_of(&key, 32).chain(bits_of(&own, 1)).collect())
     };
-    // It goes on where chi is even, or the lowest bit of the second digit is 0.
-    assert_balanced("a guess of a bit of a digit of alpha", &in_sessions(sessions, lie, key), 0.75, &[5]);
+    // It goes on where the coins of all four rows are even, or the lowest bit of the second digit is 0.
+    let rate = (1.0 + 1.0 / 16.0) / 2.0;
+    assert_balanced("a guess of a bit of a digit of alpha", &in_sessions(sessions, lie, key), rate, &[5]);
 }
 
 fn guesses_of_delta(sessions: usize) {

@@ -288,15 +288,16 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
 /// that is found when the value is opened.
 #[test]
 fn values_that_differ_by_digit_are_found_or_tags_are_right() {
-    // Five elements of 33 - 5 i bits for digits i = 1 to 6; the first one's bits begin where a digit's part does.
+    // Four elements of 33 - 5 i bits for digits i = 1 to 6, the first one's bits where a digit's part begins; and as
+    // many masks.
     let widths: Vec<usize> = (1..7).map(|digit| 33 - 5 * digit).collect();
-    let bytes = |digits: &[usize]| digits.iter().map(|width| (5 * width).div_ceil(8)).sum::<usize>();
+    let bytes = |digits: &[usize]| digits.iter().map(|width| (4 * width).div_ceil(8)).sum::<usize>();
     let (mut ends, mut loose) = ([0; 3], 0);
     for digit in 0..widths.len() {
         for (bit, times) in [(0, 1), (widths[digit] - 2, 2), (widths[digit] - 1, 3)] {
             let change = What::Changed(Change::Bit(8 * bytes(&widths[..digit]) + bit));
             for _ in 0..times {
-                let (stage, off) = digit_off(Lie { at: At::Length(bytes(&widths)), what: change });
+                let (stage, off) = digit_off(Lie { at: At::Length(2 * bytes(&widths)), what: change });
                 assert!(!off || stage == 1, "tags that are off pass the check of an opening");
                 ends[stage] += 1;
                 loose += usize::from(off);
