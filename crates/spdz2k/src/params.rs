@@ -250,6 +250,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authenticate::ROWS;
 
     #[test]
     fn widths_are_those_of_the_design() {
@@ -307,33 +308,52 @@ mod tests {
         }
     }
 
-    /// By what lies in several words would have to win more than the bound for one word says, for a part to fall below
-    /// what is promised: the docs' figures, to the safe side.
+    fn power(bits: i32) -> f64 {
+        f64::from(-bits).exp2()
+    }
+
+    /// How many digits lie below one that holds this bit of a key.
+    fn below(bit: i32) -> f64 {
+        f64::from(bit / DIGIT_BITS as i32)
+    }
+
+    /// What words pass with whatever was authenticated: the sum of docs/security/spdz2k.md, whole words.
+    fn words_with_any_tags(s: i32, c: i32) -> f64 {
+        let rows = ROWS as i32;
+        let lucky = |left: i32, p: i32| below(p) * power(p) * power(rows * (left - p).min(s));
+        let given = |left: i32| {
+            let most = left.min(s);
+            power(most) + (0..most).map(|p| lucky(left, p)).sum::<f64>()
+        };
+        let most = c.min(s);
+        (0..most).map(|u| power(u + 1) * given(c - u)).sum::<f64>() + power(most)
+    }
+
+    /// Digits and rows are as many as the bound of words takes.
     #[test]
-    fn what_hangs_on_the_bound_for_one_word_is_said() {
-        let docs = include_str!("../../../docs/security/spdz2k.md");
-        let rows: Vec<Vec<&str>> = docs
-            .lines()
-            .skip_while(|line| !line.starts_with("| what leans on it |"))
-            .skip(2)
-            .take_while(|line| line.starts_with('|'))
-            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-            .collect();
-        assert_eq!(rows.len(), 3);
-        for (column, key_bits) in [(1, 64), (2, 48), (3, 32)] {
-            let params = Params::new(key_bits, true).unwrap();
-            let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
-            let power = |bits: i32| f64::from(-bits).exp2();
-            let left = power(params.security_bits() as i32) - power(inner + 1);
-            let eased: f64 = (0..=inner).map(|i| power(i + 1) * words(s, 2 * s - inner + 1 - i)).sum();
-            let of_matrices = words(s, 2 * s - inner + 1) + words(s, 2 * s + 1);
-            let in_buckets = power(params.security_bits() as i32) / words(s, s + 1);
-            for (row, times) in rows.iter().zip([left / eased, left / of_matrices, in_buckets]) {
-                assert_eq!((times * 10.0).floor() / 10.0, row[column].parse::<f64>().unwrap(), "{}, s = {s}", row[0]);
+    fn tags_that_are_off_win_no_more_than_the_bound_of_words() {
+        for s in [32, 48, 64] {
+            for c in 1..=2 * s + 8 {
+                let (any, right) = (words_with_any_tags(s, c), words_with_right_tags(s, c));
+                assert!(right <= any && any <= words(s, c), "s = {s}, c = {c}: {right}, {any}, {}", words(s, c));
             }
-            // What else is opened in the making of triples has more room.
-            assert!(power(params.security_bits() as i32) / words(s, 2 * s - inner) > left / eased);
         }
+    }
+
+    /// What the row check passes with: two guesses, and luck with tags.
+    fn row_check(s: i32) -> f64 {
+        let lucky = |p: i32| below(p) * power(p) * power(ROWS as i32 * (s + 1 - p));
+        2.0 * power(s) + (0..s).map(lucky).sum::<f64>()
+    }
+
+    /// What the proof of a party's bits or products passes with.
+    fn proofs(s: i32) -> f64 {
+        // Two classes of keys modulo 2^(n/2).
+        let classes = |n: i32| (2.0 * power((n.max(0) + 1) / 2)).max(2.0 * power(s)).min(1.0);
+        let patterns: f64 = (0..s).map(below).sum();
+        let lucky = |b: i32| (patterns * power(ROWS as i32 * b)).min(1.0);
+        let given = |n: i32| (0..2 * s).map(|b| (lucky(b) - lucky(b + 1)) * classes(n - b)).sum::<f64>();
+        (0..s).map(|t| power(t + 1) * given(2 * s + 1 - t)).sum::<f64>() + power(s)
     }
 
     /// What a session prints is the minimum over its parts, rounded down: what is computed here of them is what the
@@ -352,19 +372,18 @@ mod tests {
         for (column, key_bits) in [(1, 64), (2, 48), (3, 32)] {
             let params = Params::new(key_bits, true).unwrap();
             let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
-            let power = |bits: i32| f64::from(-bits).exp2();
             // Lies that t makes easier: it leaves so many bits more with 2^-i.
             let eased = |upto: i32, most: i32| (0..upto).map(|i| power(i + 1) * words(s, most - i)).sum::<f64>();
             assert!(power(s) + eased(s, 2 * s + 1) < 4.1 * power(s));
             let parts = [
-                ("row check", 2.0 * power(s)),
+                ("row check", row_check(s)),
                 ("words that are opened", words(s, s)),
                 ("sacrifice of a triple", power(inner + 1) + eased(inner + 1, 2 * s - inner + 1)),
                 // To the safe side of 4 2^-s, where all of its lies come to.
                 ("the same of a leaky", 4.1 * power(s)),
                 ("sacrifice of matrix", power(inner + 1) + words(s, 2 * s - inner + 1) + words(s, 2 * s + 1)),
                 ("what passing tells of the X", power(inner + 8)),
-                ("bits and products", 5.0 * power(s)),
+                ("bits and products", proofs(s)),
                 ("numbers of one party", power(inner)),
                 // The smallest buckets have three members: a batch that leaks somewhere passes with 1/8 at most.
                 ("buckets of leaky", power(inner) / (1.0 - power(3))),
