@@ -43,6 +43,8 @@ pub enum Cause {
     Bug,
     /// That party ran out of memory.
     Memory,
+    /// That party's session was over, by an earlier run that this party may have ended otherwise.
+    Over,
     /// `peer` left the session while that party waited for it.
     Left {
         /// Who left.
@@ -54,7 +56,7 @@ impl Cause {
     /// Whether the session is over after it, for every party.
     pub(crate) fn is_final(self) -> bool {
         use Cause::*;
-        matches!(self, Lost { .. } | Silent { .. } | Cheating | Memory | Left { .. })
+        matches!(self, Lost { .. } | Silent { .. } | Cheating | Memory | Over | Left { .. })
     }
 }
 
@@ -333,6 +335,7 @@ fn cause_message(cause: Cause) -> String {
         Cause::Exhausted => "its prepared correlations are exhausted".into(),
         Cause::Bug => "an internal defect; its own message says more".into(),
         Cause::Memory => "it ran out of memory, and the session is over".into(),
+        Cause::Over => "there the session can no longer be used, after an earlier run. Open a new one".into(),
         Cause::Left { peer } => format!("party {peer} left the session while it waited"),
     }
 }
@@ -355,7 +358,8 @@ impl Error {
             Error::Exhausted { .. } => Cause::Exhausted,
             Error::Interrupted => Cause::Interrupted,
             Error::OutOfMemory { .. } => Cause::Memory,
-            Error::Poisoned | Error::Bug { .. } => Cause::Bug,
+            Error::Poisoned => Cause::Over,
+            Error::Bug { .. } => Cause::Bug,
         }
     }
 

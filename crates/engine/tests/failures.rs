@@ -89,6 +89,31 @@ fn after_a_loss_the_session_is_closed_and_says_so() {
     });
 }
 
+/// An earlier run may have closed the session at one party only, such as one that was stopped when this party alone had
+/// tossed coins.
+#[test]
+fn a_session_that_is_over_at_one_party_is_over_at_all() {
+    within_seconds(20, || {
+        for closed in 0..3 {
+            let errors = testing::parties(3, |mut party| {
+                let first: Result<()> = match party.me() == closed {
+                    true => party.begin_alone().unwrap().phase(Phase::Online, async |ctx| {
+                        pass(ctx, &own(ctx, 1)).await?;
+                        Err(Error::Poisoned)
+                    }),
+                    false => Err(endless(&mut party)),
+                };
+                [first.err(), run(&mut party).err()]
+            });
+            for (me, [first, second]) in errors.into_iter().enumerate() {
+                let told = Error::Aborted { by: closed, cause: Cause::Over };
+                assert_eq!(first, Some(if me == closed { Error::Poisoned } else { told }), "party {me}");
+                assert_eq!(second, Some(Error::Poisoned), "party {me} waits for nobody");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_refusal_reaches_everybody_and_the_session_goes_on() {
     within_seconds(60, || {

@@ -82,9 +82,9 @@ fn class_of_engine(error: &Error) -> Option<&'static str> {
         Error::Aborted { cause: Cause::Mismatch, .. } | Error::Mismatch(_) => "ProgramMismatch",
         Error::Aborted { cause: Cause::Lost { .. }, .. } => "PeerLost",
         Error::Aborted { cause: Cause::Silent { .. }, .. } => "PeerTimeout",
+        Error::Aborted { cause: Cause::Over, .. } | Error::Poisoned => "SessionClosed",
         Error::Aborted { .. } | Error::Malformed { .. } => "RunAborted",
         Error::Exhausted { .. } => "PoolExhausted",
-        Error::Poisoned => "SessionClosed",
         Error::Interrupted => return None,
         Error::Bug { .. } => "QuorateError",
     })
