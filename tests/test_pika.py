@@ -116,11 +116,11 @@ if mpc.me == 2:
 def test_what_waits_for_the_check_counts() -> None:
     """Of each product 48 bytes beside the 96 of its triple, as with `spdz2k`, whose openings these are."""
     with qr.local("pika", malicious=True) as mpc:
-        x, y = (mpc.input(np.ones(400_000, dtype=int), owner=i, dtype=qr.int(32), bound=1) for i in (0, 1))
+        x, y = (mpc.input(np.ones(200_000, dtype=int), owner=i, dtype=qr.int(32), bound=1) for i in (0, 1))
         taken = []
         for factors in (8, 16):
             product = x
             for _ in range(factors):
                 product = product * y
             taken.append(mpc.explain(product.sum()).memory_bytes)
-        assert taken[1] - taken[0] >= 8 * 400_000 * (96 + 48)
+        assert taken[1] - taken[0] >= 8 * 200_000 * (96 + 48)

@@ -1,16 +1,16 @@
 //! Authentication: parties' own vectors as shares with tags.
 //!
-//! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 6, over the vector OLE of [`quorate_ot::vole`], checked digit
-//! by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess digits of
-//! keys, and where a guess is wrong the session ends. **Deviation**: rows, masks and the hash are ours:
-//! docs/security/spdz2k.md. **Notation**: x the vector of owner P_i, over Z_2^m; alpha^j x = v - w with v at P_i and w at
-//! P_j; v_d, w_d their parts for digit d of alpha^j.
+//! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 6, over the vector OLE of [`quorate_ot::vole`], checked
+//! digit by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess
+//! digits of keys, and where a guess is wrong the session ends. **Deviation**: rows, masks and the hash are ours:
+//! docs/security/spdz2k.md. **Notation**: x the vector of owner P_i, over Z_2^m; alpha^j x = v - w with v at P_i and w
+//! at P_j; v_d, w_d their parts for digit d of alpha^j.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 1 | the vector OLE of every ordered pair, on x; and for each owner and ring on [`ROWS`] uniform masks |
 //! | 2 | 2 | toss chi_q in Z_2^s for each row q |
-//! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all v'_qd = sum chi_ql v_dl + (that of mask_q) |
+//! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of v'_qd, alike of v_d |
 //! | 4 | | P_j: the hash of w'_qd + digit_d x'_q is the same, or the run ends; the masks are thrown away |
 //!
 //! A uniform x is u_0 towards the owner's first peer, which is told as much less; so are masks.

@@ -68,3 +68,22 @@ impl Coins {
         if drawn.ring() == ring { drawn } else { drawn.convert(ring) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::Seed;
+
+    use super::*;
+
+    #[test]
+    fn rows_and_words_of_rows_have_coins_of_their_own() {
+        let mut coins = Coins(Some(Seed::from_bytes([3; 32]).prg("quorate/spdz2k/coins", b"")));
+        let rows = coins.rows(48, (4, 50));
+        let mut all: Vec<u64> = rows.iter().flatten().copied().collect();
+        assert!(rows.iter().all(|row| row.len() == 50) && all.iter().all(|&word| word < 1 << 48));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 200);
+        assert!(all.iter().fold(0, |or, word| or | word) == (1 << 48) - 1);
+    }
+}
