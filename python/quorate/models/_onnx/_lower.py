@@ -9,50 +9,20 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._onnx._layout import (
+    Layout,
+    Tensor,
+    Turned,
+    Unsupported,
+    batch_first,
+    constant_beside,
+    reshaped,
+    turned,
+)
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._steps import Step, clear
 
-
-class Unsupported(Exception):
-    """Why a node cannot be computed, though its operator can."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Tensor:
-    """An array that depends on the input: its place among the steps' results, and its shape with the batch."""
-
-    place: int
-    shape: tuple[int, ...]
-
-    @property
-    def batch(self) -> int:
-        """Which axis is the batch."""
-        return 0
-
-
-@dataclasses.dataclass(frozen=True)
-class Turned:
-    """An array that the file has with its batch at another axis than the first, as series whose first axis is time.
-
-    Attributes:
-        tensor: the same with the batch first, and the other axes in the file's order.
-        batch: where the file has it.
-    """
-
-    tensor: Tensor
-    batch: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As the file has it."""
-        first, *others = self.tensor.shape
-        return (*others[: self.batch], first, *others[self.batch :])
-
-
-def turned(tensor: Tensor, batch: int) -> Tensor | Turned:
-    """An array of which the file has the batch at that axis."""
-    return Turned(tensor, batch) if batch else tensor
-
+__all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
 
 Value = Any
 """A `Tensor`, a `Turned`, a numpy array that is known now, or None where an optional input is left out."""
@@ -103,10 +73,8 @@ class Node:
 
 
 def _turns(place: int, value: Turned) -> str:
-    return (
-        f"the batch is axis {value.batch} of its input {place}: only LSTM, GRU and what moves elements take that, and "
-        "the batch must be the first axis again behind them"
-    )
+    part = f"a part of axis {value.layout.axis}" if value.layout.parts else f"axis {value.layout.axis}"
+    return f"the batch is {part} of its input {place}: of this operator it must be the first axis (Transpose)"
 
 
 @dataclasses.dataclass
@@ -115,7 +83,12 @@ class Lowering:
 
     source: Source
     steps: list[Step] = dataclasses.field(default_factory=list)
+    shapes: list[tuple[int, ...]] = dataclasses.field(default_factory=list)
+    """Of the input, and of what every step makes."""
     name: str = ""
+
+    def __post_init__(self) -> None:
+        self.shapes.append(self.source.sizes)
 
     @property
     def batch(self) -> int:
@@ -143,20 +116,33 @@ class Lowering:
         if 0 in made.shape:
             raise Unsupported(f"its result of shape {made.shape} is empty")
         self.steps.append(step)
+        self.shapes.append(made.shape)
         return Tensor(len(self.steps), made.shape)
 
-    def axis(self, axis: int, tensor: Tensor | Turned, what: str = "axis") -> int:
+    def axis(self, axis: int, x: Tensor | Turned, what: str = "axis") -> int:
         """An axis that is not the batch, as it is where the batch is first."""
-        found = axis + len(tensor.shape) if axis < 0 else axis
-        if not 0 <= found < len(tensor.shape) or found == tensor.batch:
-            raise Unsupported(f"{what} {axis} of an array of shape {tensor.shape}: it must lie behind the batch")
-        return found if found > tensor.batch else found + 1
+        found = axis + len(x.shape) if axis < 0 else axis
+        if not 0 <= found < len(x.shape) or found == x.layout.axis:
+            where = "it must lie behind the batch" if isinstance(x, Tensor) else f"axis {x.layout.axis} is the batch"
+            raise Unsupported(f"{what} {axis} of an array of shape {x.shape}: {where}")
+        return x.layout.first(found)
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """To a shape that is stated with the batch."""
-        if not shape or shape[0] != x.shape[0]:
-            raise Unsupported(f"from {x.shape} to {tuple(shape)} it mixes the batch with other axes")
-        return x if tuple(shape) == x.shape else self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
+        """To a shape that is stated with the batch, which stays first."""
+        if tuple(shape) == x.shape:
+            return x
+        return self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
+
+    def first(self, x: Tensor | Turned) -> Tensor | Turned:
+        """With the batch first where the file has one record, and at the first axis one place: then both are one."""
+        if isinstance(x, Tensor) or self.batch != 1 or x.shape[0] != 1:
+            return x
+        return self.reshape(x.tensor, x.shape)
+
+    def to(self, x: Tensor | Turned, sizes: Sequence[int]) -> Tensor | Turned:
+        """To sizes that the file states."""
+        layout, shape = reshaped(x, sizes)
+        return turned(self.reshape(batch_first(x), shape), layout)
 
 
 Lower = Callable[[Lowering, Node], Any]
@@ -220,9 +206,11 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
     result = values.get(source.output)
     if isinstance(result, Turned):
+        result = lowering.first(result)
+    if isinstance(result, Turned):
         raise ModelError(
-            f"from_onnx: the batch is axis {result.batch} of the output {source.output!r}: export a network whose "
-            "outputs have it first, or name a value that has, output="
+            f"from_onnx: the batch is axis {result.layout.axis} of the output {source.output!r}, or a part of it: "
+            "export a network whose outputs have it first, or name a value that has, output="
         )
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
@@ -247,14 +235,41 @@ def _lowered(
         return [sizes[attrs.get("start", 0) : attrs.get("end")]]
     if not any(isinstance(value, (Tensor, Turned)) for value in given):
         return _evaluated(proto, given, lowering.source)
-    for place, value in enumerate(given):
-        if isinstance(value, Turned) and not operators[proto.op_type].turned:
-            raise Unsupported(_turns(place, value))
     lowering.name = f"{proto.op_type} ({name})"
     opset = lowering.source.opsets.get("ai.onnx", 1)
     node = Node(proto.op_type, name, given, attrs, len(proto.output), opset)
-    made = operators[proto.op_type].lower(lowering, node)
-    return made if isinstance(made, list) else [made]
+    operator, layout = operators[proto.op_type], Layout()
+    if operator.each:
+        node.values, layout = _aligned(lowering, given)
+    if not operator.turned:
+        node.values = [lowering.first(x) if isinstance(x, Turned) else x for x in node.values]
+    for place, value in enumerate(node.values):
+        if isinstance(value, Turned) and not operator.turned:
+            raise Unsupported(_turns(place, value))
+    made = operator.lower(lowering, node)
+    return [turned(made, layout)] if operator.each else made if isinstance(made, list) else [made]
+
+
+def _aligned(lowering: Lowering, given: list[Value]) -> tuple[list[Value], Layout]:
+    """What an operator takes that computes each element by itself, with the batch first; and where the file has it."""
+    arrays = [value for value in given if isinstance(value, (Tensor, Turned))]
+    rank, layout = max(np.ndim(x) if isinstance(x, np.ndarray) else len(x.shape) for x in given if x is not None), None
+    made = list(given)
+    for place, x in enumerate(given):
+        if isinstance(x, (Tensor, Turned)):
+            more = rank - len(x.shape)
+            here, stored = dataclasses.replace(x.layout, axis=x.layout.axis + more), batch_first(x)
+            if layout not in (None, here):
+                raise Unsupported(f"of shapes {' and '.join(str(a.shape) for a in arrays)}, with the batch elsewhere")
+            layout = here
+            if more:
+                stored = lowering.reshape(stored, (stored.shape[0], *[1] * more, *stored.shape[1:]))
+            made[place] = stored
+    assert layout is not None  # noqa: S101 - something depends on the input
+    for place, value in enumerate(given):
+        if isinstance(value, np.ndarray):
+            made[place] = constant_beside(value, rank, layout, lowering.batch)
+    return made, layout
 
 
 def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:

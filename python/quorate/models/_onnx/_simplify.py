@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._steps import Step
+from quorate.models._onnx._steps import PARTS, Step
 
 _RISING = ("relu", "clip", "sigmoid", "tanh")
 
@@ -19,7 +18,6 @@ _RISING = ("relu", "clip", "sigmoid", "tanh")
 def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     """What a network does, by fewer steps; the place of the output among theirs."""
     work = [dataclasses.replace(step) for step in steps]
-    _gelus(work, output)
     _masks(work, output)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
@@ -35,10 +33,19 @@ def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
             alias[place] = before
     work, output = _live(work, alias[output])
     _maxima_first(work, output)
-    for step in work:
-        if step.kind == "erf":
-            raise ModelError(f"from_onnx: {step.name} is supported as part of GELU, x (1 + erf(x / sqrt 2)) / 2, alone")
+    _refuse_parts(work)
     return work, output
+
+
+def _refuse_parts(steps: Sequence[Step]) -> None:
+    """Raises: all that would be supported as a part of something larger, and is none of that here."""
+    norm = "a layer normalisation, (x - mean) / sqrt(variance + epsilon)"
+    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2", "sqrt": norm, "inverse": norm, "quotient": norm}
+    faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
+    if faults:
+        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
+        listed = "".join(f"\n  {fault}" for fault in dict.fromkeys(faults))
+        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
 
 
 def _uses(steps: Sequence[Step], output: int, alias: Sequence[int]) -> Counter:
@@ -163,37 +170,3 @@ def _maxima_first(steps: list[Step], output: int) -> None:
             before.kind, step.kind = step.kind, before.kind
             before.attrs, step.attrs = step.attrs, before.attrs
             before.name, step.name = step.name, before.name
-
-
-def _gelus(steps: list[Step], output: int) -> None:
-    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it.
-
-    Where something else takes the erf, too, it stays, and is refused.
-    """
-    uses = Counter([output, *(i for step in steps for i in step.inputs)])
-    for step in steps:
-        if step.kind != "mul":
-            continue
-        for one, other in (step.inputs, step.inputs[::-1]):
-            shifted = steps[other - 1] if other else None
-            if shifted is None or shifted.kind != "scale" or not shifted.inputs[0]:
-                continue
-            erf, factor = steps[shifted.inputs[0] - 1], shifted.attrs["factor"]
-            if erf.kind != "erf" or factor != shifted.attrs["offset"]:
-                continue
-            if uses[other] != 1 or uses[shifted.inputs[0]] != 1:
-                continue
-            inner = steps[erf.inputs[0] - 1] if erf.inputs[0] else None
-            if inner is None or inner.kind != "scale" or inner.attrs["offset"] != 0.0:
-                continue
-            if not math.isclose(inner.attrs["factor"], math.sqrt(0.5), rel_tol=1e-6):
-                continue
-            x, times = inner.inputs[0], 1.0
-            outer = steps[one - 1] if one else None
-            if one != x and outer is not None and outer.kind == "scale" and outer.attrs["offset"] == 0.0:
-                one, times = outer.inputs[0], outer.attrs["factor"]
-            if one == x:
-                erf.kind, erf.inputs = "gelu", (x,)
-                step.kind, step.inputs = "scale", (shifted.inputs[0],)
-                step.attrs = {"factor": 2 * times * factor, "offset": 0.0}
-                break
