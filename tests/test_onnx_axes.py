@@ -41,6 +41,11 @@ CASES: dict[str, Callable[[np.random.Generator], Net]] = {
     "Einsum_of_a_matrix": lambda r: one("Einsum", (3, 4), {"w": floats(r, 5, 4)}, equation="b i j, k j -> b k i"),
     "RNN": lambda r: recurrent(r, "forward"),
     "RNN_both": lambda r: recurrent(r, "bidirectional"),
+    "Where_of_one_everywhere": lambda r: Net(
+        [("Neg", ["x"], ["a"], {}), ("Where", ["t", "a", "x"], ["b"], {}), ("Where", ["f", "x", "b"], ["y"], {})],
+        (4,),
+        {"t": np.array([True]), "f": np.array(False)},
+    ),
     "Concat_of_a_constant": lambda r: Net(
         [
             ("Shape", ["x"], ["n"], {"end": 1}),

@@ -145,6 +145,8 @@ class Lowering:
         return turned(self.reshape(batch_first(x), shape), layout)
 
 
+_HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
+
 Lower = Callable[[Lowering, Node], Any]
 
 
@@ -186,7 +188,7 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
             if proto.domain not in ("", "ai.onnx"):
                 raise Unsupported(f"operators of {proto.domain!r} are not known")
             if proto.op_type not in operators and not _is_known(proto, values, poisoned):
-                raise Unsupported("")
+                raise Unsupported(_HINTS.get(proto.op_type, "").format(*proto.input))
             for taken in unmade.keys() & set(proto.input):
                 raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
             if not poisoned.intersection(proto.input):

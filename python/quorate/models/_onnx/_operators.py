@@ -295,11 +295,16 @@ def _pow(lowering: Lowering, node: Node) -> Tensor:
     return square if exponent == 2 else lowering.emit("mul", [square, x])
 
 
-@operator("Where", limits="a constant condition, and one constant of the others", each=True)
+@operator("Where", limits="a constant condition, and one constant of the others or the same one everywhere", each=True)
 def _where(lowering: Lowering, node: Node) -> Tensor:
     chosen, one, other = node.known(0), node.value(1), node.value(2)
-    if chosen is None or (isinstance(one, Tensor) and isinstance(other, Tensor)):
-        raise Unsupported("of two arrays that depend on the input")
+    if chosen is None:
+        raise Unsupported("without a condition")
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        of, less = (one, other) if chosen.all() else (other, one)
+        if chosen.any() != chosen.all() or of.shape != np.broadcast_shapes(of.shape, less.shape, chosen.shape):
+            raise Unsupported("of two arrays that depend on the input, by places")
+        return of
     keeps, x, constant = (chosen, one, other) if isinstance(one, Tensor) else (~chosen, other, one)
     values = np.asarray(constant, np.float64)
     offset = np.where(keeps, 0.0, values)
