@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -145,6 +146,7 @@ class Lowering:
         return turned(self.reshape(batch_first(x), shape), layout)
 
 
+_LONGEST = 4096  # steps of a loop
 _HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
 Lower = Callable[[Lowering, Node], Any]
@@ -176,35 +178,12 @@ def _are_alike(one: Step, other: Step) -> bool:
 
 def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     lowering = Lowering(source)
-    values: dict[str, Value] = dict(source.constants)
-    values[source.input] = Tensor(0, source.sizes)
-    faults: list[str] = []
-    poisoned: set[str] = set()
-    unmade: dict[str, str] = {}
-    for number, proto in enumerate(source.nodes):
-        name = proto.name or f"number {number}"
-        made: list[Value] = []
-        try:
-            if proto.domain not in ("", "ai.onnx"):
-                raise Unsupported(f"operators of {proto.domain!r} are not known")
-            if proto.op_type not in operators and not _is_known(proto, values, poisoned):
-                raise Unsupported(_HINTS.get(proto.op_type, "").format(*proto.input))
-            for taken in unmade.keys() & set(proto.input):
-                raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
-            if not poisoned.intersection(proto.input):
-                made = _lowered(lowering, proto, name, values, operators)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
-        except Unsupported as fault:
-            faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
-        if made:
-            values.update(zip(proto.output, made, strict=False))
-            unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
-        else:
-            poisoned.update(proto.output)
-    if faults:
-        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
-        listed = "".join(f"\n  {fault}" for fault in faults)
+    values: dict[str, Value] = {**source.constants, source.input: Tensor(0, source.sizes)}
+    walk = _Walk(lowering, operators)
+    walk.through(source.nodes, values)
+    if walk.faults:
+        many = "a node that is" if len(walk.faults) == 1 else f"{len(walk.faults)} nodes that are"
+        listed = "".join(f"\n  {fault}" for fault in walk.faults)
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
     result = values.get(source.output)
     if isinstance(result, Turned):
@@ -217,6 +196,105 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
     return lowering.steps, result.place
+
+
+@dataclasses.dataclass
+class _Walk:
+    """Goes through nodes in their order, and collects what is not supported."""
+
+    lowering: Lowering
+    operators: dict[str, Any]
+    faults: list[str] = dataclasses.field(default_factory=list)
+    poisoned: set[str] = dataclasses.field(default_factory=set)
+    """Values that depend on a node that is not supported."""
+    unmade: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def through(self, nodes: Sequence[Any], values: dict[str, Value]) -> None:
+        """Adds what nodes make to the values that they take."""
+        for number, proto in enumerate(nodes):
+            name = proto.name or f"number {number}"
+            made: list[Value] = []
+            try:
+                made = self._node(proto, name, values)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                self.faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
+            except Unsupported as fault:
+                self.faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
+            if made:
+                values.update(zip(proto.output, made, strict=False))
+                self.unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
+            else:
+                self.poisoned.update(proto.output)
+
+    def _node(self, proto: Any, name: str, values: dict[str, Value]) -> list[Value]:
+        """What a node makes; nothing if it takes what was not made."""
+        if proto.domain not in ("", "ai.onnx"):
+            raise Unsupported(f"operators of {proto.domain!r} are not known")
+        if proto.op_type not in self.operators and not _is_known(proto, values, self.poisoned):
+            raise Unsupported(_HINTS.get(proto.op_type, "").format(*proto.input))
+        for taken in self.unmade.keys() & set(proto.input):
+            raise Unsupported(f"it takes an output of {self.unmade[taken]} that is not computed")
+        if self.poisoned.intersection(proto.input):
+            return []
+        if proto.op_type in ("Loop", "If"):
+            return self._control(proto, [values[i] if i else None for i in proto.input], values)
+        return _lowered(self.lowering, proto, name, values, self.operators)
+
+    def _control(self, proto: Any, given: list[Value], values: dict[str, Value]) -> list[Value]:
+        """A branch, or all steps one after the other, where nothing that depends on the input says which."""
+        graphs = {attr.name: attr.g for attr in proto.attribute if attr.HasField("g")}
+        if proto.op_type == "If":
+            return self._inner(graphs["then_branch" if _fixed(given[0]) else "else_branch"], values, [])
+        most, going, *state = given
+        limit = math.inf if most is None else _fixed(most)
+        scans: list[list[Value]] = [[] for _ in graphs["body"].output[1 + len(state) :]]
+        step = 0
+        while step < limit and (going is None or _fixed(going)):
+            if step == _LONGEST:
+                raise Unsupported(f"of more than {_LONGEST} steps")
+            made = self._inner(graphs["body"], values, [np.array(step), np.array(True), *state])
+            if not made:
+                return []
+            going, state = made[0], made[1 : 1 + len(state)]
+            for rows, row in zip(scans, made[1 + len(state) :], strict=True):
+                rows.append(row)
+            step += 1
+        return [*state, *map(self._stacked, scans)]
+
+    def _inner(self, graph: Any, values: dict[str, Value], given: list[Value]) -> list[Value]:
+        """What the outputs of a graph within the model are, which sees the values around it; nothing if one is not."""
+        import onnx
+
+        own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        inside = {**values, **own, **{value.name: x for value, x in zip(graph.input, given, strict=True)}}
+        before = len(self.faults)
+        self.through(graph.node, inside)
+        names = [value.name for value in graph.output]
+        if len(self.faults) > before or self.poisoned.intersection(names):
+            return []
+        return [inside[name] for name in names]
+
+    def _stacked(self, rows: list[Value]) -> Value:
+        """What each step made, by a first axis of steps."""
+        if not rows:
+            raise Unsupported("without a step")
+        if not any(isinstance(row, (Tensor, Turned)) for row in rows):
+            return np.stack(rows)
+        first = np.array([0])
+        each = [
+            row[None]
+            if isinstance(row, np.ndarray)
+            else self.operators["Unsqueeze"].lower(self.lowering, Node("Unsqueeze", "", [row, first], {}, 1, 13))
+            for row in rows
+        ]
+        return self.operators["Concat"].lower(self.lowering, Node("Concat", "", each, {"axis": 0}, 1, 13))
+
+
+def _fixed(value: Value) -> Any:
+    """A number of steps, or a condition, that is known now."""
+    if isinstance(value, (Tensor, Turned)):
+        raise Unsupported("which steps it takes depends on the input")
+    return np.asarray(value).ravel()[0]
 
 
 def _is_known(proto: Any, values: dict[str, Value], poisoned: set[str]) -> bool:
@@ -279,7 +357,7 @@ def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
     from onnx.reference import ReferenceEvaluator
 
     if any(attr.HasField("g") for attr in proto.attribute):
-        raise Unsupported("loops and conditions are not")
+        raise Unsupported("graphs within nodes are not, but of Loop and If")
     try:
         feeds = {name: value for name, value in zip(proto.input, given, strict=True) if name}
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in source.opsets.items()}

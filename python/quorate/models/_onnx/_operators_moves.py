@@ -31,6 +31,7 @@ def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 @operator("Constant", "Shape", limits="")
+@operator("Loop", "If", limits="which steps they take depends on no input")
 def _known(lowering: Lowering, node: Node) -> Tensor:
     raise Unsupported("of what is not known")  # what is known was computed before
 
@@ -262,7 +263,7 @@ def _depth(lowering: Lowering, node: Node) -> Tensor:
     return lowering.reshape(made, (n, channels // size**2, rows * size, columns * size))
 
 
-_SIZES = 'mode "linear", or nearest neighbours by whole numbers: half_pixel, round_prefer_*; asymmetric, floor'
+_SIZES = "linear, or nearest by whole numbers (half_pixel, round_prefer_*; asymmetric, floor)"
 
 
 @operator("Resize", "Upsample", limits=_SIZES)

@@ -65,9 +65,16 @@ def _needed(nodes: Sequence[Any], output: str) -> list[Any]:
     needed, found = {output}, []
     for node in reversed(nodes):
         if needed.intersection(node.output):
-            needed.update(node.input)
+            needed.update(_taken(node))
             found.append(node)
     return found[::-1]
+
+
+def _taken(node: Any) -> set[str]:
+    """What a node takes, and what the graphs within it do."""
+    inner = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    within = (set(_taken(n)) for graph in inner for n in graph.node)
+    return set(node.input).union(*within, *({value.name for value in graph.output} for graph in inner))
 
 
 def _loaded(onnx: Any, path: Any) -> Any:
