@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -17,12 +18,12 @@ _RISING = ("relu", "clip", "sigmoid", "tanh")
 
 def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     """What a network does, by fewer steps; the place of the output among theirs."""
-    work = [dataclasses.replace(step) for step in steps]
+    work, output = _live(steps, output)
     _masks(work, output)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
         step.inputs = tuple(alias[i] for i in step.inputs)
-        if step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}:
+        if _is_nothing(step):
             alias[place] = step.inputs[0]
             continue
         before = step.inputs[0]
@@ -30,11 +31,15 @@ def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
             continue
         uses = _uses(work, alias[output] if output < place else output, alias)
         if uses[before] == 1 and _folded(work[before - 1], step):
-            alias[place] = before
+            alias[place] = work[before - 1].inputs[0] if _is_nothing(work[before - 1]) else before
     work, output = _live(work, alias[output])
     _maxima_first(work, output)
     _refuse_parts(work)
     return work, output
+
+
+def _is_nothing(step: Step) -> bool:
+    return step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}
 
 
 def _refuse_parts(steps: Sequence[Step]) -> None:
@@ -74,11 +79,13 @@ def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
 
 def _may_fold(before: Step, step: Step) -> bool:
     """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
-    return before.kind in ("conv", "conv_transpose", "matmul", "affine") and step.kind in ("affine", "scale")
+    return before.kind in ("conv", "conv_transpose", "matmul", "affine", "scale") and step.kind in ("affine", "scale")
 
 
 def _folded(before: Step, step: Step) -> bool:
     """Takes a step's factor and offset into the weights before it, if they are alike for each of its outputs."""
+    if before.kind == "scale":
+        return _joined(before, step)
     if before.weights is None:
         return False
     if step.kind == "scale":
@@ -101,6 +108,23 @@ def _folded(before: Step, step: Step) -> bool:
         return False
     before.weights = _times(before, each[0])
     before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _joined(before: Step, step: Step) -> bool:
+    """Takes what follows a public factor into it, or the factor into secret ones: one product less."""
+    factor, offset = before.attrs["factor"], before.attrs["offset"]
+    if step.kind == "scale":
+        times = step.attrs["factor"]
+        if not 0 < abs(factor * times) < math.inf:
+            return False
+        before.attrs = {"factor": factor * times, "offset": offset * times + step.attrs["offset"]}
+        return True
+    if step.weights is None:
+        return False
+    before.kind, before.attrs, before.weights = "affine", {}, factor * step.weights
+    offsets = offset * step.weights + (0.0 if step.offsets is None else step.offsets)
+    before.offsets = offsets if step.offsets is not None or offset else None
     return True
 
 
