@@ -39,11 +39,14 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         "as part of GELU",
     ),
-    "a constant of more axes": (one("Mul", (4,), {"c": np.full((1, 1, 1), 2, np.float32)}), "before the batch"),
-    "slopes of more axes": (one("PRelu", (4,), {"c": np.full((1, 1, 4), 0.5, np.float32)}), "records"),
-    "an axis before the batch": (one("Unsqueeze", (4,), {"a": whole(0)}), "before the batch"),
+    "a constant of more axes": (one("Mul", (4,), {"c": np.full((1, 1, 1), 2, np.float32)}), "the batch is axis 1 of"),
+    "slopes of more axes": (one("PRelu", (4,), {"c": np.full((1, 1, 4), 0.5, np.float32)}), "the batch is axis 1 of"),
+    "an axis before the batch": (one("Unsqueeze", (4,), {"a": whole(0)}), "the batch is axis 1 of the output"),
     "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
-    "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
+    "records side by side": (
+        one("Reshape", (4,), {"s": whole(1, -1)}),
+        "the batch is axis 1 of the output 'y', or a p",
+    ),
     "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
     "a mask without a softmax": (one("Add", (2,), {"m": np.float32([0, -np.inf])}), "where Softmax follows"),
     "a mask that may hide nothing": (

@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._onnx._layout import (
+    Layout,
+    Tensor,
+    Turned,
+    Unsupported,
+    batch_first,
+    constant_beside,
+    reshaped,
+    turned,
+)
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._steps import Step, clear
 
-
-class Unsupported(Exception):
-    """Why a node cannot be computed, though its operator can."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Tensor:
-    """An array that depends on the input: its place among the steps' results, and its shape with the batch."""
-
-    place: int
-    shape: tuple[int, ...]
-
-    @property
-    def batch(self) -> int:
-        """Which axis is the batch."""
-        return 0
-
-
-@dataclasses.dataclass(frozen=True)
-class Turned:
-    """An array that the file has with its batch at another axis than the first, as series whose first axis is time.
-
-    Attributes:
-        tensor: the same with the batch first, and the other axes in the file's order.
-        batch: where the file has it.
-    """
-
-    tensor: Tensor
-    batch: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As the file has it."""
-        first, *others = self.tensor.shape
-        return (*others[: self.batch], first, *others[self.batch :])
-
-
-def turned(tensor: Tensor, batch: int) -> Tensor | Turned:
-    """An array of which the file has the batch at that axis."""
-    return Turned(tensor, batch) if batch else tensor
-
+__all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
 
 Value = Any
 """A `Tensor`, a `Turned`, a numpy array that is known now, or None where an optional input is left out."""
@@ -103,10 +74,8 @@ class Node:
 
 
 def _turns(place: int, value: Turned) -> str:
-    return (
-        f"the batch is axis {value.batch} of its input {place}: only LSTM, GRU and what moves elements take that, and "
-        "the batch must be the first axis again behind them"
-    )
+    part = f"a part of axis {value.layout.axis}" if value.layout.parts else f"axis {value.layout.axis}"
+    return f"the batch is {part} of its input {place}: of this operator it must be the first axis (Transpose)"
 
 
 @dataclasses.dataclass
@@ -115,7 +84,12 @@ class Lowering:
 
     source: Source
     steps: list[Step] = dataclasses.field(default_factory=list)
+    shapes: list[tuple[int, ...]] = dataclasses.field(default_factory=list)
+    """Of the input, and of what every step makes."""
     name: str = ""
+
+    def __post_init__(self) -> None:
+        self.shapes.append(self.source.sizes)
 
     @property
     def batch(self) -> int:
@@ -143,21 +117,37 @@ class Lowering:
         if 0 in made.shape:
             raise Unsupported(f"its result of shape {made.shape} is empty")
         self.steps.append(step)
+        self.shapes.append(made.shape)
         return Tensor(len(self.steps), made.shape)
 
-    def axis(self, axis: int, tensor: Tensor | Turned, what: str = "axis") -> int:
+    def axis(self, axis: int, x: Tensor | Turned, what: str = "axis") -> int:
         """An axis that is not the batch, as it is where the batch is first."""
-        found = axis + len(tensor.shape) if axis < 0 else axis
-        if not 0 <= found < len(tensor.shape) or found == tensor.batch:
-            raise Unsupported(f"{what} {axis} of an array of shape {tensor.shape}: it must lie behind the batch")
-        return found if found > tensor.batch else found + 1
+        found = axis + len(x.shape) if axis < 0 else axis
+        if not 0 <= found < len(x.shape) or found == x.layout.axis:
+            where = "it must lie behind the batch" if isinstance(x, Tensor) else f"axis {x.layout.axis} is the batch"
+            raise Unsupported(f"{what} {axis} of an array of shape {x.shape}: {where}")
+        return x.layout.first(found)
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """To a shape that is stated with the batch."""
-        if not shape or shape[0] != x.shape[0]:
-            raise Unsupported(f"from {x.shape} to {tuple(shape)} it mixes the batch with other axes")
-        return x if tuple(shape) == x.shape else self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
+        """To a shape that is stated with the batch, which stays first."""
+        if tuple(shape) == x.shape:
+            return x
+        return self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
 
+    def first(self, x: Tensor | Turned) -> Tensor | Turned:
+        """With the batch first where the file has one record, and at the first axis one place: then both are one."""
+        if isinstance(x, Tensor) or self.batch != 1 or x.shape[0] != 1:
+            return x
+        return self.reshape(x.tensor, x.shape)
+
+    def to(self, x: Tensor | Turned, sizes: Sequence[int]) -> Tensor | Turned:
+        """To sizes that the file states."""
+        layout, shape = reshaped(x, sizes)
+        return turned(self.reshape(batch_first(x), shape), layout)
+
+
+_LONGEST = 4096  # steps of a loop
+_HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
 Lower = Callable[[Lowering, Node], Any]
 
@@ -188,45 +178,123 @@ def _are_alike(one: Step, other: Step) -> bool:
 
 def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     lowering = Lowering(source)
-    values: dict[str, Value] = dict(source.constants)
-    values[source.input] = Tensor(0, source.sizes)
-    faults: list[str] = []
-    poisoned: set[str] = set()
-    unmade: dict[str, str] = {}
-    for number, proto in enumerate(source.nodes):
-        name = proto.name or f"number {number}"
-        made: list[Value] = []
-        try:
-            if proto.domain not in ("", "ai.onnx"):
-                raise Unsupported(f"operators of {proto.domain!r} are not known")
-            if proto.op_type not in operators and not _is_known(proto, values, poisoned):
-                raise Unsupported("")
-            for taken in unmade.keys() & set(proto.input):
-                raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
-            if not poisoned.intersection(proto.input):
-                made = _lowered(lowering, proto, name, values, operators)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
-        except Unsupported as fault:
-            faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
-        if made:
-            values.update(zip(proto.output, made, strict=False))
-            unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
-        else:
-            poisoned.update(proto.output)
-    if faults:
-        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
-        listed = "".join(f"\n  {fault}" for fault in faults)
+    values: dict[str, Value] = {**source.constants, source.input: Tensor(0, source.sizes)}
+    walk = _Walk(lowering, operators)
+    walk.through(source.nodes, values)
+    if walk.faults:
+        many = "a node that is" if len(walk.faults) == 1 else f"{len(walk.faults)} nodes that are"
+        listed = "".join(f"\n  {fault}" for fault in walk.faults)
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
     result = values.get(source.output)
     if isinstance(result, Turned):
+        result = lowering.first(result)
+    if isinstance(result, Turned):
         raise ModelError(
-            f"from_onnx: the batch is axis {result.batch} of the output {source.output!r}: export a network whose "
-            "outputs have it first, or name a value that has, output="
+            f"from_onnx: the batch is axis {result.layout.axis} of the output {source.output!r}, or a part of it: "
+            "export a network whose outputs have it first, or name a value that has, output="
         )
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
     return lowering.steps, result.place
+
+
+@dataclasses.dataclass
+class _Walk:
+    """Goes through nodes in their order, and collects what is not supported."""
+
+    lowering: Lowering
+    operators: dict[str, Any]
+    faults: list[str] = dataclasses.field(default_factory=list)
+    poisoned: set[str] = dataclasses.field(default_factory=set)
+    """Values that depend on a node that is not supported."""
+    unmade: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def through(self, nodes: Sequence[Any], values: dict[str, Value]) -> None:
+        """Adds what nodes make to the values that they take."""
+        for number, proto in enumerate(nodes):
+            name = proto.name or f"number {number}"
+            made: list[Value] = []
+            try:
+                made = self._node(proto, name, values)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                self.faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
+            except Unsupported as fault:
+                self.faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
+            if made:
+                values.update(zip(proto.output, made, strict=False))
+                self.unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
+            else:
+                self.poisoned.update(proto.output)
+
+    def _node(self, proto: Any, name: str, values: dict[str, Value]) -> list[Value]:
+        """What a node makes; nothing if it takes what was not made."""
+        if proto.domain not in ("", "ai.onnx"):
+            raise Unsupported(f"operators of {proto.domain!r} are not known")
+        if proto.op_type not in self.operators and not _is_known(proto, values, self.poisoned):
+            raise Unsupported(_HINTS.get(proto.op_type, "").format(*proto.input))
+        for taken in self.unmade.keys() & set(proto.input):
+            raise Unsupported(f"it takes an output of {self.unmade[taken]} that is not computed")
+        if self.poisoned.intersection(proto.input):
+            return []
+        if proto.op_type in ("Loop", "If"):
+            return self._control(proto, [values[i] if i else None for i in proto.input], values)
+        return _lowered(self.lowering, proto, name, values, self.operators)
+
+    def _control(self, proto: Any, given: list[Value], values: dict[str, Value]) -> list[Value]:
+        """A branch, or all steps one after the other, where nothing that depends on the input says which."""
+        graphs = {attr.name: attr.g for attr in proto.attribute if attr.HasField("g")}
+        if proto.op_type == "If":
+            return self._inner(graphs["then_branch" if _fixed(given[0]) else "else_branch"], values, [])
+        most, going, *state = given
+        limit = math.inf if most is None else _fixed(most)
+        scans: list[list[Value]] = [[] for _ in graphs["body"].output[1 + len(state) :]]
+        step = 0
+        while step < limit and (going is None or _fixed(going)):
+            if step == _LONGEST:
+                raise Unsupported(f"of more than {_LONGEST} steps")
+            made = self._inner(graphs["body"], values, [np.array(step), np.array(True), *state])
+            if not made:
+                return []
+            going, state = made[0], made[1 : 1 + len(state)]
+            for rows, row in zip(scans, made[1 + len(state) :], strict=True):
+                rows.append(row)
+            step += 1
+        return [*state, *map(self._stacked, scans)]
+
+    def _inner(self, graph: Any, values: dict[str, Value], given: list[Value]) -> list[Value]:
+        """What the outputs of a graph within the model are, which sees the values around it; nothing if one is not."""
+        import onnx
+
+        own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        inside = {**values, **own, **{value.name: x for value, x in zip(graph.input, given, strict=True)}}
+        before = len(self.faults)
+        self.through(graph.node, inside)
+        names = [value.name for value in graph.output]
+        if len(self.faults) > before or self.poisoned.intersection(names):
+            return []
+        return [inside[name] for name in names]
+
+    def _stacked(self, rows: list[Value]) -> Value:
+        """What each step made, by a first axis of steps."""
+        if not rows:
+            raise Unsupported("without a step")
+        if not any(isinstance(row, (Tensor, Turned)) for row in rows):
+            return np.stack(rows)
+        first = np.array([0])
+        each = [
+            row[None]
+            if isinstance(row, np.ndarray)
+            else self.operators["Unsqueeze"].lower(self.lowering, Node("Unsqueeze", "", [row, first], {}, 1, 13))
+            for row in rows
+        ]
+        return self.operators["Concat"].lower(self.lowering, Node("Concat", "", each, {"axis": 0}, 1, 13))
+
+
+def _fixed(value: Value) -> Any:
+    """A number of steps, or a condition, that is known now."""
+    if isinstance(value, (Tensor, Turned)):
+        raise Unsupported("which steps it takes depends on the input")
+    return np.asarray(value).ravel()[0]
 
 
 def _is_known(proto: Any, values: dict[str, Value], poisoned: set[str]) -> bool:
@@ -247,14 +315,41 @@ def _lowered(
         return [sizes[attrs.get("start", 0) : attrs.get("end")]]
     if not any(isinstance(value, (Tensor, Turned)) for value in given):
         return _evaluated(proto, given, lowering.source)
-    for place, value in enumerate(given):
-        if isinstance(value, Turned) and not operators[proto.op_type].turned:
-            raise Unsupported(_turns(place, value))
     lowering.name = f"{proto.op_type} ({name})"
     opset = lowering.source.opsets.get("ai.onnx", 1)
     node = Node(proto.op_type, name, given, attrs, len(proto.output), opset)
-    made = operators[proto.op_type].lower(lowering, node)
-    return made if isinstance(made, list) else [made]
+    operator, layout = operators[proto.op_type], Layout()
+    if operator.each:
+        node.values, layout = _aligned(lowering, given)
+    if not operator.turned:
+        node.values = [lowering.first(x) if isinstance(x, Turned) else x for x in node.values]
+    for place, value in enumerate(node.values):
+        if isinstance(value, Turned) and not operator.turned:
+            raise Unsupported(_turns(place, value))
+    made = operator.lower(lowering, node)
+    return [turned(made, layout)] if operator.each else made if isinstance(made, list) else [made]
+
+
+def _aligned(lowering: Lowering, given: list[Value]) -> tuple[list[Value], Layout]:
+    """What an operator takes that computes each element by itself, with the batch first; and where the file has it."""
+    arrays = [value for value in given if isinstance(value, (Tensor, Turned))]
+    rank, layout = max(np.ndim(x) if isinstance(x, np.ndarray) else len(x.shape) for x in given if x is not None), None
+    made = list(given)
+    for place, x in enumerate(given):
+        if isinstance(x, (Tensor, Turned)):
+            more = rank - len(x.shape)
+            here, stored = dataclasses.replace(x.layout, axis=x.layout.axis + more), batch_first(x)
+            if layout not in (None, here):
+                raise Unsupported(f"of shapes {' and '.join(str(a.shape) for a in arrays)}, with the batch elsewhere")
+            layout = here
+            if more:
+                stored = lowering.reshape(stored, (stored.shape[0], *[1] * more, *stored.shape[1:]))
+            made[place] = stored
+    assert layout is not None  # noqa: S101 - something depends on the input
+    for place, value in enumerate(given):
+        if isinstance(value, np.ndarray):
+            made[place] = constant_beside(value, rank, layout, lowering.batch)
+    return made, layout
 
 
 def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
@@ -262,7 +357,7 @@ def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
     from onnx.reference import ReferenceEvaluator
 
     if any(attr.HasField("g") for attr in proto.attribute):
-        raise Unsupported("loops and conditions are not")
+        raise Unsupported("graphs within nodes are not, but of Loop and If")
     try:
         feeds = {name: value for name, value in zip(proto.input, given, strict=True) if name}
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in source.opsets.items()}

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._onnx._lower import Lower, Lowering, Node, Tensor, Unsupported
+from quorate.models._onnx._layout import Tensor, Turned, batch_first, turned
+from quorate.models._onnx._lower import Lower, Lowering, Node, Unsupported
+from quorate.models._onnx._patterns import Patterns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,23 +21,25 @@ class Operator:
     Attributes:
         lower: makes steps of a node.
         limits: what of it is not supported; empty if all is.
-        turned: whether it takes arrays whose batch is another axis than the first.
+        turned: whether it takes arrays whose batch lies elsewhere than first.
+        each: whether it computes each element by itself, so that it gets arrays and constants with the batch first.
     """
 
     lower: Lower
     limits: str
     turned: bool = False
+    each: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
 """What `from_onnx` takes, by the operator's name."""
 
 
-def operator(*names: str, limits: str = "", turned: bool = False) -> Callable[[Lower], Lower]:
+def operator(*names: str, limits: str = "", turned: bool = False, each: bool = False) -> Callable[[Lower], Lower]:
     """Enters a function for these operators."""
 
     def enter(lower: Lower) -> Lower:
-        OPERATORS.update((name, Operator(lower, limits, turned)) for name in names)
+        OPERATORS.update((name, Operator(lower, limits, turned, each)) for name in names)
         return lower
 
     return enter
@@ -172,21 +176,12 @@ def _global_max(lowering: Lowering, node: Node) -> Tensor:
     return lowering.reshape(made, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
-@operator("ReduceMean", limits="axes behind the batch")
-def _reduce_mean(lowering: Lowering, node: Node) -> Tensor:
-    x, axes = node.tensor(), node.known(1, "axes")
-    if axes is None or axes.size == 0:
-        raise Unsupported("of all axes, the batch too")
-    places = sorted(lowering.axis(int(axis), x, "axes") for axis in axes.ravel())
-    return lowering.emit("mean", x, {"axes": places, "keepdims": bool(node.attrs.get("keepdims", 1))})
-
-
 # ---- products and sums ----------------------------------------------------------------------------------------------
 
 
-@operator("Gemm", limits="A not transposed, constant B and C")
-def _gemm(lowering: Lowering, node: Node) -> Tensor:
-    x, w = node.tensor(), node.weights(1)
+@operator("Gemm", limits="A not transposed, constant B and C", turned=True)
+def _gemm(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, w = node.array(), node.weights(1)
     if w is None or node.attrs.get("transA", 0):
         raise Unsupported("transA=1")
     w = (w.T if node.attrs.get("transB", 0) else w) * float(node.attrs.get("alpha", 1.0))
@@ -195,25 +190,26 @@ def _gemm(lowering: Lowering, node: Node) -> Tensor:
         if c.ndim == 2 and c.shape[0] != 1:
             raise Unsupported(f"C of shape {c.shape}: one row is")
         c = np.broadcast_to(c.reshape(-1), w.shape[1:]) * float(node.attrs.get("beta", 1.0))
-    return lowering.emit("matmul", x, None, w, c)
+    return _by_matrix(lowering, x, w, c)
 
 
-@operator("MatMul", limits="by a constant matrix on the right, or of two arrays of as many axes, batch first")
-def _matmul(lowering: Lowering, node: Node) -> Tensor:
-    x, w = node.tensor(), node.value(1)
-    if isinstance(w, Tensor):
-        if len(x.shape) != len(w.shape) or len(x.shape) < 3:
-            raise Unsupported(f"of shapes {x.shape} and {w.shape}")
-        return lowering.emit("matmul2", [x, w])
-    if np.ndim(w) != 2:
-        raise Unsupported(f"by a constant of shape {np.shape(w)}")
-    return lowering.emit("matmul", x, None, np.asarray(w, np.float64))
+def _by_matrix(lowering: Lowering, x: Tensor | Turned, w: np.ndarray, c: np.ndarray | None = None) -> Tensor | Turned:
+    lowering.axis(-1, x)
+    return turned(lowering.emit("matmul", batch_first(x), None, w, c), x.layout)
 
 
-def _pair(lowering: Lowering, kind: str, x: Tensor, y: Tensor) -> Tensor:
-    if len(x.shape) != len(y.shape):
-        raise Unsupported(f"of shapes {x.shape} and {y.shape}: both must have the batch as their first axis")
-    return lowering.emit(kind, [x, y])
+@operator("MatMul", limits="by a constant matrix on the right, or of two arrays with the batch alike", turned=True)
+def _matmul(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, w = node.array(), node.value(1)
+    if not isinstance(w, (Tensor, Turned)):
+        if np.ndim(w) != 2:
+            raise Unsupported(f"by a constant of shape {np.shape(w)}")
+        return _by_matrix(lowering, x, np.asarray(w, np.float64))
+    rank = len(x.shape)
+    if len(w.shape) != rank or rank < 3 or x.layout != w.layout or x.layout.axis >= rank - 2:
+        places = f"axes {x.layout.axis} and {w.layout.axis}"
+        raise Unsupported(f"of shapes {x.shape} and {w.shape}, with the batch at {places}: before the last two, alike")
+    return turned(lowering.emit("matmul2", [batch_first(x), batch_first(w)]), x.layout)
 
 
 def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
@@ -234,60 +230,88 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
     return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
 
 
-@operator("Add", limits="arrays that both have the batch, or a constant")
+@operator("Add", limits="arrays that both have the batch, or a constant", each=True)
 def _add(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return _pair(lowering, "add", one, other)
+        return Patterns(lowering).total(one, other, 1.0) or lowering.emit("add", [one, other])
     return _affine(lowering, one, 1.0, other) if isinstance(one, Tensor) else _affine(lowering, other, 1.0, one)
 
 
-@operator("Sum", limits="arrays that all have the batch")
+@operator("Sum", limits="arrays that all have the batch", each=True)
 def _many(lowering: Lowering, node: Node) -> Tensor:
     made = node.tensor()
     for place in range(1, len(node.values)):
-        made = _pair(lowering, "add", made, node.tensor(place))
+        made = lowering.emit("add", [made, node.tensor(place)])
     return made
 
 
-@operator("Sub", limits="arrays that both have the batch, or a constant")
+@operator("Sub", limits="arrays that both have the batch, or a constant", each=True)
 def _sub(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return _pair(lowering, "sub", one, other)
+        return Patterns(lowering).total(one, other, -1.0) or lowering.emit("sub", [one, other])
     if isinstance(one, Tensor):
         return _affine(lowering, one, 1.0, -np.asarray(other, np.float64))
     return _affine(lowering, other, -1.0, one)
 
 
-@operator("Mul", limits="arrays that both have the batch, or a constant")
+@operator("Mul", limits="arrays that both have the batch, or a constant", each=True)
 def _mul(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return _pair(lowering, "mul", one, other)
+        return Patterns(lowering).product(one, other) or lowering.emit("mul", [one, other])
     return _affine(lowering, one, other, 0.0) if isinstance(one, Tensor) else _affine(lowering, other, one, 0.0)
 
 
-@operator("Div", limits="by a constant")
+@operator("Div", limits="by a constant, or as part of a layer normalisation", each=True)
 def _div(lowering: Lowering, node: Node) -> Tensor:
-    x, divisor = node.tensor(), node.weights(1)
+    one, other = node.value(0), node.value(1)
+    if isinstance(other, Tensor):
+        if isinstance(one, Tensor):
+            return Patterns(lowering).quotient(one, other) or lowering.emit("quotient", [one, other])
+        return _affine(lowering, lowering.emit("inverse", other), one, 0.0)
+    divisor = node.weights(1)
     if divisor is None or not divisor.all():
         raise Unsupported("by 0")
-    return _affine(lowering, x, 1.0 / divisor, 0.0)
+    return _affine(lowering, one, 1.0 / divisor, 0.0)
 
 
-@operator("Where", limits="a constant condition, and one constant of the others")
+@operator("Sqrt", "Reciprocal", limits="as part of a layer normalisation", each=True)
+def _root(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit({"Sqrt": "sqrt", "Reciprocal": "inverse"}[node.operator], node.tensor())
+
+
+@operator("Pow", limits="to the power of 2 or 3; 0.5 and -0.5 as part of a layer normalisation", each=True)
+def _pow(lowering: Lowering, node: Node) -> Tensor:
+    x, power = node.tensor(), node.weights(1)
+    exponent = math.nan if power is None or power.size != 1 else float(power.ravel()[0])
+    if abs(exponent) == 0.5:
+        root = lowering.emit("sqrt", x)
+        return root if exponent > 0 else lowering.emit("inverse", root)
+    if exponent not in (2, 3):
+        raise Unsupported(f"to the power of {exponent}")
+    square = lowering.emit("mul", [x, x])
+    return square if exponent == 2 else lowering.emit("mul", [square, x])
+
+
+@operator("Where", limits="a constant condition, and one constant of the others or the same one everywhere", each=True)
 def _where(lowering: Lowering, node: Node) -> Tensor:
     chosen, one, other = node.known(0), node.value(1), node.value(2)
-    if chosen is None or (isinstance(one, Tensor) and isinstance(other, Tensor)):
-        raise Unsupported("of two arrays that depend on the input")
+    if chosen is None:
+        raise Unsupported("without a condition")
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        of, less = (one, other) if chosen.all() else (other, one)
+        if chosen.any() != chosen.all() or of.shape != np.broadcast_shapes(of.shape, less.shape, chosen.shape):
+            raise Unsupported("of two arrays that depend on the input, by places")
+        return of
     keeps, x, constant = (chosen, one, other) if isinstance(one, Tensor) else (~chosen, other, one)
     values = np.asarray(constant, np.float64)
     offset = np.where(keeps, 0.0, values)
     return _affine(lowering, x, keeps.astype(np.float64), offset)
 
 
-@operator("Neg")
+@operator("Neg", each=True)
 def _neg(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, node.tensor(), -1.0, 0.0)
 
@@ -306,37 +330,70 @@ def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, x, factor.reshape(sizes), (bias - mean * factor).reshape(sizes))
 
 
-@operator("LayerNormalization", limits="epsilon above 0, constant scale and bias, not the mean and deviation")
-def _layer_norm(lowering: Lowering, node: Node) -> Tensor:
-    x, scale, bias = node.tensor(), node.weights(1), node.weights(2)
+def _epsilon(node: Node) -> float:
+    """What is added to variances."""
     epsilon = float(node.attrs.get("epsilon", 1e-5))
     if not 0 < epsilon < math.inf:
         raise Unsupported(f"epsilon={epsilon}: lines of equal numbers have no result")
-    axis = lowering.axis(int(node.attrs.get("axis", -1)), x)
-    inner = x.shape[axis:]
-    n = math.prod(inner)
-    if n == 1:
+    return epsilon
+
+
+def _normalised(lowering: Lowering, x: Tensor, lines: tuple[int, ...], epsilon: float) -> Tensor:
+    """An array whose lines, once it is of such a shape, are normalised, times the root of their length."""
+    if lines[-1] == 1:
         raise Unsupported("of lines of one number, which leave nothing of it")
-    lines = lowering.reshape(x, (*x.shape[:axis], n))
-    made = lowering.reshape(lowering.emit("normalise", lines, {"epsilon": epsilon}), x.shape)
-    factor = np.broadcast_to(np.ones(1) if scale is None else scale, inner) * math.sqrt(n)
-    return _affine(lowering, made, factor, np.broadcast_to(np.zeros(1) if bias is None else bias, inner))
+    return lowering.reshape(lowering.emit("normalise", lowering.reshape(x, lines), {"epsilon": epsilon}), x.shape)
+
+
+@operator(
+    "LayerNormalization",
+    limits="epsilon above 0, constant scale and bias, not the mean and deviation",
+    turned=True,
+)
+def _layer_norm(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, scale, bias = node.array(), node.weights(1), node.weights(2)
+    axis = int(node.attrs.get("axis", -1))
+    first, inner = lowering.axis(axis, x), batch_first(x)
+    if axis % len(x.shape) < x.layout.axis:
+        raise Unsupported(
+            f"axis={axis} of an array of shape {x.shape}: axis {x.layout.axis}, the batch, lies behind it"
+        )
+    line = inner.shape[first:]
+    n = math.prod(line)
+    made = _normalised(lowering, inner, (*inner.shape[:first], n), _epsilon(node))
+    factor = np.broadcast_to(np.ones(1) if scale is None else scale, line) * math.sqrt(n)
+    made = _affine(lowering, made, factor, np.broadcast_to(np.zeros(1) if bias is None else bias, line))
+    return turned(made, x.layout)
+
+
+@operator("InstanceNormalization", "GroupNormalization", limits="epsilon above 0, constant scale and bias")
+def _channels_norm(lowering: Lowering, node: Node) -> Tensor:
+    x, scale, bias = node.tensor(), node.weights(1), node.weights(2)
+    channels = x.shape[1]
+    groups = int(node.attrs["num_groups"]) if node.operator == "GroupNormalization" else channels
+    if scale is None or bias is None or channels % groups:
+        raise Unsupported(f"without scale or bias, or of {groups} groups of {channels} channels")
+    n = math.prod(x.shape[1:]) // groups
+    made = _normalised(lowering, x, (x.shape[0], groups, n), _epsilon(node))
+    each = [np.repeat(values, channels // values.size) for values in (scale, bias)]  # of groups before operator set 21
+    sizes = (channels,) + (1,) * (len(x.shape) - 2)
+    return _affine(lowering, made, each[0].reshape(sizes) * math.sqrt(n), each[1].reshape(sizes))
 
 
 # ---- activations ----------------------------------------------------------------------------------------------------
 
 
-@operator("Relu", limits="")
+@operator("Relu", limits="", each=True)
 def _relu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("relu", node.tensor())
 
 
-@operator("LeakyRelu")
+@operator("LeakyRelu", each=True)
 def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("leaky_relu", node.tensor(), {"slope": float(node.attrs.get("alpha", 0.01))})
 
 
-@operator("Elu", limits="alpha from 0 on")
+@operator("Elu", limits="alpha from 0 on", each=True)
 def _elu(lowering: Lowering, node: Node) -> Tensor:
     alpha = float(node.attrs.get("alpha", 1.0))
     if not 0 <= alpha < math.inf:
@@ -344,7 +401,18 @@ def _elu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("elu", node.tensor(), {"alpha": alpha})
 
 
-@operator("PRelu", limits="constant slopes")
+@operator("Selu", limits="alpha from 0 on", each=True)
+def _selu(lowering: Lowering, node: Node) -> Tensor:
+    alpha, gamma = (
+        float(node.attrs.get("alpha", 1.67326319217681884765625)),
+        node.attrs.get("gamma", 1.05070102214813232421875),
+    )
+    if not 0 <= alpha < math.inf:
+        raise Unsupported(f"alpha={alpha}")
+    return _affine(lowering, lowering.emit("elu", node.tensor(), {"alpha": alpha}), gamma, 0.0)
+
+
+@operator("PRelu", limits="constant slopes", each=True)
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)
     if slope is None or slope.ndim > len(x.shape) or (slope.ndim == len(x.shape) and slope.shape[0] != 1):
@@ -352,7 +420,7 @@ def _prelu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("prelu", x, None, slope)
 
 
-@operator("Clip", limits="constant limits")
+@operator("Clip", limits="constant limits", each=True)
 def _clip(lowering: Lowering, node: Node) -> Tensor:
     limits: dict[str, float | None] = {}
     for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
@@ -366,33 +434,38 @@ def _clip(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("clip", node.tensor(), limits)
 
 
-@operator("Sigmoid", "Tanh", limits="")
+@operator("Sigmoid", "Tanh", limits="", each=True)
 def _saturating(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit(node.operator.lower(), node.tensor())
 
 
-@operator("Softmax", limits="along an axis behind the batch; before operator set 13 along the last one")
-def _softmax(lowering: Lowering, node: Node) -> Tensor:
-    x = node.tensor()
-    axis = lowering.axis(int(node.attrs.get("axis", -1 if node.opset >= 13 else 1)), x)
-    if node.opset < 13 and axis != len(x.shape) - 1:
-        raise Unsupported(f"axis={axis} of several, in operator set {node.opset}")
-    return lowering.emit("softmax", x, {"axis": axis - len(x.shape)})
+@operator("Softmax", limits="not along the batch; before operator set 13 along the last axis", turned=True)
+def _softmax(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x = node.array()
+    stated = int(node.attrs.get("axis", -1 if node.opset >= 13 else 1))
+    axis, inner = lowering.axis(stated, x), batch_first(x)
+    if node.opset < 13 and axis != len(inner.shape) - 1:
+        raise Unsupported(f"axis={stated} of several, in operator set {node.opset}")
+    return turned(lowering.emit("softmax", inner, {"axis": axis - len(inner.shape)}), x.layout)
 
 
-@operator("Gelu", limits='approximate="none"')
+@operator("Gelu", limits="", each=True)
 def _gelu(lowering: Lowering, node: Node) -> Tensor:
-    if node.attrs.get("approximate", "none") != "none":
-        raise Unsupported('approximate="tanh"')
-    return lowering.emit("gelu", node.tensor())
+    x = node.tensor()
+    if node.attrs.get("approximate", "none") == "none":
+        return lowering.emit("gelu", x)
+    cube = lowering.emit("mul", [lowering.emit("mul", [x, x]), x])
+    inner = lowering.emit("add", [x, _affine(lowering, cube, 0.044715, 0.0)])
+    risen = lowering.emit("tanh", _affine(lowering, inner, math.sqrt(2 / math.pi), 0.0))
+    return lowering.emit("mul", [_affine(lowering, x, 0.5, 0.0), _affine(lowering, risen, 1.0, 1.0)])
 
 
-@operator("Erf", limits="as part of GELU")
+@operator("Erf", limits="as part of GELU", each=True)
 def _erf(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("erf", node.tensor())
 
 
-@operator("HardSigmoid", "HardSwish")
+@operator("HardSigmoid", "HardSwish", each=True)
 def _hard(lowering: Lowering, node: Node) -> Tensor:
     x, swish = node.tensor(), node.operator == "HardSwish"
     alpha = 1 / 6 if swish else float(node.attrs.get("alpha", 0.2))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from quorate.models._onnx._lower import Lowering, Node, Tensor, Turned, Unsupported, turned
+from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, constant_beside, turned
+from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_series import OPERATORS, operator
 
 __all__ = ["OPERATORS"]
@@ -29,19 +31,20 @@ def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 @operator("Constant", "Shape", limits="")
+@operator("Loop", "If", limits="which steps they take depends on no input")
 def _known(lowering: Lowering, node: Node) -> Tensor:
     raise Unsupported("of what is not known")  # what is known was computed before
 
 
-@operator("Flatten", limits="axis=1")
-def _flatten(lowering: Lowering, node: Node) -> Tensor:
-    x = node.tensor()
-    if lowering.axis(int(node.attrs.get("axis", 1)), x) != 1:
-        raise Unsupported(f"axis={node.attrs['axis']} of an array of shape {x.shape}")
-    return lowering.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+@operator("Flatten", limits="no record beside another", turned=True)
+def _flatten(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x = node.array()
+    axis = int(node.attrs.get("axis", 1))
+    axis = axis + len(x.shape) if axis < 0 else axis
+    return lowering.to(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-@operator("Reshape", limits="the batch stays the axis that it is", turned=True)
+@operator("Reshape", limits="what lies before the batch and behind it stays there", turned=True)
 def _reshape(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, wanted = node.array(), node.known(1, "shape")
     if wanted is None:
@@ -52,55 +55,102 @@ def _reshape(lowering: Lowering, node: Node) -> Tensor | Turned:
     if -1 in sizes:
         rest = math.prod(n for n in sizes if n != -1)
         sizes[sizes.index(-1)] = math.prod(x.shape) // max(rest, 1)
-    if isinstance(x, Tensor):
-        return lowering.reshape(x, sizes)
-    if tuple(sizes[: x.batch + 1]) != x.shape[: x.batch + 1]:
-        raise Unsupported(f"shape={sizes} of an array of shape {x.shape}, whose batch is axis {x.batch}")
-    inner = (x.tensor.shape[0], *sizes[: x.batch], *sizes[x.batch + 1 :])
-    return Turned(lowering.reshape(x.tensor, inner), x.batch)
+    return lowering.to(x, sizes)
 
 
-@operator("Squeeze", limits="axes behind the batch", turned=True)
+@operator("Squeeze", limits="not the batch", turned=True)
 def _squeeze(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, axes = node.array(), node.known(1, "axes")
     if axes is None:
         raise Unsupported("without axes, which may take the batch away")
-    inner, count = x.tensor if isinstance(x, Turned) else x, len(x.shape)
+    inner = batch_first(x)
     made = np.squeeze(np.empty(inner.shape, np.bool_), tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
-    before = sum(int(a) % count < x.batch for a in axes.ravel())
-    return turned(lowering.reshape(inner, made.shape), x.batch - before)
+    before = sum(int(a) % len(x.shape) < x.layout.axis for a in axes.ravel())
+    layout = dataclasses.replace(x.layout, axis=x.layout.axis - before)
+    return turned(lowering.reshape(inner, made.shape), layout)
 
 
-@operator("Unsqueeze", limits="axes behind the batch")
-def _unsqueeze(lowering: Lowering, node: Node) -> Tensor:
-    x, axes = node.tensor(), node.known(1, "axes")
-    made = np.expand_dims(np.empty(x.shape, np.bool_), tuple(int(a) for a in (() if axes is None else axes.ravel())))
-    if axes is not None and any(int(a) in (0, -made.ndim) for a in axes.ravel()):
-        raise Unsupported("of an axis before the batch")
-    return lowering.reshape(x, made.shape)
+@operator("Unsqueeze", limits="", turned=True)
+def _unsqueeze(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, axes = node.array(), node.known(1, "axes")
+    if axes is None:
+        raise Unsupported("without axes")
+    count = len(x.shape) + axes.size
+    new = {int(a) % count for a in axes.ravel()}
+    old = [axis for axis in range(count) if axis not in new]
+    layout = dataclasses.replace(x.layout, axis=old[x.layout.axis])
+    inner, parts = batch_first(x), x.layout.parts
+    others = iter(n for axis, n in enumerate(x.shape) if axis != x.layout.axis)
+    sizes = [inner.shape[0]]
+    for axis in range(count):
+        sizes += parts if axis == layout.axis else [1] if axis in new else [next(others)]
+    return turned(lowering.reshape(inner, sizes), layout)
 
 
-@operator("Transpose", limits="the batch stays the first axis, or a LSTM or GRU takes it", turned=True)
+@operator("Transpose", limits="", turned=True)
 def _transpose(lowering: Lowering, node: Node) -> Tensor | Turned:
     x = node.array()
     order = [int(n) for n in node.attrs.get("perm", reversed(range(len(x.shape))))]
     if sorted(order) != list(range(len(x.shape))):
         raise Unsupported(f"perm={order} of an array of shape {x.shape}")
-    batch = order.index(x.batch)
-    if batch and len(x.shape) < 3:
-        raise Unsupported(f"perm={order} moves the batch")
-    inner = [0, *(lowering.axis(axis, x) for axis in order if axis != x.batch)]
-    made = x.tensor if isinstance(x, Turned) else x
+    inner, batch = [0], x.layout.axis
+    for axis in order:
+        inner += range(batch + 1, batch + 1 + len(x.layout.parts)) if axis == batch else [lowering.axis(axis, x)]
+    made = batch_first(x)
     if inner != list(range(len(inner))):
         made = lowering.emit("transpose", made, {"axes": inner})
-    return turned(made, batch)
+    return turned(made, dataclasses.replace(x.layout, axis=order.index(batch)))
 
 
-@operator("Concat", limits="along an axis behind the batch, no constants")
-def _concat(lowering: Lowering, node: Node) -> Tensor:
-    parts = [node.tensor(i) for i in range(len(node.values))]
+@operator("Concat", limits="not along the batch; constants before or behind what depends on the input", turned=True)
+def _concat(lowering: Lowering, node: Node) -> Tensor | Turned:
+    parts = [value for value in node.values if isinstance(value, (Tensor, Turned))]
+    layout, rank = parts[0].layout, len(parts[0].shape)
+    if any(part.layout != layout or len(part.shape) != rank for part in parts):
+        raise Unsupported(f"of shapes {' and '.join(str(p.shape) for p in parts)}, with the batch elsewhere")
     axis = lowering.axis(int(node.attrs["axis"]), parts[0])
-    return parts[0] if len(parts) == 1 else lowering.emit("concat", parts, {"axis": axis})
+    given = [batch_first(part) for part in parts]
+    made = given[0] if len(given) == 1 else lowering.emit("concat", given, {"axis": axis})
+    if len(parts) < len(node.values):
+        made = _between_constants(lowering, node, made, layout, axis)
+    return turned(made, layout)
+
+
+def _between_constants(lowering: Lowering, node: Node, made: Tensor, layout: Layout, axis: int) -> Tensor:
+    """An array with constants beside it: zeros, to which they are added."""
+    rank = len(made.shape) - len(layout.parts)
+    depends = [isinstance(value, (Tensor, Turned)) for value in node.values]
+    first, last = depends.index(True), len(depends) - depends[::-1].index(True)
+    if not all(depends[first:last]):
+        raise Unsupported("with a constant between arrays that depend on the input")
+    zeros, around = np.zeros((1, *made.shape[1:])), [[0, 0] for _ in made.shape]
+    sides: list[list[np.ndarray]] = [[], []]
+    for place, value in enumerate(node.values):
+        if not depends[place]:
+            if np.ndim(value) != rank:
+                raise Unsupported(f"with a constant of shape {np.shape(value)}")
+            beside = constant_beside(np.asarray(value, np.float64), rank, layout, lowering.batch)
+            sides[place >= last].append(beside)
+            around[axis][place >= last] += beside.shape[axis]
+    offsets = np.concatenate([*sides[0], zeros, *sides[1]], axis=axis)
+    wider = lowering.emit("pad", made, {"pads": around, "mode": "constant"})
+    return lowering.emit("affine", wider, None, np.ones(1), offsets) if offsets.any() else wider
+
+
+@operator("Expand", limits="not the batch, and no more axes", turned=True)
+def _expand(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, wanted = node.array(), node.known(1)
+    sizes = (1,) * len(x.shape) if wanted is None else tuple(int(n) for n in wanted.ravel())
+    if len(sizes) > len(x.shape):
+        raise Unsupported(f"of an array of shape {x.shape} to {sizes}, which puts axes before it")
+    made = np.broadcast_shapes(x.shape, sizes)
+    if made[x.layout.axis] != x.shape[x.layout.axis]:
+        raise Unsupported(f"of the batch, from {x.shape} to {made}")
+    axes = [axis for axis, n in enumerate(made) if n != x.shape[axis]]
+    if not axes:
+        return x
+    repeats = {"axes": [lowering.axis(axis, x) for axis in axes], "times": [made[axis] for axis in axes]}
+    return turned(lowering.emit("repeat", batch_first(x), repeats), x.layout)
 
 
 @operator("Pad", limits='with zeros, or mode "reflect" or "edge"; not the batch')
@@ -136,15 +186,14 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
     for place, start, end, step in zip(places, starts.ravel(), ends.ravel(), jumps, strict=True):
         axis = place + len(x.shape) if place < 0 else place
         first, last, _ = _ends(int(start), int(end), step, x.shape[axis])
-        if axis == x.batch:
+        if axis == x.layout.axis:
             to_any = end == x.shape[axis] or end >= (_BEYOND_ANY if lowering.source.is_open else x.shape[axis])
             if step != 1 or first != 0 or (start and lowering.source.is_open) or not to_any:
                 raise Unsupported("of the batch")
             continue
         taken["axes"].append(lowering.axis(axis, x))
         taken["ranges"].append([first, last, step])
-    inner = x.tensor if isinstance(x, Turned) else x
-    return turned(lowering.emit("slice", inner, taken), x.batch) if taken["axes"] else x
+    return turned(lowering.emit("slice", batch_first(x), taken), x.layout) if taken["axes"] else x
 
 
 def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:
@@ -156,15 +205,16 @@ def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, 
     return max(first, 0), None if last < 0 else last, step
 
 
-@operator("Split", limits="along an axis behind the batch")
-def _split(lowering: Lowering, node: Node) -> list[Tensor]:
-    x = node.tensor()
-    axis, sizes = lowering.axis(int(node.attrs.get("axis", 0)), x), node.known(1, "split")
+@operator("Split", limits="not along the batch", turned=True)
+def _split(lowering: Lowering, node: Node) -> list[Tensor | Turned]:
+    x, stated = node.array(), int(node.attrs.get("axis", 0))
+    axis, sizes, count = lowering.axis(stated, x), node.known(1, "split"), x.shape[stated]
     if sizes is None:
-        each = -(-x.shape[axis] // node.outputs)
-        sizes = np.array([min(each, x.shape[axis] - i * each) for i in range(node.outputs)])
-    ends = [0, *np.cumsum(sizes.ravel()).tolist()]
-    return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
+        each = -(-count // node.outputs)
+        sizes = np.array([min(each, count - i * each) for i in range(node.outputs)])
+    ends = pairwise([0, *np.cumsum(sizes.ravel()).tolist()])
+    parts = ({"axes": [axis], "ranges": [[first, last, 1]]} for first, last in ends)
+    return [turned(lowering.emit("slice", batch_first(x), part), x.layout) for part in parts]
 
 
 @operator("Tile", limits="constant repeats, 1 of the batch")
@@ -184,34 +234,83 @@ def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, indices = node.array(), node.known(1)
     if indices is None:
         raise Unsupported("without indices")
-    axis = lowering.axis(int(node.attrs.get("axis", 0)), x)
-    made = lowering.emit(
-        "gather", x.tensor if isinstance(x, Turned) else x, {"axis": axis, "indices": indices.tolist()}
-    )
-    return turned(made, x.batch + (indices.ndim - 1 if axis <= x.batch else 0))
+    stated = int(node.attrs.get("axis", 0))
+    axis = lowering.axis(stated, x)
+    made = lowering.emit("gather", batch_first(x), {"axis": axis, "indices": indices.tolist()})
+    more = indices.ndim - 1 if stated % len(x.shape) < x.layout.axis else 0
+    return turned(made, dataclasses.replace(x.layout, axis=x.layout.axis + more))
 
 
-_NEAREST = "nearest neighbours, by whole numbers, as half_pixel and round_prefer_*, or asymmetric and floor"
+@operator("DepthToSpace", "SpaceToDepth", limits="")
+def _depth(lowering: Lowering, node: Node) -> Tensor:
+    x, size = node.tensor(), int(node.attrs["blocksize"])
+    n, channels, rows, columns = x.shape
+    if node.operator == "SpaceToDepth":
+        if rows % size or columns % size:
+            raise Unsupported(f"blocksize={size} of an array of shape {x.shape}")
+        made = lowering.reshape(x, (n, channels, rows // size, size, columns // size, size))
+        made = lowering.emit("transpose", made, {"axes": [0, 3, 5, 1, 2, 4]})
+        return lowering.reshape(made, (n, channels * size**2, rows // size, columns // size))
+    mode = node.attrs.get("mode", "DCR")
+    orders = {
+        "DCR": ([size, size, channels // size**2], [0, 3, 4, 1, 5, 2]),
+        "CRD": ([channels // size**2, size, size], [0, 1, 4, 2, 5, 3]),
+    }
+    if mode not in orders or channels % size**2:
+        raise Unsupported(f"mode={mode!r}, blocksize={size} of an array of shape {x.shape}")
+    parts, axes = orders[mode]
+    made = lowering.emit("transpose", lowering.reshape(x, (n, *parts, rows, columns)), {"axes": axes})
+    return lowering.reshape(made, (n, channels // size**2, rows * size, columns * size))
 
 
-@operator("Resize", "Upsample", limits=_NEAREST)
+_SIZES = "linear, or nearest by whole numbers (half_pixel, round_prefer_*; asymmetric, floor)"
+
+
+@operator("Resize", "Upsample", limits=_SIZES)
 def _resize(lowering: Lowering, node: Node) -> Tensor:
-    x = node.tensor()
-    if node.attrs.get("mode", "nearest") != "nearest":
-        raise Unsupported(f"mode={node.attrs['mode']!r}")
-    way = node.attrs.get("coordinate_transformation_mode", "half_pixel")
-    rounds = node.attrs.get("nearest_mode", "round_prefer_floor")
-    is_middle = way == "half_pixel" and rounds in ("round_prefer_floor", "round_prefer_ceil")
-    is_first = node.operator == "Upsample" or node.opset < 11 or (way, rounds) == ("asymmetric", "floor")
-    if not (is_middle or is_first):
-        raise Unsupported(f"coordinate_transformation_mode={way!r} with nearest_mode={rounds!r}")
+    x, mode = node.tensor(), node.attrs.get("mode", "nearest")
+    is_old = node.operator == "Upsample" or node.opset < 11
+    way = "asymmetric" if is_old else node.attrs.get("coordinate_transformation_mode", "half_pixel")
     if node.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise Unsupported(f"keep_aspect_ratio_policy={node.attrs['keep_aspect_ratio_policy']!r}")
     scales = _scales(node, x)
-    if scales is None or (scales != np.rint(scales)).any() or (scales < 1).any() or scales[0] != 1:
+    if scales is None or scales[0] != 1:
         raise Unsupported("without scales" if scales is None else f"by {scales.tolist()}")
+    if mode == "linear" and not node.attrs.get("antialias", 0):
+        return _linear(lowering, x, scales, way)
+    if mode != "nearest":
+        raise Unsupported(f"mode={mode!r}")
+    rounds = "floor" if is_old else node.attrs.get("nearest_mode", "round_prefer_floor")
+    is_middle = way == "half_pixel" and rounds in ("round_prefer_floor", "round_prefer_ceil")
+    if not (is_middle or (way, rounds) == ("asymmetric", "floor")):
+        raise Unsupported(f"coordinate_transformation_mode={way!r} with nearest_mode={rounds!r}")
+    if (scales != np.rint(scales)).any() or (scales < 1).any():
+        raise Unsupported(f"by {scales.tolist()}")
     axes = [i for i, s in enumerate(scales) if s != 1]
     return lowering.emit("repeat", x, {"axes": axes, "times": [int(scales[i]) for i in axes]}) if axes else x
+
+
+def _linear(lowering: Lowering, x: Tensor, scales: np.ndarray, way: str) -> Tensor:
+    """A product along each axis by the shares that what is between two elements has of them."""
+    for axis, scale in enumerate(scales):
+        if scale == 1:
+            continue
+        size = x.shape[axis]
+        count = math.floor(size * scale)
+        at = {
+            "half_pixel": (np.arange(count) + 0.5) / scale - 0.5,
+            "pytorch_half_pixel": (np.arange(count) + 0.5) / scale - 0.5 if count > 1 else np.zeros(1),
+            "asymmetric": np.arange(count) / scale,
+            "align_corners": np.linspace(0, size - 1, count),
+        }.get(way)
+        if at is None or count < 1:
+            raise Unsupported(f"coordinate_transformation_mode={way!r} with mode='linear', by {scales.tolist()}")
+        near = np.maximum(0, 1 - np.abs(np.clip(at, 0, size - 1) - np.arange(size)[:, None]))
+        turn = [i for i in range(len(x.shape)) if i != axis] + [axis]
+        back = [turn.index(i) for i in range(len(turn))]
+        made = lowering.emit("matmul", lowering.emit("transpose", x, {"axes": turn}), None, near)
+        x = lowering.emit("transpose", made, {"axes": back})
+    return x
 
 
 def _scales(node: Node, x: Tensor) -> np.ndarray | None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._lower import Lowering, Node, Tensor, Turned, Unsupported
-from quorate.models._onnx._operators import OPERATORS, operator
+from quorate.models._onnx._layout import Layout, Tensor, Turned
+from quorate.models._onnx._lower import Lowering, Node, Unsupported
+from quorate.models._onnx._operators_sums import OPERATORS, operator
 
 __all__ = ["OPERATORS", "operator"]
 
@@ -144,13 +145,13 @@ def _batch_first(node: Node) -> Tensor:
     x, layout = node.array(), int(node.attrs.get("layout", 0))
     if len(x.shape) != 3:
         raise Unsupported(f"of an array of shape {x.shape}")
-    if layout == 0 and isinstance(x, Turned) and x.batch == 1:
+    if layout == 0 and isinstance(x, Turned) and x.layout == Layout(1):
         return x.tensor
     if layout == 1 and isinstance(x, Tensor):
         return x
     raise Unsupported(
-        f"layout={layout}, where axis {x.batch} of what it takes is the batch: the network's first axis must be the "
-        "batch, and a Transpose with perm=[1, 0, 2] come before a layer of layout=0 (batch_first=True in PyTorch)"
+        f"layout={layout}, where axis {x.layout.axis} of what it takes is the batch: the network's first axis must "
+        "be the batch, and a Transpose with perm=[1, 0, 2] come before a layer of layout=0 (PyTorch's batch_first=True)"
     )
 
 
@@ -179,7 +180,7 @@ def _results(lowering: Lowering, node: Node, done: list[Done]) -> list[Tensor | 
         made.append(_joined(lowering, rows, 1))
     if int(node.attrs.get("layout", 0)) == 1:
         return list(made)
-    return [Turned(tensor, 2 if place == 0 else 1) for place, tensor in enumerate(made)]
+    return [Turned(tensor, Layout(2 if place == 0 else 1)) for place, tensor in enumerate(made)]
 
 
 @operator("LSTM", limits=f"{_LIMITS}, no peepholes, no clip", turned=True)
@@ -213,6 +214,18 @@ def _gru(lowering: Lowering, node: Node) -> Any:
     layers = _recurrent(lowering, node, 3, ["Sigmoid", "Tanh"], 1)
     after = bool(node.attrs.get("linear_before_reset", 0))
     return _results(lowering, node, [_gated(lowering, layer, after) for layer in layers])
+
+
+@operator("RNN", limits=f"{_LIMITS}, Tanh, no clip", turned=True)
+def _rnn(lowering: Lowering, node: Node) -> Any:
+    done = []
+    for layer in _recurrent(lowering, node, 1, ["Tanh"], 1):
+        gates, (h,), states = layer.sums([0]), layer.states, []
+        for step in layer.steps:
+            h = lowering.emit("tanh", gates.of(layer.given(step), h))
+            states.append(h)
+        done.append((layer, states, [states[-1]]))
+    return _results(lowering, node, done)
 
 
 def _gated(lowering: Lowering, layer: Recurrent, after: bool) -> Done:

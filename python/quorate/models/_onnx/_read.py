@@ -56,7 +56,25 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
     batch, sizes = _sizes(onnx, inputs[0], shape)
     known = (batch or _ANY, *sizes)
-    return Source(list(graph.node), constants, inputs[0].name, known, batch is None, _output(graph, output), opsets)
+    nodes = list(graph.node) if output is None else _needed(graph.node, output)
+    return Source(nodes, constants, inputs[0].name, known, batch is None, _output(graph, output), opsets)
+
+
+def _needed(nodes: Sequence[Any], output: str) -> list[Any]:
+    """Those on which a value depends; what is behind it may be of any kind."""
+    needed, found = {output}, []
+    for node in reversed(nodes):
+        if needed.intersection(node.output):
+            needed.update(_taken(node))
+            found.append(node)
+    return found[::-1]
+
+
+def _taken(node: Any) -> set[str]:
+    """What a node takes, and what the graphs within it do."""
+    inner = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    within = (set(_taken(n)) for graph in inner for n in graph.node)
+    return set(node.input).union(*within, *({value.name for value in graph.output} for graph in inner))
 
 
 def _loaded(onnx: Any, path: Any) -> Any:

@@ -11,20 +11,19 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._steps import Step
+from quorate.models._onnx._steps import PARTS, Step
 
 _RISING = ("relu", "clip", "sigmoid", "tanh")
 
 
 def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     """What a network does, by fewer steps; the place of the output among theirs."""
-    work = [dataclasses.replace(step) for step in steps]
-    _gelus(work, output)
+    work, output = _live(steps, output)
     _masks(work, output)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
         step.inputs = tuple(alias[i] for i in step.inputs)
-        if step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}:
+        if _is_nothing(step):
             alias[place] = step.inputs[0]
             continue
         before = step.inputs[0]
@@ -32,13 +31,26 @@ def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
             continue
         uses = _uses(work, alias[output] if output < place else output, alias)
         if uses[before] == 1 and _folded(work[before - 1], step):
-            alias[place] = before
+            alias[place] = work[before - 1].inputs[0] if _is_nothing(work[before - 1]) else before
     work, output = _live(work, alias[output])
     _maxima_first(work, output)
-    for step in work:
-        if step.kind == "erf":
-            raise ModelError(f"from_onnx: {step.name} is supported as part of GELU, x (1 + erf(x / sqrt 2)) / 2, alone")
+    _refuse_parts(work)
     return work, output
+
+
+def _is_nothing(step: Step) -> bool:
+    return step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}
+
+
+def _refuse_parts(steps: Sequence[Step]) -> None:
+    """Raises: all that would be supported as a part of something larger, and is none of that here."""
+    norm = "a layer normalisation, (x - mean) / sqrt(variance + epsilon)"
+    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2", "sqrt": norm, "inverse": norm, "quotient": norm}
+    faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
+    if faults:
+        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
+        listed = "".join(f"\n  {fault}" for fault in dict.fromkeys(faults))
+        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
 
 
 def _uses(steps: Sequence[Step], output: int, alias: Sequence[int]) -> Counter:
@@ -67,11 +79,13 @@ def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
 
 def _may_fold(before: Step, step: Step) -> bool:
     """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
-    return before.kind in ("conv", "conv_transpose", "matmul", "affine") and step.kind in ("affine", "scale")
+    return before.kind in ("conv", "conv_transpose", "matmul", "affine", "scale") and step.kind in ("affine", "scale")
 
 
 def _folded(before: Step, step: Step) -> bool:
     """Takes a step's factor and offset into the weights before it, if they are alike for each of its outputs."""
+    if before.kind == "scale":
+        return _joined(before, step)
     if before.weights is None:
         return False
     if step.kind == "scale":
@@ -94,6 +108,23 @@ def _folded(before: Step, step: Step) -> bool:
         return False
     before.weights = _times(before, each[0])
     before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _joined(before: Step, step: Step) -> bool:
+    """Takes what follows a public factor into it, or the factor into secret ones: one product less."""
+    factor, offset = before.attrs["factor"], before.attrs["offset"]
+    if step.kind == "scale":
+        times = step.attrs["factor"]
+        if not 0 < abs(factor * times) < math.inf:
+            return False
+        before.attrs = {"factor": factor * times, "offset": offset * times + step.attrs["offset"]}
+        return True
+    if step.weights is None:
+        return False
+    before.kind, before.attrs, before.weights = "affine", {}, factor * step.weights
+    offsets = offset * step.weights + (0.0 if step.offsets is None else step.offsets)
+    before.offsets = offsets if step.offsets is not None or offset else None
     return True
 
 
@@ -163,37 +194,3 @@ def _maxima_first(steps: list[Step], output: int) -> None:
             before.kind, step.kind = step.kind, before.kind
             before.attrs, step.attrs = step.attrs, before.attrs
             before.name, step.name = step.name, before.name
-
-
-def _gelus(steps: list[Step], output: int) -> None:
-    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it.
-
-    Where something else takes the erf, too, it stays, and is refused.
-    """
-    uses = Counter([output, *(i for step in steps for i in step.inputs)])
-    for step in steps:
-        if step.kind != "mul":
-            continue
-        for one, other in (step.inputs, step.inputs[::-1]):
-            shifted = steps[other - 1] if other else None
-            if shifted is None or shifted.kind != "scale" or not shifted.inputs[0]:
-                continue
-            erf, factor = steps[shifted.inputs[0] - 1], shifted.attrs["factor"]
-            if erf.kind != "erf" or factor != shifted.attrs["offset"]:
-                continue
-            if uses[other] != 1 or uses[shifted.inputs[0]] != 1:
-                continue
-            inner = steps[erf.inputs[0] - 1] if erf.inputs[0] else None
-            if inner is None or inner.kind != "scale" or inner.attrs["offset"] != 0.0:
-                continue
-            if not math.isclose(inner.attrs["factor"], math.sqrt(0.5), rel_tol=1e-6):
-                continue
-            x, times = inner.inputs[0], 1.0
-            outer = steps[one - 1] if one else None
-            if one != x and outer is not None and outer.kind == "scale" and outer.attrs["offset"] == 0.0:
-                one, times = outer.inputs[0], outer.attrs["factor"]
-            if one == x:
-                erf.kind, erf.inputs = "gelu", (x,)
-                step.kind, step.inputs = "scale", (shifted.inputs[0],)
-                step.attrs = {"factor": 2 * times * factor, "offset": 0.0}
-                break

@@ -24,6 +24,10 @@ PAIRED = ("add", "sub", "mul", "matmul2")
 ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
 
+PARTS = ("erf", "sqrt", "inverse", "quotient")
+"""What is computed as a part of something larger alone, which is found before a program is made: of GELU, and of layer
+normalisation."""
+
 KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend")
 """All that a program may have."""
 
@@ -78,8 +82,9 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
             return np.where(x > 0, x, x * step.weights)
         made = multiples(kind, attrs, x, step.weights)
         return made if step.offsets is None else made + placed(kind, step.offsets)
-    if kind in PAIRED:
+    if kind in (*PAIRED, "quotient"):
         paired: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}
+        paired["quotient"] = np.divide
         return np.asarray(paired[kind](x, arrays[1]))
     return alone(kind, attrs, x)
 
@@ -110,6 +115,7 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
         seen = x if "hidden" not in attrs else np.where(attrs["hidden"], -np.inf, x)
         return kernels.softmax(seen, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
+    functions |= {"sqrt": np.sqrt, "inverse": np.reciprocal}
     return np.asarray(functions[kind](x))
 
 

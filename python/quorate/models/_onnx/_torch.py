@@ -41,12 +41,13 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
         raise ModelError(f"from_torch: {error.name} is not installed: {needed}") from error
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"from_torch takes a torch.nn.Module, not {type(module).__name__}")
-    given = torch.as_tensor(example).to(dtype=_dtype_of(module, torch.float32))
+    own = next((p for p in module.parameters() if p.is_floating_point()), torch.zeros(()))
+    given = torch.as_tensor(example).to(own.device, own.dtype)
     if given.ndim < 2:
         raise ModelError(f"from_torch: an example has the batch as its first axis; this one's shape is {given.shape}")
     # Of a batch of one, torch would take the size for a constant.
     given = given.expand(2, *given.shape[1:]) if len(given) == 1 else given
-    was_training = module.training
+    modes = [(part, part.training) for part in module.modules()]
     try:
         program = torch.onnx.export(
             module.eval(),
@@ -57,11 +58,21 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
             verbose=False,
         )
     except Exception as error:
-        raise ModelError(f"from_torch: torch cannot export this module to ONNX: {error}") from error
+        raise ModelError(
+            f"from_torch: torch cannot export this module to ONNX: {_cause(torch, module, error)}"
+        ) from error
     finally:
-        module.train(was_training)
+        for part, mode in modes:  # each has its own
+            part.training = mode
     return from_onnx(program.model_proto, **options)
 
 
-def _dtype_of(module: Any, default: Any) -> Any:
-    return next((p.dtype for p in module.parameters() if p.is_floating_point()), default)
+def _cause(torch: Any, module: Any, error: Exception) -> str:
+    """What torch says was wrong, without its advice to those who work on torch."""
+    text = (str(error.__cause__ or error).strip().splitlines() or [type(error).__name__])[0]
+    if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
+        text += (
+            " (a network takes numbers, and no places in the table of an Embedding: give rows of zeros and a one, and "
+            "in its place a Linear without a bias, of weight.T)"
+        )
+    return text

@@ -1,0 +1,103 @@
+"""The operators of ONNX that sum, or take the largest, along axes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, turned
+from quorate.models._onnx._lower import Lowering, Node, Unsupported
+from quorate.models._onnx._operators import OPERATORS, operator
+
+__all__ = ["OPERATORS", "operator"]
+
+
+def _along(lowering: Lowering, node: Node) -> tuple[Tensor | Turned, list[int], Layout]:
+    """An array, the axes along which it is reduced, where the batch is first, and where the batch of the result is."""
+    x, axes = node.array(), node.known(1, "axes")
+    if axes is None or axes.size == 0:
+        raise Unsupported("of all axes, the batch too")
+    places = {int(axis) % len(x.shape) for axis in axes.ravel()}
+    inner = sorted(lowering.axis(int(axis), x, "axes") for axis in axes.ravel())
+    before = 0 if node.attrs.get("keepdims", 1) else sum(axis < x.layout.axis for axis in places)
+    return x, inner, dataclasses.replace(x.layout, axis=x.layout.axis - before)
+
+
+@operator("ReduceMean", "ReduceSum", limits="not of the batch", turned=True)
+def _reduce_mean(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, axes, layout = _along(lowering, node)
+    inner = batch_first(x)
+    made = lowering.emit("mean", inner, {"axes": axes, "keepdims": bool(node.attrs.get("keepdims", 1))})
+    if node.operator == "ReduceSum":
+        count = math.prod(inner.shape[axis] for axis in axes)
+        made = lowering.emit("scale", made, {"factor": float(count), "offset": 0.0})
+    return turned(made, layout)
+
+
+@operator("ReduceMax", "ReduceMin", limits="not of the batch", turned=True)
+def _reduce_max(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, axes, layout = _along(lowering, node)
+    inner, negative = batch_first(x), {"factor": -1.0, "offset": 0.0}
+    others = [axis for axis in range(len(inner.shape)) if axis not in axes]
+    size = [1, math.prod(inner.shape[axis] for axis in axes)]
+    kept = [inner.shape[axis] for axis in others[1:]]
+    made = _turned_to(lowering, inner, [*others, *axes])
+    made = lowering.reshape(made, (inner.shape[0], math.prod(kept), *size))
+    if node.operator == "ReduceMin":
+        made = lowering.emit("scale", made, negative)
+    made = lowering.emit("max_pool", made, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+    if node.operator == "ReduceMin":
+        made = lowering.emit("scale", made, negative)
+    if node.attrs.get("keepdims", 1):
+        kept = [1 if axis in axes else n for axis, n in enumerate(inner.shape)][1:]
+    return turned(lowering.reshape(made, (inner.shape[0], *kept)), layout)
+
+
+def _turned_to(lowering: Lowering, x: Tensor, order: list[int]) -> Tensor:
+    return x if order == list(range(len(order))) else lowering.emit("transpose", x, {"axes": order})
+
+
+@operator("Einsum", limits="two arrays, or one and constants of which it sums axes; the batch is kept")
+def _einsum(lowering: Lowering, node: Node) -> Tensor | Turned:
+    given, _, out = str(node.attrs["equation"]).replace(" ", "").partition("->")
+    terms = given.split(",")
+    if len(terms) != 2 or len(node.values) != 2 or not out or any(len(set(t)) < len(t) for t in (*terms, out)):
+        raise Unsupported(f"equation={node.attrs['equation']!r}")
+    pairs = sorted(zip(terms, node.values, strict=True), key=lambda pair: not isinstance(pair[1], Tensor))
+    (a, x), (b, y) = pairs
+    batch = a[0]
+    summed = [letter for letter in a if letter in b and letter not in out]
+    shared = [letter for letter in a if letter in b and letter in out]
+    left = [letter for letter in a if letter not in b]
+    right = [letter for letter in b if letter not in a]
+    is_pair = isinstance(y, Tensor)
+    is_whole = set(left) | set(right) | set(shared) == set(out) and "." not in given
+    if not is_whole or batch not in out or (b[0] != batch if is_pair else shared or not summed):
+        raise Unsupported(f"equation={node.attrs['equation']!r}")
+    sizes = dict(zip(b, np.shape(y) if not is_pair else y.shape, strict=True)) | dict(zip(a, x.shape, strict=True))
+
+    def count(letters: list[str]) -> int:
+        return math.prod(sizes[letter] for letter in letters)
+
+    def side(letters: str, value: Tensor, order: list[str]) -> Tensor:
+        return _turned_to(lowering, value, [letters.index(letter) for letter in order])
+
+    n, shared = x.shape[0], shared[1:]
+    if is_pair:
+        one = lowering.reshape(
+            side(a, x, [batch, *shared, *left, *summed]), (n, count(shared), count(left), count(summed))
+        )
+        other = side(b, y, [batch, *shared, *summed, *right])
+        other = lowering.reshape(other, (n, count(shared), count(summed), count(right)))
+        made, order = lowering.emit("matmul2", [one, other]), [batch, *shared, *left, *right]
+    else:
+        one = lowering.reshape(side(a, x, [*left, *summed]), (n, count(left[1:]), count(summed)))
+        matrix = np.asarray(y, np.float64).transpose([b.index(letter) for letter in (*summed, *right)])
+        matrix = matrix.reshape(count(summed), count(right))
+        made, order = lowering.emit("matmul", one, None, matrix), [*left, *right]
+    made = lowering.reshape(made, tuple(sizes[letter] for letter in order))
+    others = [letter for letter in out if letter != batch]
+    made = _turned_to(lowering, made, [order.index(letter) for letter in (batch, *others)])
+    return turned(made, Layout(out.index(batch)))

@@ -1,0 +1,231 @@
+"""What a file writes as several nodes and is one step: found where the last of them is lowered.
+
+GELU is x (1 + erf(x / sqrt 2)) times a number. Layer normalisations are of lines x with the mean m and the variance v:
+(x - m) / sqrt(f v + e), the same as a product by the inverse root r, and x r + (b - m r); the variance is the mean of
+(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. Found is only what is
+one of these term by term; an Erf, a root or a quotient that is left over is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from quorate.models._layers._kernels import Array
+from quorate.models._onnx._layout import Tensor, Unsupported
+from quorate.models._onnx._lower import Lowering
+from quorate.models._onnx._steps import Step
+
+_NEGATIVE = {"factor": -1.0, "offset": 0.0}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Lines:
+    """Lines of the array at `x` along `axes`, less their mean or as they are."""
+
+    x: int
+    axes: tuple[int, ...]
+    centred: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class _Deviation:
+    """The root of `factor` times the mean square of lines, and `added`."""
+
+    lines: _Lines
+    factor: float
+    added: float
+
+
+class Patterns:
+    """Looks for them among the steps so far."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self._lowering = lowering
+
+    def quotient(self, one: Tensor, other: Tensor) -> Tensor | None:
+        """What one array by another is, if that is lines by their deviation."""
+        for deviation in self._deviations(other.place):
+            sign = self._sign(one.place, deviation.lines)
+            if sign:
+                return self._normalised(deviation, np.full(1, sign), None)
+        return None
+
+    def product(self, one: Tensor, other: Tensor) -> Tensor | None:
+        """What a product is, if it is GELU, or lines times the inverse of their deviation and constants."""
+        for a, b in ((one.place, other.place), (other.place, one.place)):
+            made = self._gelu(a, b)
+            if made is not None:
+                return made
+            for deviation, weights in self._inverses(b):
+                sign = self._sign(a, deviation.lines)
+                if sign:
+                    return self._normalised(deviation, weights * sign, None)
+        return None
+
+    def total(self, one: Tensor, other: Tensor, sign: float) -> Tensor | None:
+        """What one array and `sign` times another are, if that is x r + (b - m r)."""
+        ways = [(one.place, other.place, sign)] + ([(other.place, one.place, 1.0)] if sign == 1.0 else [])
+        for a, b, times in ways:
+            *_, (base, factor, offset) = self._multiples(b)
+            for x, r in self._factors(a):
+                for m in (m for m, same in self._factors(base) if same == r):
+                    *_, (of, by, more) = self._multiples(m)
+                    for deviation, weights in self._inverses(r):
+                        is_less = times * factor * by == -1.0 and not more.any()
+                        lines = _Lines(*self._mean(of))
+                        if is_less and lines.x == x and lines == deviation.lines:
+                            return self._normalised(deviation, weights, times * offset)
+        return None
+
+    # ---- parts ------------------------------------------------------------------------------------------------------
+
+    def _step(self, place: int, *kinds: str) -> Step | None:
+        step = self._lowering.steps[place - 1] if place else None
+        return step if step is not None and step.kind in kinds else None
+
+    def _multiples(self, place: int) -> Iterator[tuple[int, float, Array]]:
+        """Arrays of which this one is a multiple by one number, and constants more; itself first."""
+        factor, offset = 1.0, np.zeros(1)
+        while True:
+            yield place, factor, offset
+            step = self._step(place, "affine", "scale")
+            if step is None:
+                return
+            times = np.asarray(step.attrs["factor"] if step.weights is None else step.weights)
+            plus = step.attrs["offset"] if step.weights is None else step.offsets
+            if times.size != 1:
+                return
+            offset = offset + factor * np.asarray(0.0 if plus is None else plus)
+            factor, place = factor * float(times.ravel()[0]), step.inputs[0]
+
+    def _factors(self, place: int) -> list[tuple[int, int]]:
+        """Of a product, in either order."""
+        step = self._step(place, "mul")
+        return [] if step is None else [(step.inputs[0], step.inputs[1]), (step.inputs[1], step.inputs[0])]
+
+    def _square(self, place: int) -> int:
+        """Of which array another is the square, or -1."""
+        step = self._step(place, "mul")
+        return step.inputs[0] if step and step.inputs[0] == step.inputs[1] else -1
+
+    def _mean(self, place: int, shape: tuple[int, ...] | None = None) -> tuple[int, tuple[int, ...]]:
+        """Of which array, and along which axes, another is the mean, with these as axes of one place; or -1.
+
+        A mean without them that gets them back is the same: reshaping leaves the order of elements as it is.
+        """
+        shape = self._lowering.shapes[place] if shape is None else shape
+        while (step := self._step(place, "reshape")) is not None:
+            place = step.inputs[0]
+        step = self._step(place, "mean")
+        if step is not None:
+            axes = tuple(step.attrs["axes"])
+            whole = self._lowering.shapes[step.inputs[0]]
+            if shape == tuple(1 if axis in axes else n for axis, n in enumerate(whole)):
+                return step.inputs[0], axes
+        return -1, ()
+
+    def _centred(self, place: int) -> tuple[_Lines, float] | None:
+        """Of x - m its lines and 1, of m - x these and -1."""
+        step = self._step(place, "sub")
+        one, other = step.inputs if step else (-1, -1)
+        for x, m, sign in ((one, other, 1.0), (other, one, -1.0)) if step else ():
+            of, axes = self._mean(m)
+            if of == x:
+                return _Lines(x, axes), sign
+        return None
+
+    def _sign(self, place: int, lines: _Lines) -> float:
+        """1 or -1 where an array is these lines, or the negative of them; otherwise 0."""
+        if not lines.centred:
+            return float(place == lines.x)
+        found = self._centred(place)
+        return found[1] if found is not None and found[0] == lines else 0.0
+
+    def _deviations(self, place: int) -> Iterator[_Deviation]:
+        """Of which lines an array may be the deviation."""
+        root = self._step(place, "sqrt")
+        if root is None:
+            return
+        place, factor, offset = root.inputs[0], 1.0, np.zeros(1)
+        while True:
+            *_, (place, times, plus) = self._multiples(place)
+            factor, offset = factor * times, offset + factor * plus
+            step = self._step(place, "reshape")
+            if step is None or offset.size != 1:
+                break
+            place = step.inputs[0]
+        added = float(offset.ravel()[0])
+        if offset.size == 1 and factor > 0 and 0 < added < math.inf:
+            for lines in self._mean_squares(place, self._lowering.shapes[root.inputs[0]]):
+                yield _Deviation(lines, factor, added)
+
+    def _mean_squares(self, place: int, shape: tuple[int, ...]) -> Iterator[_Lines]:
+        """Of which lines an array is the mean square, once it is of that shape."""
+        squares, axes = self._mean(place, shape)
+        inner = self._square(squares)
+        if inner >= 0:
+            centred = self._centred(inner)
+            if centred is not None and centred[0].axes == axes:
+                yield centred[0]
+            yield _Lines(inner, axes, False)
+        step = self._step(place, "sub")
+        if step is not None:
+            (squares, axes), mean = self._mean(step.inputs[0], shape), self._square(step.inputs[1])
+            x = self._square(squares)
+            if x >= 0 and mean >= 0 and self._mean(mean, shape) == (x, axes):
+                yield _Lines(x, axes)
+
+    def _inverses(self, place: int) -> Iterator[tuple[_Deviation, Array]]:
+        """Of which deviations an array may be the inverse, and times which constants."""
+        weights = np.ones(1)
+        while (step := self._step(place, "affine", "scale")) is not None:
+            if step.attrs.get("offset") or step.offsets is not None:
+                return
+            weights = weights * (step.attrs["factor"] if step.weights is None else step.weights)
+            place = step.inputs[0]
+        step = self._step(place, "inverse")
+        for deviation in self._deviations(step.inputs[0]) if step else ():
+            yield deviation, weights
+
+    # ---- what they are ----------------------------------------------------------------------------------------------
+
+    def _gelu(self, place: int, other: int) -> Tensor | None:
+        *_, (base, factor, offset) = self._multiples(other)
+        step = self._step(base, "erf")
+        if step is None or offset.size != 1 or factor != float(offset.ravel()[0]):
+            return None
+        roots = self._multiples(step.inputs[0])
+        inner = {x for x, by, more in roots if not more.any() and math.isclose(by, math.sqrt(0.5), rel_tol=1e-6)}
+        for x, times, more in self._multiples(place):
+            if x in inner and not more.any():
+                made = self._lowering.emit("gelu", Tensor(x, self._lowering.shapes[x]))
+                return self._lowering.emit("scale", made, {"factor": 2 * times * factor, "offset": 0.0})
+        return None
+
+    def _normalised(self, of: _Deviation, weights: Array, offsets: Array | None) -> Tensor:
+        """Lines by their deviation, times weights, and offsets."""
+        lowering, lines = self._lowering, of.lines
+        shape = lowering.shapes[lines.x]
+        x, others = Tensor(lines.x, shape), [axis for axis in range(len(shape)) if axis not in lines.axes]
+        order, n = [*others, *lines.axes], math.prod(shape[axis] for axis in lines.axes)
+        if n == 1:
+            raise Unsupported("a layer normalisation of lines of one number, which leaves nothing of it")
+        turned = x if order == sorted(order) else lowering.emit("transpose", x, {"axes": order})
+        made = lowering.reshape(turned, (*(shape[axis] for axis in others), n))
+        if not lines.centred:  # with their negatives beside them lines have a mean of 0, and their mean square
+            made = lowering.emit("concat", [made, lowering.emit("scale", made, _NEGATIVE)], {"axis": len(others)})
+        made = lowering.emit("normalise", made, {"epsilon": of.added / of.factor})
+        if not lines.centred:
+            made = lowering.emit("slice", made, {"axes": [len(others)], "ranges": [[0, n, 1]]})
+        made = lowering.reshape(made, turned.shape)
+        if turned is not x:
+            made = lowering.emit("transpose", made, {"axes": [order.index(axis) for axis in range(len(order))]})
+        factor = weights * math.sqrt((n if lines.centred else 2 * n) / of.factor)
+        if factor.size == 1 and (offsets is None or offsets.size == 1):
+            offset = 0.0 if offsets is None else float(offsets.ravel()[0])
+            return lowering.emit("scale", made, {"factor": float(factor.ravel()[0]), "offset": offset})
+        return lowering.emit("affine", made, None, factor, offsets)
