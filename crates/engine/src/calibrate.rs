@@ -35,8 +35,10 @@ const SAMPLES: usize = 5;
 const ROUNDS: usize = 100;
 const LANES: usize = 200;
 const LONG_LANES: usize = 16;
-/// Elements of a piece of memory that no allocator keeps.
-const HUGE: usize = 5 << 20;
+/// Elements of a large piece of memory, of which so many are there at a time: as many as a program's, since pieces
+/// have smaller pages at their ends, and smaller pieces more of these.
+const HUGE: usize = 2 << 20;
+const HUGE_HELD: usize = 4;
 /// Runs of gates whose tables are a message.
 const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
@@ -115,8 +117,8 @@ fn memory_kernels(barrier: &Barrier, held: usize, set: Set<'_>) {
     set(Kernel::Piece, piece, 1);
     let fresh = time(barrier, anew(held / (8 * SOME), SOME));
     set(Kernel::Fresh, (fresh - piece).max(0.1 * fresh), 8 * SOME);
-    // So large that every allocator asks the system for it, and gives it back; all of its pages are written.
-    set(Kernel::FreshFar, time(barrier, || drop(black_box(Vector::zeros(RING, HUGE)))), 8 * HUGE);
+    // Asked of the system and given back, where the allocator does so; all pages are written.
+    set(Kernel::FreshFar, time(barrier, anew(HUGE_HELD, HUGE)), 8 * HUGE);
 }
 
 /// Sums of vectors of so many elements, of which there are so many, one pair at a time.
