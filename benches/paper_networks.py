@@ -47,7 +47,8 @@ LOOKUPS = {
 WAYS = ("24, proof", "16, sample", "fixed(32, 12)")
 
 HEAD = (
-    f"{'what':<26} {'protocol':<9} {'link':<7} {'ms':>9} {'MB a party':>10} {'rounds':>6}  {'predicted ms':>12}  theirs"
+    f"{'what':<26} {'protocol':<9} {'link':<7} {'ms':>9} {'phases':>9} {'predicted':>9} {'MB a party':>10} "
+    f"{'rounds':>6}  theirs"
 )
 
 
@@ -60,33 +61,40 @@ def network(link: str) -> Any:
 
 
 def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
-    """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session."""
+    """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session.
+
+    That is all that a question takes, and then its two phases, as far as they are predicted: what Python does before
+    and after is no part of them.
+    """
     with qr.local(protocol, network=network(link), check=False, **place) as mpc:
 
         def seconds_of_a_question() -> float:
-            phases = mpc.explain(*work.plan(mpc))
-            return phases.offline.seconds + phases.online.seconds
+            plan = mpc.explain(*work.plan(mpc))
+            return plan.offline.seconds + plan.online.seconds
 
         predicted = seconds_of_a_question()
         head = f"{what:<26} {protocol:<9} {link:<7}"
         if predicted > asked.most:
-            print(f"{head} {'':>9} {'':>10} {'':>6}  {predicted * 1e3:12.1f}  {work.theirs}", flush=True)
+            print(f"{head} {'':>9} {'':>9} {predicted * 1e3:9.1f} {'':>10} {'':>6}  {work.theirs}", flush=True)
             return
-        seconds = []
+        seconds, phases = [], []
         for _ in range(1 + asked.runs):
             before, started = mpc.stats(), time.perf_counter()
             work.ask(mpc)
             seconds.append(time.perf_counter() - started)
-        after = mpc.stats()
+            after = mpc.stats()
+            phases.append(spent(before.offline, after.offline)[0] + spent(before.online, after.online)[0])
         predicted = seconds_of_a_question()  # of those that follow the first, which tabulates functions, too
-    sent = sum(
-        sum(now.bytes_sent) - sum(then.bytes_sent)
-        for now, then in ((after.online, before.online), (after.offline, before.offline))
+    (_, sent, _), (_, sent_online, rounds) = (
+        spent(before.offline, after.offline),
+        spent(before.online, after.online),
     )
-    rounds = after.online.rounds - before.online.rounds
-    megabytes = sent / 1e6 / len(after.online.bytes_sent)
-    median = float(np.median(seconds[1:])) * 1e3
-    print(f"{head} {median:9.1f} {megabytes:10.2f} {rounds:6}  {predicted * 1e3:12.1f}  {work.theirs}", flush=True)
+    megabytes = (sent + sent_online) / len(after.online.bytes_sent)
+    median, both = (float(np.median(each[1:])) * 1e3 for each in (seconds, phases))
+    print(
+        f"{head} {median:9.1f} {both:9.1f} {predicted * 1e3:9.1f} {megabytes:10.2f} {rounds:6}  {work.theirs}",
+        flush=True,
+    )
 
 
 class Work:

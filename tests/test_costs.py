@@ -59,6 +59,16 @@ def chain(mpc: qr.Session, length: int) -> qr.SecretArray:
     return x
 
 
+@functools.cache
+def factor(mpc: qr.Session) -> qr.SecretArray:
+    return mpc.input(RNG.integers(-4096, 4096, (3000, 1000)) / 4096, owner=0, dtype=qr.fixed(32, 12)).as_factor()
+
+
+def line(mpc: qr.Session) -> qr.SecretArray:
+    """By a factor, which the first run shares and opens, and those that count have."""
+    return mpc.input(RNG.integers(-4096, 4096, (1, 3000)) / 4096, owner=1, dtype=qr.fixed(32, 12)) @ factor(mpc)
+
+
 TWO, THREE, FIVE = Place("aby", 2), Place("rss", 3), Place("rss", 5)
 
 WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], Place, qr.Network | None]] = {
@@ -77,6 +87,7 @@ WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], Place, qr.Net
     "argmax": (lambda mpc: two(mpc, 10**4)[0].argmax(), THREE, None),
     "sigmoid": (lambda mpc: qr.sigmoid(reals(mpc, 10**4)), THREE, None),
     "chain": (lambda mpc: chain(mpc, 50), THREE, None),
+    "line by a factor": (line, Place("pika", 3), None),
     "slow network": (lambda mpc: product(mpc, 50000), THREE, qr.Network(rtt_ms=5, mbit=100)),
     "far network": (lambda mpc: less(mpc, 1000), THREE, qr.Network(rtt_ms=20, mbit=50)),
 }

@@ -43,7 +43,7 @@ def test_networks_of_the_study_are_those_in_the_clear(place: Place, networks: li
 
 def test_the_picture_of_growth_has_the_figures_of_the_page(growth: Any) -> None:
     found = list(growth.points(growth.PAGE))
-    assert growth.Point(3, 10, "memory links", 0.059) in found
+    assert growth.Point(3, 10, "memory links", 0.039) in found
     assert growth.Point(5, 25, "", 55.5) in found
     assert {point.link for point in found} == {"", *growth.LINES}
     assert all(point.parties in growth.COLOURS and 0 < point.value < 100 for point in found)

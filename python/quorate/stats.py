@@ -22,7 +22,7 @@ class PhaseStats:
     Attributes:
         seconds: of the slowest party of this process.
         compute_seconds: for which the parties' threads had cores, added up as those of a plan are: the busiest party's,
-            or, where parties of this process share its cores, an equal part of all. Further threads (`threads=`) and
+            or, where parties of this process share its cores, the busiest core's. Further threads (`threads=`) and
             those of links are no part of it.
         rounds: causal rounds.
         bytes_sent: payload by party; in a deployment None for the other parties, which know their own.

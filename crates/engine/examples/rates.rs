@@ -1,8 +1,14 @@
 //! What this machine's kernels take, as predictions price them: `cargo run --release --example rates [PARTIES]`.
 
 use quorate_engine::Rates;
+use quorate_ring::memory;
+
+/// As in the native module.
+#[global_allocator]
+static ALLOCATOR: memory::Careful = memory::Careful;
 
 fn main() {
+    memory::keep_freed();
     let parties = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3);
     let started = std::time::Instant::now();
     let rates = Rates::of_this_machine(parties);

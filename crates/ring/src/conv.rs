@@ -204,8 +204,7 @@ impl Conv {
     fn charge(&self, images: &Vector) {
         let carrier = images.ring().carrier();
         for rows in self.strips() {
-            let (kernel, amount) = matmul::work(carrier, self.dims(&rows));
-            meter::charge(kernel, amount.saturating_mul(self.batch * self.groups));
+            matmul::charge(carrier, self.dims(&rows), self.batch * self.groups);
         }
         let copied = if self.is_pointwise() { 0 } else { self.patch() * self.places() };
         let bytes = (copied + self.filters * self.places()) * 2 * carrier.bytes();

@@ -144,8 +144,17 @@ pub fn stream_within(bytes: usize, whole: usize) {
     charge(if whole <= NEAR_BYTES { Kernel::Stream } else { Kernel::StreamFar }, bytes);
 }
 
+/// Where a loop only reads, one stream is under way and not three: a byte from far takes as long as so many.
+const READ_BYTES: usize = 2;
+
+/// Charges a loop that reads so many bytes of values that take `whole` together, and writes few.
+pub fn read_within(bytes: usize, whole: usize) {
+    let each = if whole <= NEAR_BYTES { 1 } else { READ_BYTES };
+    stream_within(bytes.saturating_mul(each), whole);
+}
+
 /// An element or a bit that is fetched from a public position takes as long as a loop over so many bytes.
-const FETCHED_BYTES: usize = 28;
+pub(crate) const FETCHED_BYTES: usize = 28;
 
 /// Charges so many elements or bits that are fetched from public positions, or put there.
 pub fn fetched(count: usize) {
@@ -247,6 +256,14 @@ mod tests {
         assert_eq!(work(|| drop(Vector::shape(ring, 1 << 20))).of(Kernel::FreshFar), 8 << 20);
         let (a, b) = (Vector::shape(ring, 64 * 64), Vector::shape(ring, 64 * 64));
         assert_eq!(work(|| drop(Vector::matmul(&a, &b, (64, 64, 64)))).of(Kernel::Matrix), 64 * 64 * 64);
+        let few = Vector::shape(ring, 64);
+        let thin = [
+            work(|| drop(Vector::matmul(&few, &b, (1, 64, 64)))),
+            work(|| drop(Vector::matmul(&a, &few, (64, 64, 1)))),
+        ];
+        assert_eq!(thin.map(|thin| thin.of(Kernel::Multiply)), [64 * 64; 2]);
+        assert_eq!(thin.map(|thin| thin.of(Kernel::Stream)), [8 * 64 * 64, 8 * (64 * 64 + 2 * 64)]);
+        assert_eq!(work(|| read_within(100, 1 << 30)).of(Kernel::StreamFar), 200);
         let mut bits = Bits::phantom((3, 100));
         let other = bits.clone();
         assert_eq!(work(|| bits.xor_assign(&other)).of(Kernel::Stream), 3 * 3 * 16);

@@ -214,6 +214,8 @@ impl TinyOt<'_> {
     async fn check_same(&self, ctx: &Ctx, rule: Rule, bits: &MacBits) -> Result<()> {
         let weights = Coins::toss(ctx, &self.keys.session).await?.words(bits.len() - BASIS);
         let weights = weights.map_or_else(Vec::new, weights::with_masks);
+        // MACs and keys.
+        weights::charge_blocks(2 * bits.len() * bits.peers.len());
         let own = weights::of_bits(&weights, &bits.own).to_le_bytes();
         let sum = |blocks: &Blocks| weights::of_blocks(&weights, blocks.as_slice());
         let macs: Vec<[u8; BLOCK_BYTES]> = bits.peers.iter().map(|peer| sum(&peer.macs).to_le_bytes()).collect();

@@ -1,7 +1,7 @@
 //! Sums that coins weigh: over GF(2^64), of bits and of blocks of two elements; and products by z in GF(2^128).
 
 use quorate_crypto::gf64;
-use quorate_ring::Bits;
+use quorate_ring::{Bits, meter};
 use zeroize::Zeroizing;
 
 /// Elements of GF(2^64) that are added without a reduction in between.
@@ -28,6 +28,12 @@ pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
         }
     }
     sum
+}
+
+/// Charges a dry run with weighing so many blocks: one takes as long as a loop over so many bytes.
+pub(crate) fn charge_blocks(count: usize) {
+    const WEIGHED_BYTES: usize = 112;
+    meter::stream(WEIGHED_BYTES * count);
 }
 
 /// The sum of weighed blocks, both halves alike.

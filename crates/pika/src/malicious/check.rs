@@ -23,7 +23,7 @@ use std::ops::Range;
 
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Linear, Result};
-use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
 use quorate_spdz2k::weights::{self, BASIS};
 use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
 use zeroize::Zeroizing;
@@ -81,12 +81,18 @@ impl Transcript<'_> {
 
     fn absorb<M: Module>(&mut self, x: &M) {
         if self.ctx.is_dry() {
-            return;
+            return self.charge(M::packed_bytes(x.shape_of()));
         }
         // Room at once: nothing is left behind where bytes moved.
         let mut bytes = Zeroizing::new(Vec::with_capacity(M::packed_bytes(x.shape_of())));
         x.pack(&mut bytes);
         self.hasher.update(&bytes);
+    }
+
+    /// Charges a dry run with what is hashed: a byte takes as long as a loop over so many.
+    pub(super) fn charge(&self, bytes: usize) {
+        const HASHED_BYTES: usize = 4;
+        meter::stream(HASHED_BYTES * bytes);
     }
 
     /// What both have to have alike.

@@ -28,7 +28,7 @@ use quorate_ring::{Ring, Vector, wipe_words};
 use quorate_spdz2k::{Kind, Params, Shared, SharedBits, Tagged};
 
 use super::PikaMalicious;
-use super::digits::{Digits, keys_of};
+use super::digits::{Digits, charge_copies, keys_of};
 
 /// The most bits of a digit: leaves of keys, against products of digits.
 const DIGIT_BITS: u32 = 6;
@@ -248,6 +248,9 @@ impl PikaMalicious {
             if masked.opened.is_shape() {
                 if !self.third.pairs.deals() {
                     charge(Kernel::Draw, (3 * 16 * keys) << bits);
+                    // Of each leaf a value and a tag, weighed and added to sums that lie in memory.
+                    charge(Kernel::MultiplyWide, (2 * 2 * N * keys) << bits);
+                    charge_copies(*digits, keys);
                 }
                 let shape = || Vector::shape(wide, len);
                 let blank = || Tagged::of(ring, &Shared { share: shape(), tag: shape() });

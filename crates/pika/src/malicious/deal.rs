@@ -9,7 +9,7 @@
 
 use quorate_engine::{Ctx, Result, Stream};
 use quorate_ot::Blocks;
-use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
 use quorate_spdz2k::{MacBits, WithPeer};
 use zeroize::Zeroizing;
 
@@ -315,6 +315,7 @@ fn in_ring(x: &Blocks) -> Vector {
 /// Adds a block where a bit is set.
 fn xor_chosen(into: &mut Blocks, bits: &Bits, block: u128) {
     if into.is_shape() || bits.is_shape() {
+        meter::stream(2 * size_of::<u128>() * into.len());
         *into = Blocks::shape(into.len());
         return;
     }

@@ -19,7 +19,7 @@ use quorate_crypto::Prg;
 use quorate_engine::{Form, Result};
 use quorate_fss::verified::{self, Corrections, Keys, Shape};
 use quorate_fss::{Hash, Roots, Side};
-use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::meter::{self, Kernel, charge};
 use quorate_ring::{Ring, Vector, Wiped, wipe_words};
 use quorate_spdz2k::{Kind, Params, Shared, Tagged};
 use zeroize::Zeroizing;
@@ -38,6 +38,8 @@ pub(crate) const MOST_BITS: u32 = UPPER_BITS + Shape::MOST_BITS;
 /// The most bits of a value.
 const VALUE_BITS: u32 = 128;
 const BLOCK_BYTES: usize = 16;
+/// Blocks of AES calls that checking a leaf takes, its proof included.
+const LEAF_BLOCKS: usize = 6;
 
 /// How places among 2^n are dealt, whose look-ups have entries over Z_2^k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +67,13 @@ impl Digits {
 
     /// The kind of correlations.
     pub fn kind(self) -> Kind {
-        let bytes: usize = self.shapes().iter().map(|shape| BLOCK_BYTES + shape.key_bytes()).sum();
-        let blocks = bytes.div_ceil(2 * BLOCK_BYTES);
+        let blocks = self.key_bytes().div_ceil(2 * BLOCK_BYTES);
         Kind::Place { place_bits: self.place_bits, bits: self.ring.bits(), choices: self.choices(), blocks }
+    }
+
+    /// Bytes of roots and corrections of a place's keys.
+    fn key_bytes(self) -> usize {
+        self.shapes().iter().map(|shape| BLOCK_BYTES + shape.key_bytes()).sum()
     }
 
     /// Keys: of the lower digit, and of the upper one.
@@ -182,9 +188,8 @@ impl Batch<'_> {
     async fn keys(&mut self, shape: Shape, len: usize, points: &[u64]) -> Result<Digit> {
         let roots = self.uniform::<Vector>((BLOCK, len));
         let dry = self.ctx.is_dry();
-        if dry {
-            charge(Kernel::Draw, 4 * shape.bits() as usize * BLOCK_BYTES * len);
-            charge(Kernel::Draw, 6 * shape.points() * BLOCK_BYTES * len);
+        if dry && self.deals() {
+            charge(Kernel::Draw, (2 * shape.bits() as usize + 10) * BLOCK_BYTES * len);
         }
         let mut corrections = vec![];
         if self.deals() && !dry {
@@ -239,7 +244,13 @@ impl DealtPlaces {
         coins: Option<&mut Prg>,
         transcript: &mut Transcript<'_>,
     ) -> Result<()> {
-        let Some(coins) = coins else { return Ok(()) };
+        let Some(coins) = coins else {
+            for Digit { shape, .. } in &self.keys {
+                charge(Kernel::Draw, LEAF_BLOCKS * shape.points() * BLOCK_BYTES * self.len);
+                transcript.charge(self.len * shape.key_bytes());
+            }
+            return Ok(());
+        };
         let mut places: Option<Shared> = None;
         for (i, digit) in self.keys.iter().enumerate() {
             transcript.same(&digit.corrections);
@@ -279,6 +290,9 @@ impl DealtPlaces {
         let own = Ring::of(place_bits.max(ring.bits()));
         let Kind::Place { blocks, .. } = self.digits.kind() else { return Err(NO_KEYS) };
         let shape = |ring: Ring, len: usize| Shared { share: Vector::shape(ring, len), tag: Vector::shape(ring, len) };
+        if !deals && self.places.is_none() {
+            charge_copies(self.digits, self.len);
+        }
         let places = match (&self.places, deals) {
             (Some(places), false) => Shared { share: places.share.clone(), tag: places.tag.clone() },
             _ => shape(params.shares(own), self.len),
@@ -319,14 +333,22 @@ impl DealtPlaces {
     }
 }
 
+/// Charges a dry run with what moving so many places' keys into blocks or out of them takes: three times.
+pub(super) fn charge_copies(digits: Digits, len: usize) {
+    meter::stream(3 * 2 * len * digits.key_bytes());
+}
+
 /// The keys of places that lie in blocks, the lower digit's first.
 pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
     let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
     let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
     // Room for all roots: none is left behind where others moved.
     let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (Vec::with_capacity(len), vec![])).collect();
+    let mut one = vec![0; 2 * each];
     for i in 0..len {
-        let mut one: Vec<u128> = halves.iter().flat_map(|half| &half[i * each..(i + 1) * each]).copied().collect();
+        for (to, half) in one.chunks_exact_mut(each.max(1)).zip(halves) {
+            to.copy_from_slice(&half[i * each..(i + 1) * each]);
+        }
         let bytes: &[u8] = bytemuck::cast_slice(&one);
         let mut at = shapes.len() * BLOCK_BYTES;
         for (k, ((roots, corrections), shape)) in parts.iter_mut().zip(&shapes).enumerate() {
@@ -334,8 +356,8 @@ pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) ->
             corrections.extend_from_slice(&bytes[at..at + shape.key_bytes()]);
             at += shape.key_bytes();
         }
-        wipe_words(&mut one);
     }
+    wipe_words(&mut one);
     shapes
         .iter()
         .zip(&mut parts)

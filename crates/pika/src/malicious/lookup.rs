@@ -23,7 +23,7 @@ use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Shared, SharedBits, Tagged};
 
 use super::PikaMalicious;
-use super::digits::{Digits, keys_of, values};
+use super::digits::{Digits, charge_copies, keys_of, values};
 
 /// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
 pub(super) const MOST_ENTRIES: usize = (1 << 17) + 1;
@@ -99,6 +99,9 @@ impl PikaMalicious {
         let wide = self.third.params.shares(ring);
         let shapes = digits.shapes();
         let Some(windows) = windows.filter(|_| !opened.is_shape()) else {
+            if !self.third.pairs.deals() {
+                charge_copies(digits, len);
+            }
             shapes.iter().take(1).for_each(|&shape| charge_windows(shape, windows_bits(digits), len));
             let shape = |count: usize| {
                 let shape = || Vector::shape(wide, count * len);

@@ -54,7 +54,7 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T> + Sync) ->
 }
 
 /// A party of dry runs, that compares as parties of tests do.
-fn dry_party(me: usize) -> Pika {
+pub fn dry_party(me: usize) -> Pika {
     let pika = Pika::dry(N, me).unwrap();
     pika.set_comparisons(Comparisons::EdaBits);
     pika

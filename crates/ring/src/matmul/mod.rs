@@ -77,8 +77,26 @@ multiversion! {
 /// So many multiply-adds over words of at most 32 bits take as long as one over words of 64 bits.
 const NARROW: usize = 3;
 
+/// Charges so many products: their multiply-adds, and their operands, which come from memory. Of a thin product that is
+/// what takes time.
+pub(crate) fn charge(carrier: Carrier, dims: Dims, count: usize) {
+    let (kernel, amount) = work(carrier, dims);
+    meter::charge(kernel, amount.saturating_mul(count));
+    let (m, k, n) = dims;
+    let ([left, right], bytes) = ([m, n].map(|side| side.saturating_mul(k)), carrier.bytes());
+    // Columns are put together, as lines or panels.
+    let together = || left.saturating_add(right.saturating_mul(2));
+    let read = match carrier {
+        Carrier::U192 | Carrier::U256 => together(),
+        _ if n < THIN || m >= MR => together(),
+        _ => m.saturating_mul(right),
+    };
+    let [read, all] = [read, left.saturating_add(right)].map(|elements| elements.saturating_mul(bytes));
+    meter::read_within(read.saturating_mul(count), all);
+}
+
 /// What a product is charged as: multiply-adds, with the columns that fill the last panel up.
-pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Metered, usize) {
+fn work(carrier: Carrier, (m, k, n): Dims) -> (Metered, usize) {
     let (work, thin, width, of) = match carrier {
         Carrier::U8 | Carrier::U16 => (Metered::Matrix, Metered::Multiply, 64, NARROW),
         Carrier::U32 => (Metered::Matrix, Metered::Multiply, 16, NARROW),

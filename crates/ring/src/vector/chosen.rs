@@ -49,10 +49,10 @@ impl Vector {
         assert!(chosen.lanes() == self.len(), "choices of {} elements among {}", chosen.lanes(), self.len());
         let rows = chosen.rows();
         if self.is_shape() || chosen.is_shape() {
-            meter::stream_within(
-                self.len().saturating_mul((4 + rows / GROUP) * 2 * self.ring.carrier().bytes()),
-                BYTES * 2 * (1 << GROUP) * self.ring.carrier().bytes(),
-            );
+            // Tables of sums, and two entries for a row and a byte: looked up, and added to a sum that is kept.
+            let bytes = self.ring.carrier().bytes();
+            let each = 4 * 3 * bytes + (rows / GROUP) * (meter::FETCHED_BYTES + bytes / 2);
+            meter::stream_within(self.len().saturating_mul(each), BYTES * 2 * (1 << GROUP) * bytes);
             return Vector::shape(self.ring, rows);
         }
         let mut sums = Vector::zeros(self.ring, rows);
