@@ -171,7 +171,7 @@ CASES: dict[str, Case] = {
     "lib.scimath.log2": ("qr.log(x) * (1 / np.log(2))", {"x": ABOVE}, np.log2),
     "lib.scimath.sqrt": ("np.sqrt", {}, lambda: np.sqrt),
     **{
-        name: (f"qr.lookup(x, np.{name}, domain=(low, high))", {"x": REAL, "low": -2, "high": 2}, of)
+        name: (f"qr.lookup(x, np.{name}, domain=(low, high))", {"x": REAL / 4, "low": -0.5, "high": 0.5}, of)
         for name in ("sin", "cos", "tan", "arctan", "sinh", "cosh", "arcsinh", "cbrt", "sinc", "i0")
         for of in [lambda x, low, high, name=name: getattr(np, name)(x)]
     },
