@@ -52,7 +52,7 @@ def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], 
 
 #: What is planned, how often it is asked for, and on which links: so often that what is short is planned, too. On
 #: machines several times as fast as today's, it is shorter yet.
-CASES = [(REDUCED, 150, link) for link in LINKS] + [(PAPER, 80, list(LINKS)[1])]
+CASES = [(REDUCED, 400, link) for link in LINKS] + [(PAPER, 80, list(LINKS)[1])]
 
 
 @pytest.mark.parametrize("name", BY_HAND)
