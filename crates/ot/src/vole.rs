@@ -116,7 +116,7 @@ impl Digits {
         for digit in 0..self.count() {
             let bytes = (len << self.depth(digit)) * self.ring(ring, digit).carrier().bytes();
             charge(Kernel::Draw, bytes);
-            quorate_ring::meter::stream_within(4 * bytes, TILE * 32);
+            quorate_ring::meter::stream_within(6 * bytes, TILE * 32);
         }
     }
 }
