@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 
 import quorate as qr
+from quorate._families import DEFAULT, FAMILIES
 from quorate.errors import ModelError
 from quorate.models import from_onnx
 from test_onnx_operators import Net, compare, floats, model_of, random_number, whole
@@ -223,6 +224,8 @@ def scaled_dot_product(r: np.random.Generator) -> Net:
     return Net(nodes, (4, 8), w | {"rows": whole(-1, 8), "steps": whole(4, -1, 8)})
 
 
+OTHERS = [name for name in FAMILIES if name != DEFAULT]
+
 ATTENTION: dict[str, Any] = {
     "heads beside the batch": lambda r: steps_first(r, False),
     "heads beside the batch, masked": lambda r: steps_first(r, True),
@@ -231,8 +234,10 @@ ATTENTION: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("error::quorate.RangeWarning")
-@pytest.mark.parametrize("protocol", ["rss", "pika"])
-@pytest.mark.parametrize("name", ATTENTION)
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [*((name, DEFAULT) for name in ATTENTION), *(("heads beside the batch, masked", family) for family in OTHERS)],
+)
 def test_attention_is_computed_as_exporters_write_it(name: str, protocol: str) -> None:
     r = random_number(6)
     net = ATTENTION[name](r)
