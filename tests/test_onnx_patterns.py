@@ -123,6 +123,8 @@ def mutated(r: np.random.Generator, nodes: list[tuple], w: dict[str, np.ndarray]
 def test_what_is_nearly_written_so_is_refused_or_computed_as_it_is(name: str) -> None:
     r = random_number(len(name))
     right = 0
+    plain = onnxruntime.SessionOptions()  # its own fusions take m - x for x - m
+    plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     for _ in range(40):
         nodes, w = nodes_of(WRITTEN[name]), constants(r, 8)
         mutated(r, nodes, w)
@@ -133,7 +135,7 @@ def test_what_is_nearly_written_so_is_refused_or_computed_as_it_is(name: str) ->
         except ModelError as error:
             assert "not supported" in str(error) or "no scale gives them room" in str(error) or "valid" in str(error)
             continue
-        want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+        want = onnxruntime.InferenceSession(proto.SerializeToString(), plain).run(["y"], {"x": x})[0]
         assert np.allclose(model.predict_clear(x), want, rtol=1e-4, atol=1e-4), nodes
         right += 1
     assert right >= 2
