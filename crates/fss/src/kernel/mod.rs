@@ -86,7 +86,9 @@ fn substituted(a: u8) -> u8 {
             sum ^ term
         })
     };
-    let inverse = (0..253).fold(a, |power, _| product(power, a));
+    // 254 = 2 + 4 + ... + 128.
+    let squares = std::iter::successors(Some(a), |&a| Some(product(a, a)));
+    let inverse = squares.skip(1).take(7).fold(1, product);
     (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
 }
 

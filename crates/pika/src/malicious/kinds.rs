@@ -354,6 +354,6 @@ fn weighed(bits: &Summands<Vector>, rows: &std::ops::Range<u32>, len: usize) -> 
 
 /// All ones where a bit of one row is set; nothing of a shape.
 pub(crate) fn bit_masks(bits: &Bits) -> impl Iterator<Item = u64> + '_ {
-    let words = if bits.is_shape() { &[] } else { bits.words_of(0) };
-    (0..bits.lanes()).filter_map(move |i| words.get(i / 64).map(|word| 0u64.wrapping_sub(word >> (i % 64) & 1)))
+    let (words, lanes) = if bits.is_shape() { (&[][..], 0) } else { (bits.words_of(0), bits.lanes()) };
+    (0..lanes).map(move |i| 0u64.wrapping_sub(words[i / 64] >> (i % 64) & 1))
 }
