@@ -133,7 +133,8 @@ class ShadowError(QuorateError, ArithmeticError):
 
 
 class SessionClosed(QuorateError, RuntimeError):
-    """The session was closed, or a lost peer ended it. Open a new one."""
+    """The session was closed, or a lost peer ended it, or where parties may cheat a run that was stopped, here or at
+    another party. Open a new one."""
 
 
 class SessionBusy(QuorateError, RuntimeError):

@@ -70,7 +70,7 @@ impl Party {
         self.core.sent.clone()
     }
 
-    /// Whether the session is over: a peer was lost or cheated, or a party ran out of memory.
+    /// Whether the session is over: a peer was lost or cheated, a party ran out of memory, or its keys have ended.
     pub fn is_over(&self) -> bool {
         self.over
     }

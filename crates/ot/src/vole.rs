@@ -264,7 +264,7 @@ impl Vole {
     pub fn of_owner(&self, held: &Shares, x: &Vector) -> Shares {
         let mut shares = held.clone();
         for (part, leaves) in shares.parts.iter_mut().zip(&self.theirs) {
-            let mut product = Linear::Reduce(part.ring()).apply(x);
+            let mut product = Wiped(Linear::Reduce(part.ring()).apply(x));
             product.scale(leaves.digit());
             part.add_assign(&product);
         }
@@ -306,8 +306,8 @@ impl Shares {
     /// Shares of sums of the elements times public factors: an element for each row of factors.
     pub fn weighed(&self, rows: &[Vec<u64>]) -> Shares {
         let mut parts: Vec<_> = self.parts.iter().map(|part| (&**part, None)).collect();
-        let work = |(part, sums): &mut (&Vector, Option<Wiped<Vector>>)| *sums = Some(Wiped(weighed(part, rows)));
-        match self.parts[0].len() < TILE {
+        let work = |(part, sums): &mut (&Vector, Option<Wiped<Vector>>)| *sums = Some(weighed(part, rows));
+        match self.is_shape() || self.parts[0].len() < TILE {
             true => parts.iter_mut().for_each(work),
             false => side_by_side(parts.iter_mut().collect(), work),
         }
@@ -332,8 +332,9 @@ impl Shares {
 }
 
 /// Sums of the elements times public factors: an element for each row of factors.
-pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Vector {
-    Vector::concat(&rows.iter().map(|factors| x.weighed(factors)).collect::<Vec<_>>().iter().collect::<Vec<_>>())
+pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Wiped<Vector> {
+    let sums: Vec<_> = rows.iter().map(|factors| Wiped(x.weighed(factors))).collect();
+    Wiped(Vector::concat(&sums.iter().map(|sum| &**sum).collect::<Vec<_>>()))
 }
 
 impl Grown {

@@ -4,19 +4,20 @@
 //! digit by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess
 //! digits of keys, and where a guess is wrong the session ends. **Deviation**: rows, masks and the hash are ours:
 //! docs/security/spdz2k.md. **Notation**: x the vector of owner P_i, over Z_2^m; alpha^j x = v - w with v at P_i and w
-//! at P_j; v_d, w_d their parts for digit d of alpha^j.
+//! at P_j; v_d, w_d their parts for digit d of alpha^j, v'_qd = sum chi_ql v_dl + (that of mask_q).
 //!
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 1 | the vector OLE of every ordered pair, on x; and for each owner and ring on [`ROWS`] uniform masks |
 //! | 2 | 2 | toss chi_q in Z_2^s for each row q |
-//! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of v'_qd, alike of v_d |
+//! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
 //! | 4 | | P_j: the hash of w'_qd + digit_d x'_q is the same, or the run ends; the masks are thrown away |
 //!
 //! A uniform x is u_0 towards the owner's first peer, which is told as much less; so are masks.
 //!
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
+use quorate_crypto::ct_eq;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::vole::{Grown, Shares, weighed};
 use quorate_ring::{Ring, Vector, Wiped};
@@ -89,8 +90,8 @@ impl Pending {
         self.v.iter().chain(self.w.iter().flatten()).any(Shares::is_shape)
     }
 
-    /// Whether the same masks hide sums of both.
-    fn is_beside(&self, other: &Pending) -> bool {
+    /// Whether sums of both are added up below the same masks.
+    fn shares_masks_with(&self, other: &Pending) -> bool {
         (self.owner, self.shape.0) == (other.owner, other.shape.0)
     }
 
@@ -122,7 +123,7 @@ impl Sums {
         let mut sums = Sums { x, v: mask.v.clone(), w: mask.w.clone() };
         for (made, chi) in below {
             if let Some(x) = &made.x {
-                sums.x.add_assign(&Wiped(weighed(x, chi)));
+                sums.x.add_assign(&weighed(x, chi));
             }
             let theirs = sums.w.iter_mut().zip(&made.w).filter_map(|(sum, w)| Some((sum.as_mut()?, w.as_ref()?)));
             sums.v.iter_mut().zip(&made.v).chain(theirs).for_each(|(sum, part)| sum.add_assign(&part.weighed(chi)));
@@ -250,7 +251,8 @@ impl Keys {
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let key_bits = self.alpha.digits().key_bits();
         let chi: Vec<_> = pending.iter().map(|made| coins.rows(key_bits, (ROWS, made.shape.1))).collect();
-        let sums_below = |mask| Sums::of(mask, pending.iter().zip(&chi).filter(|(made, _)| made.is_beside(mask)));
+        let sums_below =
+            |mask| Sums::of(mask, pending.iter().zip(&chi).filter(|(made, _)| made.shares_masks_with(mask)));
         let sums: Vec<Sums> = masks.iter().map(sums_below).collect();
 
         let is_owner = |party| masks.iter().any(|mask| mask.owner.is_none_or(|owner| owner == party));
@@ -279,7 +281,7 @@ impl Keys {
                     self.vole(peer)?.of_owner(w, &unpack(x.ring(), ROWS, x_of_peer)?).pack(&mut expected);
                 }
             }
-            holds &= *told == self.hash_of_sums(instance, [peer, self.me], &expected);
+            holds &= ct_eq(told, &self.hash_of_sums(instance, [peer, self.me], &expected));
         }
         match ctx.is_dry() || holds {
             true => Ok(()),

@@ -44,7 +44,7 @@ const BATCH_BYTES: usize = 1 << 26;
 /// Bytes that each of an OT's ends holds for it.
 const OT: usize = 16;
 /// Bytes that a party holds for an authenticated element.
-pub(crate) const AUTHENTICATED: usize = 512;
+pub(crate) const AUTHENTICATED: usize = 704;
 /// Bytes of an OT that are sent before its corrections.
 const OT_SENT: usize = 4;
 

@@ -136,7 +136,7 @@ impl Keys {
             let mut rest = Wiped(sum.weighed(&chi));
             rest.add_assign(&w.slice(mask..mask + 1));
             rest.sub_assign(&unpack(ring, 1, constant)?);
-            let mut linear = unpack(ring, 1, linear)?;
+            let mut linear = Wiped(unpack(ring, 1, linear)?);
             linear.scale(self.key());
             rest.sub_assign(&linear);
             holds &= is_zero(&rest);

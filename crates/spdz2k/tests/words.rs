@@ -2,7 +2,8 @@
 //!
 //! A cheater authenticates other words for each digit of the honest key (here a bit), passes the check of
 //! authentication, then opens words with lies and passes their check. All coins and all keys are enumerated; so is all
-//! that it says after a coin: its best answer counts. Its errors are enumerated, or searched by climbing.
+//! that it says after a coin: its best answer counts. Its errors are enumerated, or searched by climbing. There is one
+//! vector: what can be tried again from vector to vector is argued, not counted here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

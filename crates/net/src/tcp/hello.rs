@@ -1,7 +1,7 @@
 //! The first message inside a new connection, each way: who speaks, to whom, in which version.
 
 /// Version of everything that this crate puts on the wire. A change of format raises it.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 
