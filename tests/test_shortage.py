@@ -59,7 +59,7 @@ with qr.local("PROTOCOL") as mpc:
 @linux
 def test_what_is_free_is_the_limit(tmp_path: Path) -> None:
     """The whole of it would take a gigabyte in three parties."""
-    text = SUMS.replace("PROTOCOL", "rss").replace("MEGABYTES", "600")
+    text = SUMS.replace("PROTOCOL", "rss").replace("MEGABYTES", "450")
     planned, little = map(int, printed(tmp_path, text).split())
     assert planned > 200 * MB > little * 1.1
 

@@ -371,8 +371,8 @@ impl Error {
         }
     }
 
-    /// Whether the session is over: a lost peer, cheating, memory that ran out, keys that ended at some party. After any
-    /// other error it can be used again.
+    /// Whether the session is over: a lost peer, cheating, memory that ran out, keys that ended at some party. After
+    /// any other error it can be used again.
     pub fn is_final(&self) -> bool {
         match self {
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
