@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[Net, str]] = {
             (4,),
             {},
         ),
-        "computes with the number of inputs",
+        "goes by the number of inputs",
     ),
     "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),
 }

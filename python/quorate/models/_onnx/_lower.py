@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,7 @@ class Lowering:
 
 
 _LONGEST = 4096  # steps of a loop
+_MANY = 1021  # inputs, among which nothing of a network is as many by chance
 _HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
 Lower = Callable[[Lowering, Node], Any]
@@ -160,10 +162,13 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     """
     made = _made(source, operators)
     if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
-        other = dataclasses.replace(source, sizes=(source.sizes[0] + 1, *source.sizes[1:]))
-        for one, same in zip(made[0], _made(other, operators)[0], strict=True):
-            if not _are_alike(one, same):
-                raise ModelError(f"from_onnx: {one.name} computes with the number of inputs, of which any may be given")
+        for many in (source.sizes[0] + 1, _MANY):
+            other = _made(dataclasses.replace(source, sizes=(many, *source.sizes[1:])), operators)
+            pairs = zip_longest(made[0], other[0])
+            apart = next((one or same for one, same in pairs if not (one and same and _are_alike(one, same))), None)
+            if apart is not None or made[1] != other[1]:
+                name = apart.name if apart is not None else "what the output is"
+                raise ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
     return made
 
 

@@ -227,7 +227,12 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
         if not factor.any():
             raise Unsupported("a factor of 0")
         return lowering.emit("scale", x, {"factor": float(factor.ravel()[0]), "offset": float(offset.ravel()[0])})
-    return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
+    if offset.any():
+        return lowering.emit("affine", x, None, factor, offset)
+    wide = np.broadcast_shapes(x.shape, factor.shape, offset.shape)
+    if wide != np.broadcast_shapes(x.shape, factor.shape):  # zeros that repeat elements
+        factor = np.broadcast_to(factor, np.broadcast_shapes(factor.shape, offset.shape))
+    return lowering.emit("affine", x, None, factor)
 
 
 @operator("Add", limits="arrays that both have the batch, or a constant", each=True)

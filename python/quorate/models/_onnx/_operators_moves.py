@@ -296,7 +296,9 @@ def _linear(lowering: Lowering, x: Tensor, scales: np.ndarray, way: str) -> Tens
         if scale == 1:
             continue
         size = x.shape[axis]
-        count = math.floor(size * scale)
+        # Scales are float32: 0.7 of 10 are 7.
+        exact = size * scale
+        count = round(exact) if abs(exact - round(exact)) < 1e-6 * size else math.floor(exact)
         at = {
             "half_pixel": (np.arange(count) + 0.5) / scale - 0.5,
             "pytorch_half_pixel": (np.arange(count) + 0.5) / scale - 0.5 if count > 1 else np.zeros(1),

@@ -76,7 +76,13 @@ def _einsum(lowering: Lowering, node: Node) -> Tensor | Turned:
     is_whole = set(left) | set(right) | set(shared) == set(out) and "." not in given
     if not is_whole or batch not in out or (b[0] != batch if is_pair else shared or not summed):
         raise Unsupported(f"equation={node.attrs['equation']!r}")
-    sizes = dict(zip(b, np.shape(y) if not is_pair else y.shape, strict=True)) | dict(zip(a, x.shape, strict=True))
+    of_y, of_x = (
+        dict(zip(b, np.shape(y) if not is_pair else y.shape, strict=True)),
+        dict(zip(a, x.shape, strict=True)),
+    )
+    if any(of_y[letter] != of_x[letter] for letter in set(a) & set(b)):
+        raise Unsupported(f"equation={node.attrs['equation']!r} of axes of one place that are repeated")
+    sizes = of_y | of_x
 
     def count(letters: list[str]) -> int:
         return math.prod(sizes[letter] for letter in letters)

@@ -84,7 +84,7 @@ class Patterns:
     # ---- parts ------------------------------------------------------------------------------------------------------
 
     def _step(self, place: int, *kinds: str) -> Step | None:
-        step = self._lowering.steps[place - 1] if place else None
+        step = self._lowering.steps[place - 1] if place > 0 else None
         return step if step is not None and step.kind in kinds else None
 
     def _multiples(self, place: int) -> Iterator[tuple[int, float, Array]]:
