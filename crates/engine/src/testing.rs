@@ -53,7 +53,7 @@ pub enum Change {
     Zeros,
     /// The last other message of the same length, to whomever it went; stays as it is where there was none.
     Replayed,
-    /// Bytes that look random.
+    /// Bytes that look random, and are others.
     Noise,
 }
 
@@ -91,7 +91,13 @@ impl Change {
                     bytes.copy_from_slice(replayed);
                 }
             }
-            Change::Noise => blake3::Hasher::new().update(bytes).finalize_xof().fill(bytes),
+            Change::Noise => {
+                let before = bytes.to_vec();
+                blake3::Hasher::new().update(bytes).finalize_xof().fill(bytes);
+                if *bytes == before {
+                    Change::LastBit.apply(bytes, None); // of one byte in 256 tries
+                }
+            }
         }
     }
 }
@@ -250,5 +256,10 @@ mod tests {
         assert_eq!(changed(Change::Replayed, None), [0xff; 10]);
         assert_eq!(changed(Change::Replayed, Some(vec![7; 10])), [7; 10]);
         assert_ne!(changed(Change::Noise, None), [0xff; 10]);
+        for byte in 0..=u8::MAX {
+            let mut bytes = [byte];
+            Change::Noise.apply(&mut bytes, None);
+            assert_ne!(bytes, [byte]);
+        }
     }
 }
