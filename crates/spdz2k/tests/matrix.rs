@@ -57,7 +57,8 @@ fn matrices_are_uniform() {
         x.windows(2).for_each(|pair| counts[(4 * pair[0] + pair[1]) as usize] += 1);
         let expected = (x.len() - 1) as f64 / 16.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        assert!(chi_square < 50.0, "{counts:?}");
+        // Exceeded by chance once in 10^10 times: pairs overlap, which makes it larger than of as many by themselves.
+        assert!(chi_square < 115.0, "{counts:?}");
     }
 }
 

@@ -52,7 +52,8 @@ fn factors_are_uniform() {
         half.for_each(|i| counts[(4 * a[i] + b[i]) as usize] += 1);
         let expected = len as f64 / 32.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        assert!(chi_square < 50.0, "{counts:?}");
+        // Exceeded by chance once in 10^10 times.
+        assert!(chi_square < 80.0, "{counts:?}");
     }
 }
 
