@@ -118,7 +118,11 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
             let by = if i % 2 == 0 { By::Plus(bit) } else { By::Minus(bit) };
             // A factor that is off by half the modulus is a guess of beta: it may be right.
             let expected = if (twist, bit) == (Twist::Authenticated(0), 57) { Some(true) } else { None };
-            let done = twisted(n, &[(party, twist, by)]);
+            let mut done = twisted(n, &[(party, twist, by)]);
+            if twist == Twist::Factor && done.is_some() {
+                // The error times b may be nothing by chance, once in 2 * 10^7 times: not twice.
+                done = twisted(n, &[(party, twist, by)]);
+            }
             assert!(done.is_none() || done == expected, "{twist:?} of party {party} of {n}, {by:?}: {done:?}");
             cases += 1;
         }
@@ -127,8 +131,6 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
     assert!(cases > 30);
 }
 
-/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
-/// of both, and what passes is right.
 /// Another share of c, and a share of what the division leaves that makes up for it.
 #[test]
 fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
@@ -138,6 +140,8 @@ fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
     }
 }
 
+/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
+/// of both, and what passes is right.
 #[test]
 fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() {
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
@@ -147,9 +151,12 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     let (y, xh) = (4, 4 + noise);
     let bytes = |rows: &[usize]| rows.iter().map(|bits| (len * bits).div_ceil(8)).sum::<usize>();
     let mut ends = [0; 2];
-    for (i, (row, bit)) in
-        [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)].iter().enumerate()
-    {
+    let cases = [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)];
+    for (i, (row, bit)) in cases.iter().cycle().take(5 * cases.len()).enumerate() {
+        // All cases once, and again where all of them ended alike, as one in 10^4 times.
+        if i >= cases.len() && ends[0] > 0 && ends[1] > 0 {
+            break;
+        }
         for n in if i % 3 == 0 { vec![2, 3] } else { vec![2, 2] } {
             let bit = 8 * bytes(&rows[..*row]) + bit;
             let lie = Lie { at: At::Length(bytes(&rows)), what: What::Changed(Change::Bit(bit)) };
@@ -293,7 +300,11 @@ fn values_that_differ_by_digit_are_found_or_tags_are_right() {
     let widths: Vec<usize> = (1..7).map(|digit| 33 - 5 * digit).collect();
     let bytes = |digits: &[usize]| digits.iter().map(|width| (4 * width).div_ceil(8)).sum::<usize>();
     let (mut ends, mut loose) = ([0; 3], 0);
-    for digit in 0..widths.len() {
+    for (i, digit) in (0..widths.len()).cycle().take(4 * widths.len()).enumerate() {
+        // All digits once, and again where no guess was right, as one in 10^7 times.
+        if i >= widths.len() && ends[0] > 2 && ends[2] > 0 {
+            break;
+        }
         for (bit, times) in [(0, 1), (widths[digit] - 2, 2), (widths[digit] - 1, 3)] {
             let change = What::Changed(Change::Bit(8 * bytes(&widths[..digit]) + bit));
             for _ in 0..times {
