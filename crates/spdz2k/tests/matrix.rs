@@ -161,7 +161,7 @@ fn other_entries_in_transfers_are_found() {
                 keys.insecure_twist(Twist::Transfer { peer: 1, factor, row }, By::All(by));
             }
         };
-        assert_eq!(twice(|| made(n, 2, &lie)), None, "row {row} of factor {factor}, {by} of {n}");
+        assert_eq!(twice(|| made(n, 2, lie)), None, "row {row} of factor {factor}, {by} of {n}");
     }
 }
 
@@ -199,7 +199,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
                     if cheat == 2 && matches!(twist, Twist::Authenticated(_)) {
                         continue;
                     }
-                    assert_eq!(twice(|| made(n, 1, &lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
+                    assert_eq!(twice(|| made(n, 1, lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
                 }
             }
         }
@@ -212,7 +212,7 @@ fn words_are_checked_whole() {
     for twist in [Twist::Rho, Twist::Zero(0)] {
         for cheat in [0, 1] {
             let lie = |me, keys: &Keys| keys.insecure_twist(twist, By::All(if me == cheat { 1 << 31 } else { 0 }));
-            assert_eq!(twice(|| made(2, 1, &lie)), None, "{twist:?} of party {cheat}");
+            assert_eq!(twice(|| made(2, 1, lie)), None, "{twist:?} of party {cheat}");
         }
     }
 }
@@ -248,7 +248,7 @@ fn errors_of_rows_do_not_cancel() {
             }
         }
     };
-    assert_eq!(twice(|| made(2, 2, &lie)), None);
+    assert_eq!(twice(|| made(2, 2, lie)), None);
 }
 
 /// What a party with weights and others that share a record send.

@@ -119,7 +119,7 @@ const FACTORS: Twist = Twist::Factors { peer: 0 };
 fn other_factors_in_transfers_are_found() {
     for (n, by) in [(2, 1), (2, 1 << 26), (2, 5 << 27), (3, 1), (3, 1 << 30)] {
         let lie = |me, keys: &Keys| keys.insecure_twist(FACTORS, By::All(if me == 1 { by } else { 0 }));
-        assert_eq!(twice(|| made(n, 30, &lie)), None, "{by} of {n}");
+        assert_eq!(twice(|| made(n, 30, lie)), None, "{by} of {n}");
     }
 }
 
@@ -145,7 +145,7 @@ fn two_parties_do_not_cheat_the_third() {
             2 => keys.insecure_twist(FACTORS, By::All(lies[1])),
             _ => (),
         };
-        assert_eq!(twice(|| made(3, 30, &lie)), None, "{lies:?}");
+        assert_eq!(twice(|| made(3, 30, lie)), None, "{lies:?}");
     }
 }
 
@@ -160,7 +160,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
                         keys.insecure_twist(twist, By::All(by));
                     }
                 };
-                assert_eq!(twice(|| made(n, 4, &lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
+                assert_eq!(twice(|| made(n, 4, lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
             }
         }
     }
