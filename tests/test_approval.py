@@ -220,7 +220,7 @@ def test_a_run_that_stops_is_in_the_log(deployment: Deployment) -> None:
 x = mpc.input(lambda: [3, 5, 8], owner=0, shape=3, dtype=qr.int(64))
 print(x.sum().reveal(), flush=True)
 if mpc.me == 2:
-    time.sleep(1); import os; os._exit(9)
+    time.sleep(3); import os; os._exit(9)
 x.max().reveal()
 """
     log = deployment.folder / "audit.jsonl"

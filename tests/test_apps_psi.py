@@ -148,7 +148,7 @@ def test_positions_say_nothing(smallest: qr.Session) -> None:
         _, found = qr.apps.psi(smallest, [1, 2, 3, 4], [4, 5, 6, 7], bits=3, reveal_to="nobody")
         places += found.reveal()
     assert places.sum() == 80
-    assert places.min() > 5  # fewer: probability below 10^-4
+    assert places.min() > 0 and places.max() < 52  # by chance not once in 10^9 times
 
 
 def test_what_is_no_set(mpc: qr.Session) -> None:

@@ -203,7 +203,7 @@ def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 1
-    assert time.monotonic() - pressed < 10
+    assert time.monotonic() - pressed < 30
     assert "interrupted" in errors
     assert "Traceback" not in errors
 

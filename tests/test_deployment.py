@@ -150,6 +150,7 @@ def test_callables_are_called_at_the_owner_only(deployment: Deployment) -> None:
 
 
 def test_who_computes_is_waited_for(deployment: Deployment) -> None:
+    deployment.limits["peer_timeout_s"] = 2.0
     busy = "end = time.monotonic() + 3.5\nwhile time.monotonic() < end: sum(range(100000))\n"
     body = f"{PRODUCT}if mpc.me == 2:\n    time.sleep(3.5)\n{PRODUCT}if mpc.me == 0:\n"
     body += "".join(f"    {line}\n" for line in busy.splitlines()) + PRODUCT
@@ -265,7 +266,7 @@ def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
     script = deployment.script(PRODUCT)
     first, one = deployment.start(0, script), deployment.start(1, script)
     deployment.wait_until_listening(0, 1)
-    time.sleep(1.0)  # party 1 calls as soon as it listens
+    time.sleep(3.0)  # party 1 calls as soon as it listens
     text = Path(deployment.config(1)).read_text()
     elsewhere = text.replace(f'listen = "127.0.0.1:{deployment.ports[1]}"', 'listen = "127.0.0.1:0"')
     two = deployment.start(1, script, config=deployment.config(9, elsewhere)).end()
@@ -414,7 +415,7 @@ def test_ctrl_c_while_waiting_for_the_others(deployment: Deployment) -> None:
     started = time.monotonic()
     lonely.signal(signal.SIGINT)
     assert lonely.end().status == 1
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 20
 
 
 def test_a_session_goes_on_after_an_aborted_run(deployment: Deployment) -> None:
@@ -456,8 +457,6 @@ def wires(deployment: Deployment, rate: float | None = None) -> Iterator[list[Wi
 
 
 def who_is_left(deployment: Deployment, phase: str, lost: int, happens: Any) -> list[Ended]:
-    # On a busy machine a party that is well may be silent for two seconds.
-    deployment.limits["peer_timeout_s"] = 5.0
     running = deployment.start_all(deployment.script(LONG[phase]))
     for party in running:
         party.wait_for("running")
@@ -516,7 +515,7 @@ def test_a_party_does_not_come_up(deployment: Deployment, how: str) -> None:
     for party in running:
         ended = party.end()
         assert ended.status == 3, ended
-        assert ended.seconds < 12
+        assert ended.seconds < 20
         assert "party 2" in error_of(ended)
 
 
@@ -549,7 +548,7 @@ def test_after_a_lost_party_the_session_is_over(deployment: Deployment) -> None:
 x = secret(0, 3)
 x.reveal()
 print("running")
-time.sleep(1)
+time.sleep(60 if mpc.me == 1 else 1)
 for _ in range(2):
     try:
         (x * x).reveal()

@@ -253,7 +253,7 @@ def test_a_simulated_network_really_delays() -> None:
     rounds = stats.offline.rounds + stats.online.rounds
     assert rounds > 10
     assert took >= rounds * 0.015
-    assert took < 3 * rounds * 0.015 + 2
+    assert took < 3 * rounds * 0.015 + 20
     assert stats.online.seconds >= stats.online.rounds * 0.015 * 0.9
 
 

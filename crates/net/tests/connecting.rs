@@ -221,7 +221,7 @@ fn connecting_can_be_given_up() {
     });
     let start = Instant::now();
     assert!(matches!(TcpNet::connect_on(&config, listener), Err(NetError::Interrupted)));
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(15));
 }
 
 #[test]

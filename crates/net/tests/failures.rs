@@ -82,7 +82,7 @@ fn a_killed_process_is_lost_at_once() {
     child.kill();
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_frozen_process_times_out() {
     (0..20).for_each(|_| net.send(1, vec![0; 1 << 20]).unwrap());
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(8), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
     assert_eq!(net.queued(1), 0);
 }
 

@@ -157,7 +157,7 @@ fn a_party_that_leaves_is_lost_after_its_last_words() {
     }
     let (error, took) = failure(&mut first);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(4));
+    assert!(took < Duration::from_secs(10));
     assert!(matches!(first.send(1, vec![1]), Err(NetError::Lost { peer: 1, .. })));
     let (error, _) = failure(&mut third);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");

@@ -102,6 +102,7 @@ impl Keys {
 mod tests {
     use quorate_engine::testing::parties;
     use quorate_engine::{Error, Phase};
+    use quorate_gadgets::testing::may_be_chance;
 
     use super::*;
     use crate::sacrifice::rest;
@@ -145,8 +146,7 @@ mod tests {
     }
 
     fn near(count: usize, all: usize, probability: f64) {
-        let spread = (all as f64 * probability * (1.0 - probability)).sqrt();
-        assert!((count as f64 - all as f64 * probability).abs() < 4.5 * spread, "{count} of {all}");
+        assert!(may_be_chance(count, all, probability), "{count} of {all}");
     }
 
     /// Another ahat than the bits say, by 2^(W-1): the test with kappa tells its lowest bit, that with b nothing, and b
@@ -163,12 +163,13 @@ mod tests {
         }
     }
 
-    /// By 2^(k+sg'-1), the largest with which the other test would tell a bit of b: none of them passes.
+    /// By 2^(k+sg'-1), the largest with which the other test would tell a bit of b: one of 2^28 passes.
     #[test]
     fn a_lie_that_would_tell_a_bit_of_b_fails_before() {
         let products = products_with_b(Params::new(32, true).unwrap(), Ring::of(K)).bits();
         let all = passing(Twist::Authenticated(1), 1 << (products - 1));
-        assert!(all.iter().all(|&(first, second, _, b)| !first && second == (b % 2 == 0)));
+        assert!(all.iter().all(|&(_, second, _, b)| second == (b % 2 == 0)));
+        assert!(all.iter().filter(|each| each.0).count() < 3);
     }
 
     /// Another factor in an OT of x, for kappa and for b.

@@ -6,7 +6,7 @@ use quorate_ot::cost::{Cost, cots};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{By, Keys, Params, Shared, Triples, Twist};
 
-use crate::common::{End, are_matrix_products, combined, run, zeros};
+use crate::common::{End, are_matrix_products, combined, run, twice, zeros};
 
 type Dims = (usize, usize, usize);
 
@@ -57,7 +57,8 @@ fn matrices_are_uniform() {
         x.windows(2).for_each(|pair| counts[(4 * pair[0] + pair[1]) as usize] += 1);
         let expected = (x.len() - 1) as f64 / 16.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        assert!(chi_square < 50.0, "{counts:?}");
+        // Exceeded by chance once in 10^10 times: pairs overlap, which makes it larger than of as many by themselves.
+        assert!(chi_square < 115.0, "{counts:?}");
     }
 }
 
@@ -160,7 +161,7 @@ fn other_entries_in_transfers_are_found() {
                 keys.insecure_twist(Twist::Transfer { peer: 1, factor, row }, By::All(by));
             }
         };
-        assert_eq!(made(n, 2, lie), None, "row {row} of factor {factor}, {by} of {n}");
+        assert_eq!(twice(|| made(n, 2, lie)), None, "row {row} of factor {factor}, {by} of {n}");
     }
 }
 
@@ -198,7 +199,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
                     if cheat == 2 && matches!(twist, Twist::Authenticated(_)) {
                         continue;
                     }
-                    assert_eq!(made(n, 1, lie), None, "{twist:?} of party {cheat} of {n}, by {by}");
+                    assert_eq!(twice(|| made(n, 1, lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
                 }
             }
         }
@@ -211,7 +212,7 @@ fn words_are_checked_whole() {
     for twist in [Twist::Rho, Twist::Zero(0)] {
         for cheat in [0, 1] {
             let lie = |me, keys: &Keys| keys.insecure_twist(twist, By::All(if me == cheat { 1 << 31 } else { 0 }));
-            assert_eq!(made(2, 1, lie), None, "{twist:?} of party {cheat}");
+            assert_eq!(twice(|| made(2, 1, lie)), None, "{twist:?} of party {cheat}");
         }
     }
 }
@@ -247,7 +248,7 @@ fn errors_of_rows_do_not_cancel() {
             }
         }
     };
-    assert_eq!(made(2, 2, lie), None);
+    assert_eq!(twice(|| made(2, 2, lie)), None);
 }
 
 /// What a party with weights and others that share a record send.

@@ -2,6 +2,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
+use quorate_gadgets::testing::may_be_chance;
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
@@ -377,8 +378,7 @@ fn random_bits_are_as_often_one_as_zero() {
     ] {
         let bits = &put_together(params, &Kind::RandomBit { bits: k }, len).0[0];
         let ones: u64 = bits.convert(Ring::of(1)).to_u64s().iter().sum();
-        let spread = (len as f64).sqrt() * 3.0;
-        assert!((ones as f64 - len as f64 / 2.0).abs() < spread, "{ones} of {len}");
+        assert!(may_be_chance(ones as usize, len, 0.5), "{ones} of {len}");
     }
     let widest = put_together(Params::default(), &Kind::RandomBit { bits: 126 }, 3).0;
     assert!(widest[0].convert(Ring::of(126)).to_limbs().iter().all(|limbs| limbs[0] < 2 && limbs[1..] == [0; 3]));
@@ -391,8 +391,7 @@ fn triples_of_bits_are_ands_and_every_one_is_as_likely() {
         let [a, b] = [0, 1].map(|i| values[i].convert(Ring::of(1)).to_u64s());
         let mut counts = [0; 4];
         (0..len).for_each(|i| counts[(2 * a[i] + b[i]) as usize] += 1);
-        let expected = len as f64 / 4.0;
-        assert!(len < 100 || counts.iter().all(|&count| (f64::from(count) - expected).abs() < 75.0), "{counts:?}");
+        assert!(counts.iter().all(|&count| may_be_chance(count, len, 0.25)), "{counts:?}");
     }
 }
 
@@ -424,13 +423,14 @@ fn bits_with_macs_are_what_their_kinds_say() {
         (4, weak(), 5),
     ] {
         let (_, bits) = put_together_of(n, params, &Kind::BitTriple, len);
-        let ones = |i: usize| bits[i].to_u64s().iter().sum::<u64>() as f64;
-        assert!(len < 100 || [0, 1].map(ones).iter().all(|ones| (ones - 450.0).abs() < 75.0));
+        let ones = [0, 1].map(|i: usize| bits[i].to_u64s().iter().sum::<u64>());
+        assert!(ones.iter().all(|&ones| may_be_chance(ones as usize, len, 0.5)), "{ones:?} of {len}");
         put_together_of(n, params, &Kind::Link, len);
         for bits in [1, 2, 20] {
-            let (values, _) = put_together_of(n, params, &Kind::DaBit { bits }, len.min(40));
+            let len = len.min(40);
+            let (values, _) = put_together_of(n, params, &Kind::DaBit { bits }, len);
             let ones = values[0].convert(Ring::of(1)).to_u64s().iter().sum::<u64>();
-            assert!(len < 40 || (5..36).contains(&ones), "{ones} of 40");
+            assert!(may_be_chance(ones as usize, len, 0.5), "{ones} of {len}");
         }
         put_together_of(n, params.with_bits_by_roots(), &Kind::DaBit { bits: 20 }, len.min(40));
         for owner in [0, n - 1] {
@@ -454,7 +454,7 @@ fn sharings_of_zero_are_random_apart() {
         for (_, (_, bits)) in ends {
             let InsecureBits::Macs { own, .. } = &bits[0] else { panic!("bits without MACs") };
             let ones = own.to_bools().iter().filter(|bit| **bit).count();
-            assert!(ones.abs_diff(450) < 75, "{ones} of 900");
+            assert!(may_be_chance(ones, 900, 0.5), "{ones} of 900");
         }
     }
 }

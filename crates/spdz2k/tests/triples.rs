@@ -63,7 +63,8 @@ fn factors_of_tiny_rings_take_every_value_about_as_often() {
         factors.iter().for_each(|&x| counts[x as usize] += 1);
         let expected = factors.len() as f64 / 4.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        assert!(chi_square < 30.0, "{name}: {counts:?}");
+        // Exceeded by chance once in 10^10 times.
+        assert!(chi_square < 50.0, "{name}: {counts:?}");
     }
 }
 

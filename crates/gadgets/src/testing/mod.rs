@@ -80,6 +80,16 @@ pub fn noise(seed: u64, len: usize) -> Vec<u64> {
     (0..len as u64).map(|i| mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(i + 1))).collect()
 }
 
+/// Whether what happens at this rate may happen so often by chance: of tests that ask, one in 4 * 10^9 is told no
+/// though nothing is wrong, whatever the numbers are (Chernoff's bound).
+pub fn may_be_chance(count: usize, of: usize, rate: f64) -> bool {
+    let part = |count: usize, rate: f64| match count {
+        0 => 0.0,
+        _ => count as f64 * (count as f64 / (of as f64 * rate)).ln(),
+    };
+    part(count, rate) + part(of - count, 1.0 - rate) < 23.0
+}
+
 /// Shares of values that all parties of the test know: every party inputs a summand, so that no share is special.
 pub async fn share<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[u64]) -> Result<S::A> {
     let n = ctx.parties();

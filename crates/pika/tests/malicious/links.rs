@@ -258,8 +258,8 @@ fn parties_that_lie_in_openings_are_found() {
     for party in 0..2 {
         for (at, bits) in [
             (Twist::Low, vec![0, K - 1]),
-            // Half of the modulus times the key may be nothing, and changes no value.
-            (Twist::Row, vec![0, KEY_BITS / 2]),
+            // An upper bit of the modulus times the key may be nothing, and changes no value.
+            (Twist::Row, vec![0, KEY_BITS / 4]),
             (Twist::RowTag, vec![0, K + KEY_BITS - 1]),
             (Twist::Switch, vec![1, K - 1]),
         ] {

@@ -6,6 +6,7 @@
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
+use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
 
@@ -14,8 +15,6 @@ use crate::common::run;
 /// Who cheats, and whose secrets are at stake.
 const CHEAT: usize = 0;
 const HONEST: usize = 1;
-/// What a fair coin exceeds once in twenty million times.
-const CHI_SQUARE: f64 = 30.0;
 /// k of triples, and W with keys of 32 bits.
 const K: usize = 4;
 const W: usize = K + 54;
@@ -99,12 +98,12 @@ fn in_sessions(
 /// often as 1, alone and together with the one before it; but for those that the guess is about.
 fn assert_balanced(what: &str, attempts: &[Attempt], rate: f64, guessed: &[usize]) {
     let passed: Vec<&Vec<bool>> = attempts.iter().flatten().collect();
-    let (count, of) = (passed.len() as f64, attempts.len() as f64);
-    let spread = 5.5 * (of * rate * (1.0 - rate)).sqrt() + 1.0;
-    assert!((count - of * rate).abs() <= spread, "{what}: {count} of {of} passed, {rate} expected");
+    let (count, of) = (passed.len(), attempts.len());
+    assert!(may_be_chance(count, of, rate), "{what}: {count} of {of} passed, {rate} expected");
     let Some(bits) = passed.first().map(|bits| bits.len()) else { return };
-    let is_fair = |ones: usize, all: f64| (ones as f64 - all / 2.0).powi(2) / (all / 4.0) < CHI_SQUARE;
-    let (mut all_ones, mut all) = (0, 0.0);
+    // A bit that is known is not fair in 34 runs that passed.
+    let is_fair = |ones: usize, all: usize| may_be_chance(ones, all, 0.5);
+    let (mut all_ones, mut all) = (0, 0);
     for bit in (0..bits).filter(|bit| !guessed.contains(bit)) {
         let ones = passed.iter().filter(|bits| bits[bit]).count();
         let differ = passed.iter().filter(|bits| bits[bit] != bits[bit.saturating_sub(1)]).count();
@@ -219,9 +218,9 @@ fn guesses_of_b(attempts: usize) {
     // The run goes on where t B is even, or a multiple of 4: of B that is in beta.
     assert_balanced("a guess of B modulo 2", &with(W - 1), 0.75, &[]);
     assert_balanced("a guess of B modulo 4", &with(W - 2), 0.5, &[]);
-    // All of beta, and a bit of b.
+    // All of beta, and a bit of b: where t B is a multiple of 2^28, once in 2 * 10^7 attempts.
     let passed = with(W - 28).iter().flatten().count();
-    assert_eq!(passed, 0, "a guess of b that leaves beta out passes");
+    assert!(passed < 3, "a guess of b that leaves beta out passes");
 }
 
 /// X of the honest party, who chooses bits.
@@ -305,7 +304,7 @@ fn what_passes_says_nothing_of_what_nobody_guessed() {
 
 #[test]
 fn a_guess_of_a_digit_of_a_key_says_nothing_of_the_others() {
-    guesses_of_alpha(60);
+    guesses_of_alpha(72);
 }
 
 #[test]
