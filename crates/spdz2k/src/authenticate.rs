@@ -23,13 +23,12 @@ use quorate_ot::vole::{Grown, Shares, weighed};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::Keys;
+use crate::keys::{HASH_BYTES, Keys};
 use crate::shared::{Shared, blank};
 
 /// Sums that are checked: lies that pass by luck pass in each of them.
 pub(crate) const ROWS: usize = 4;
 
-const HASH_BYTES: usize = 32;
 const SUMS: &str = "quorate/spdz2k/sums of an authentication";
 const CHECK: &str = "the authentication of a party's values";
 const MISSING: Error = Error::Bug { what: "a vector to authenticate without values" };
@@ -261,7 +260,7 @@ impl Keys {
         let hash_for = |(i, &peer): (usize, &usize)| {
             let mut told = Vec::new();
             sums.iter().filter_map(|sums| sums.v.get(i)).for_each(|v| v.pack(&mut told));
-            self.hash_of_sums(instance, [self.me, peer], &told).to_vec()
+            self.hash_told(SUMS, instance, [self.me, peer], &told).to_vec()
         };
         let to_each: Vec<Vec<u8>> = match is_owner(self.me) {
             true => peers.iter().enumerate().map(hash_for).collect(),
@@ -281,19 +280,12 @@ impl Keys {
                     self.vole(peer)?.of_owner(w, &unpack(x.ring(), ROWS, x_of_peer)?).pack(&mut expected);
                 }
             }
-            holds &= ct_eq(told, &self.hash_of_sums(instance, [peer, self.me], &expected));
+            holds &= ct_eq(told, &self.hash_told(SUMS, instance, [peer, self.me], &expected));
         }
         match ctx.is_dry() || holds {
             true => Ok(()),
             false => Err(Error::Cheating { check: CHECK }),
         }
-    }
-
-    /// Bound to the session, to this very check, and to who tells whom.
-    fn hash_of_sums(&self, instance: u128, [from, to]: [usize; 2], sums: &[u8]) -> [u8; HASH_BYTES] {
-        let mut hasher = self.hasher(SUMS);
-        hasher.update(&instance.to_le_bytes()).update(&((from as u128) << 64 | to as u128).to_le_bytes());
-        *hasher.update(sums).finalize().as_bytes()
     }
 
     /// What this party has of each owner's vector.
