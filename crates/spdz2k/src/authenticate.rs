@@ -148,7 +148,7 @@ impl Keys {
     /// [`Error::Cheating`] where a peer authenticates different values for different digits; whatever ends a run.
     pub(crate) async fn authenticate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Vec<Shared>>> {
         let correlated = self.correlate(ctx, own).await?;
-        Ok(correlated.iter().map(|correlated| self.by_owner(correlated)).collect())
+        Ok(correlated.into_iter().map(|correlated| self.by_owner(correlated)).collect())
     }
 
     /// Steps 1 to 4, before shares and tags are made of what they give.
@@ -289,17 +289,18 @@ impl Keys {
     }
 
     /// What this party has of each owner's vector.
-    pub(crate) fn by_owner(&self, made: &Correlated) -> Vec<Shared> {
-        let others = self.peers().into_iter().zip(&made.w).filter_map(|(peer, w)| {
-            let mut tag = w.as_deref()?.clone();
+    pub(crate) fn by_owner(&self, made: Correlated) -> Vec<Shared> {
+        let Correlated { x, v, w, .. } = made;
+        let others = self.peers().into_iter().zip(w).filter_map(|(peer, w)| {
+            let mut tag = w?.into_inner();
             tag.neg_assign();
             Some((peer, Shared { share: blank(&tag), tag }))
         });
-        let own = made.x.as_deref().map(|x| {
-            let mut tag = x.clone();
+        let own = x.map(|x| {
+            let mut tag = (*x).clone();
             tag.scale(self.alpha.value().into());
-            made.v.iter().for_each(|v| tag.add_assign(v));
-            (self.me, Shared { share: x.clone(), tag })
+            v.iter().for_each(|v| tag.add_assign(v));
+            (self.me, Shared { share: x.into_inner(), tag })
         });
         let mut by_owner: Vec<(usize, Shared)> = others.chain(own).collect();
         by_owner.sort_by_key(|(owner, _)| *owner);
