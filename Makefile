@@ -33,6 +33,8 @@ test: ## every test: Rust, Python, the examples in docstrings
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
 	cargo test -p quorate-spdz2k -p quorate-pika --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
+	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
+	target/words --ignored --nocapture
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)

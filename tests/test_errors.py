@@ -155,6 +155,15 @@ def test_networks(network: Any) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local(network=network), "network")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"parties": 4}, {"protocol": "bgw"}, {"network": "dsl"}, {"network": "70,0"}, {"mac": 32, "protocol": "spdz2k"}],
+    ids=str,
+)
+def test_what_local_refuses_is_placed(options: dict[str, Any]) -> None:
+    located(qr.ConfigError, ValueError, lambda: qr.local(**options))
+
+
 @pytest.mark.parametrize("numbers", [(-1, 5), (1, 0), (1, float("inf")), (float("nan"), 1)], ids=repr)
 def test_network_numbers(numbers: tuple[float, float]) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.Network(*numbers), "network")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -58,14 +58,25 @@ class Network:
         return f"Network(rtt_ms={self.rtt_ms}, mbit={self.mbit})"
 
 
+Made = TypeVar("Made")
+
+
 def _network_text(network: str | Network | None) -> str | None:
     if network is None:
         return None
     text = network.text if isinstance(network, Network) else network
     if not isinstance(text, str):
         raise ConfigError(at(f'network {network!r}: give "lan", "wan" or qr.Network(rtt_ms=, mbit=)'))
-    _quorate.check_network(text)
+    _placed(_quorate.check_network, text)
     return text
+
+
+def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
+    """What the native module makes of arguments; where it refuses them, with the user's line."""
+    try:
+        return call(*arguments)
+    except ConfigError as error:
+        raise ConfigError(at(str(error))) from None
 
 
 class Session(Joint, Files, Announcing):
@@ -473,7 +484,8 @@ def local(
     count = None if parties is None else int(parties)
     seed = None if chosen.seed is None else str(chosen.seed)
     looks = chosen.check and not chosen.shadow
-    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts, seed, looks), text, chosen)
+    native = _placed(_quorate.Session.local, str(protocol), count, text, chosen.parts, seed, looks)
+    return Session(native, text, chosen)
 
 
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:

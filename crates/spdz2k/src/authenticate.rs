@@ -23,13 +23,12 @@ use quorate_ot::vole::{Grown, Shares, weighed};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::Keys;
+use crate::keys::{HASH_BYTES, Keys};
 use crate::shared::{Shared, blank};
 
 /// Sums that are checked: lies that pass by luck pass in each of them.
 pub(crate) const ROWS: usize = 4;
 
-const HASH_BYTES: usize = 32;
 const SUMS: &str = "quorate/spdz2k/sums of an authentication";
 const CHECK: &str = "the authentication of a party's values";
 const MISSING: Error = Error::Bug { what: "a vector to authenticate without values" };
@@ -149,7 +148,7 @@ impl Keys {
     /// [`Error::Cheating`] where a peer authenticates different values for different digits; whatever ends a run.
     pub(crate) async fn authenticate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Vec<Shared>>> {
         let correlated = self.correlate(ctx, own).await?;
-        Ok(correlated.iter().map(|correlated| self.by_owner(correlated)).collect())
+        Ok(correlated.into_iter().map(|correlated| self.by_owner(correlated)).collect())
     }
 
     /// Steps 1 to 4, before shares and tags are made of what they give.
@@ -261,7 +260,7 @@ impl Keys {
         let hash_for = |(i, &peer): (usize, &usize)| {
             let mut told = Vec::new();
             sums.iter().filter_map(|sums| sums.v.get(i)).for_each(|v| v.pack(&mut told));
-            self.hash_of_sums(instance, [self.me, peer], &told).to_vec()
+            self.hash_told(SUMS, instance, [self.me, peer], &told).to_vec()
         };
         let to_each: Vec<Vec<u8>> = match is_owner(self.me) {
             true => peers.iter().enumerate().map(hash_for).collect(),
@@ -281,7 +280,7 @@ impl Keys {
                     self.vole(peer)?.of_owner(w, &unpack(x.ring(), ROWS, x_of_peer)?).pack(&mut expected);
                 }
             }
-            holds &= ct_eq(told, &self.hash_of_sums(instance, [peer, self.me], &expected));
+            holds &= ct_eq(told, &self.hash_told(SUMS, instance, [peer, self.me], &expected));
         }
         match ctx.is_dry() || holds {
             true => Ok(()),
@@ -289,25 +288,19 @@ impl Keys {
         }
     }
 
-    /// Bound to the session, to this very check, and to who tells whom.
-    fn hash_of_sums(&self, instance: u128, [from, to]: [usize; 2], sums: &[u8]) -> [u8; HASH_BYTES] {
-        let mut hasher = self.hasher(SUMS);
-        hasher.update(&instance.to_le_bytes()).update(&((from as u128) << 64 | to as u128).to_le_bytes());
-        *hasher.update(sums).finalize().as_bytes()
-    }
-
     /// What this party has of each owner's vector.
-    pub(crate) fn by_owner(&self, made: &Correlated) -> Vec<Shared> {
-        let others = self.peers().into_iter().zip(&made.w).filter_map(|(peer, w)| {
-            let mut tag = w.as_deref()?.clone();
+    pub(crate) fn by_owner(&self, made: Correlated) -> Vec<Shared> {
+        let Correlated { x, v, w, .. } = made;
+        let others = self.peers().into_iter().zip(w).filter_map(|(peer, w)| {
+            let mut tag = w?.into_inner();
             tag.neg_assign();
             Some((peer, Shared { share: blank(&tag), tag }))
         });
-        let own = made.x.as_deref().map(|x| {
-            let mut tag = x.clone();
+        let own = x.map(|x| {
+            let mut tag = (*x).clone();
             tag.scale(self.alpha.value().into());
-            made.v.iter().for_each(|v| tag.add_assign(v));
-            (self.me, Shared { share: x.clone(), tag })
+            v.iter().for_each(|v| tag.add_assign(v));
+            (self.me, Shared { share: x.into_inner(), tag })
         });
         let mut by_owner: Vec<(usize, Shared)> = others.chain(own).collect();
         by_owner.sort_by_key(|(owner, _)| *owner);

@@ -24,6 +24,7 @@ use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stoc
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::authenticate::pack;
+use crate::keys::HASH_BYTES;
 use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
@@ -34,7 +35,6 @@ use crate::words::{is_zero, total};
 
 /// Masks are shares modulo 2^s, of elements of the smallest ring.
 const MASK_BITS: u32 = 1;
-const HASH_BYTES: usize = 32;
 const CHECK: &str = "the tags of what was opened";
 const ECHO: &str = "what parties told different peers";
 /// What was told in one opening; in all of them; MACs of all of them.

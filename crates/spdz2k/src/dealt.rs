@@ -20,7 +20,7 @@ use quorate_gadgets::here::Local;
 use quorate_ring::Module;
 use zeroize::Zeroizing;
 
-use crate::keys::Keys;
+use crate::keys::{HASH_BYTES, Keys};
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::{Kind, Material};
@@ -28,7 +28,6 @@ use crate::tagged::Tagged;
 
 /// How many parties compute.
 pub(crate) const COMPUTING: usize = 2;
-const HASH_BYTES: usize = 32;
 const DOMAIN: &str = "quorate 2026 spdz2k dealer's input v1";
 const TOLD_BOTH: &str = "what the dealer told both parties";
 const TOLD_BY_BOTH: &str = "what both parties told the dealer";

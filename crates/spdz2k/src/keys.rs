@@ -9,13 +9,15 @@ use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_ot::vole::{Digits, Key, Vole};
 use quorate_ot::{Options, Ot};
 use quorate_ring::{Vector, Wiped};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::params::Params;
 #[cfg(feature = "testing")]
 use crate::twists::{By, Twist};
 
 const SEED_BYTES: usize = 32;
+/// Of a hash that parties compare.
+pub(crate) const HASH_BYTES: usize = 32;
 
 /// One party's keys for a session. After an error they are to be dropped: nothing is authenticated under them again.
 pub struct Keys {
@@ -319,6 +321,22 @@ impl Keys {
         let mut hasher = blake3::Hasher::new_derive_key(domain);
         hasher.update(self.session.as_bytes());
         hasher
+    }
+
+    /// A hash that a party tells another of what both compute, for one purpose. It is bound to the session, to the
+    /// exchange that it is of, and to who tells whom: nobody can send back what it heard, or send it on.
+    pub(crate) fn hash_told(
+        &self,
+        domain: &'static str,
+        instance: u128,
+        [from, to]: [usize; 2],
+        told: &[u8],
+    ) -> [u8; HASH_BYTES] {
+        let mut hasher = self.hasher(domain);
+        hasher.update(&instance.to_le_bytes()).update(&((from as u128) << 64 | to as u128).to_le_bytes());
+        let hash = *hasher.update(told).finalize().as_bytes();
+        hasher.zeroize();
+        hash
     }
 
     /// This party's share of alpha.

@@ -416,9 +416,14 @@ pub(crate) fn charge_sum(len: usize) {
 /// About what hashing a block takes, in bytes of a simple loop.
 const HASHED_BYTES: usize = 64;
 
+/// Counts the work of hashing blocks.
+pub(crate) fn charge_hash(blocks: &Blocks) {
+    meter::stream(HASHED_BYTES * blocks.len());
+}
+
 /// Hashes blocks behind what a hasher has.
 pub(crate) fn hash(mut hasher: blake3::Hasher, blocks: &Blocks) -> [u8; 32] {
-    meter::stream(HASHED_BYTES * blocks.len());
+    charge_hash(blocks);
     hasher.update(blocks.as_bytes());
     let hash = *hasher.finalize().as_bytes();
     hasher.zeroize();

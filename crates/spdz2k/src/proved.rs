@@ -37,11 +37,11 @@ impl Keys {
         let bits = self.twisted(Twist::ProvenBit, Wiped(Wiped(coins.draw::<Bits>((1, len))).to_vector(words)));
         let uniform = Wiped(coins.draw::<Vector>((words, self.parties - 1)));
         let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
-        let made = self.correlate(ctx, &[Own::each(&own)]).await?;
+        let made = self.correlate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
         let claim = Claim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
-        self.one_check(async || self.check_products(ctx, &made[0], &claim).await).await?;
+        self.one_check(async || self.check_products(ctx, &made, &claim).await).await?;
         let shares = self.params.shares(ring);
         let kept = |shared: &Shared| shared.map(|x| x.slice(0..len)).reduced(shares);
-        Ok(self.by_owner(&made[0]).iter().map(kept).collect())
+        Ok(self.by_owner(made).iter().map(kept).collect())
     }
 }

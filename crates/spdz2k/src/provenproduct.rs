@@ -104,10 +104,10 @@ impl Keys {
             Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(claim.z.start..claim.z.start + masks))]))
         });
         let shape = (words, claim.z.end + masks);
-        let made = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?;
-        self.one_check(async || self.check_products(ctx, &made[0], &claim).await).await?;
+        let made = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?.pop().ok_or(MISSING)?;
+        self.one_check(async || self.check_products(ctx, &made, &claim).await).await?;
         let shares = self.params.shares(ring);
-        let all = self.by_owner(&made[0]).pop().ok_or(MISSING)?;
+        let all = self.by_owner(made).pop().ok_or(MISSING)?;
         let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
         Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
     }

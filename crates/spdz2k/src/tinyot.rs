@@ -35,8 +35,8 @@ use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::Keys;
-use crate::macs::{MacBits, WithPeer, hash, nothing, xor_chosen};
+use crate::keys::{HASH_BYTES, Keys};
+use crate::macs::{MacBits, WithPeer, charge_hash, nothing, xor_chosen};
 use crate::twists::Twist;
 use crate::weights::{self, BASIS};
 
@@ -45,7 +45,6 @@ const HASH: &str = "quorate 2026 spdz2k macs v2";
 const MACS: &str = "the MACs of opened bits";
 const SAME: &str = "bits that are the same towards all peers";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
-const HASH_BYTES: usize = 32;
 const BLOCK_BYTES: usize = 16;
 
 /// One party's end of bits with MACs.
@@ -263,10 +262,9 @@ impl Keys {
     /// By peer, hashes of this party's MACs of bits that were told, and of what the peer's have to be. They are bound
     /// to the session, to the opening, and to who tells whom.
     pub(crate) fn hashes_of_macs(&self, instance: u128, x: &MacBits, told: &Told) -> Vec<[[u8; HASH_BYTES]; 2]> {
-        let hashed = |[from, to]: [usize; 2], blocks: &Blocks| {
-            let mut hasher = self.hasher(HASH);
-            hasher.update(&instance.to_le_bytes()).update(&((from as u128) << 64 | to as u128).to_le_bytes());
-            hash(hasher, blocks)
+        let hashed = |from_to: [usize; 2], blocks: &Blocks| {
+            charge_hash(blocks);
+            self.hash_told(HASH, instance, from_to, blocks.as_bytes())
         };
         let of_peer = |((&peer, with_peer), expected): ((&usize, &WithPeer), &Blocks)| {
             [hashed([self.me, peer], &with_peer.macs), hashed([peer, self.me], expected)]

@@ -42,6 +42,12 @@ fn products(params: Params, len: usize) -> Demand<Kind> {
     })
 }
 
+/// A matrix triple of one party, as for so many classes of 4096 features.
+fn own_matrices(n: usize, classes: usize) -> Demand<Kind> {
+    let kind = Kind::OwnedMatrices { owner: 0, bits: 64, m: classes, k: 4096, n: 1 };
+    demand(n, Params::default(), async |s, ctx| s.draw(ctx, kind.clone(), 1).await.map(|_| ()))
+}
+
 /// Stock, and what making it takes.
 fn counted(n: usize, params: Params, demand: &Demand<Kind>) -> [u64; 2] {
     let s = Spdz2k::new_dry(n, 0, params).unwrap();
@@ -63,6 +69,8 @@ fn making_takes_what_is_counted() {
         ("2000 products", 2, Params::default(), products(Params::default(), 2000)),
         ("2000 products under two keys", 2, two_keys, products(two_keys, 2000)),
         ("2000 products in buckets", 2, buckets, products(buckets, 2000)),
+        ("matrices of one party", 2, Params::default(), own_matrices(2, 10)),
+        ("matrices of one party", 3, Params::default(), own_matrices(3, 10)),
     ];
     if let Ok(case) = std::env::var(CASE) {
         let (what, n, params, demand) = &cases[case.parse::<usize>().unwrap()];
