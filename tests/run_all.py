@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The features that the module of the Python tests has: all crates are built once for both.
-RUST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
+# The features that the module of the Python tests has: all crates are built once for both. Examples, which `cargo test`
+# would link as well, have no tests; `make lint` compiles them.
+CARGO_TEST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
+RUST = [[*CARGO_TEST, "--tests"], [*CARGO_TEST, "--doc"]]
 
 # Three at a time: most tests wait for one thread or another half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
@@ -56,25 +58,28 @@ def count_pytest(lines: list[str]) -> tuple[int, int, int]:
     return counts.get("passed", 0), counts.get("failed", 0) + counts.get("error", 0), counts.get("skipped", 0)
 
 
-def run(name: str, command: list[str], count: Callable[[list[str]], tuple[int, int, int]]) -> Outcome:
-    """Runs `command` at the root of the repository, showing its output as it comes, each line with the suite's name."""
-    print(f"{name} | {' '.join(command)}", flush=True)
-    start = time.monotonic()
+def run(name: str, commands: list[list[str]], count: Callable[[list[str]], tuple[int, int, int]]) -> Outcome:
+    """Runs all commands, one after the other, at the root of the repository, showing their output as it comes, each
+    line with the suite's name; the status is the first that is not 0."""
+    start, status = time.monotonic(), 0
     lines: list[str] = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            sys.stdout.write(f"{name} | {line}")
-            sys.stdout.flush()
-            lines.append(line.rstrip("\n"))
+    for command in commands:
+        print(f"{name} | {' '.join(command)}", flush=True)
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            for line in process.stdout or ():
+                sys.stdout.write(f"{name} | {line}")
+                sys.stdout.flush()
+                lines.append(line.rstrip("\n"))
+        status = status or process.returncode
     failures = [line for line in lines if FAILURE.match(line)]
-    return Outcome(name, *count(lines), time.monotonic() - start, process.returncode, failures)
+    return Outcome(name, *count(lines), time.monotonic() - start, status, failures)
 
 
 def main() -> int:
     """Runs both suites, side by side: each by itself leaves a core idle now and then."""
     python = [sys.executable, "-m", "pytest", *PYTEST]
     with ThreadPoolExecutor() as pool:
-        suites = [pool.submit(run, "rust", RUST, count_rust), pool.submit(run, "python", python, count_pytest)]
+        suites = [pool.submit(run, "rust", RUST, count_rust), pool.submit(run, "python", [python], count_pytest)]
         outcomes = [suite.result() for suite in suites]
     print("\n== summary")
     for o in outcomes:

@@ -40,6 +40,18 @@ def test_names_that_are_like_none(mpc: qr.Session) -> None:
     assert not hasattr(x, "__array_interface__") and not hasattr(qr, "__wrapped__")
 
 
+def test_operations_look_for_no_names(mpc: qr.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hint takes as long as ten operations, and numpy asks operands for attributes that they may lack."""
+    x, y = mpc.input([1.5, 2.0], owner=0), mpc.input([1, 2], owner=1)
+
+    def looked(name: str, known: object, *_: object) -> list[str]:
+        raise AssertionError(f"looked for {name!r}")
+
+    monkeypatch.setattr("difflib.get_close_matches", looked)
+    numbers = np.array([1, 2])
+    assert all(made.shape == (2,) for made in (x < y, x == y, x + y, x < numbers, numbers < x, numbers + x))
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [("array", r"mpc\.input\(values, owner=0\).*mpc\.constant\(values\)"), ("where", r"mpc\.where"),

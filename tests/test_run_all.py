@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,17 @@ def test_pytest_counts_are_read_from_its_last_line(run_all: ModuleType) -> None:
 )
 def test_what_counts_as_success(run_all: ModuleType, passed: int, failed: int, status: int, good: bool) -> None:
     assert run_all.Outcome("rust", passed, failed, 0, 1.0, status, []).good is good
+
+
+def test_all_commands_of_a_suite_run_and_none_is_forgotten(run_all: ModuleType) -> None:
+    def result(passed: int, status: int) -> list[str]:
+        said = f"test result: ok. {passed} passed; 0 failed; 0 ignored; 0 measured"
+        return [sys.executable, "-c", f"print({said!r}); raise SystemExit({status})"]
+
+    assert run_all.run("rust", [result(3, 0), result(4, 0)], run_all.count_rust).good
+    for statuses in ((1, 0), (0, 1)):
+        outcome = run_all.run("rust", [result(3 + status, status) for status in statuses], run_all.count_rust)
+        assert (outcome.passed, outcome.status, outcome.good) == (7, 1, False)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,9 @@ _OF_THE_PACKAGE = {
 
 
 def _near(name: str, known: Iterable[str]) -> str | None:
-    """The name that was meant, most likely."""
+    """The name that was meant, most likely; None for names such as numpy asks every operand for."""
+    if name.startswith("_"):
+        return None
     close = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], 1, 0.75)
     return f"did you mean {close[0]!r}?" if close else None
 

@@ -24,7 +24,8 @@ def coded(op: str, x: Any, y: Any) -> Any:
         DtypeError: x has no words, or no dates; or the order of words is asked for.
         RangeError: x has no such word.
     """
-    given = _texts_or_dates(y) if op in _COMPARISONS else None
+    # numpy, asked what a secret array is, would look for half a dozen attributes.
+    given = None if op not in _COMPARISONS or isinstance(y, type(x)) else _texts_or_dates(y)
     if given is None:
         return y
     column = x._session._native.column(x._node)
@@ -54,7 +55,7 @@ def _texts_or_dates(value: Any) -> np.ndarray | None:
     is_column = hasattr(value, "to_numpy") and not isinstance(value, datetime.date)
     try:
         plain = value.to_numpy() if is_column else np.asarray(value)
-    except (ValueError, TypeError):  # ragged lists, secrets
+    except (ValueError, TypeError):  # ragged lists, lists of secrets
         return None
     if not isinstance(plain, np.ndarray) or plain.size == 0:
         return None
