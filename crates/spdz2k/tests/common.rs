@@ -125,8 +125,8 @@ pub struct Together {
     pub is_loose: bool,
 }
 
-/// Whether triples are right, if they are there after one more attempt, too: what passes a check by chance, once in 2^24
-/// times or less, does not do so twice.
+/// Whether triples are right, if they are there after one more attempt, too: what passes a check by chance, once in
+/// 2^24 times or less, does not do so twice.
 pub fn twice(attempt: impl Fn() -> Option<bool>) -> Option<bool> {
     attempt().and_then(|_| attempt())
 }
