@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
@@ -15,6 +14,7 @@ use crate::clock::own_seconds;
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::error::Result;
+use crate::lockstep::{Lockstep, Member};
 use crate::party::{Party, Run};
 use crate::rates::{Rates, cores};
 
@@ -46,11 +46,14 @@ const RING: Ring = Ring::of(64);
 /// Measures everything for so many parties in threads of this process.
 pub(crate) fn rates(parties: usize) -> Rates {
     let threads = parties.clamp(1, cores());
-    let barrier = Barrier::new(threads);
+    let lockstep = Lockstep::new(threads);
+    let members: Vec<_> = (0..threads).map(|_| lockstep.member()).collect();
     // Parties that share a core share its caches.
     let held = HELD * parties.div_ceil(threads);
     let measured: Vec<[f64; Kernel::COUNT]> = thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| kernels(&barrier, held))).collect();
+        // A thread that lacks memory, to begin or in the midst, measures nothing, and the others go on.
+        let start = |member| thread::Builder::new().spawn_scoped(scope, move || kernels(&member, held)).ok();
+        let started: Vec<_> = members.into_iter().filter_map(start).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     let mut seconds =
@@ -64,8 +67,8 @@ pub(crate) fn rates(parties: usize) -> Rates {
 }
 
 /// A thread's own seconds that one call takes: the median of a few samples of many calls.
-fn time(barrier: &Barrier, mut run: impl FnMut()) -> f64 {
-    barrier.wait();
+fn time(others: &Member<'_>, mut run: impl FnMut()) -> f64 {
+    others.wait();
     let started = own_seconds();
     run();
     let first = (own_seconds() - started).max(1e-9);
@@ -90,36 +93,36 @@ fn vector(bits: u32, len: usize) -> Vector {
 }
 
 /// Seconds per unit of every kernel but messages.
-fn kernels(barrier: &Barrier, held: usize) -> [f64; Kernel::COUNT] {
+fn kernels(others: &Member<'_>, held: usize) -> [f64; Kernel::COUNT] {
     let mut rates = [0.0; Kernel::COUNT];
     let mut set = |kernel: Kernel, seconds: f64, units: usize| rates[kernel as usize] = seconds / units as f64;
-    memory_kernels(barrier, held, &mut set);
-    matrix_kernels(barrier, &mut set);
-    bit_kernels(barrier, &mut set);
-    generator_kernels(barrier, &mut set);
-    garbling_kernels(barrier, &mut set);
+    memory_kernels(others, held, &mut set);
+    matrix_kernels(others, &mut set);
+    bit_kernels(others, &mut set);
+    generator_kernels(others, &mut set);
+    garbling_kernels(others, &mut set);
     rates
 }
 
 type Set<'a> = &'a mut dyn FnMut(Kernel, f64, usize);
 
 /// Loops over little and much memory, memory itself, and products, which are what they take beyond their loop.
-fn memory_kernels(barrier: &Barrier, held: usize, set: Set<'_>) {
+fn memory_kernels(others: &Member<'_>, held: usize, set: Set<'_>) {
     let (mut x, y) = (vector(64, NEAR), vector(64, NEAR));
-    let near = time(barrier, || x.add_assign(black_box(&y)));
-    set(Kernel::Stream, time(barrier, in_turns(SOME, held / (8 * SOME))), 24 * SOME);
-    let product = time(barrier, || x.mul_assign(black_box(&y)));
+    let near = time(others, || x.add_assign(black_box(&y)));
+    set(Kernel::Stream, time(others, in_turns(SOME, held / (8 * SOME))), 24 * SOME);
+    let product = time(others, || x.mul_assign(black_box(&y)));
     set(Kernel::Multiply, (product - near).max(0.1 * product), NEAR);
     let (mut wide, other) = (vector(128, NEAR / 2), vector(128, NEAR / 2));
-    let product = time(barrier, || wide.mul_assign(black_box(&other)));
+    let product = time(others, || wide.mul_assign(black_box(&other)));
     set(Kernel::MultiplyWide, (product - near).max(0.1 * product), NEAR / 2);
-    set(Kernel::StreamFar, time(barrier, in_turns(FAR, FAR_HELD)), 24 * FAR);
-    let piece = time(barrier, anew(held / (8 * FEW), FEW));
+    set(Kernel::StreamFar, time(others, in_turns(FAR, FAR_HELD)), 24 * FAR);
+    let piece = time(others, anew(held / (8 * FEW), FEW));
     set(Kernel::Piece, piece, 1);
-    let fresh = time(barrier, anew(held / (8 * SOME), SOME));
+    let fresh = time(others, anew(held / (8 * SOME), SOME));
     set(Kernel::Fresh, (fresh - piece).max(0.1 * fresh), 8 * SOME);
     // Asked of the system and given back, where the allocator does so; all pages are written.
-    set(Kernel::FreshFar, time(barrier, anew(HUGE_HELD, HUGE)), 8 * HUGE);
+    set(Kernel::FreshFar, time(others, anew(HUGE_HELD, HUGE)), 8 * HUGE);
 }
 
 /// Sums of vectors of so many elements, of which there are so many, one pair at a time.
@@ -144,17 +147,17 @@ fn anew(held: usize, len: usize) -> impl FnMut() {
     }
 }
 
-fn matrix_kernels(barrier: &Barrier, set: Set<'_>) {
+fn matrix_kernels(others: &Member<'_>, set: Set<'_>) {
     for (kernel, bits, side) in [(Kernel::Matrix, 64, 96), (Kernel::MatrixWide, 128, 48)] {
         let a = vector(bits, side * side);
         let product = || drop(black_box(Vector::matmul(black_box(&a), &a, (side, side, side))));
-        set(kernel, time(barrier, product), side * side * side);
+        set(kernel, time(others, product), side * side * side);
     }
 }
 
-fn bit_kernels(barrier: &Barrier, set: Set<'_>) {
+fn bit_kernels(others: &Member<'_>, set: Set<'_>) {
     let x = vector(64, NEAR);
-    set(Kernel::Transpose, time(barrier, || drop(black_box(x.to_bits(0..64)))), 104 * NEAR);
+    set(Kernel::Transpose, time(others, || drop(black_box(x.to_bits(0..64)))), 104 * NEAR);
     let x = vector(60, NEAR);
     let mut packed = Vec::new();
     let there_and_back = || {
@@ -162,21 +165,21 @@ fn bit_kernels(barrier: &Barrier, set: Set<'_>) {
         x.pack(&mut packed);
         drop(black_box(Vector::unpack(x.ring(), NEAR, &packed)));
     };
-    set(Kernel::Pack, time(barrier, there_and_back), 2 * NEAR);
+    set(Kernel::Pack, time(others, there_and_back), 2 * NEAR);
 }
 
-fn generator_kernels(barrier: &Barrier, set: Set<'_>) {
+fn generator_kernels(others: &Member<'_>, set: Set<'_>) {
     let seed = Seed::from_bytes([7; 32]);
     let mut block = [0; 16];
     let start = || seed.prg("quorate/engine/calibration", b"start").fill(black_box(&mut block));
-    set(Kernel::Generator, time(barrier, start), 1);
+    set(Kernel::Generator, time(others, start), 1);
     let mut prg = seed.prg("quorate/engine/calibration", b"draw");
     let mut bytes = vec![0; 8 * NEAR];
-    set(Kernel::Draw, time(barrier, || prg.fill(black_box(&mut bytes))), 8 * NEAR);
+    set(Kernel::Draw, time(others, || prg.fill(black_box(&mut bytes))), 8 * NEAR);
 }
 
 /// Runs of gates as in a garbled circuit, whose labels stay near and whose tables go out.
-fn garbling_kernels(barrier: &Barrier, set: Set<'_>) {
+fn garbling_kernels(others: &Member<'_>, set: Set<'_>) {
     let hash = Tccr::new(&SessionId::from_bytes([7; 32]));
     let (mut labels, mut tables) = (vec![[7; RUN]; GARBLED_RUNS + 2], vec![[0; TABLES_BYTES]; GARBLED_RUNS]);
     let tweaks = |run: usize| [0, RUN as u128].map(|tweak| (2 * RUN * run) as u128 + tweak);
@@ -187,7 +190,7 @@ fn garbling_kernels(barrier: &Barrier, set: Set<'_>) {
             labels[run + 2] = black_box(out);
         }
     };
-    set(Kernel::Garble, time(barrier, garble), GARBLED_RUNS);
+    set(Kernel::Garble, time(others, garble), GARBLED_RUNS);
     let evaluate = || {
         for (run, tables) in tables.iter().enumerate() {
             let mut out = [0; RUN];
@@ -195,7 +198,7 @@ fn garbling_kernels(barrier: &Barrier, set: Set<'_>) {
             labels[run + 2] = black_box(out);
         }
     };
-    set(Kernel::Evaluate, time(barrier, evaluate), GARBLED_RUNS);
+    set(Kernel::Evaluate, time(others, evaluate), GARBLED_RUNS);
 }
 
 /// What rounds take among parties in threads of this process.

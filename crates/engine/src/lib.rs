@@ -25,6 +25,7 @@ mod handshake;
 mod hostile;
 mod lane;
 mod linear;
+mod lockstep;
 mod oneway;
 mod opened;
 mod pace;

@@ -1,0 +1,93 @@
+//! Threads that do each step together, as at a barrier, until one of them ends, whyever it does: the others do not
+//! wait for it. A thread that lacks memory panics; at a barrier of the standard library the others wait for ever.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Where threads wait for each other.
+pub(crate) struct Lockstep {
+    state: Mutex<State>,
+    all_came: Condvar,
+}
+
+struct State {
+    members: usize,
+    waiting: usize,
+    steps: usize,
+}
+
+/// One thread's membership, which ends when it is dropped.
+pub(crate) struct Member<'a>(&'a Lockstep);
+
+impl Lockstep {
+    pub(crate) fn new(members: usize) -> Lockstep {
+        Lockstep { state: Mutex::new(State { members, waiting: 0, steps: 0 }), all_came: Condvar::new() }
+    }
+
+    /// To be taken as many times as there are members, before the threads that hold them start.
+    pub(crate) fn member(&self) -> Member<'_> {
+        Member(self)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn go_on_if_all_came(&self, state: &mut State) {
+        if state.waiting >= state.members {
+            (state.waiting, state.steps) = (0, state.steps + 1);
+            self.all_came.notify_all();
+        }
+    }
+}
+
+impl Member<'_> {
+    /// Waits until all others wait, or have ended.
+    pub(crate) fn wait(&self) {
+        let mut state = self.0.lock();
+        state.waiting += 1;
+        let step = state.steps;
+        self.0.go_on_if_all_came(&mut state);
+        let here = |state: &mut State| state.steps == step;
+        drop(self.0.all_came.wait_while(state, here).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.members -= 1;
+        self.0.go_on_if_all_came(&mut state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_ended() {
+        for (threads, ends_at) in [(2, 0), (2, 5), (3, 1), (1, 10)] {
+            let (lockstep, steps) = (Lockstep::new(threads), AtomicUsize::new(0));
+            let members: Vec<_> = (0..threads).map(|_| lockstep.member()).collect();
+            thread::scope(|scope| {
+                for (me, member) in members.into_iter().enumerate() {
+                    let steps = &steps;
+                    scope.spawn(move || {
+                        let own = if me == 0 { ends_at } else { 10 };
+                        for step in 0..own {
+                            member.wait();
+                            steps.fetch_add(1, Ordering::SeqCst);
+                            member.wait();
+                            let so_far = if step < ends_at { threads } else { threads - 1 };
+                            assert!(steps.load(Ordering::SeqCst) >= step.min(ends_at) * threads + so_far);
+                        }
+                    });
+                }
+            });
+            assert_eq!(steps.load(Ordering::SeqCst), (threads - 1) * 10 + ends_at);
+        }
+    }
+}
