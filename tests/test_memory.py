@@ -226,3 +226,12 @@ def test_a_shuffle_says_that_it_runs_whole() -> None:
         x = mpc.input(np.arange(500_000), owner=0)
         with pytest.raises(qr.ConfigError, match=r"shuffle of .*, which does not run in pieces, needs \d+ MB"):
             mpc.shuffle(x).reveal()
+
+
+def test_what_waits_for_its_check_is_counted() -> None:
+    # In the paper's form each of three signs of 64 bits opens two bits of 24 bytes in each of 124 ANDs.
+    count, each = 4000, 3 * 124 * 2 * 24
+    with qr.local("spdz2k", parties=2, bits="paper", max_memory="1MB") as mpc:
+        a = mpc.input(np.arange(count), owner=0)
+        planned = mpc.explain(a < a[::-1]).memory_bytes
+    assert count * each < planned < 2 * count * each

@@ -104,6 +104,11 @@ impl Ctx {
         Opened { value, number: before.all }
     }
 
+    /// So many bytes of what was opened stay until it is checked.
+    pub fn keeps(&self, bytes: usize) {
+        self.core.costs.borrow_mut().kept(self.phase, bytes, self.step.as_ref().map(|s| s.id));
+    }
+
     /// A result that was just revealed to this party.
     pub fn revealed<T>(&self, value: T) -> Opened<T> {
         let before = self.openings();

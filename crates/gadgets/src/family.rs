@@ -228,11 +228,6 @@ pub trait Family: Computes + Stocks + 'static {
         0
     }
 
-    /// Bytes that a party keeps of so many products until what was opened for them is checked.
-    fn kept_bytes(&self, _bits: u32, _products: usize) -> u64 {
-        0
-    }
-
     /// Bytes of one party's stock of correlations, where shares are plain vectors.
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
         self.layout(kind).bytes(len) * self.shares()

@@ -52,6 +52,13 @@ pub(crate) struct Note {
     pub rest: Vector,
 }
 
+impl Note {
+    fn bytes(&self) -> usize {
+        let bytes = |x: &Vector| x.len() * x.ring().carrier().bytes();
+        bytes(&self.high) + bytes(&self.rest)
+    }
+}
+
 /// By peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
 type Macs = BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>;
 
@@ -87,6 +94,7 @@ impl Spdz2k {
         low.scale(self.keys.key());
         low.rsub_assign(&x.tag);
         let note = Note { ring: x.ring, high: high.convert(self.keys.params.keys()), rest: low };
+        ctx.keeps(note.bytes());
         self.unchecked(ctx).borrow_mut().notes.insert(at, note);
     }
 

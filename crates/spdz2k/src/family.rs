@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
-use quorate_ring::Ring;
 
 use crate::dealt::Nobody;
 use crate::params::Params;
@@ -244,12 +243,6 @@ impl Family for Spdz2k {
             true => 0,
             false => (8 + 3 * self.keys.parties as u64) * self.bytes_of(bits, products),
         }
-    }
-
-    /// Of both differences upper bits of shares, and tags.
-    fn kept_bytes(&self, bits: u32, products: usize) -> u64 {
-        let [keys, shares] = [self.keys.params.keys(), self.keys.params.shares(Ring::of(bits))];
-        (2 * products * (keys.carrier().bytes() + shares.carrier().bytes())) as u64
     }
 
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {

@@ -100,10 +100,6 @@ impl Family for PikaMalicious {
         self.online.value_bytes(bits, len)
     }
 
-    fn kept_bytes(&self, bits: u32, products: usize) -> u64 {
-        self.online.kept_bytes(bits, products)
-    }
-
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         self.online.stock_bytes(kind, len)
     }

@@ -20,8 +20,8 @@ use quorate_graph::{Graph, NodeId, Op};
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, kept_bytes, opened_bytes,
-    plain_bytes, products_one_by_one, value_bytes, working_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
+    products_one_by_one, value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
 use crate::work::Work;
@@ -93,6 +93,8 @@ pub(crate) struct Given<'a, B> {
     pub held: &'a BTreeSet<NodeId>,
     /// Which stay afterwards.
     pub keeps: &'a dyn Fn(NodeId) -> bool,
+    /// Bytes that each step keeps of what it opens until that is checked, as a dry run has it.
+    pub unchecked: &'a BTreeMap<NodeId, u64>,
 }
 
 impl Schedule {
@@ -146,6 +148,11 @@ impl Schedule {
     pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
         let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();
         Schedule { ways, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
+    }
+
+    /// Whether all steps go the same way.
+    pub fn goes_like(&self, other: &Schedule) -> bool {
+        self.ways == other.ways
     }
 
     pub fn way(&self, id: NodeId) -> Option<Way> {
@@ -216,13 +223,12 @@ impl<B: Family> Given<'_, B> {
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
-        live += within.iter().map(|&id| kept_bytes(self.backend, graph, id)).sum::<u64>();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
         work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
         schedule.rooms = vec![0; work.nodes.len()];
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
-            live += bytes(id);
+            live += bytes(id) + self.unchecked.get(&id).copied().unwrap_or(0);
             let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
             if schedule.talks(work, id) {
                 (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
@@ -236,7 +242,6 @@ impl<B: Family> Given<'_, B> {
                     live -= bytes(input);
                 }
             }
-            live += kept_bytes(self.backend, graph, id);
             // Opened, perhaps, while others still run.
             live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
         }

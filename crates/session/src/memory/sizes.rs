@@ -157,16 +157,6 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     STEP_BYTES + streamed + whole
 }
 
-/// Bytes that are kept of a step's products until they are checked.
-pub(crate) fn kept_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId) -> u64 {
-    let node = graph.node(id);
-    let products = match &node.op {
-        Op::Mul if node.inputs.iter().all(|&input| !graph.node(input).is_public()) => node.elements(),
-        _ => products_one_by_one(backend, graph, node, node.elements()),
-    };
-    backend.kept_bytes(node.dtype.bits(), products)
-}
-
 /// How many products of secret elements such a result is made of, where a protocol multiplies matrices so.
 pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());

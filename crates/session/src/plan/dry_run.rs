@@ -74,10 +74,20 @@ pub(crate) fn dry_run<B: Family>(
 ) -> Result<DryRun<B::Kind>> {
     let &Asked { work, held, keeps, limit } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
-    let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
+    let scheduled =
+        |unchecked: &BTreeMap<NodeId, u64>| Schedule::of(&Given { backend: &dry, work, held, keeps, unchecked }, limit);
     // What is made in turns is made in the order of steps: where there is no room for those before their turn.
-    let how = (limit.bytes().filter(|_| B::IN_TURNS).and(Some(0)), &schedule);
-    let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, how, (parties, me)))?;
+    let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
+    let run = |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me)));
+    let mut schedule = scheduled(&BTreeMap::new());
+    let (mut ran, mut demand, mut garbles_ahead) = run(&schedule)?;
+    if !ran.unchecked.is_empty() {
+        let before = std::mem::replace(&mut schedule, scheduled(&ran.unchecked));
+        if !schedule.goes_like(&before) {
+            (ran, demand, garbles_ahead) = run(&schedule)?;
+        }
+    }
+    let how = (room, &schedule);
     let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
     let need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
@@ -137,6 +147,8 @@ struct OnlineDryRun {
     on_demand: Traffic,
     /// Whether parties go different ways, so that one does not know the others' rounds.
     apart: bool,
+    /// Bytes that steps keep of what they open until it is checked.
+    unchecked: BTreeMap<NodeId, u64>,
 }
 
 fn run_dry<B: Family>(
@@ -159,8 +171,10 @@ fn run_dry<B: Family>(
     }
     dry.defer(&set_apart.get());
     let work = charged() - tally - set_apart.get();
+    let kept = costs.by_step.iter().filter(|(_, step)| step.kept > 0);
+    let unchecked = kept.map(|(&id, step)| (NodeId(id), step.kept)).collect();
     let online = PredictedPhase { traffic: costs.online, work, control_seconds };
-    Ok(OnlineDryRun { online, steps, on_demand: costs.offline, apart: costs.apart })
+    Ok(OnlineDryRun { online, steps, on_demand: costs.offline, apart: costs.apart, unchecked })
 }
 
 /// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.

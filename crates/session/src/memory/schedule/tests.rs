@@ -15,7 +15,7 @@ fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedul
     let reveals = vec![Reveal { node: result, to: None }];
     let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
     let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
-    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false };
+    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
     Ok((Schedule::of(&given, Limit::None), given.walk(&Rule::WHOLE, &BTreeSet::new())))
 }
 
