@@ -130,6 +130,7 @@ def test_models_are_measured_among_any_number(
         (n, link) for n in (2, 3) for link in ("memory", "1 Gbit/s, 1 ms")
     ]
     assert all(row["batch"] == 2 and row["online"]["bytes_per_party"] > 100 for row in rows)
+    assert all("MP-SPDZ" in [peer["name"] for peer in row["peers"]] for row in rows)
     assert cli.main([*arguments, "--mac", "48"]) == 0
     assert "at most 32 bits" in capsys.readouterr().out
 

@@ -80,6 +80,9 @@ const BIT_TRIPLES: &[Peer] = &[peer("MP-SPDZ", 286.0, None, ""), peer("ABY", 244
 const LESS_THAN_OF_TWO: &[Peer] =
     &[peer("MP-SPDZ", 2000.0, Some(78.0), "online 70 ms"), peer("ABY", 3700.0, Some(147.0), "online 30 ms")];
 
+const TRIPLES_CHECKED: &[Peer] = &[peer("MP-SPDZ", 1266.0, Some(170.0), "SPDZ2k, s = 64")];
+const RANDOM_BIT_CHECKED: &[Peer] = &[peer("MP-SPDZ", 4348.0, None, "SPDZ2k, s = 64")];
+
 /// The rings of Table II of the paper, and for each way and key size, bytes (of both parties) and microseconds (local,
 /// two threads) of one triple over each.
 const TABLE_II_RINGS: [u32; 4] = [8, 16, 32, 64];
@@ -173,6 +176,7 @@ const FIVE: (&str, usize) = ("rss", 5);
 const SEVEN: (&str, usize) = ("rss", 7);
 const DEALT: (&str, usize) = ("pika", 3);
 const TRANSFERS: (&str, usize) = ("ot", 2);
+const CHECKED: (&str, usize) = ("spdz2k", 2);
 
 /// The target of a cell, where there is one. Those of correlations and comparisons hold for any link.
 pub fn target(cell: &Cell) -> Option<Target> {
@@ -275,6 +279,8 @@ pub fn figures(cell: &Cell) -> &'static [Peer] {
         (Workload::GmwAes, TWO, _, 1000) => GMW_AES,
         (Workload::Mul, TWO, 64, 100_000) => TRIPLES_64,
         (Workload::Mul, TWO, 32, 100_000) => TRIPLES_32,
+        (Workload::Triple, CHECKED, 64, 10_000) => TRIPLES_CHECKED,
+        (Workload::RandomBit, CHECKED, 64, 10_000) => RANDOM_BIT_CHECKED,
         (_, TWO, ..) => table_ii(cell),
         _ => &[],
     }
@@ -283,6 +289,17 @@ pub fn figures(cell: &Cell) -> &'static [Peer] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::set::Set;
+
+    #[test]
+    fn figures_stand_beside_what_they_compare_with() {
+        let set = Set::named("spdz2k").unwrap();
+        let cell = |workload, parties| Cell { workload, set, bits: 64, parties, batch: 10_000, link: Link::Memory };
+        for workload in [Workload::Triple, Workload::RandomBit] {
+            assert_eq!(figures(&cell(workload, 2)).first().map(|peer| peer.name), Some("MP-SPDZ"));
+            assert!(figures(&cell(workload, 3)).is_empty());
+        }
+    }
 
     #[test]
     fn a_target_holds_or_does_not() {

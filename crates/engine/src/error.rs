@@ -185,6 +185,14 @@ pub enum Misuse {
         /// What it is, and what to do.
         what: &'static str,
     },
+    /// One of these, at a step of the user's program.
+    #[error("{step}: {what}")]
+    Step {
+        /// The step.
+        step: std::sync::Arc<str>,
+        /// The mistake.
+        what: Box<Misuse>,
+    },
     /// Values that their owner's own check refused.
     #[error("the input of step `{step}` was refused by its owner, party {owner}")]
     Input {

@@ -173,6 +173,17 @@ pub trait Stocks: Sharing {
         self.layout(kind).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
     }
 
+    /// Refuses what a session cannot make, where it is drawn: in the step that wants it.
+    ///
+    /// # Errors
+    /// [`Misuse::RingBits`] above [`Sharing::MOST_BITS`].
+    fn check_kind(&self, kind: &Self::Kind) -> Result<()> {
+        match self.bits_of(kind) {
+            bits if bits > Self::MOST_BITS => Err(Misuse::RingBits { bits }.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// A place for a vector: zeros, or a shape in a dry run.
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Self::Vectors;
 
@@ -295,13 +306,10 @@ pub trait Stocks: Sharing {
     /// The next `len` correlations for this lane: from the stock, or made here, at the cost of the offline phase.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] above [`Sharing::MOST_BITS`]; [`Error::Exhausted`] where a dry run did not foresee this
+    /// As [`Stocks::check_kind`]; [`Error::Exhausted`] where a dry run did not foresee this
     /// draw; whatever ends a run.
     async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>> {
-        let bits = self.bits_of(&kind);
-        if bits > Self::MOST_BITS {
-            return Err(Misuse::RingBits { bits }.into());
-        }
+        self.check_kind(&kind)?;
         if let Some(material) = self.draw_in_turn(ctx, &kind, len).await? {
             return Ok(material);
         }

@@ -179,7 +179,8 @@ impl Params {
         if self.most_bits_inside() == MOST_BITS {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
         }
-        let what = "with mac=48 or 32, values have at most 32 bits, also on the way: take mac=64, or smaller dtypes";
+        let what = "with mac=48 or 32, values have at most 32 bits, also on the way: take mac=64, or a smaller dtype \
+                    if this step fits with one";
         Err(Misuse::Other { what }.into())
     }
 

@@ -270,6 +270,11 @@ impl Stocks for Spdz2k {
         Layout { vectors, bits }
     }
 
+    fn check_kind(&self, kind: &Kind) -> Result<()> {
+        let Layout { vectors, .. } = self.layout(kind);
+        vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))
+    }
+
     fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
         let wide = self.keys.params.shares(ring);
         let blank = if dry || self.keys.watches() { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
@@ -287,8 +292,7 @@ impl Stocks for Spdz2k {
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
-        let Layout { vectors, .. } = self.layout(kind);
-        vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
+        self.check_kind(kind)?;
         if let Some(third) = &self.third {
             let mut made = self.keys.dealing(async || third.deal(ctx, vec![(kind.clone(), len)]).await).await?;
             return made.pop().ok_or(NOT_DEALT);
@@ -304,10 +308,7 @@ impl Stocks for Spdz2k {
     async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         if let Some(third) = &self.third {
             let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
-            for (kind, _) in &kinds {
-                let Layout { vectors, .. } = self.layout(kind);
-                vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
-            }
+            kinds.iter().try_for_each(|(kind, _)| self.check_kind(kind))?;
             let made = self.keys.dealing(async || third.deal(ctx, kinds.clone()).await).await?;
             return Ok(kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
         }

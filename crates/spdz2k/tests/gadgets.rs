@@ -69,11 +69,12 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 /// A form, and what is tried on it.
 type Case = (&'static str, fn());
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 25] = [
     ("usual", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(2, 4)])),
     ("usual", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(3, 3)])),
     ("usual", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
     ("usual", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(3, 2)])),
+    ("usual", || exhaustive::bits_become_elements_of_every_ring::<Spdz2k>(&[2])),
     ("usual", || exhaustive::bits_against_public_numbers::<Spdz2k>(&[(2, 3)])),
     ("usual", || exhaustive::sums_of_bits_with_all_carries::<Spdz2k>(&[(2, 3)])),
     ("usual", || exhaustive::truncation_of_all_elements_by_every_shift::<Spdz2k>(&[(2, 4), (3, 2)])),
@@ -89,6 +90,9 @@ const CASES: [Case; 21] = [
     ("elements", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
     ("paper", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
     ("paper", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(2, 3), (3, 2)])),
+    ("paper", || exhaustive::truncation_of_all_elements_by_every_shift::<Spdz2k>(&[(2, 3)])),
+    ("paper", || exhaustive::cheaper_truncation_of_all_values::<Spdz2k>(&[(2, 3)])),
+    ("paper", || exhaustive::extrema_of_all_columns_with_ties::<Spdz2k>(&[(2, 2, 2)])),
     ("bucket", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
     ("twokeys", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
 ];

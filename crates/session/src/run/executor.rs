@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Believed, Checked, Ctx, Error, Opened, Result};
+use quorate_engine::{Believed, Checked, Ctx, Error, Misuse, Opened, Result};
 use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, NodeId, Op};
@@ -141,12 +141,24 @@ impl<'a, S: Computes> Executor<'a, S> {
         let value = match self.schedule.way(id) {
             Some(Way::Pieces { units, window }) => {
                 let sources = reads.iter().copied().zip(sources).collect();
-                Rc::new(Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await?)
+                Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await.map(Rc::new)
             }
-            _ => self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await?,
+            _ => self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await,
         };
+        let value = value.map_err(|error| self.at_step(id, error))?;
         self.is_done(ctx, place, value, &reads);
         Ok(())
+    }
+
+    /// What a family refuses, with the user's line.
+    fn at_step(&self, id: NodeId, error: Error) -> Error {
+        match error {
+            Error::Misuse { what: Misuse::Input { .. } } => error, // names the input itself
+            Error::Misuse { what } => {
+                Misuse::Step { step: self.work.graph.describe(id).into(), what: what.into() }.into()
+            }
+            error => error,
+        }
     }
 
     fn read(&self, ctx: &Ctx, reads: &[NodeId]) -> Result<Vec<Rc<Value<S>>>> {

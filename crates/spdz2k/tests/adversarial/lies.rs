@@ -58,10 +58,20 @@ fn lies_that_do_not_cancel_are_found() {
 }
 
 /// A number below the modulus that is no bit, whatever its lowest bit is, among two parties and more; of numbers so
-/// short that their bits are proven.
+/// short that their bits are proven, and where two parties make a random bit or a daBit of one of each.
 #[test]
 fn numbers_that_are_no_bits_are_found() {
-    for (n, cheat, by) in [(2, 0, By::Plus(1)), (2, 1, By::Minus(1)), (3, 1, By::Plus(2)), (3, 2, By::Minus(2))] {
+    let [numbers, dabits, random] =
+        &[Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, Kind::DaBit { bits: 4 }, Kind::RandomBit { bits: 6 }];
+    for (n, cheat, kind, by) in [
+        (2, 0, numbers, By::Plus(1)),
+        (2, 1, numbers, By::Minus(1)),
+        (3, 1, numbers, By::Plus(2)),
+        (3, 2, numbers, By::Minus(2)),
+        (2, 0, dabits, By::Plus(1)),
+        (2, 1, dabits, By::Minus(1)),
+        (2, 1, random, By::Plus(1)),
+    ] {
         let ends = parties(n, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
@@ -69,13 +79,16 @@ fn numbers_that_are_no_bits_are_found() {
                 if ctx.me() == cheat {
                     s.insecure_twist(Twist::ProvenBit, by);
                 }
-                s.make(ctx, &Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, 20).await
+                s.make(ctx, kind, 20).await
             });
             run.finish();
             done.map(|_| ())
         });
         let proof = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("are bits"));
-        assert!(ends.iter().all(is_found) && ends.iter().any(proof), "{by:?} of party {cheat} of {n}: {ends:?}");
+        assert!(
+            ends.iter().all(is_found) && ends.iter().any(proof),
+            "{kind}, {by:?} of party {cheat} of {n}: {ends:?}"
+        );
     }
 }
 

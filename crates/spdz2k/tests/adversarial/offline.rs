@@ -47,7 +47,7 @@ const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
 ];
 
 /// The same among three parties where bits have MACs; one-sided triples have a party that has no part in them.
-const AMONG_THREE: [(Kind, usize, usize); 11] = [
+const AMONG_THREE: [(Kind, usize, usize); 13] = [
     (Kind::OneSided { left: 2, right: 0, bits: 4 }, 3, 53),
     (Kind::KnownMatrices { left: 2, right: 0, bits: 4, m: 2, k: 2, n: 1 }, 1, 41),
     (Kind::BitTriple, 5, 23),
@@ -59,6 +59,8 @@ const AMONG_THREE: [(Kind, usize, usize); 11] = [
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 401),
     (Kind::EdaBit { bits: 31, ring: 32, cut: 8 }, 12, 601),
     (Kind::ComparisonMask { bits: 2, pairs: 1 }, 2, 311),
+    (Kind::RandomBit { bits: 4 }, 2, 151),
+    (Kind::TruncMask { bits: 5, cut: 2 }, 2, 607),
 ];
 
 /// The same among four.

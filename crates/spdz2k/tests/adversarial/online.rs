@@ -249,6 +249,7 @@ fn places() -> Vec<Place> {
         (3, 1, short, "bits with MACs, s = 48"),
         (3, 2, usual, "bits with MACs, s = 64"),
         (3, 1, short.with_bits_as_elements(), "bits as elements, s = 48"),
+        (3, 2, usual.as_in_the_paper(), "as in the paper, s = 64"),
         (4, 1, short, "bits with MACs, s = 48"),
         (4, 3, usual.with_bits_as_elements(), "bits as elements, s = 64"),
     ];
