@@ -19,6 +19,7 @@ from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step
 
 X, y = load_iris(return_X_y=True)
+RNG = np.random.default_rng(14)
 
 
 def network(labels: bool = True) -> qr.models.Network:
@@ -59,6 +60,34 @@ def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:
         for name in ("several.npz", "text.npy", "objects.npy", "missing.npy"):
             with pytest.raises(ModelError, match=f"X: .*{name}"):
                 model.predict(mpc, tmp_path / name)
+
+
+def test_a_limit_on_memory_takes_as_many_at_a_time_as_it_has_room_for() -> None:
+    model, many = network(), RNG.uniform(0, 8, (1000, 4))
+    with qr.local("rss", max_memory="400kB", check=False) as mpc:
+        # As it would be at once: refused, with nothing sent.
+        assert "max_memory" in (mpc.explain(model.predict(mpc, many, reveal=False)).refusal or "")
+        found = model.predict(mpc, many)
+        batches = mpc.stats().online.rounds
+        assert (found == model.predict_clear(many)).mean() > 0.999
+        model.predict(mpc, many[:10])
+        assert batches > 4 * (mpc.stats().online.rounds - batches)  # several pieces; few records are one
+    with qr.local("rss", max_memory="1kB", check=False) as mpc, pytest.raises(qr.ConfigError, match="max_memory is"):
+        model.predict(mpc, many)
+
+
+def test_rows_that_are_not_equally_long_are_refused_in_words() -> None:
+    for model in (network(), from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)):
+        with qr.local("rss") as mpc, pytest.raises(RangeError, match="not equally long"):
+            model.predict(mpc, [[1, 2, 3, 4], [1, 2]])
+
+
+def test_pictures_are_arrays_first(tmp_path: Path) -> None:
+    for name in ("cat.png", "cat.npy"):
+        (tmp_path / name).write_bytes(b"\x89PNG")
+        with qr.local("rss") as mpc, pytest.raises(ModelError, match=r"PIL.Image|as np\.save writes them") as error:
+            network().predict(mpc, tmp_path / name)
+        assert "pickle" not in str(error.value)
 
 
 def test_what_a_batch_cannot_be_is_refused_before_anything_is_sent() -> None:

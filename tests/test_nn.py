@@ -92,6 +92,24 @@ def test_layouts_and_paddings(three: qr.Session) -> None:
     np.testing.assert_array_equal(pooled, x[:, :4].reshape(2, 2, 2, 3, 2, 3).max(axis=(2, 4)))
 
 
+def test_layouts_of_series_and_of_transposed_convolutions(three: qr.Session) -> None:
+    x, w = RNG.integers(-9, 9, (2, 7, 4)), RNG.integers(-9, 9, (6, 3, 2))
+    a, b = three.input(x, owner=0), three.input(w, owner=1)
+    wanted = nn.conv1d(a.transpose(0, 2, 1), b.transpose(0, 2, 1), stride=2, groups=2).reveal()
+    for given in (b, w):
+        made = nn.conv1d(a, given, stride=2, groups=2, layout="NWC").reveal()
+        np.testing.assert_array_equal(made, wanted.transpose(0, 2, 1))
+    x, w = RNG.integers(-9, 9, (2, 5, 6, 4)), RNG.integers(-9, 9, (3, 3, 2, 4))  # TFLite: filters before channels
+    wanted = transposed(x.transpose(0, 3, 1, 2), w.transpose(3, 0, 1, 2), 2, 1, 1, 1, 2).transpose(0, 2, 3, 1)
+    for given in (three.input(w, owner=1), w):
+        made = nn.conv_transpose2d(
+            three.input(x, owner=0), given, stride=2, padding=1, output_padding=1, groups=2, layout="NHWC"
+        )
+        np.testing.assert_array_equal(made.reveal(), wanted)
+    with pytest.raises(qr.ConfigError, match="'NHWC' is none of 'NCW', 'NWC'"):
+        nn.conv1d(a, b, layout="NHWC")
+
+
 def transposed(
     x: np.ndarray, w: np.ndarray, stride: int, padding: int, more: int, dilation: int, groups: int
 ) -> np.ndarray:

@@ -95,6 +95,10 @@ REFUSED: dict[str, tuple[Net, str]] = {
     ),
     "nothing but infinity": (one("Clip", (4,), {"low": np.float32(np.inf)}), "min=inf"),
     "a window of padding": (one("AveragePool", (1, 4, 4), kernel_shape=[1, 2], pads=[1, 0, 0, 0]), "outside"),
+    "windows that begin where runtimes do not agree": (
+        one("AveragePool", (1, 6, 6), kernel_shape=[1, 2], strides=[3, 2], auto_pad="SAME_UPPER"),
+        "strides leave 2 elements out",
+    ),
     "a window that does not fit": (one("MaxPool", (2, 2), kernel_shape=[3], ceil_mode=1), "does not fit"),
     "the number of records": (
         Net(

@@ -128,7 +128,7 @@ def test_the_paper_way_is_close(kind: str, trunc: str) -> None:
 
 @here
 def test_mobilenet_equals_tflite_layer_by_layer() -> None:
-    """TFLite's own results of all layers, in the clear; two layers' worth of them on shares."""
+    """TFLite's own results of all layers, in the clear."""
     model = from_tflite(DATA / SMALL)
     x = np.load(DATA / "inputs.npz")["cat_128"][None]
     arrays = model._clear(x)
@@ -261,6 +261,29 @@ def test_inputs_of_other_sizes_and_types_are_refused() -> None:
             model.predict(mpc, x / 255)
         with pytest.raises(RangeError, match=r"300 at index \(0, 0, 0, 0\); the network takes uint8, 0 to 255"):
             model.predict(mpc, np.full((1, 7, 6, 2), 300))
+
+
+def test_files_of_pictures_are_read(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    r, file = np.random.default_rng(9), File()
+    file.tensor((1, 7, 6, 3), 1 / 128, 128)
+    conv(file, r, (7, 6, 3), padding=VALID, act=NONE)
+    model = from_tflite(file.bytes())
+    photos = r.integers(0, 256, (2, 7, 6, 3)).astype(np.uint8)
+    paths = [tmp_path / f"{i}.png" for i in range(2)]
+    for path, photo in zip(paths, photos, strict=True):
+        image.fromarray(photo).save(path)
+    image.fromarray(photos[0][1:]).save(tmp_path / "small.png")
+    (tmp_path / "cut.png").write_bytes(paths[0].read_bytes()[:60])
+    with qr.local("rss") as mpc:
+        wanted = model.decision_function_clear(photos)
+        assert (model.decision_function(mpc, paths) == wanted).all()
+        assert (model.decision_function(mpc, str(paths[0])) == wanted[:1]).all()
+        with pytest.raises(ModelError, match="has 6 rows and 6 columns; the network takes 7 and 6"):
+            model.predict(mpc, [paths[0], tmp_path / "small.png"])
+        for name in ("cut.png", "none.png"):
+            with pytest.raises(ModelError, match=f"{name} is no picture that can be read"):
+                model.predict(mpc, tmp_path / name)
 
 
 def test_all_unsupported_operators_are_named_at_once() -> None:

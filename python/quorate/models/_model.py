@@ -14,7 +14,7 @@ from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
 from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
-from quorate.models._questions import DATA_OWNER, Asked, Questions
+from quorate.models._questions import DATA_OWNER, Asked, Questions, records_of
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
 from quorate.tables._read import Table
@@ -268,7 +268,7 @@ def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets:
         raise ModelError(f"party {model_owner} owns the model: call {question} on what from_sklearn returned there")
     if X is None and me in (None, data_owner):
         raise ModelError(f"party {data_owner} owns the records: give them as X there")
-    count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
+    count = rows if X is None else records_of(X)
     if count is None or count < 1 or (rows is not None and rows != count):
         raise ShapeError(f"{count} records, rows={rows}: a party without the records states their number as rows=")
     records = encode_records(shape, X) if me in (None, data_owner) else None

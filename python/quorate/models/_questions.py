@@ -12,7 +12,7 @@ import numpy as np
 from quorate._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
-from quorate.errors import ModelError, ModelWarning
+from quorate.errors import ModelError, ModelWarning, RangeError
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -51,13 +51,14 @@ class Questions:
         """Predicts for `data_owner`'s records with `model_owner`'s model, showing neither.
 
         All records are scored together, and rounds do not grow with their number, unless `batch=` says how many at a
-        time: then memory does not grow with it either, and a terminal shows how far it is and the time left.
+        time, or the session's `max_memory=` has no room for all: then memory does not grow with it either, and a
+        terminal shows how far it is and the time left.
 
         Args:
             mpc: a session.
             X: the records, (records, features), at their owner and in a local session; elsewhere None, or any array
                 of that shape, of which nothing but the shape is used. The path of a `.npy` file is as good, and of
-                one that is scored in batches no more than a batch is read.
+                one that is scored in batches no more than a batch is read. A quantised network takes paths of pictures.
             model_owner: the party that has the model.
             data_owner: the party that has the records.
             reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
@@ -66,7 +67,8 @@ class Questions:
                 whole numbers come as these, two truth values as bits, all others as their places in `shape.classes`;
                 of labels that are predicted each for itself bits; of a regression `qr.fixed(64, 16)`.
 
-            batch: how many records are scored at a time; all parties say the same. None: all at once.
+            batch: how many records are scored at a time; all parties say the same. None: all at once, or as many as
+                the session's `max_memory=` has room for.
 
         What is secret of a model is shared by the first question that a session asks it, and used by all further ones;
         it goes with the model, the shape that stands for it at other parties, or the session. So all parties ask the
@@ -148,16 +150,19 @@ class Questions:
                     "with secret features take weights as an input, mpc.input(weights, owner=...), and write x @ w + b"
                 )
             )
-        if isinstance(asked.X, (str, Path)):
-            asked = dataclasses.replace(asked, X=_read(Path(asked.X)))
+        if (paths := _paths(asked.X)) is not None:
+            is_array = isinstance(asked.X, (str, Path)) and paths[0].suffix.lower() not in _PICTURES
+            asked = dataclasses.replace(asked, X=_read(paths[0]) if is_array else self._pictures(paths))
         if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
             text = (
                 f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
                 "than the margin; here it counts as float64: compare with the estimator's answers for X.astype(float)"
             )
             warnings.warn_explicit(at(text), ModelWarning, *line())
-        if batch is None:
+        if batch is None and self._has_room(mpc, asked, None):
             return self._answer(question, mpc, asked)
+        if batch is None:
+            return self._in_pieces(question, mpc, asked)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
             raise ModelError(f"{question}: batch={batch!r} is no number of records: 1 or more, or None for all at once")
         if not asked.reveal:
@@ -167,24 +172,86 @@ class Questions:
         count = asked.rows if asked.X is None else len(asked.X)
         if count is None or count <= batch or (asked.rows is not None and asked.rows != count):
             return self._answer(question, mpc, asked)
-        found = []
         with parts(range(0, count, batch)) as firsts:
-            for first in firsts:
-                X = None if asked.X is None else asked.X[first : first + batch]
-                part = dataclasses.replace(asked, X=X, rows=min(batch, count - first))
-                found.append(self._answer(question, mpc, part))
-        return None if found[0] is None else np.concatenate(found)
+            return _joined([self._answer(question, mpc, _some(asked, first, batch)) for first in firsts])
+
+    def _in_pieces(self, question: str, mpc: Any, asked: Asked) -> Any:
+        """As many records at a time as `max_memory=` has room for.
+
+        All parties find the same number: their limit is the same, and so are their dry runs.
+        """
+        count = batch = _count(asked)
+        while batch > 1 and not self._has_room(mpc, asked, batch):
+            batch = -(-batch // 2)
+        batch -= batch // 8  # what a run leaves in the session counts in the next one
+        with parts(range(0, count, batch)) as firsts:
+            return _joined([self._answer(question, mpc, _some(asked, first, batch)) for first in firsts])
+
+    def _has_room(self, mpc: Any, asked: Asked, batch: int | None) -> bool:
+        """Whether `max_memory=`, if it is named, is not what refuses so many records (None: all) at once."""
+        if mpc._options.max_memory is None or not asked.reveal or _count(asked) < 2:
+            return True
+        some = asked if batch is None else _some(asked, 0, batch)
+        asked = dataclasses.replace(some, reveal=False, reveal_to=DATA_OWNER, quiet=True)
+        return "max_memory" not in (mpc.explain(self._answer("predict", mpc, asked)).refusal or "")
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         raise NotImplementedError
+
+    def _pictures(self, paths: list[Path]) -> np.ndarray:
+        """What files of pictures are as X."""
+        raise ModelError(
+            f"X: {paths[0]} is no array: a model takes numbers, scaled as they were for training; "
+            "numpy.asarray(PIL.Image.open(path)) are those of a picture, (rows, columns, channels)"
+        )
+
+
+_PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+def _paths(X: Any) -> list[Path] | None:
+    """What X names, where it is a path or a list of paths."""
+    given = [X] if isinstance(X, (str, Path)) else X if isinstance(X, (list, tuple)) else []
+    return [Path(path) for path in given] if given and all(isinstance(path, (str, Path)) for path in given) else None
+
+
+def _count(asked: Asked) -> int:
+    """How many records there are; 0 where it is not said."""
+    return (asked.rows or 0) if asked.X is None else records_of(asked.X)
+
+
+def _some(asked: Asked, first: int, batch: int) -> Asked:
+    """The same question for a part of the records."""
+    X = None if asked.X is None else asked.X[first : first + batch]
+    return dataclasses.replace(asked, X=X, rows=min(batch, _count(asked) - first))
+
+
+def _joined(found: list[Any]) -> Any:
+    """Answers one after the other; None at a party that does not learn them."""
+    return None if found[0] is None else np.concatenate(found)
+
+
+def records_of(X: Any) -> int:
+    """How many records X has: 0 where it is a single number.
+
+    Raises:
+        RangeError: rows are not equally long.
+    """
+    try:
+        shape = np.shape(X)
+    except ValueError as error:
+        raise RangeError("X: not a rectangular array of numbers: rows are not equally long") from error
+    return int(shape[0]) if shape else 0
 
 
 def _read(path: Path) -> np.ndarray:
     """A file of numpy's, which stays on the disk until it is looked at."""
     try:
         made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
         raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
+    except (ValueError, EOFError) as error:  # numpy's words advise to unpickle it, which would execute what is in it
+        raise ModelError(f"X: {path} is no .npy file of numbers, as np.save writes them") from error
     if not isinstance(made, np.ndarray):
         raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
     return made

@@ -10,8 +10,18 @@ import numpy as np
 from quorate import _source
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.errors import ShapeError
-from quorate.nn._layout import as_given, channels_first, check_broadcasts, padding_of, pair, session_of, shape_of, whole
+from quorate.errors import ConfigError, ShapeError
+from quorate.nn._layout import (
+    as_given,
+    channels_first,
+    check_broadcasts,
+    padding_of,
+    pair,
+    session_of,
+    shape_of,
+    transposed,
+    whole,
+)
 
 __all__ = ["conv1d", "conv2d", "linear"]
 
@@ -128,8 +138,11 @@ def conv1d(
     padding: Any = 0,
     dilation: int = 1,
     groups: int = 1,
+    layout: str = "NCW",
 ) -> SecretArray:
     """The convolution of series (batch, channels, steps) with filters (filters, channels of a group, steps).
+
+    With `layout="NWC"` series are (batch, steps, channels), and filters (filters, steps, channels of a group).
 
     As `conv2d` of images of one row; `padding` is a number, (before, after), "same" or "valid".
 
@@ -140,12 +153,14 @@ def conv1d(
         ...     print(qr.nn.conv1d(series, [[[-1, 1]]]).reveal())
         [[[1 2 4]]]
     """
+    if layout not in ("NCW", "NWC"):
+        raise ConfigError(at(f"conv1d: layout {layout!r} is none of 'NCW', 'NWC'"))
     for value in (x, weight):
         if len(shape_of(value)) != 3:
             raise ShapeError(at(f"conv1d takes arrays of three axes; this one's shape is {shape_of(value)}"))
-    images, filters = (
-        v[:, :, None, :] if isinstance(v, SecretArray) else np.asarray(v)[:, :, None, :] for v in (x, weight)
-    )
+    series = (x, weight) if layout == "NCW" else (transposed(v, (0, 2, 1)) for v in (x, weight))
+    images, filters = (v[:, :, None, :] if isinstance(v, SecretArray) else np.asarray(v)[:, :, None, :] for v in series)
     around = padding if isinstance(padding, str) else ((0, 0), pair("padding", padding, 0))
     made = conv2d(images, filters, bias, stride=(1, stride), padding=around, dilation=(1, dilation), groups=groups)
-    return made.reshape(made.shape[0], made.shape[1], made.shape[3])
+    made = made.reshape(made.shape[0], made.shape[1], made.shape[3])
+    return made if layout == "NCW" else made.transpose(0, 2, 1)

@@ -49,7 +49,7 @@ def channels_first(what: str, x: Any, layout: str) -> Any:
         raise ConfigError(at(f"{what}: layout {layout!r} is none of {', '.join(map(repr, _LAYOUTS))}"))
     if len(shape_of(x)) != 4:
         raise ShapeError(at(f"{what} takes arrays of four axes, {layout}; this one's shape is {shape_of(x)}"))
-    return x if layout == "NCHW" else _transposed(x, (0, 3, 1, 2))
+    return x if layout == "NCHW" else transposed(x, (0, 3, 1, 2))
 
 
 def as_given(x: SecretArray, layout: str) -> SecretArray:
@@ -57,7 +57,8 @@ def as_given(x: SecretArray, layout: str) -> SecretArray:
     return x if layout == "NCHW" else x.transpose(0, 2, 3, 1)
 
 
-def _transposed(x: Any, axes: tuple[int, ...]) -> Any:
+def transposed(x: Any, axes: tuple[int, ...]) -> Any:
+    """A secret array, or public numbers, with their axes in this order."""
     return x.transpose(*axes) if isinstance(x, SecretArray) else np.transpose(x, axes)
 
 

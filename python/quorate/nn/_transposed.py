@@ -13,7 +13,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ShapeError
 from quorate.nn._convolution import biased, conv2d
-from quorate.nn._layout import Pair, channels_first, pair, session_of, shape_of, whole
+from quorate.nn._layout import Pair, as_given, channels_first, pair, session_of, shape_of, transposed, whole
 
 __all__ = ["conv_transpose2d"]
 
@@ -28,8 +28,12 @@ def conv_transpose2d(
     output_padding: Any = 0,
     dilation: Any = 1,
     groups: int = 1,
+    layout: str = "NCHW",
 ) -> SecretArray:
-    """The transposed convolution, NCHW: filters are (channels, filters of a group, rows, columns), as PyTorch has them.
+    """The transposed convolution: filters are (channels, filters of a group, rows, columns), as PyTorch has them.
+
+    With `layout="NHWC"` images are (batch, rows, columns, channels), and filters (filters of a group, rows, columns,
+    channels), as TFLite has them.
 
     A convolution at its cost: results that are as many strides apart have a filter of their own, which is part of the
     given one turned round, so that no zeros come between pixels. With strides and dilations both they do.
@@ -42,7 +46,8 @@ def conv_transpose2d(
         [[[[ 1 10  2 20]]]]
     """
     session_of("conv_transpose2d", x, weight)
-    images, filters = channels_first("conv_transpose2d", x, "NCHW"), channels_first("conv_transpose2d", weight, "NCHW")
+    images, filters = (channels_first("conv_transpose2d", v, layout) for v in (x, weight))
+    filters = filters if layout == "NCHW" else transposed(filters, (1, 0, 2, 3))
     steps, apart = pair("stride", stride), pair("dilation", dilation)
     more, around = pair("output_padding", output_padding, 0), pair("padding", padding, 0)
     channels, each, *window = shape_of(filters)
@@ -71,7 +76,8 @@ def conv_transpose2d(
         count, down, across = made.shape[0], *made.shape[2:]
         made = made.reshape(count, groups * each, *split, down, across).transpose(0, 1, 4, 2, 5, 3)
         made = made.reshape(count, groups * each, down * split[0], across * split[1])
-    return biased(made[:, :, : axes[0].results, : axes[1].results], bias, "conv_transpose2d")
+    made = biased(made[:, :, : axes[0].results, : axes[1].results], bias, "conv_transpose2d")
+    return as_given(made, layout)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from quorate.errors import ModelError, ShapeError
-from quorate.models._questions import DATA_OWNER, Asked
+from quorate.models._questions import DATA_OWNER, Asked, records_of
 
 
 def learner(asked: Asked) -> int | str | None:
@@ -27,7 +25,7 @@ def count_of(question: str, importer: str, mpc: Any, has_model: bool, asked: Ask
         raise ModelError(f"party {asked.model_owner} owns the model: call {question} on what {importer} returned there")
     if X is None and me == asked.data_owner:
         raise ModelError(f"party {asked.data_owner} owns the inputs: give them as X there")
-    count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
+    count = rows if X is None else records_of(X)
     if count is None or count < 1 or (rows is not None and rows != count):
         raise ShapeError(f"{count} inputs, rows={rows}: a party without the inputs states their number as rows=")
     return int(count)

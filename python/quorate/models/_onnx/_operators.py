@@ -83,7 +83,10 @@ def windows_of(lowering: Lowering, node: Node, size: Sequence[int] | None, *, tr
         if transposed:
             raise Unsupported(f"auto_pad={automatic!r}: pads are")
         for i, n in enumerate(x.shape[2:]):
-            more = max((math.ceil(n / stride[i]) - 1) * stride[i] + spans[i] - n, 0)
+            more = (math.ceil(n / stride[i]) - 1) * stride[i] + spans[i] - n
+            if size is None and more < -1:  # windows begin within the image for onnxruntime, at its edge for TensorFlow
+                raise Unsupported(f"auto_pad={automatic!r} where strides leave {-more} elements out: pads are")
+            more = max(more, 0)
             pads[i] = [more // 2, more - more // 2] if automatic == "SAME_UPPER" else [more - more // 2, more // 2]
     elif automatic == "VALID":
         pads = [[0, 0]] * axes

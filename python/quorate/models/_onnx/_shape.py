@@ -151,15 +151,19 @@ def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None
     me, owners = mpc.me, (asked.model_owner, asked.data_owner)
     mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
     arrays = shape.program(mpc, mine, asked.X if me == owners[1] else None, count, owners, kept)
+    decided, output = arrays[shape.decided], arrays[shape.output]
+    del arrays  # what is held when results are revealed takes memory until then: of each layer nothing is
     if question == "predict" and shape.labels is not None:
-        best = arrays[shape.decided].argmax(axis=-1)
+        best = decided.argmax(axis=-1)
+        del decided, output
         if not asked.reveal:
             return best  # places in `labels`
         found = best.reveal(learner(asked))
         return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
+    del decided
     if not asked.reveal:
-        return _in_units(arrays[shape.output], FRACTION - shape.unit)
-    made = arrays[shape.output].reveal(learner(asked))
+        return _in_units(output, FRACTION - shape.unit)
+    made = output.reveal(learner(asked))
     return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from quorate._stated import between
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._asked import count_of, learner
+from quorate.models._layers._pictures import pictures
 from quorate.models._questions import Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, SCALED
@@ -99,6 +101,9 @@ class QuantisedShape(Questions):
         given = None if X is None else self.encode(X)
         x = mpc.input(given, owner=owner, shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
         return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
+
+    def _pictures(self, paths: list[Path]) -> np.ndarray:
+        return pictures(paths, self.sizes, self.type)
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         return answer(question, mpc, self, self, asked, None)

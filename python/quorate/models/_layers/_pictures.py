@@ -1,0 +1,42 @@
+"""Files of pictures as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quorate.errors import ModelError
+
+_COLOURS = {1: "L", 3: "RGB"}
+
+
+def pictures(paths: Sequence[Path], sizes: Sequence[int], kind: str) -> np.ndarray:
+    """Pictures of a network's size: (pictures, rows, columns, channels), of uint8.
+
+    Raises:
+        ModelError: one cannot be read or has another size, the network takes other numbers, or Pillow is missing.
+    """
+    if kind != "uint8" or len(sizes) != 3 or sizes[2] not in _COLOURS:
+        raise ModelError(
+            f"X: files of pictures are uint8, and this network takes {kind} of {tuple(sizes)}: give an array"
+        )
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ModelError("X: Pillow reads pictures, and is not installed; pip install pillow") from error
+    found = []
+    for path in paths:
+        try:
+            with Image.open(path) as opened:
+                found.append(np.asarray(opened.convert(_COLOURS[sizes[2]])).reshape(opened.height, opened.width, -1))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise ModelError(f"X: {path} is no picture that can be read: {error}") from error
+        if found[-1].shape != tuple(sizes):
+            rows, columns = found[-1].shape[:2]
+            raise ModelError(
+                f"X: {path} has {rows} rows and {columns} columns; the network takes {sizes[0]} and {sizes[1]}: cut "
+                "and resize it as pictures were for training"
+            )
+    return np.stack(found)
