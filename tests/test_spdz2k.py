@@ -122,7 +122,7 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
 def test_products_of_two_owners_in_pieces() -> None:
     rows = RNG.integers(-9, 9, (60, 40))
     columns = RNG.integers(-9, 9, (40, 20))
-    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="4 MB") as mpc:
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="20 MB") as mpc:
         x = mpc.input(rows, owner=1, dtype=qr.int(16))
         y = mpc.input(columns, owner=0, dtype=qr.int(16))
         result = x @ y
@@ -136,7 +136,7 @@ def test_products_of_two_owners_in_pieces() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured as Linux counts it")
 def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
-    """Each product of elements takes some 400 bytes at each party: 330 MB of both were it whole."""
+    """Each product of elements takes some 400 bytes at each party: 800 MB of both were it whole."""
     program = """
         import resource
         import numpy as np
@@ -145,34 +145,34 @@ def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
         def peak():
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
-        with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="20 MB") as mpc:
+        with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="140 MB") as mpc:
             before = peak()
-            x = mpc.input(np.ones((60, 100), dtype=int), owner=0, dtype=qr.int(32))
-            y = mpc.input(np.ones((100, 60), dtype=int), owner=1, dtype=qr.int(32))
+            x = mpc.input(np.ones((100, 100), dtype=int), owner=0, dtype=qr.int(32))
+            y = mpc.input(np.ones((100, 100), dtype=int), owner=1, dtype=qr.int(32))
             product = x @ y
-            assert mpc.explain(product).memory_bytes <= 20_000_000
+            assert mpc.explain(product).memory_bytes <= 140_000_000
             assert (product.reveal() == 100).all()
         print(peak() - before)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 230
+    assert int(done.stdout) < 330, done.stdout
 
 
 def test_what_waits_for_the_check_counts() -> None:
     """Of each product 48 bytes wait for the check, also where a chain of products goes piece by piece."""
-    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="40 MB") as mpc:
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="60 MB") as mpc:
         x = mpc.input(np.ones(100_000, dtype=int), owner=0, dtype=qr.int(32))
         y = mpc.input(np.ones(100_000, dtype=int), owner=1, dtype=qr.int(32))
         assert mpc.explain((x * y).sum()).refusal is None
-        with pytest.raises(qr.ConfigError, match="max_memory is 40 MB"):
+        with pytest.raises(qr.ConfigError, match="max_memory is 60 MB"):
             (x * y * y * y * y * y * y * y * y).sum().reveal()
 
 
-@pytest.mark.parametrize("parties", [2, 3])
-def test_correlations_that_do_not_fit_are_made_in_turns(parties: int) -> None:
+@pytest.mark.parametrize(("parties", "limit"), [(2, "2 MB"), (3, "5 MB")])
+def test_correlations_that_do_not_fit_are_made_in_turns(parties: int, limit: str) -> None:
     values = RNG.integers(-30, 30, 24)
-    with qr.local("spdz2k", parties=parties, mac=32, allow_weak=True, offline="protocol", max_memory="1 MB") as mpc:
+    with qr.local("spdz2k", parties=parties, mac=32, allow_weak=True, offline="protocol", max_memory=limit) as mpc:
         x = mpc.input(values, owner=0, dtype=qr.int(16))
         y = mpc.input(values[::-1].copy(), owner=1, dtype=qr.int(16))
         results = [(x >> 1), x * y * x, (x < y).astype(qr.int(16)), (x == y).astype(qr.int(16)).sum()]

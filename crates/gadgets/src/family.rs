@@ -172,8 +172,11 @@ pub trait Family: Computes + Stocks + 'static {
     const IN_TURNS: bool = false;
 
     /// From here on, correlations of this demand are made while the program runs: in its order, as many at a time as
-    /// take so many bytes, or those of one draw. Nothing where they are made where they are drawn.
-    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) {}
+    /// take so many bytes, or those of one draw. How many the largest turn takes; none where they are made where they
+    /// are drawn.
+    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) -> u64 {
+        0
+    }
 
     /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
     fn forget(&self) {

@@ -198,12 +198,15 @@ impl Family for Spdz2k {
 
     const IN_TURNS: bool = true;
 
-    fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) {
+    fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) -> u64 {
         let taken = |totals: &BTreeMap<Kind, usize>| {
             let stock = totals.iter().map(|(kind, &len)| self.stock_bytes(kind, len)).sum::<u64>();
             stock.saturating_add(self.bytes_of_making(totals))
         };
-        self.stock.make_in_turns(demand.in_turns(|totals| taken(totals) <= bytes));
+        let turns = demand.in_turns(|totals| taken(totals) <= bytes);
+        let largest = turns.iter().map(|turn| taken(turn.totals())).max().unwrap_or_default();
+        self.stock.make_in_turns(turns);
+        largest
     }
 
     fn forget(&self) {

@@ -83,6 +83,7 @@ mod tests {
             base_bytes: held_bytes,
             stock_bytes,
             making_bytes: 0,
+            turn_bytes: 0,
             only_ahead: false,
         }
     }

@@ -22,4 +22,13 @@ impl Limit {
             Limit::Named(bytes) | Limit::Free(bytes) => Some(bytes),
         }
     }
+
+    /// The same kind of limit, of half as many bytes.
+    pub fn halved(self) -> Limit {
+        match self {
+            Limit::None => Limit::None,
+            Limit::Named(bytes) => Limit::Named(bytes / 2),
+            Limit::Free(bytes) => Limit::Free(bytes / 2),
+        }
+    }
 }

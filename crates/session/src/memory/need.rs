@@ -19,6 +19,8 @@ pub(crate) struct Need {
     /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
     pub stock_bytes: u64,
     pub making_bytes: u64,
+    /// Bytes of those of the largest turn and of making them, where they are made in turns.
+    pub turn_bytes: u64,
     /// Whether they are made ahead or not at all.
     pub only_ahead: bool,
 }
@@ -34,6 +36,7 @@ impl Need {
             base_bytes: schedule.base_bytes,
             stock_bytes,
             making_bytes,
+            turn_bytes: 0,
             only_ahead,
         }
     }
@@ -50,12 +53,12 @@ impl Need {
 
     /// Bytes at the worst moment, with the correlations where they are made ahead.
     pub fn total(&self, limit: Limit) -> u64 {
-        if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
+        if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes.saturating_add(self.turn_bytes) }
     }
 
-    /// Bytes for correlations that are made in turns while the program runs: half of what the limit leaves.
-    pub fn turn_bytes(&self, limit: Limit) -> u64 {
-        self.room(limit).unwrap_or(0) / 2
+    /// Bytes for correlations that are made in turns while the program runs: what the limit leaves.
+    pub fn left_for_turns(&self, limit: Limit) -> u64 {
+        limit.bytes().unwrap_or(0).saturating_sub(self.peak_bytes)
     }
 
     /// Whether the run fits.

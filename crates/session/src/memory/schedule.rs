@@ -223,12 +223,14 @@ impl<B: Family> Given<'_, B> {
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
+        let unchecked = |id: &NodeId| self.unchecked.get(id).copied().unwrap_or_default();
+        live += within.iter().map(unchecked).sum::<u64>();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
         work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
         schedule.rooms = vec![0; work.nodes.len()];
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
-            live += bytes(id) + self.unchecked.get(&id).copied().unwrap_or(0);
+            live += bytes(id) + unchecked(&id);
             let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
             if schedule.talks(work, id) {
                 (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));

@@ -110,9 +110,8 @@ impl<B: Family> Worker<B> {
         let (demands, makes_ahead) = (!demand.totals().is_empty(), need.makes_ahead(limit));
         let mut room = allowed.room(&need, limit);
         if demands && !makes_ahead && B::IN_TURNS {
-            let bytes = need.turn_bytes(limit);
-            self.backend.make_in_turns(&demand, bytes);
-            room = room.map(|room| room.saturating_sub(bytes));
+            self.backend.make_in_turns(&demand, need.left_for_turns(limit));
+            room = room.and(Some(0));
         }
         if demands && makes_ahead {
             let (nothing, leaves) = (BTreeMap::new(), leaving(&work));

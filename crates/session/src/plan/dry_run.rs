@@ -27,6 +27,9 @@ use crate::work::effort::Taken;
 use crate::work::order::Places;
 use crate::work::value::Known;
 
+/// How often steps are cut smaller where what they draw does not fit the limit.
+const MOST_TRIES: usize = 8;
+
 /// One phase at one party, predicted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PredictedPhase {
@@ -72,24 +75,13 @@ pub(crate) fn dry_run<B: Family>(
     (parties, me): (usize, usize),
     options: &Options,
 ) -> Result<DryRun<B::Kind>> {
-    let &Asked { work, held, keeps, limit } = asked;
+    let &Asked { work, limit, .. } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
-    let scheduled =
-        |unchecked: &BTreeMap<NodeId, u64>| Schedule::of(&Given { backend: &dry, work, held, keeps, unchecked }, limit);
     // What is made in turns is made in the order of steps: where there is no room for those before their turn.
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run = |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me)));
-    let mut schedule = scheduled(&BTreeMap::new());
-    let (mut ran, mut demand, mut garbles_ahead) = run(&schedule)?;
-    if !ran.unchecked.is_empty() {
-        let before = std::mem::replace(&mut schedule, scheduled(&ran.unchecked));
-        if !schedule.goes_like(&before) {
-            (ran, demand, garbles_ahead) = run(&schedule)?;
-        }
-    }
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
     let how = (room, &schedule);
-    let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-    let need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {
@@ -98,14 +90,14 @@ pub(crate) fn dry_run<B: Family>(
         ran.apart |= apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
-        dry.make_in_turns(&demand, need.turn_bytes(limit));
+        dry.make_in_turns(&demand, need.left_for_turns(limit));
         ran = run_dry(&dry, work, how, (parties, me))?;
         offline.traffic = ran.on_demand;
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
         let all = Together { work, how, parties, options, garbles_ahead };
-        let in_turns = (!makes_ahead).then(|| (&demand, need.turn_bytes(limit)));
+        let in_turns = (!makes_ahead).then(|| (&demand, need.left_for_turns(limit)));
         let mut ran = Ok(vec![]);
         let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
         let exact = ran?.swap_remove(me);
@@ -120,6 +112,50 @@ pub(crate) fn dry_run<B: Family>(
     let correlations = counted(demand.totals());
     let seconds = offline.control_seconds + online.control_seconds;
     Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead, seconds })
+}
+
+/// How the steps of a run go, and the online phase of that.
+struct Scheduled<K> {
+    schedule: Schedule,
+    ran: OnlineDryRun,
+    demand: Demand<K>,
+    garbles_ahead: bool,
+    need: Need,
+}
+
+/// Steps in pieces of a size at which they fit the limit, with all that a dry run alone knows of: what is kept of
+/// openings until they are checked, and correlations that are made in turns, of which a piece takes one turn at least.
+fn scheduled<B: Family>(
+    dry: &B,
+    &Asked { work, held, keeps, limit }: &Asked<'_>,
+    run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
+) -> Result<Scheduled<B::Kind>> {
+    let (mut unchecked, mut for_steps) = (BTreeMap::new(), limit);
+    let mut before: Option<Scheduled<B::Kind>> = None;
+    let mut tries = 1..MOST_TRIES;
+    loop {
+        let schedule = Schedule::of(&Given { backend: dry, work, held, keeps, unchecked: &unchecked }, for_steps);
+        let (ran, demand, garbles_ahead) = match before.take() {
+            Some(same) if same.schedule.goes_like(&schedule) => (same.ran, same.demand, same.garbles_ahead),
+            _ => run(&schedule)?,
+        };
+        let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
+        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
+        if !need.makes_ahead(limit) {
+            need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
+        }
+        let knows_all = ran.unchecked == unchecked;
+        unchecked.clone_from(&ran.unchecked);
+        if knows_all {
+            for_steps = for_steps.halved();
+        }
+        let fits = need.fits(limit) || need.turn_bytes == 0;
+        let scheduled = Scheduled { schedule, ran, demand, garbles_ahead, need };
+        if knows_all && fits || tries.next().is_none() {
+            return Ok(scheduled);
+        }
+        before = Some(scheduled);
+    }
 }
 
 /// A dry run, what it demands, and whether its circuits are garbled in the offline phase.
