@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Recorder:
     def __init__(self, me: int | None) -> None:
         self.me, self.is_local = me, me is None
         self._kept = Kept()
+        self._options = SimpleNamespace(max_memory=None)
         self.declared: list[tuple[Any, ...]] = []
         self.given: list[tuple[int, bool]] = []
 
