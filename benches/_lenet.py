@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+import quorate as qr
 from quorate.models._onnx._model import _reached, scaled
 from quorate.models._onnx._steps import Step
 
 EPS = 1e-5
+FIXED = qr.fixed(32, 12)  # as in the paper
 
 
 def mnist(folder: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -128,6 +130,33 @@ class LeNet:
                 w, b = w * factor, b - mean * factor
             found.append((w, b))
         return found
+
+    def on_shares(self, mpc: Any, x: np.ndarray, dtype: Any = FIXED) -> Any:
+        """Secret outputs for party 1's images by `qr.nn`, in one fixed point throughout, of party 0's weights.
+
+        The normalisation is not folded: means, variances, factors and offsets are secret, and 1 / sqrt is taken on
+        shares.
+        """
+
+        def given(values: np.ndarray, owner: int = 0, bound: float | None = None) -> Any:
+            units = np.round(np.ldexp(values.astype(np.float64), dtype.frac))
+            return mpc.input(np.ldexp(units, -dtype.frac), owner=owner, dtype=dtype, bound=bound)
+
+        made = given(x, owner=1, bound=1.0)
+        for i in range(self.convs + 2):
+            w, b = self.p[f"w{i}"], given(self.p[f"b{i}"])
+            if i < self.convs:
+                filters = given(w.T.reshape(w.shape[1], -1, 3, 3)).as_factor()
+                made = qr.nn.conv2d(made, filters, None if self.normalised else b, padding=1)
+                if self.normalised:
+                    mean, variance = self.seen[i]  # the owner adds eps, which is less than a unit
+                    known = given(mean), given(variance + EPS), given(self.p[f"g{i}"])
+                    made = qr.nn.batch_norm(made, *known, b, eps=0)
+            else:
+                made = qr.nn.linear(qr.nn.flatten(made), given(w.T).as_factor(), b)
+            made = qr.nn.max_pool2d(made, 2) if i < 2 else made
+            made = qr.relu(made) if i <= self.convs else made
+        return made
 
     def outputs(self, x: np.ndarray, fraction: int | None = None, bits: int = 32) -> np.ndarray:
         """In float64; or with that many fractional bits throughout, all sums modulo 2^bits, as the paper computes."""

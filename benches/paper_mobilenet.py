@@ -1,25 +1,33 @@
 """Tables 11 and 12 of the ring paper beside ours: quantised MobileNet V1 of every width and resolution.
 
 Weights are random, which costs what trained ones cost: programs depend on sizes, and on how many bits sums have. All
-parties share this machine, over memory links. Each result is compared with the clear network's.
+parties share this machine. Each result is compared with the clear network's.
 
-    .venv/bin/python benches/paper_mobilenet.py                                  # all, three and five parties
+    .venv/bin/python benches/paper_mobilenet.py                      # rss of three and five parties, on memory links
     .venv/bin/python benches/paper_mobilenet.py --parties 3 --widths 0.25,1.0 --resolutions 128 --modes exact
+    .venv/bin/python benches/paper_mobilenet.py --protocols pika,aby,spdz2k --resolutions 128 --links memory,lan
+
+Families other than rss have parties of their own. What is predicted to take longer than `--most` seconds, or more
+memory than there is, is not run: its line has the prediction.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _links import network
 
 import quorate as qr
 from quorate._bench_mobilenet import mobilenet
+from quorate._families import DEFAULT, FAMILIES
 from quorate.models._tflite._model import QuantisedNetwork
+from quorate.models._tflite._run import Owned
 
 WIDTHS, RESOLUTIONS = (0.25, 0.5, 0.75, 1.0), (128, 160, 192, 224)
 
@@ -40,49 +48,109 @@ PAPER: dict[int, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
 }
 
 
-def measured(network: QuantisedNetwork, parties: int, runs: int) -> dict[str, Any]:
-    """Seconds of a prediction, the median of some, and megabytes of the busiest party."""
-    size = network.shape.sizes
-    picture = np.random.default_rng(8).integers(0, 256, (1, *size)).astype(np.uint8)
-    exact = network.shape.mode == "exact"
+def measured(net: QuantisedNetwork, place: Place, asked: argparse.Namespace) -> dict[str, Any]:
+    """What a prediction is said to take, and where it may be run, seconds, the median of some, and megabytes of the
+    busiest party. The first question of a session: weights are shared by it."""
+    picture = np.random.default_rng(8).integers(0, 256, (1, *net.shape.sizes)).astype(np.uint8)
+    exact = net.shape.mode == "exact"
     seconds = []
-    for _ in range(runs):
-        with qr.local("rss", parties, check=False, trunc="exact" if exact else "probabilistic") as mpc:
-            started = time.perf_counter()
-            scores = network.decision_function(mpc, picture)
+    for _ in range(asked.runs):
+        with place.opened(trunc="exact" if exact else "probabilistic") as mpc:
+            if not seconds:
+                plan = mpc.explain(net.shape.program(mpc, Owned(mpc, net, net._plan, 0), picture, 1, 1)[-1])
+                predicted = {"predicted": plan.offline.seconds + plan.online.seconds}
+                if plan.refusal:
+                    return {**predicted, "why": plan.refusal}
+                if predicted["predicted"] > asked.most:
+                    return {**predicted, "why": f"longer than {asked.most:g} s"}
+            before, started = mpc.stats(), time.perf_counter()
+            scores = net.decision_function(mpc, picture)
             seconds.append(time.perf_counter() - started)
-            stats = mpc.stats()
-    wrong = float(np.abs(scores - network.decision_function_clear(picture)).max())
+            after = mpc.stats()
+    wrong = float(np.abs(scores - net.decision_function_clear(picture)).max())
     if exact and wrong:
         raise SystemExit(f"a wrong result, by {wrong}: please report this defect")
-    sent = [max(phase.bytes_sent) / 1e6 for phase in (stats.online, stats.offline)]
-    return {"seconds": float(np.median(seconds)), "online_mb": sent[0], "offline_mb": sent[1], "error": wrong}
+    online, offline = (sent(before.online, after.online), sent(before.offline, after.offline))
+    return {
+        **predicted,
+        "seconds": float(np.median(seconds)),
+        "online_mb": online,
+        "offline_mb": offline,
+        "rounds": after.online.rounds - before.online.rounds,
+        "error": wrong,
+    }
+
+
+def sent(before: Any, after: Any) -> float:
+    """Megabytes of the busiest party."""
+    return max(now - then for then, now in zip(before.bytes_sent, after.bytes_sent, strict=True)) / 1e6
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where it is run: a family, how many parties, and the link between them."""
+
+    protocol: str
+    parties: int
+    link: str
+
+    def opened(self, **options: Any) -> Any:
+        """A session there."""
+        return qr.local(self.protocol, self.parties, network(self.link), check=False, **options)
+
+
+def places(asked: argparse.Namespace) -> list[Place]:
+    """All that are asked for."""
+    chosen = list(map(int, asked.parties.split(",")))
+    return [
+        Place(protocol, parties, link)
+        for protocol in asked.protocols.split(",")
+        for parties in (chosen if protocol == DEFAULT else FAMILIES[protocol].parties[:1])
+        for link in asked.links.split(",")
+    ]
+
+
+def said(row: dict[str, Any]) -> str:
+    """The figures of a line."""
+    if "seconds" not in row:
+        return f"{'':7}  {row['predicted']:9.2f}  not run: {row['why']}"
+    return (
+        f"{row['seconds']:7.2f}  {row['predicted']:9.2f}  {row['online_mb']:9.1f}  {row['offline_mb']:7.1f}  "
+        f"{row['rounds']:6}  {row['error']:6.2f}"
+    )
 
 
 def main() -> None:
     """Prints a line for each network."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parties", default="3,5")
+    parser.add_argument("--protocols", default=DEFAULT)
+    parser.add_argument("--parties", default="3,5", help="of rss")
+    parser.add_argument("--links", default="memory", help="memory, lan, wan, RTT_MS/MBIT")
     parser.add_argument("--widths", default=",".join(map(str, WIDTHS)))
     parser.add_argument("--resolutions", default=",".join(map(str, RESOLUTIONS)))
     parser.add_argument("--modes", default="exact,paper")
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--most", type=float, default=600.0)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = []
-    print("parties  width  resolution  mode    seconds  MB online  offline   error  paper s  MP-SPDZ s", flush=True)
-    for parties in map(int, asked.parties.split(",")):
+    print(
+        "protocol  parties  link     width  resolution  mode   paper s  MP-SPDZ s  seconds  predicted  MB online  "
+        "offline  rounds   error",
+        flush=True,
+    )
+    for place in places(asked):
         for resolution in map(int, asked.resolutions.split(",")):
             for width in map(float, asked.widths.split(",")):
-                theirs = PAPER.get(parties, {}).get(resolution)
+                theirs = PAPER.get(place.parties, {}).get(resolution) if place.protocol == DEFAULT else None
                 known = [each[WIDTHS.index(width)] for each in theirs] if theirs and width in WIDTHS else ["", ""]
                 for mode in asked.modes.split(","):
-                    row = measured(mobilenet(width, resolution, mode), parties, asked.runs)
-                    found.append({"parties": parties, "width": width, "resolution": resolution, "mode": mode, **row})
+                    row = measured(mobilenet(width, resolution, mode), place, asked)
+                    what = {"width": width, "resolution": resolution, "mode": mode}
+                    found.append({**dataclasses.asdict(place), **what, **row})
                     print(
-                        f"{parties:7}  {width:5}  {resolution:10}  {mode:6}  {row['seconds']:7.2f}  "
-                        f"{row['online_mb']:9.1f}  {row['offline_mb']:7.1f}  {row['error']:6.2f}  "
-                        f"{known[0]:>7}  {known[1]:>9}",
+                        f"{place.protocol:8}  {place.parties:7}  {place.link:7}  {width:5}  {resolution:10}  {mode:5}  "
+                        f"{known[0]:>7}  {known[1]:>9}  {said(row)}",
                         flush=True,
                     )
     if asked.json:

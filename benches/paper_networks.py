@@ -8,6 +8,7 @@
     .venv/bin/python benches/paper_networks.py lstm --protocols pika,rss,aby --links memory
     .venv/bin/python benches/paper_networks.py sensors --protocols pika --links memory
     .venv/bin/python benches/paper_networks.py depth --data FOLDER --plot depth.png    # FOLDER has MNIST's test images
+    .venv/bin/python benches/paper_networks.py depth --data FOLDER --protocols rss,pika,aby,spdz2k --links memory,lan
 
 What is predicted to take longer than `--most` seconds is not run: its line has the prediction.
 """
@@ -21,17 +22,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import _lenet
 import numpy as np
+from _depth import depth
 from _growth import PAGE, growth
+from _links import LINKS, network
 from _pika_networks import Lstm, Network, Sensors
 
 import quorate as qr
 from quorate import _bench_apps
 from quorate._families import DEFAULT, FAMILIES
-from quorate._plot import drawn, pyplot
-
-LINKS = ("memory", "lan", "wan")
 
 #: How many images at once, by parties, and milliseconds an image of the ring paper on three and five machines.
 MNIST = {2: (1, 5, 10, 50), 3: (1, 5, 10, 50), 5: (1, 5, 10, 25), 7: (1,)}
@@ -43,21 +42,10 @@ LOOKUPS = {
     "DeepSecure B4": ((0, 2500), "DeepSecure 465 s, 83.7 GB; SiRNN 5.3 s, 1.9 GB; Pika 0.149 s, 0.44 MB"),
 }
 
-#: How the scales of a network are chosen, in `depth`.
-WAYS = ("24, proof", "16, sample", "fixed(32, 12)")
-
 HEAD = (
     f"{'what':<26} {'protocol':<9} {'link':<7} {'ms':>9} {'phases':>9} {'predicted':>9} {'MB a party':>10} "
     f"{'rounds':>6}  theirs"
 )
-
-
-def network(link: str) -> Any:
-    """What `network=` takes: a preset, or a round trip in ms and Mbit/s, as "70/100"."""
-    if "/" not in link:
-        return None if link == "memory" else link
-    rtt_ms, mbit = map(float, link.split("/"))
-    return qr.Network(rtt_ms=rtt_ms, mbit=mbit)
 
 
 def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
@@ -182,53 +170,6 @@ def spent(before: Any, after: Any) -> tuple[float, float, int]:
     return after.seconds - before.seconds, sent / 1e6, after.rounds - before.rounds
 
 
-def depth(asked: argparse.Namespace) -> None:
-    """LeNet of 4 to 8 layers, trained in the clear with and without normalisation, and asked in secret.
-
-    The relative error is the mean of |secret - clear| / |clear| over all outputs. Scales are chosen by proof alone,
-    with numbers of 24 bits; with a sample of images, with 16 bits and weights of 12; and as in the paper, the same
-    fixed point throughout, `fixed(32, 12)`, whose sums may wrap: computed in the clear, for comparison.
-    """
-    if asked.data is None:
-        raise SystemExit("depth: --data FOLDER, which has MNIST's test images and labels as idx files (*.gz)")
-    x, y = _lenet.mnist(asked.data)
-    many = len(x) - asked.images
-    train, test = (x[:many], y[:many]), (x[many:], y[many:])
-    print(f"{'':27} labels that are right: {'':32} mean relative error:")
-    columns = " ".join(f"{name:>13}" for name in ("clear", *WAYS, *WAYS))
-    print(f"{'layers':>6} {'normalised':>10} {'protocol':<9} {columns}", flush=True)
-    found: dict[str, list[float]] = {}
-    for layers in range(4, 9):
-        for normalised in (False, True):
-            net = _lenet.LeNet(layers, normalised).train(*train, epochs=asked.epochs)
-            clear = net.outputs(test[0])
-            models = [net.model(24, 24), net.model(16, 12, train[0][:100])]
-            for protocol in asked.protocols:
-                with qr.local(protocol, check=False) as mpc:
-                    made = [model.decision_function(mpc, test[0], batch=50) for model in models]
-                made.append(net.outputs(test[0], fraction=12, bits=32))
-                right = [float((each.argmax(axis=1) == test[1]).mean()) for each in (clear, *made)]
-                errors = [float(np.mean(np.abs(each - clear) / np.abs(clear))) for each in made]
-                figures = " ".join(f"{figure:13.2%}" for figure in (*right, *errors))
-                print(f"{layers:6} {'yes' if normalised else 'no':>10} {protocol:<9} {figures}", flush=True)
-            for way, error in zip(WAYS, errors, strict=True):
-                found.setdefault(way + ", normalised" * normalised, []).append(error)
-    if asked.plot:
-        draw(found, asked.plot)
-
-
-def draw(found: dict[str, list[float]], path: Path) -> None:
-    """The relative error by depth."""
-    with drawn():
-        figure, axes = pyplot().subplots(figsize=(6, 4))
-        for called, errors in found.items():
-            axes.plot(range(4, 9), errors, marker="o", label=called)
-        axes.set(xlabel="layers", ylabel="mean relative error of outputs", yscale="log")
-        axes.set_xticks(range(4, 9))
-        axes.legend()
-        figure.savefig(path, bbox_inches="tight")
-
-
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "mnist": mnist,
     "growth": growth,
@@ -245,7 +186,7 @@ def main() -> None:
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--protocols", type=lambda text: text.split(","), default=None)
     parser.add_argument(
-        "--links", type=lambda text: text.split(","), default=list(LINKS), help="memory, lan, wan, RTT_MS/MBIT"
+        "--links", type=lambda text: text.split(","), default=None, help="memory, lan, wan, RTT_MS/MBIT"
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--most", type=float, default=600.0)
@@ -256,6 +197,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE, help="whose tables `growth` draws")
     asked = parser.parse_args()
     asked.protocols = asked.protocols or (["pika"] if asked.experiment in ("lookups", "lstm", "sensors") else ["rss"])
+    asked.links = asked.links or (["memory"] if asked.experiment == "depth" else list(LINKS))
     EXPERIMENTS[asked.experiment](asked)
 
 

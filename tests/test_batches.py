@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import VotingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import quorate as qr
 from quorate._families import FAMILIES
@@ -45,6 +48,52 @@ def test_batches_give_what_all_at_once_gives(batch: int | None) -> None:
         # What is shared of the model is shared once.
         assert max(mpc.stats().online.bytes_sent) < 2.2 * max(runs.online.bytes_sent)
         assert (network().predict(mpc, some, batch=batch) == network().predict_clear(some)).all()
+
+
+def said(ask: Callable[[], object]) -> list[str]:
+    """What was told, without the line of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ask()
+    told = [str(w.message) for w in caught if issubclass(w.category, qr.ModelWarning)]
+    assert all("(at test_batches.py:" in text for text in told), told
+    return [text.partition(" (at ")[0] for text in told]
+
+
+def tied() -> qr.models.Network:
+    """Two outputs that are always equal."""
+    return scaled([Step("matmul", (0,), {}, np.ones((4, 2)))], (4,), (0.0, 8.0), 20, 20, ["a", "b"])
+
+
+WARNED = {
+    "network": (tied, "of 30 inputs"),
+    "labels": (lambda: from_sklearn(LogisticRegression(max_iter=500).fit(X, y), bounds=1e9), "of 30 records"),
+    "numbers": (lambda: from_sklearn(LinearRegression().fit(X, y), bounds=1e9), "the largest of these is"),
+    "means": (
+        lambda: from_sklearn(VotingRegressor([("a", LinearRegression())]).fit(X, y), bounds=1e9),
+        "the largest of these is",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WARNED)
+def test_users_are_told_once_of_all_batches(kind: str) -> None:
+    made, words = WARNED[kind]
+    model, some = made(), X[::5]
+    with qr.local("rss", check=False) as mpc:
+        [at_once] = said(lambda: model.predict(mpc, some))
+        assert words in at_once
+        assert said(lambda: model.predict(mpc, some, batch=8)) == [at_once]
+        with pytest.raises(RangeError):
+            said(lambda: model.predict(mpc, np.concatenate([some, [[np.inf] * 4]]), batch=8))
+        assert said(lambda: model.predict(mpc, some)) == [at_once]  # what failed left nothing
+
+
+def test_pieces_that_fit_into_memory_are_told_of_once() -> None:
+    with qr.local("rss", max_memory="400kB", check=False) as mpc:
+        [told] = said(lambda: tied().predict(mpc, RNG.uniform(0, 8, (20_000, 4))))
+        assert "20000 of 20000 inputs" in told
+        assert mpc.stats().online.rounds > 20  # in pieces, that is
 
 
 def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import datasets, linear_model
+from sklearn.base import clone
 
 import quorate as qr
 from deploying import Deployment
@@ -247,3 +248,51 @@ def test_a_last_batch_of_few_records_is_as_any(rows: int, batch: int, rate: floa
     assert np.abs(found.coefs[0] - clear.coefs[0]).max() < 1e-2
     with pytest.raises(qr.errors.ConfigError, match="a regression has no probabilities"):
         qr.learn.LinearRegression(batch_size=batch).fit_clear(x, y * 1.0).predict_proba(x)
+
+
+def test_estimators_are_cloned_as_scikit_learn_clones() -> None:
+    models = [
+        LogisticRegression([1, 2, 5], epochs=3, momentum=0.5),
+        LinearRegression(alpha=0.25, fit_intercept=False),
+        qr.learn.MLPClassifier((4, 3), classes=2),
+        qr.learn.MLPRegressor(8, error_bound=2.0),
+    ]
+    for model in models:
+        other: Any = clone(model)
+        assert type(other) is type(model)
+        assert other is not model
+        assert other.get_params() == model.get_params(deep=False)
+    assert models[0].get_params()["classes"] == [1, 2, 5]
+    assert models[0].get_params()["batch_size"] == 32
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        LinearRegression(epoch=3)  # type: ignore[call-arg]
+
+
+def test_other_arguments_are_taken_and_what_was_learnt_is_forgotten() -> None:
+    model = LinearRegression(epochs=1, batch_size=4)
+    with qr.local("rss", check=False) as mpc:
+        x, y = mpc.input(X, owner=0, bound=2), mpc.input(NUMBERS, owner=1, bound=4)
+        model.fit(x, y)
+        for wrong, words in (({"epoch": 2}, "no argument 'epoch'; there are epochs,"), ({"epochs": 0}, "whole number")):
+            with pytest.raises(qr.ConfigError, match=words):
+                model.set_params(**wrong)
+        model.predict(x)
+        assert model.set_params(epochs=2, fraction_bits=16) is model
+        assert model.get_params() == LinearRegression(epochs=2, batch_size=4, fraction_bits=16).get_params()
+        with pytest.raises(qr.ConfigError, match="not fitted"):
+            model.predict(x)
+        assert model.fit(x, y).n_iter_ == 2
+
+
+def test_a_session_given_to_an_estimator_is_refused_in_words() -> None:
+    model = LogisticRegression(classes=2)
+    with qr.local("rss", check=False) as mpc:
+        x, y = mpc.input(X, owner=0, bound=2), mpc.input(LABELS, owner=0)
+        for ask, words in (
+            (lambda: model.fit(mpc, x, y), r"fit takes no session: .*write model\.fit\(X, y\), .*at test_learn.py:"),
+            (lambda: model.explain(mpc, x, y), r"model\.explain\(X, y\)"),
+            (lambda: model.predict(mpc, x), r"write model\.predict\(X\), with"),
+            (lambda: model.predict_proba(mpc, x), r"model\.predict_proba\(X\)"),
+        ):
+            with pytest.raises(qr.DtypeError, match=words):
+                ask()  # type: ignore[no-untyped-call]

@@ -514,3 +514,30 @@ def test_the_page_and_the_command_list_all_operators() -> None:
     table = "\n".join(["| operator | limits |", "|---|---|", *rows])
     assert page.partition("<!-- operators:begin -->\n")[2].partition("\n<!-- operators:end -->")[0] == table
     assert all(f"\n  {name} " in f"{operators()} \n".replace("\n", " \n") for name in OPERATORS)
+
+
+def test_padding_with_zeros_hides_sizes_and_changes_nothing_else() -> None:
+    """What record 0075 has users do."""
+    r = np.random.default_rng(5)
+    own = {"w": floats(r, 4, 1, 3, 3), "o": floats(r, 4), "m": floats(r, 4 * 36, 3)}
+    padded = {
+        "w": np.concatenate([own["w"], np.zeros((2, 1, 3, 3), np.float32)]),
+        "o": np.concatenate([own["o"], np.zeros(2, np.float32)]),
+        "m": np.concatenate([own["m"], np.zeros((2 * 36, 3), np.float32)]),
+    }
+    nodes = [
+        ("Conv", ["x", "w", "o"], ["a"], {}),
+        ("Relu", ["a"], ["b"], {}),
+        ("Flatten", ["b"], ["c"], {}),
+        ("MatMul", ["c", "m"], ["y"], {}),
+    ]
+    x = r.uniform(0, 1, (2, 1, 8, 8)).astype(np.float32)
+    models = [from_onnx(model_of(nodes, (1, 8, 8), w), bound=1.0) for w in (own, padded)]
+    with qr.local("rss", check=False) as mpc:
+        found = [model.predict(mpc, x) for model in models]
+    assert (found[0] == found[1]).all()
+    ours, wider = (json.dumps(model.shape.describe()["steps"]) for model in models)
+    assert ours != wider
+    for own_size, size in (("[4, 1, 3, 3]", "[6, 1, 3, 3]"), ('"offsets": [4]', '"offsets": [6]'), ("144", "216")):
+        ours = ours.replace(own_size, size)
+    assert ours == wider

@@ -15,6 +15,7 @@ from quorate.errors import ConfigError
 from quorate.learn import _data
 from quorate.learn._cost import TrainingPlan, planned
 from quorate.learn._network import Reals, Shape, Trained
+from quorate.learn._params import Params, sessionless
 from quorate.learn._schedule import Schedule
 from quorate.learn._steps import Steps, clear_step, nothing_of
 from quorate.lookups import lookup
@@ -28,7 +29,7 @@ _FRACTIONS = (12, 24)
 _HIGHEST_BOUND = 1 << 20
 
 
-class Estimator:
+class Estimator(Params):
     """A dense network that learns by stochastic gradient descent."""
 
     _hidden: tuple[int, ...] = ()
@@ -51,6 +52,7 @@ class Estimator:
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
+    @sessionless
     def fit(self: Fitted, X: Any, y: Any) -> Fitted:
         """Learns from secret records. Reveals nothing.
 
@@ -88,6 +90,7 @@ class Estimator:
         self._name()
         return self
 
+    @sessionless
     def explain(self, X: Any, y: Any, network: str | Network | None = None) -> TrainingPlan:
         """What `fit` of these will cost, from dry runs; nothing is sent. Every party calls it, as it would `fit`."""
         x, t, shape = self._given(X, y)
@@ -185,6 +188,7 @@ class Estimator:
         if not hasattr(self, "_parameters"):
             raise ConfigError(at(f"{what}: this {type(self).__name__} is not fitted yet: call fit(X, y) first"))
 
+    @sessionless
     def predict(self, X: Any) -> SecretArray:
         """Secret predictions for secret records (records, features): numbers, or of a classifier labels.
 
@@ -235,16 +239,19 @@ class Classifier(Estimator):
         self._check_fitted("classes_")
         return np.array(self._shape.classes)
 
+    @sessionless
     def decision_function(self, X: Any) -> SecretArray:
         """Secret scores: (records,) of two classes, else (records, classes)."""
         scores = self._scores(X, "decision_function")
         return scores.reshape(-1) if scores.shape[1] == 1 else scores
 
+    @sessionless
     def predict_proba(self, X: Any) -> SecretArray:
         """Secret probabilities (records, classes)."""
         given = self._shape.outputs(self._scores(X, "predict_proba"), self._dtype)
         return given if given.shape[1] > 1 else given._session.concatenate([1 - given, given], axis=1)
 
+    @sessionless
     def predict(self, X: Any) -> SecretArray:
         """Secret labels for secret records (records, features), as whole numbers.
 

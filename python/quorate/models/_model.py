@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
 
-from quorate import _source
-from quorate._source import at
-from quorate.errors import ModelError, ModelWarning, ShapeError
+from quorate.errors import ModelError, ShapeError
 from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
 from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
+from quorate.models._notices import Words, tell
 from quorate.models._questions import DATA_OWNER, Asked, Questions, records_of
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
@@ -97,22 +95,23 @@ class Model(Questions):
         decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
         units = self._secrets.units  # type: ignore[union-attr]
         close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
-        if close:
-            self._warn(question, tied(close, len(records), self.margin_bound))
+        self._tell("ties", question, tied(self.margin_bound), close, len(records))
 
     def _name_errors(self, question: str, X: Any) -> None:
         """Says how far these numbers, decisions or probabilities may be off, where that is much for them."""
-        what = coarse(question, self.shape.targets is not None, self.margin_bound, clear_numbers(question, self, X))
-        if what is not None:
-            self._warn(question, what)
+        words = coarse(question, self.shape.targets is not None, self.margin_bound)
+        self._tell("errors", question, words, float(np.abs(clear_numbers(question, self, X)).max()), add=max)
 
     def _warn(self, question: str, what: str) -> None:
+        self._tell("margin", question, lambda: what)
+
+    def _tell(self, notice: str, question: str, words: Words, *found: float, add: Any = sum) -> None:
         why = "scale the features alike before training, or state tighter bounds"
         if self.shape.kind in _TREES:
             why = "the estimator adds up rounded numbers, in an order of its own"
         if self._guessed:
             why = NOBODY_STATED
-        warnings.warn_explicit(at(f"{question}: {what}; {why}"), ModelWarning, *_source.line())
+        tell((id(self), notice), because(question, words, why), *found, add=add)
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same integer computation without protection, for comparison: no session, nothing is secret.
@@ -128,24 +127,44 @@ class Model(Questions):
         return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
 
 
-def tied(close: int, records: int, margin: float) -> str:
-    """What users are told of records that are close to a tie."""
-    return (
-        f"{close} of {records} records are no further from a tie than {margin:.3g}, the margin within which a "
-        "prediction may differ from the estimator's"
-    )
+def tied(margin: float) -> Words:
+    """What users are told of so many close to a tie, of so many records."""
+
+    def words(close: int, records: int) -> str | None:
+        return (
+            f"{close} of {records} records are no further from a tie than {margin:.3g}, the margin within which a "
+            "prediction may differ from the estimator's"
+            if close
+            else None
+        )
+
+    return words
 
 
-def coarse(question: str, numbers: bool, margin: float, answers: np.ndarray) -> str | None:
-    """What users are told of answers that may be off by much, by their own size."""
-    if question == "predict_proba":
-        # No logistic function is steeper than 1/4, and softmax of decisions, of which two are in the margin, neither.
-        return f"probabilities may be off by up to {min(margin / 4, 1):.3g}" if margin > COARSE else None
-    largest = float(np.abs(answers).max())
-    if margin <= max(0.0 if numbers else COARSE, COARSE_NUMBERS * largest):
-        return None
-    name = "numbers" if numbers else "decisions"
-    return f"{name} are within {margin:.3g} of the estimator's, and the largest of these is {largest:.3g}"
+def coarse(question: str, numbers: bool, margin: float) -> Words:
+    """What users are told of answers that may be off by much, by the largest of them."""
+
+    def words(largest: float) -> str | None:
+        if question == "predict_proba":
+            # No logistic function is steeper than 1/4, and softmax of decisions, of which two are in the margin,
+            # neither.
+            return f"probabilities may be off by up to {min(margin / 4, 1):.3g}" if margin > COARSE else None
+        if margin <= max(0.0 if numbers else COARSE, COARSE_NUMBERS * largest):
+            return None
+        name = "numbers" if numbers else "decisions"
+        return f"{name} are within {margin:.3g} of the estimator's, and the largest of these is {largest:.3g}"
+
+    return words
+
+
+def because(question: str, words: Words, why: str) -> Words:
+    """These words about a question, if there are any, and why."""
+
+    def whole(*found: float) -> str | None:
+        what = words(*found)
+        return None if what is None else f"{question}: {what}; {why}"
+
+    return whole
 
 
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
@@ -330,13 +349,18 @@ def _revealed(
 
 def _name_equally_far(on: Secret, question: str, shape: Shape, counts: np.ndarray) -> None:
     """Says, in a deployment, to whoever learns the answers for how many records more points counted than asked for."""
-    more = int((counts > (shape.neighbors or 0)).sum())
-    if more and not on.is_local:  # where all is known, ties are named
-        text = (
-            f"{question}: for {more} of {len(counts)} records points are equally far, and more than {shape.neighbors} "
+    if on.is_local:  # where all is known, ties are named
+        return
+
+    def words(more: int, records: int) -> str | None:
+        return (
+            f"{question}: for {more} of {records} records points are equally far, and more than {shape.neighbors} "
             "count, where scikit-learn takes some of them: the answers may differ from the estimator's"
+            if more
+            else None
         )
-        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+
+    tell((id(shape), "equally far"), words, int((counts > (shape.neighbors or 0)).sum()), len(counts))
 
 
 def _check_question(question: str, shape: Shape) -> None:

@@ -13,6 +13,7 @@ from quorate._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError
+from quorate.models._notices import AddedUp
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -172,8 +173,7 @@ class Questions:
         count = asked.rows if asked.X is None else len(asked.X)
         if count is None or count <= batch or (asked.rows is not None and asked.rows != count):
             return self._answer(question, mpc, asked)
-        with parts(range(0, count, batch)) as firsts:
-            return _joined([self._answer(question, mpc, _some(asked, first, batch)) for first in firsts])
+        return self._some_at_a_time(question, mpc, asked, count, batch)
 
     def _in_pieces(self, question: str, mpc: Any, asked: Asked) -> Any:
         """As many records at a time as `max_memory=` has room for.
@@ -184,7 +184,10 @@ class Questions:
         while batch > 1 and not self._has_room(mpc, asked, batch):
             batch = -(-batch // 2)
         batch -= batch // 8  # what a run leaves in the session counts in the next one
-        with parts(range(0, count, batch)) as firsts:
+        return self._some_at_a_time(question, mpc, asked, count, batch)
+
+    def _some_at_a_time(self, question: str, mpc: Any, asked: Asked, count: int, batch: int) -> Any:
+        with AddedUp(), parts(range(0, count, batch)) as firsts:
             return _joined([self._answer(question, mpc, _some(asked, first, batch)) for first in firsts])
 
     def _has_room(self, mpc: Any, asked: Asked, batch: int | None) -> bool:

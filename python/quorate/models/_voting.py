@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import quorate as qr
-from quorate import _source
-from quorate._source import at
-from quorate.errors import ModelError, ModelWarning
+from quorate.errors import ModelError
 from quorate.models import _secrets
 from quorate.models._backend import Array, Secret
 from quorate.models._model import (
@@ -21,12 +18,14 @@ from quorate.models._model import (
     COARSE_NUMBERS,
     NOBODY_STATED,
     Model,
+    because,
     clear_numbers,
     coarse,
     encode_records,
     tied,
     units_of,
 )
+from quorate.models._notices import Words, tell
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 
@@ -172,11 +171,10 @@ class VotingModel(Questions):
         if labels:
             largest = np.partition(means, -2, axis=1)
             close = int((largest[:, -1] - largest[:, -2] <= self.margin_bound).sum())
-            if close:
-                self._warn(question, tied(close, len(means), self.margin_bound))
+            self._tell("ties", question, tied(self.margin_bound), close, len(means))
         elif self.shape.how == "numbers":
-            if (what := coarse(question, True, self.margin_bound, means)) is not None:
-                self._warn(question, what)
+            words = coarse(question, True, self.margin_bound)
+            self._tell("errors", question, words, float(np.abs(means).max()), add=max)
         elif self.margin_bound > COARSE:
             self._warn(question, f"probabilities may be off by up to {min(self.margin_bound / 2, 1):.3g}")
         return result
@@ -191,8 +189,11 @@ class VotingModel(Questions):
             self._warn(question, f"mean probabilities are within {self.margin_bound / 2:.3g} of the estimator's{may}")
 
     def _warn(self, question: str, what: str) -> None:
+        self._tell("margin", question, lambda: what)
+
+    def _tell(self, notice: str, question: str, words: Words, *found: float, add: Any = sum) -> None:
         why = NOBODY_STATED if self._guessed else "scale the features alike before training, or state tighter bounds"
-        warnings.warn_explicit(at(f"{question}: {what}; {why}"), ModelWarning, *_source.line())
+        tell((id(self), notice), because(question, words, why), *found, add=add)
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same without protection, for comparison; probabilities and numbers are joined in double precision."""

@@ -18,6 +18,7 @@ from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
+from quorate.models._notices import tell
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._lower import lower
 from quorate.models._onnx._normalise import spread
@@ -102,21 +103,25 @@ class Network(Questions):
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self.shape, self._secrets, asked, self)
-        if question == "predict" and self.shape.labels is not None and mpc.is_local:
+        if question == "predict" and self.shape.labels is not None and mpc.is_local and not asked.quiet:
             self._name_ties(asked.X)
         return result
 
     def _name_ties(self, X: Any) -> None:
         """Says how many of these inputs may get another label than in the clear; all is known in this process."""
         largest = np.sort(self._deciding(self._clear(X)), axis=-1)[..., -2:]
-        close = int((largest[..., 1] - largest[..., 0] <= self.margin_bound).sum())
-        if close:
-            text = (
-                f"predict: the two largest outputs of {close} of {len(largest)} inputs are no further apart than "
+        close = (largest[..., 1] - largest[..., 0] <= self.margin_bound).sum()
+
+        def words(close: int, inputs: int) -> str | None:
+            return (
+                f"predict: the two largest outputs of {close} of {inputs} inputs are no further apart than "
                 f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; more "
                 "bits= or a smaller bound= of the inputs make it smaller"
+                if close
+                else None
             )
-            warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+
+        tell(id(self), words, int(close), len(largest))
 
 
 def from_onnx(

@@ -1,0 +1,140 @@
+"""How deep a network may be (Pika, Fig. 3 and Table 4): error, labels and confidence by layers; `paper_networks.py`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import _lenet
+import numpy as np
+from _links import network
+
+import quorate as qr
+from quorate._plot import drawn, pyplot
+
+PIECE = 50  # images at a time
+DEPTHS = range(4, 9)
+CLEAR = "in the clear"
+
+#: What asks a network in secret: its outputs for some images.
+Ask = Callable[[Any, np.ndarray], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Quality:
+    """What the study looks at, of the outputs for some images, all as shares of 1.
+
+    Attributes:
+        right: labels that are right.
+        confidence: the mean probability, by softmax, of the label that is given.
+        error: the mean of |secret - clear| / |clear| over all outputs.
+    """
+
+    right: float
+    confidence: float
+    error: float
+
+    @staticmethod
+    def of(outputs: np.ndarray, clear: np.ndarray, labels: np.ndarray) -> Quality:
+        """The quality of outputs, beside those in the clear."""
+        powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        largest = powers.max(axis=1) / powers.sum(axis=1)
+        error = np.abs(outputs - clear) / np.abs(clear)
+        return Quality(float((outputs.argmax(axis=1) == labels).mean()), float(largest.mean()), float(np.mean(error)))
+
+
+def depth(asked: argparse.Namespace) -> None:
+    """LeNet of 4 to 8 layers, trained in the clear with and without normalisation, and asked in secret.
+
+    Three ways are secret: with scales by proof alone and numbers of 24 bits; with a sample of images, 16 bits and
+    weights of 12, normalisation folded into weights; and as in the paper, `fixed(32, 12)` throughout, normalisation
+    with 1 / sqrt on shares. Beside them fixed point whose sums wrap at 32 bits, in the clear.
+    """
+    if asked.data is None:
+        raise SystemExit("depth: --data FOLDER, which has MNIST's test images and labels as idx files (*.gz)")
+    x, y = _lenet.mnist(asked.data)
+    many = len(x) - asked.images
+    train, test = (x[:many], y[:many]), (x[many:], y[many:])
+    print(
+        f"{'layers':>6} {'normalised':>10}  {'way':<13} {'protocol':<9} {'link':<7} {'right':>8} {'confidence':>10} "
+        f"{'error':>9} {'s':>7} {'predicted':>9}",
+        flush=True,
+    )
+    found: dict[tuple[str, bool], dict[int, Quality]] = {}
+    for layers, normalised in itertools.product(DEPTHS, (False, True)):
+        net = _lenet.LeNet(layers, normalised).train(*train, epochs=asked.epochs)
+        clear = net.outputs(test[0])
+        quality = Quality.of(clear, clear, test[1])
+        found.setdefault((CLEAR, normalised), {})[layers] = quality
+        say(net, CLEAR, quality)
+        say(net, "wrapping", Quality.of(net.outputs(test[0], fraction=12, bits=32), clear, test[1]))
+        for protocol, link in itertools.product(asked.protocols, asked.links):
+            for way, ask in ways(net, train[0][:100]).items():
+                predicted, outputs, seconds = answered(ask, test[0], protocol, link, asked.most)
+                if outputs is None:
+                    say(net, way, None, f"{protocol:<9} {link:<7}", f"{'':7} {predicted:9.1f}")
+                    continue
+                quality = Quality.of(outputs, clear, test[1])
+                found.setdefault((way, normalised), {})[layers] = quality
+                say(net, way, quality, f"{protocol:<9} {link:<7}", f"{seconds:7.1f} {predicted:9.1f}")
+    if asked.plot:
+        draw(found, asked.plot)
+
+
+def say(net: _lenet.LeNet, way: str, quality: Quality | None, where: str = "", seconds: str = "") -> None:
+    """Prints a line."""
+    figures = f"{'':29}" if quality is None else "{:8.2%} {:10.2%} {:9.2%}".format(*dataclasses.astuple(quality))
+    normalised = "yes" if net.normalised else "no"
+    print(f"{net.convs + 2:6} {normalised:>10}  {way:<13} {where:<17} {figures} {seconds}".rstrip(), flush=True)
+
+
+def ways(net: _lenet.LeNet, sample: np.ndarray) -> dict[str, Ask]:
+    """How a network is asked in secret."""
+
+    def scaled(*scales: Any) -> Ask:
+        model = net.model(*scales)
+        return lambda mpc, x: model.decision_function(mpc, x, reveal=False)
+
+    return {"24, proof": scaled(24, 24), "16, sample": scaled(16, 12, sample), "fixed(32, 12)": net.on_shares}
+
+
+def answered(
+    ask: Ask, images: np.ndarray, protocol: str, link: str, most: float
+) -> tuple[float, np.ndarray | None, float]:
+    """Seconds as predicted, the outputs, and seconds as they were; no outputs where that would take too long."""
+    pieces = [images[first : first + PIECE] for first in range(0, len(images), PIECE)]
+    with qr.local(protocol, network=network(link), check=False) as mpc:
+        asked = ask(mpc, pieces[0])
+        plan = mpc.explain(asked)
+        predicted = (plan.offline.seconds + plan.online.seconds) * len(pieces)
+        if predicted > most:
+            return predicted, None, 0.0
+        started = time.perf_counter()
+        outputs = [(asked if place == 0 else ask(mpc, piece)).reveal() for place, piece in enumerate(pieces)]
+        return predicted, np.concatenate(outputs), time.perf_counter() - started
+
+
+def draw(found: dict[tuple[str, bool], dict[int, Quality]], path: Path) -> None:
+    """Error, labels and confidence by depth: a colour for each way, dashes where there is no normalisation."""
+    names = {"error": "mean relative error of outputs", "right": "labels that are right", "confidence": "confidence"}
+    colours = {way: f"C{place}" for place, way in enumerate(dict.fromkeys(way for way, _ in found))}
+    with drawn():
+        figure, axes = pyplot().subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+        for (name, label), panel in zip(names.items(), axes, strict=True):
+            for (way, normalised), layers in found.items():
+                if (name, way) != ("error", CLEAR):
+                    figures = [getattr(quality, name) for quality in layers.values()]
+                    panel.plot(list(layers), figures, "-" if normalised else "--", color=colours[way], marker="o", ms=4)
+            panel.set(xlabel="layers", ylabel=label, yscale="log" if name == "error" else "linear")
+            panel.set_xticks(list(DEPTHS))
+        for way, colour in colours.items():
+            axes[1].plot([], [], color=colour, label=way)
+        for style, label in (("-", "normalised"), ("--", "not normalised")):
+            axes[1].plot([], [], style, color="#444444", label=label)
+        figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+        figure.savefig(path, dpi=110)

@@ -1,0 +1,17 @@
+"""The links that experiments name; `paper_networks.py`, `paper_mobilenet.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import quorate as qr
+
+LINKS = ("memory", "lan", "wan")
+
+
+def network(link: str) -> Any:
+    """What `network=` takes: a preset, or a round trip in ms and Mbit/s, as "70/100"."""
+    if "/" not in link:
+        return None if link == "memory" else link
+    rtt_ms, mbit = map(float, link.split("/"))
+    return qr.Network(rtt_ms=rtt_ms, mbit=mbit)
