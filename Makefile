@@ -14,7 +14,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test ready-for-tests adversary mutants lint format bench docs wheel lock clean
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench docs wheel lock clean
 .PHONY: check-python check-cargo
 .DELETE_ON_ERROR:
 
@@ -28,7 +28,8 @@ demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a sci
 build: $(STAMPS)/extension ## the package as fast as it gets, in place: takes some minutes
 
 test: ## every test: Rust, Python, the examples in docstrings
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) ready-for-tests
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) rust-tests $(STAMPS)/dev
+	@$(MAKE) --no-print-directory ready-for-tests
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
@@ -99,6 +100,10 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
+
+# All crates and their tests in one go: libraries wait for each other, tests of those that are there fill the cores.
+rust-tests: check-cargo
+	@$(PYTHON) tests/run_all.py --build
 
 # Side by side: what the tests import is installed while the module is built. Both only add to the environment.
 ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev
