@@ -137,6 +137,10 @@ pub trait Sharing {
     /// Whether it sends what stays a factor of many products only once ([`Sharing::as_factor`]).
     const KEEPS_FACTORS: bool = false;
 
+    /// How many times smaller than usual the chunks are in which gadgets work on long vectors, of which as many times
+    /// more are under way: for families whose shared bits take so much memory that usual ones leave a core's caches.
+    const FINER: usize = 1;
+
     /// The same of this very party, where what a session chose lowers it.
     fn most_bits(&self) -> u32 {
         Self::MOST_BITS

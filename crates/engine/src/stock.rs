@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::task::Poll;
 
 use quorate_ring::Ring;
+use quorate_ring::meter::deferred;
 
 use crate::correlations::{Demand, Draw, Ledger, Turn, Turns};
 use crate::costs::Phase;
@@ -316,7 +317,12 @@ pub trait Stocks: Sharing {
         let draw = self.stock().place(ctx, &kind, len)?;
         match draw {
             Draw::Make => Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len)).await,
-            Draw::Recorded => Ok(self.blank_material(true, &self.layout(&kind), len)),
+            Draw::Recorded => {
+                // What is drawn is copied out of the stock; making it is charged where it is made.
+                let (layout, mut all) = (self.layout(&kind), None);
+                let _made_before = deferred(|| all = Some(self.blank_material(true, &layout, len)));
+                all.map(|all| all.slice(&layout, 0..len)).ok_or(MISSING)
+            }
             Draw::Stock(range) => match self.stock().made().get(&kind) {
                 Some(material) => Ok(material.slice(&self.layout(&kind), range)),
                 None => Err(Error::Exhausted { wanted: len, left: 0 }),

@@ -38,6 +38,12 @@ impl Chunks {
         Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
     }
 
+    /// Chunks that many times smaller, as many times more of them under way.
+    pub fn finer(self, times: usize) -> Chunks {
+        let chunk = (self.chunk / times.max(1) / 512 * 512).max(512).min(self.chunk);
+        Chunks { chunk, window: self.window * (self.chunk / chunk.max(1)), ..self }
+    }
+
     /// Chunks in all.
     pub fn count(self) -> usize {
         self.len.div_ceil(self.chunk.max(1))
@@ -199,6 +205,21 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
             && self.done.is_multiple_of((self.window / 2).max(1))
         {
             pace.report(self.done);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finer_chunks_have_as_much_under_way() {
+        for (bytes, times) in [(512, 8), (256, 8), (1 << 20, 8), (512, 1)] {
+            let whole = Chunks::of_bytes(100_000, bytes);
+            let finer = whole.finer(times);
+            assert_eq!(finer.chunk * finer.window, whole.chunk * whole.window, "{bytes}, {times}");
+            assert_eq!((finer.chunk % 512, finer.chunk), (0, (whole.chunk / times).max(512)), "{bytes}, {times}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub async fn to_lanes<S: Sharing>(
     let write = |x: &mut S::B, at: usize, part: &S::B| {
         s.update_bits(x, part, &UpdateBits::Write(at));
     };
-    run(ctx, chunks, work, whole, write).await
+    run(ctx, chunks.finer(S::FINER), work, whole, write).await
 }
 
 /// Runs an element-wise gadget whose result is a vector; `work` gets the range, to slice its operands.
@@ -66,7 +66,7 @@ pub async fn to_vector<S: Sharing>(
     let write = |x: &mut S::A, at: usize, part: &S::A| {
         s.update(x, part, &Update::Write(at));
     };
-    run(ctx, chunks, work, whole, write).await
+    run(ctx, chunks.finer(S::FINER), work, whole, write).await
 }
 
 /// The results of all chunks in their places, as they come. No elements make one chunk, of none: its shape is the

@@ -1,9 +1,12 @@
 //! Secret 128-bit blocks.
 
-use quorate_ring::{Bits, Ring, Vector, wipe_words};
+use quorate_ring::{Bits, Ring, Vector, meter, wipe_words};
+
+const BLOCK_BYTES: usize = size_of::<u128>();
+/// How many pieces of blocks are about under way together: of operands, of results, of other chunks.
+pub const PIECES: usize = 32;
 
 /// 128-bit blocks, one for each OT; or, in a dry run, only their number. Wiped on drop, never printed.
-#[derive(Clone)]
 pub struct Blocks {
     len: usize,
     words: Vec<u128>,
@@ -15,9 +18,17 @@ impl Blocks {
         Blocks { len: words.len(), words }
     }
 
-    /// So many blocks without data.
+    /// So many blocks without data, charged as new memory.
     pub fn shape(len: usize) -> Blocks {
+        let bytes = len.saturating_mul(BLOCK_BYTES);
+        meter::fresh_within(bytes, bytes.saturating_mul(PIECES));
         Blocks { len, words: Vec::new() }
+    }
+
+    /// A shape from here on, since what they are to be changed by is one.
+    pub fn become_shape(&mut self) {
+        wipe_words(&mut self.words);
+        self.words = Vec::new();
     }
 
     /// The number of blocks.
@@ -77,8 +88,18 @@ impl Blocks {
     }
 }
 
+impl Clone for Blocks {
+    fn clone(&self) -> Blocks {
+        if self.is_shape() { Blocks::shape(self.len) } else { Blocks::new(self.words.clone()) }
+    }
+}
+
 impl Drop for Blocks {
     fn drop(&mut self) {
+        if self.is_shape() {
+            let bytes = self.len.saturating_mul(BLOCK_BYTES);
+            return meter::stream_within(bytes, bytes.saturating_mul(PIECES));
+        }
         wipe_words(&mut self.words);
     }
 }

@@ -21,7 +21,7 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Halves, Ring, Vector, Wiped, wipe_words};
 
-use crate::cot::charge_hashes;
+use crate::cot::charge_hashes_of;
 use crate::setup::Ot;
 use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
@@ -264,7 +264,7 @@ impl Place {
 
     /// A share of a dry run, which is charged for so many pads of the row, and for packing it.
     fn dry(&self, pads: usize) -> Wiped<Vector> {
-        charge_hashes(&crate::Blocks::shape(self.len), pads * self.ring.bits().div_ceil(128) as usize);
+        charge_hashes_of(self.len, pads * self.ring.bits().div_ceil(128) as usize);
         charge(Kernel::Pack, self.len * self.ring.carrier().bytes().div_ceil(16));
         Wiped(Vector::shape(self.ring, self.len))
     }

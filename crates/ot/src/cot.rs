@@ -104,6 +104,11 @@ impl Ot {
 /// Charges a dry run with so many hashes of each block: two AES blocks each.
 pub(crate) fn charge_hashes(blocks: &Blocks, each: usize) {
     if blocks.is_shape() {
-        charge(Kernel::Draw, 32 * each * blocks.len());
+        charge_hashes_of(blocks.len(), each);
     }
+}
+
+/// The same for so many blocks.
+pub(crate) fn charge_hashes_of(len: usize, each: usize) {
+    charge(Kernel::Draw, 32 * each * len);
 }

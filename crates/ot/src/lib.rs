@@ -46,7 +46,7 @@ mod triples;
 mod uses;
 pub mod vole;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, PIECES};
 pub use options::{Adversary, Options};
 pub use setup::Ot;
 pub use triples::{BitTriples, Triples};

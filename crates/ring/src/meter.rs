@@ -163,13 +163,29 @@ pub fn fetched(count: usize) {
 
 /// Charges a piece of new memory: cleared, and where it is large, perhaps fetched from the system page by page.
 pub fn fresh(bytes: usize) {
+    fresh_within(bytes, bytes);
+}
+
+/// Charges a piece of so many bytes that are in use together.
+pub fn fresh_within(bytes: usize, whole: usize) {
     charge(Kernel::Piece, 1);
-    if bytes <= NEAR_BYTES {
+    if whole <= NEAR_BYTES {
         return charge(Kernel::Fresh, bytes);
     }
     // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they
     // are written.
     charge(if bytes < memory::LARGE_BYTES { Kernel::StreamFar } else { Kernel::FreshFar }, bytes);
+}
+
+/// The same from far: a line of the caches comes for each, and the tables that say where it is.
+const FETCHED_FAR_BYTES: usize = 256;
+
+/// The same where they lie among so many bytes.
+pub fn fetched_within(count: usize, whole: usize) {
+    match whole <= NEAR_BYTES {
+        true => fetched(count),
+        false => charge(Kernel::StreamFar, count.saturating_mul(FETCHED_FAR_BYTES)),
+    }
 }
 
 /// What a product of elements is charged as: one of 192 or 256 bits takes as long as two or four of 128.

@@ -4,7 +4,7 @@
 //! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
 
 use quorate_engine::{LinearBits, RowStep, UpdateBits};
-use quorate_ot::Blocks;
+use quorate_ot::{Blocks, PIECES};
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
 
@@ -188,7 +188,7 @@ impl MacBits {
         self.change(other, |into, from| {
             charge(into.len());
             if from.is_shape() {
-                *into = Blocks::shape(into.len());
+                into.become_shape();
             }
             add(into.as_mut_slice(), from.as_slice());
         });
@@ -228,7 +228,7 @@ impl MacBits {
             assert!(into.len() == from.len(), "bits of different shapes");
             charge_sum(into.len());
             if from.is_shape() || chosen.is_shape() {
-                *into = Blocks::shape(into.len());
+                into.become_shape();
                 return;
             }
             let lanes = chosen.lanes().max(1);
@@ -392,7 +392,7 @@ fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
 pub(crate) fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     charge(bits.rows() * bits.lanes());
     match bits.is_shape() || blocks.is_shape() {
-        true => *blocks = Blocks::shape(blocks.len()),
+        true => blocks.become_shape(),
         false => each_chosen(&mut blocks.as_mut_slice()[start..], bits, change),
     }
 }
@@ -403,14 +403,24 @@ pub(crate) fn shape_of(len: usize) -> Blocks {
     Blocks::shape(len)
 }
 
+/// Charges a loop over bytes of blocks.
+fn stream(bytes: usize) {
+    meter::stream_within(bytes, bytes.saturating_mul(PIECES));
+}
+
 /// Charges a pass over so many blocks: read and written.
 pub(crate) fn charge(len: usize) {
-    meter::stream(2 * 16 * len);
+    stream(2 * 16 * len);
 }
 
 /// The same for a sum: two are read and one is written.
 pub(crate) fn charge_sum(len: usize) {
-    meter::stream(3 * 16 * len);
+    stream(3 * 16 * len);
+}
+
+/// Charges so many blocks that are fetched from public places.
+pub(crate) fn charge_fetched(from: &Blocks, count: usize) {
+    meter::fetched_within(count, size_of::<u128>() * from.len());
 }
 
 /// About what hashing a block takes, in bytes of a simple loop.

@@ -4,7 +4,7 @@ use quorate_engine::{LinearBits, Positions};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Wiped};
 
-use crate::macs::{MacBits, add, all_ones_if, charge, charge_sum, chosen_from, shape_of};
+use crate::macs::{MacBits, add, all_ones_if, charge, charge_fetched, chosen_from, shape_of};
 
 impl MacBits {
     /// As [`MacBits::flipped`], in place, for the bits from a place on.
@@ -24,10 +24,10 @@ impl MacBits {
     /// Those at these places, counted from one.
     pub fn gathered(&self, start: usize, places: &[u32]) -> MacBits {
         let blocks = |blocks: &Blocks| {
+            charge_fetched(blocks, places.len());
             if blocks.is_shape() {
                 return shape_of(places.len());
             }
-            charge(places.len());
             let from = &blocks.as_slice()[start..];
             Blocks::new(places.iter().map(|&place| from[place as usize]).collect())
         };
@@ -51,9 +51,10 @@ impl MacBits {
         let none = if own.is_shape() { Bits::shape(1, rest) } else { Bits::zeros(1, rest) };
         self.own.xor_assign(&Wiped(Bits::concat_lanes(&[&own, &none])));
         self.change(other, |into, from| {
-            charge_sum(places.len());
+            charge_fetched(from, places.len());
+            charge(places.len());
             if from.is_shape() || chosen.is_some_and(Bits::is_shape) {
-                *into = Blocks::shape(into.len());
+                into.become_shape();
                 return;
             }
             let from = &from.as_slice()[start..];
@@ -77,7 +78,7 @@ impl MacBits {
         self.change(other, |into, from| {
             charge(into.len());
             if from.is_shape() {
-                *into = Blocks::shape(into.len());
+                into.become_shape();
                 return;
             }
             into.as_mut_slice().chunks_mut(each).for_each(|into| add(into, from.as_slice()));

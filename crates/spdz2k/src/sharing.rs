@@ -60,6 +60,8 @@ impl Sharing for Spdz2k {
 
     const CHECKED: bool = true;
     const MOST_BITS: u32 = 126;
+    /// A bit is 32 bytes with each peer.
+    const FINER: usize = 8;
 
     fn most_bits(&self) -> u32 {
         self.keys.params.most_bits_inside()

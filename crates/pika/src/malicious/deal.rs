@@ -316,7 +316,7 @@ fn in_ring(x: &Blocks) -> Vector {
 fn xor_chosen(into: &mut Blocks, bits: &Bits, block: u128) {
     if into.is_shape() || bits.is_shape() {
         meter::stream(2 * size_of::<u128>() * into.len());
-        *into = Blocks::shape(into.len());
+        into.become_shape();
         return;
     }
     let lanes = bits.lanes().max(1);
