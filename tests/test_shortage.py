@@ -162,8 +162,9 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 # Party 1 has little; what one party computes with does not change what the others do.
 APART = """
-x = mpc.input(np.arange(10**6) if mpc.me == 0 else None, owner=0, shape=(10**6,), dtype=qr.int(64))
+x = mpc.input(np.arange(4 * 10**6) if mpc.me == 0 else None, owner=0, shape=(4 * 10**6,), dtype=qr.int(64))
 few = (x[:4] + 1).reveal()
+# The shuffle takes 200 MB: more than what threads of the first run may still give back.
 if mpc.me == 1:
     allow(60)
 try:
