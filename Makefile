@@ -102,8 +102,9 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	@touch $@
 
 # All crates and their tests in one go: libraries wait for each other, tests of those that are there fill the cores.
-rust-tests: check-cargo
-	@$(PYTHON) tests/run_all.py --build
+# What does not compile is said again, and counted, by what runs them.
+rust-tests: check-python check-cargo
+	-@$(PYTHON) tests/run_all.py --build
 
 # Side by side: what the tests import is installed while the module is built. Both only add to the environment.
 ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev

@@ -20,6 +20,7 @@ from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
 from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step
+from quorate.tables._read import Table
 
 X, y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(14)
@@ -197,3 +198,16 @@ def test_progress_is_of_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         clock[0] += 5
         progress.show("online", 0.5)
     assert "  online [" in shown.getvalue()
+
+
+def test_batches_of_tables_are_cut_by_place() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    fitted = LogisticRegression(max_iter=1000).fit(X, y)
+    named = pandas.DataFrame(X, index=np.arange(len(X))[::-1] / 2)
+    table = Table(X)
+    with qr.local() as mpc, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for records in (named, table):
+            found = from_sklearn(fitted, bounds=10.0).predict(mpc, records, batch=40)
+            np.testing.assert_array_equal(found, fitted.predict(X))

@@ -14,6 +14,7 @@ from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError
 from quorate.models._notices import AddedUp
+from quorate.tables._read import Table
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -225,8 +226,16 @@ def _count(asked: Asked) -> int:
 
 def _some(asked: Asked, first: int, batch: int) -> Asked:
     """The same question for a part of the records."""
-    X = None if asked.X is None else asked.X[first : first + batch]
+    X = None if asked.X is None else _rows(asked.X, first, first + batch)
     return dataclasses.replace(asked, X=X, rows=min(batch, _count(asked) - first))
+
+
+def _rows(X: Any, first: int, last: int) -> Any:
+    """The records from one place to another, with the names of their columns."""
+    if isinstance(X, Table):
+        return dataclasses.replace(X, array=X.array[first:last])
+    # Brackets of pandas go by labels.
+    return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
 
 
 def _joined(found: list[Any]) -> Any:

@@ -23,6 +23,15 @@ impl Limit {
         }
     }
 
+    /// The same kind of limit, of so many bytes if it is of more.
+    pub fn at_most(self, most: u64) -> Limit {
+        match self {
+            Limit::None => Limit::None,
+            Limit::Named(bytes) => Limit::Named(bytes.min(most)),
+            Limit::Free(bytes) => Limit::Free(bytes.min(most)),
+        }
+    }
+
     /// The same kind of limit, of half as many bytes.
     pub fn halved(self) -> Limit {
         match self {

@@ -248,6 +248,8 @@ impl<B: Family> Given<'_, B> {
             live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
         }
         live += opened.iter().map(|(&id, times)| times * plain_bytes(graph.node(id))).sum::<u64>();
+        // Of values that exist before, which no step of this run makes.
+        live += self.held.iter().map(unchecked).sum::<u64>();
         for reveal in &work.reveals {
             live += opened_bytes(graph.node(reveal.node));
             schedule.peak(live + LANE_BYTES, reveal.node);

@@ -147,7 +147,7 @@ fn scheduled<B: Family>(
         let knows_all = ran.unchecked == unchecked;
         unchecked.clone_from(&ran.unchecked);
         if knows_all {
-            for_steps = for_steps.halved();
+            for_steps = for_steps.at_most(need.peak_bytes).halved();
         }
         let fits = need.fits(limit) || need.turn_bytes == 0;
         let scheduled = Scheduled { schedule, ran, demand, garbles_ahead, need };
