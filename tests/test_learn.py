@@ -276,6 +276,7 @@ def test_other_arguments_are_taken_and_what_was_learnt_is_forgotten() -> None:
         for wrong, words in (({"epoch": 2}, "no argument 'epoch'; there are epochs,"), ({"epochs": 0}, "whole number")):
             with pytest.raises(qr.ConfigError, match=words):
                 model.set_params(**wrong)
+        assert model.set_params() is model
         model.predict(x)
         assert model.set_params(epochs=2, fraction_bits=16) is model
         assert model.get_params() == LinearRegression(epochs=2, batch_size=4, fraction_bits=16).get_params()

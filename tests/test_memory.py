@@ -278,3 +278,18 @@ def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None
     for limit in (least + MB, 2 * least):
         taken, refusal = needed(f"{limit // MB} MB")
         assert refusal is None and taken <= limit
+    # What takes little by itself, but for a whole batch of triples.
+    with qr.local("spdz2k", parties=2, max_memory="80 MB") as mpc:
+        a, b = (mpc.input(np.arange(4200), owner=owner) for owner in (0, 1))
+        assert mpc.explain((a + b) * (a - b)).refusal is None
+
+
+def test_what_a_held_value_is_revealed_with_is_counted() -> None:
+    with qr.local("spdz2k", parties=2, max_memory="1 GB") as mpc:
+        x = mpc.input(np.arange(10**5), owner=0)
+        y = x + 1
+        y.reveal()
+        taken = mpc.explain(y).memory_bytes
+    # Shares and tags of both, what is opened as a share and as a number, and what waits for the check.
+    each = 2 * 32 + 2 * 8 + 24
+    assert 10**5 * each <= taken < 10**5 * (each + 2)

@@ -284,6 +284,14 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
         for name in ("cut.png", "none.png"):
             with pytest.raises(ModelError, match=f"{name} is no picture that can be read"):
                 model.predict(mpc, tmp_path / name)
+        image.fromarray(photos[0]).convert("RGBA").save(tmp_path / "clear.png")
+        with pytest.raises(ModelError, match="clear.png is of mode RGBA"):
+            model.predict(mpc, tmp_path / "clear.png")
+        # A camera that lay on its side says so: 6 is to be turned by a quarter.
+        turned, side = image.fromarray(np.rot90(photos[1])), image.Exif()
+        side[0x0112] = 6
+        turned.save(tmp_path / "turned.png", exif=side)
+        assert (model.decision_function(mpc, tmp_path / "turned.png") == wanted[1:]).all()
 
 
 def test_all_unsupported_operators_are_named_at_once() -> None:

@@ -42,15 +42,13 @@ impl Traffic {
     }
 }
 
-/// What one program step sent and kept, and the rounds after which it was done.
+/// Payload bytes that one program step sent, and the rounds after which it was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCosts {
     /// Payload bytes to all peers together.
     pub bytes: u64,
     /// The round after which the step was done.
     pub rounds: u32,
-    /// Bytes of what it opened that the party keeps until it is checked.
-    pub kept: u64,
 }
 
 /// One party's costs of a run.
@@ -63,8 +61,10 @@ pub struct Costs {
     /// Whether a party sent without waiting, or some parties worked without the others: a dry run of one party among
     /// more than two does not know the others' rounds then.
     pub apart: bool,
-    /// By step number; steps that send and keep nothing are absent.
+    /// By step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
+    /// Bytes of what is opened that the party keeps until it is checked, by step number.
+    pub kept: BTreeMap<u32, u64>,
 }
 
 impl Costs {
@@ -103,7 +103,7 @@ impl Costs {
     pub(crate) fn kept(&mut self, phase: Phase, bytes: usize, step: Option<u32>) {
         // What is opened to make correlations is checked as they are made.
         if let (Phase::Online, Some(id)) = (phase, step) {
-            self.by_step.entry(id).or_default().kept += bytes as u64;
+            *self.kept.entry(id).or_default() += bytes as u64;
         }
     }
 

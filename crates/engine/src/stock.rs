@@ -320,8 +320,10 @@ pub trait Stocks: Sharing {
             Draw::Recorded => {
                 // What is drawn is copied out of the stock; making it is charged where it is made.
                 let (layout, mut all) = (self.layout(&kind), None);
-                let _made_before = deferred(|| all = Some(self.blank_material(true, &layout, len)));
-                all.map(|all| all.slice(&layout, 0..len)).ok_or(MISSING)
+                let _made = deferred(|| all = Some(self.blank_material(true, &layout, len)));
+                let drawn = all.as_ref().map(|all| all.slice(&layout, 0..len));
+                let _wiped = deferred(|| drop(all));
+                drawn.ok_or(MISSING)
             }
             Draw::Stock(range) => match self.stock().made().get(&kind) {
                 Some(material) => Ok(material.slice(&self.layout(&kind), range)),

@@ -136,6 +136,7 @@ impl Spdz2k {
             told.iter().for_each(|one| one.pack(&mut bytes));
             hash = *self.keys.hasher(TOLD).update(&bytes).finalize().as_bytes();
         }
+        ctx.keeps(size_of_val(&(at, hash)));
         self.unchecked(ctx).borrow_mut().told.insert(at, hash);
     }
 
@@ -147,6 +148,7 @@ impl Spdz2k {
             Some((x, told)) => self.keys.hashes_of_macs(instance, x, told),
             None => vec![[[0; HASH_BYTES]; 2]],
         };
+        ctx.keeps(size_of_val(&at) + size_of_val(&*hashes));
         self.unchecked(ctx).borrow_mut().macs.insert(at, hashes);
     }
 

@@ -37,11 +37,14 @@ class Params:
         return dict(self._arguments)
 
     def set_params(self: Given, **params: Any) -> Given:
-        """Takes other arguments, as if made with them: what was learnt is forgotten, unlike in scikit-learn.
+        """Takes other arguments, as if made with them: what was learnt is forgotten, unlike in scikit-learn. Without
+        any, nothing changes.
 
         Raises:
             ConfigError: there is no such argument, or it cannot be this; the estimator is as before.
         """
+        if not params:
+            return self
         for name in params:
             if name not in self._arguments:
                 known = ", ".join(self._arguments)

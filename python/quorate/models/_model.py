@@ -12,7 +12,8 @@ from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _
 from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._notices import Words, tell
-from quorate.models._questions import DATA_OWNER, Asked, Questions, records_of
+from quorate.models._questions import DATA_OWNER, Asked, Questions
+from quorate.models._records import records_of
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
 from quorate.tables._read import Table

@@ -12,9 +12,9 @@ import numpy as np
 from quorate._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
-from quorate.errors import ModelError, ModelWarning, RangeError
+from quorate.errors import ModelError, ModelWarning
 from quorate.models._notices import AddedUp
-from quorate.tables._read import Table
+from quorate.models._records import PICTURES, paths_of, read_array, records_of, rows_of
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -152,9 +152,9 @@ class Questions:
                     "with secret features take weights as an input, mpc.input(weights, owner=...), and write x @ w + b"
                 )
             )
-        if (paths := _paths(asked.X)) is not None:
-            is_array = isinstance(asked.X, (str, Path)) and paths[0].suffix.lower() not in _PICTURES
-            asked = dataclasses.replace(asked, X=_read(paths[0]) if is_array else self._pictures(paths))
+        if (paths := paths_of(asked.X)) is not None:
+            is_array = isinstance(asked.X, (str, Path)) and paths[0].suffix.lower() not in PICTURES
+            asked = dataclasses.replace(asked, X=read_array(paths[0]) if is_array else self._pictures(paths))
         if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
             text = (
                 f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
@@ -181,7 +181,8 @@ class Questions:
 
         All parties find the same number: their limit is the same, and so are their dry runs.
         """
-        count = batch = _count(asked)
+        count = _count(asked)
+        batch = -(-count // 2)  # all at once have no room
         while batch > 1 and not self._has_room(mpc, asked, batch):
             batch = -(-batch // 2)
         batch -= batch // 8  # what a run leaves in the session counts in the next one
@@ -210,15 +211,6 @@ class Questions:
         )
 
 
-_PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-
-
-def _paths(X: Any) -> list[Path] | None:
-    """What X names, where it is a path or a list of paths."""
-    given = [X] if isinstance(X, (str, Path)) else X if isinstance(X, (list, tuple)) else []
-    return [Path(path) for path in given] if given and all(isinstance(path, (str, Path)) for path in given) else None
-
-
 def _count(asked: Asked) -> int:
     """How many records there are; 0 where it is not said."""
     return (asked.rows or 0) if asked.X is None else records_of(asked.X)
@@ -226,44 +218,10 @@ def _count(asked: Asked) -> int:
 
 def _some(asked: Asked, first: int, batch: int) -> Asked:
     """The same question for a part of the records."""
-    X = None if asked.X is None else _rows(asked.X, first, first + batch)
+    X = None if asked.X is None else rows_of(asked.X, first, first + batch)
     return dataclasses.replace(asked, X=X, rows=min(batch, _count(asked) - first))
-
-
-def _rows(X: Any, first: int, last: int) -> Any:
-    """The records from one place to another, with the names of their columns."""
-    if isinstance(X, Table):
-        return dataclasses.replace(X, array=X.array[first:last])
-    # Brackets of pandas go by labels.
-    return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
 
 
 def _joined(found: list[Any]) -> Any:
     """Answers one after the other; None at a party that does not learn them."""
     return None if found[0] is None else np.concatenate(found)
-
-
-def records_of(X: Any) -> int:
-    """How many records X has: 0 where it is a single number.
-
-    Raises:
-        RangeError: rows are not equally long.
-    """
-    try:
-        shape = np.shape(X)
-    except ValueError as error:
-        raise RangeError("X: not a rectangular array of numbers: rows are not equally long") from error
-    return int(shape[0]) if shape else 0
-
-
-def _read(path: Path) -> np.ndarray:
-    """A file of numpy's, which stays on the disk until it is looked at."""
-    try:
-        made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
-    except (ValueError, EOFError) as error:  # numpy's words advise to unpickle it, which would execute what is in it
-        raise ModelError(f"X: {path} is no .npy file of numbers, as np.save writes them") from error
-    if not isinstance(made, np.ndarray):
-        raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
-    return made

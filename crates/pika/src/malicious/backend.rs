@@ -45,7 +45,6 @@ impl Sharing for PikaMalicious {
 
     const CHECKED: bool = true;
     const MOST_BITS: u32 = Spdz2k::MOST_BITS;
-    const FINER: usize = Spdz2k::FINER;
 
     forwarded! {
         fn most_bits() -> u32;

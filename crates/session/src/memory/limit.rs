@@ -23,21 +23,13 @@ impl Limit {
         }
     }
 
-    /// The same kind of limit, of so many bytes if it is of more.
-    pub fn at_most(self, most: u64) -> Limit {
+    /// The same kind of limit, of half as many bytes, or half of these where that is less.
+    pub fn halved(self, most: u64) -> Limit {
+        let half = |bytes: u64| bytes.min(most) / 2;
         match self {
             Limit::None => Limit::None,
-            Limit::Named(bytes) => Limit::Named(bytes.min(most)),
-            Limit::Free(bytes) => Limit::Free(bytes.min(most)),
-        }
-    }
-
-    /// The same kind of limit, of half as many bytes.
-    pub fn halved(self) -> Limit {
-        match self {
-            Limit::None => Limit::None,
-            Limit::Named(bytes) => Limit::Named(bytes / 2),
-            Limit::Free(bytes) => Limit::Free(bytes / 2),
+            Limit::Named(bytes) => Limit::Named(half(bytes)),
+            Limit::Free(bytes) => Limit::Free(half(bytes)),
         }
     }
 }

@@ -144,17 +144,20 @@ fn scheduled<B: Family>(
         if !need.makes_ahead(limit) {
             need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
         }
+        // What this schedule was made without knowing of is more than it says.
+        let unknown = |(id, &bytes): (&NodeId, &u64)| bytes.saturating_sub(unchecked.get(id).copied().unwrap_or(0));
+        let unknown: u64 = ran.unchecked.iter().map(unknown).sum();
         let knows_all = ran.unchecked == unchecked;
         unchecked.clone_from(&ran.unchecked);
+        let in_vain = need.turn_bytes == 0;
+        if knows_all && (in_vain || need.fits(limit)) || tries.next().is_none() {
+            need.peak_bytes = need.peak_bytes.saturating_add(unknown);
+            return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
+        }
         if knows_all {
-            for_steps = for_steps.at_most(need.peak_bytes).halved();
+            for_steps = for_steps.halved(need.peak_bytes);
         }
-        let fits = need.fits(limit) || need.turn_bytes == 0;
-        let scheduled = Scheduled { schedule, ran, demand, garbles_ahead, need };
-        if knows_all && fits || tries.next().is_none() {
-            return Ok(scheduled);
-        }
-        before = Some(scheduled);
+        before = Some(Scheduled { schedule, ran, demand, garbles_ahead, need });
     }
 }
 
@@ -207,8 +210,7 @@ fn run_dry<B: Family>(
     }
     dry.defer(&set_apart.get());
     let work = charged() - tally - set_apart.get();
-    let kept = costs.by_step.iter().filter(|(_, step)| step.kept > 0);
-    let unchecked = kept.map(|(&id, step)| (NodeId(id), step.kept)).collect();
+    let unchecked = costs.kept.iter().map(|(&id, &bytes)| (NodeId(id), bytes)).collect();
     let online = PredictedPhase { traffic: costs.online, work, control_seconds };
     Ok(OnlineDryRun { online, steps, on_demand: costs.offline, apart: costs.apart, unchecked })
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from quorate.errors import ModelError, ShapeError
-from quorate.models._questions import DATA_OWNER, Asked, records_of
+from quorate.models._questions import DATA_OWNER, Asked
+from quorate.models._records import records_of
 
 
 def learner(asked: Asked) -> int | str | None:

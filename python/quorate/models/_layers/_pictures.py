@@ -10,6 +10,8 @@ import numpy as np
 from quorate.errors import ModelError
 
 _COLOURS = {1: "L", 3: "RGB"}
+#: Modes of Pillow in which all of a picture is colours of eight bits.
+_MODES = ("1", "L", "P", "RGB")
 
 
 def pictures(paths: Sequence[Path], sizes: Sequence[int], kind: str) -> np.ndarray:
@@ -23,16 +25,23 @@ def pictures(paths: Sequence[Path], sizes: Sequence[int], kind: str) -> np.ndarr
             f"X: files of pictures are uint8, and this network takes {kind} of {tuple(sizes)}: give an array"
         )
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError as error:
         raise ModelError("X: Pillow reads pictures, and is not installed; pip install pillow") from error
     found = []
     for path in paths:
         try:
             with Image.open(path) as opened:
-                found.append(np.asarray(opened.convert(_COLOURS[sizes[2]])).reshape(opened.height, opened.width, -1))
+                upright, mode = ImageOps.exif_transpose(opened), opened.mode
+                array = np.asarray(upright.convert(_COLOURS[sizes[2]])).reshape(upright.height, upright.width, -1)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise ModelError(f"X: {path} is no picture that can be read: {error}") from error
+        if mode not in _MODES:
+            raise ModelError(
+                f"X: {path} is of mode {mode}, which has more than colours of eight bits: convert it as pictures were "
+                "for training"
+            )
+        found.append(array)
         if found[-1].shape != tuple(sizes):
             rows, columns = found[-1].shape[:2]
             raise ModelError(

@@ -1,0 +1,54 @@
+"""What users give as records: arrays, tables, files; how many there are, and parts of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError, RangeError
+from quorate.tables._read import Table
+
+PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+def paths_of(X: Any) -> list[Path] | None:
+    """What X names, where it is a path or a list of paths."""
+    given = [X] if isinstance(X, (str, Path)) else X if isinstance(X, (list, tuple)) else []
+    return [Path(path) for path in given] if given and all(isinstance(path, (str, Path)) for path in given) else None
+
+
+def rows_of(X: Any, first: int, last: int) -> Any:
+    """The records from one place to another, with the names of their columns."""
+    if isinstance(X, Table):
+        return dataclasses.replace(X, array=X.array[first:last])
+    # Brackets of pandas go by labels.
+    return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
+
+
+def records_of(X: Any) -> int:
+    """How many records X has: 0 where it is a single number.
+
+    Raises:
+        RangeError: rows are not equally long.
+    """
+    try:
+        shape = np.shape(X)
+    except ValueError as error:
+        raise RangeError("X: not a rectangular array of numbers: rows are not equally long") from error
+    return int(shape[0]) if shape else 0
+
+
+def read_array(path: Path) -> np.ndarray:
+    """A file of numpy's, which stays on the disk until it is looked at."""
+    try:
+        made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
+    except (ValueError, EOFError) as error:  # numpy's words advise to unpickle it, which would execute what is in it
+        raise ModelError(f"X: {path} is no .npy file of numbers, as np.save writes them") from error
+    if not isinstance(made, np.ndarray):
+        raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
+    return made
