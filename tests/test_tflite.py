@@ -285,7 +285,7 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
             with pytest.raises(ModelError, match=f"{name} is no picture that can be read"):
                 model.predict(mpc, tmp_path / name)
         image.fromarray(photos[0]).convert("RGBA").save(tmp_path / "clear.png")
-        with pytest.raises(ModelError, match="clear.png is of mode RGBA"):
+        with pytest.raises(ModelError, match=r"clear\.png is of mode RGBA"):
             model.predict(mpc, tmp_path / "clear.png")
         # A camera that lay on its side says so: 6 is to be turned by a quarter.
         turned, side = image.fromarray(np.rot90(photos[1])), image.Exif()
