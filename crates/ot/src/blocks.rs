@@ -25,6 +25,11 @@ impl Blocks {
         Blocks { len, words: Vec::new() }
     }
 
+    /// The same in the place of what was charged before.
+    pub(crate) fn shape_in_place(len: usize) -> Blocks {
+        Blocks { len, words: Vec::new() }
+    }
+
     /// A shape from here on, since what they are to be changed by is one.
     pub fn become_shape(&mut self) {
         wipe_words(&mut self.words);

@@ -110,7 +110,7 @@ impl Columns {
     pub fn rows(mut self, batch: Batch) -> Blocks {
         let Some(mut blocks) = self.blocks.take() else {
             charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
-            return Blocks::shape(batch.len);
+            return Blocks::shape_in_place(batch.len);
         };
         let tiles = blocks[..batch.groups * GROUP].chunks_mut(TILE_GROUPS * GROUP).collect();
         side_by_side(tiles, |tile: &mut [u128]| {
