@@ -278,10 +278,32 @@ def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None
     for limit in (least + MB, 2 * least):
         taken, refusal = needed(f"{limit // MB} MB")
         assert refusal is None and taken <= limit
+    # Beside values that take most of the limit, pieces are as large as a turn allows: few turns, each with its rounds.
+    with qr.local("spdz2k", parties=2, max_memory="520 MB") as mpc:
+        held = mpc.input(np.zeros(6_000_000, int), owner=0) + 1
+        held[:1].reveal()
+        x = mpc.input(np.arange(200_000), owner=1)
+        plan = mpc.explain(x * x[::-1])
+        assert plan.refusal is None
+        assert plan.online.rounds < 50
     # What takes little by itself, but for a whole batch of triples.
     with qr.local("spdz2k", parties=2, max_memory="80 MB") as mpc:
         a, b = (mpc.input(np.arange(4200), owner=owner) for owner in (0, 1))
         assert mpc.explain((a + b) * (a - b)).refusal is None
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_bits_are_held_with_each_peer_and_products_hold_what_they_open(parties: int) -> None:
+    count = 10**5
+    with qr.local("spdz2k", parties=parties, max_memory="1 GB") as mpc:
+        x, y = (mpc.input(np.arange(count), owner=owner) for owner in (0, 1))
+        (x[:1] + y[:1]).reveal()
+        fewer, more = (mpc.explain(reveals).memory_bytes for reveals in (x + y, x * y))
+        assert more - fewer > count * (8 + 3 * parties) * 32
+        bits = mpc.input(np.arange(count) % 3 == 0, owner=0)
+        bits[:1].reveal()
+        # A MAC and a key of 16 bytes with each peer; the program keeps them.
+        assert mpc.explain(x + y).memory_bytes - fewer >= count * 32 * (parties - 1)
 
 
 def test_what_a_held_value_is_revealed_with_is_counted() -> None:

@@ -62,6 +62,7 @@ impl Drop for Member<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::resume_unwind;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
@@ -69,22 +70,33 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_ended() {
-        for (threads, ends_at) in [(2, 0), (2, 5), (3, 1), (1, 10)] {
+        for (threads, ends_at, panics) in [(2, 0, false), (2, 5, true), (3, 1, true), (3, 4, false), (1, 10, false)] {
             let (lockstep, steps) = (Lockstep::new(threads), AtomicUsize::new(0));
             let members: Vec<_> = (0..threads).map(|_| lockstep.member()).collect();
             thread::scope(|scope| {
+                let mut started = Vec::new();
                 for (me, member) in members.into_iter().enumerate() {
                     let steps = &steps;
-                    scope.spawn(move || {
-                        let own = if me == 0 { ends_at } else { 10 };
+                    started.push(scope.spawn(move || {
+                        let own: usize = if me == 0 { ends_at } else { 10 };
                         for step in 0..own {
                             member.wait();
                             steps.fetch_add(1, Ordering::SeqCst);
                             member.wait();
-                            let so_far = if step < ends_at { threads } else { threads - 1 };
-                            assert!(steps.load(Ordering::SeqCst) >= step.min(ends_at) * threads + so_far);
+                            // All that are there have done this step, and none the next.
+                            let (before, after) = (step.min(ends_at), step.saturating_sub(ends_at));
+                            let now = if step < ends_at { threads } else { threads - 1 };
+                            let done = before * threads + after * (threads - 1) + now;
+                            assert_eq!(steps.load(Ordering::SeqCst), done, "step {step}");
+                            member.wait();
                         }
-                    });
+                        if me == 0 && panics {
+                            resume_unwind(Box::new(()));
+                        }
+                    }));
+                }
+                for (me, thread) in started.into_iter().enumerate() {
+                    assert_eq!(thread.join().is_err(), me == 0 && panics);
                 }
             });
             assert_eq!(steps.load(Ordering::SeqCst), (threads - 1) * 10 + ends_at);

@@ -37,10 +37,17 @@ impl Rates {
     }
 
     /// The rates of one of so many parties, all on this machine, each in a thread. Measured when first asked for, in
-    /// about 50 ms, and then kept.
+    /// about 50 ms, and then kept, unless no thread had memory to measure anything.
     pub fn of_this_machine(parties: usize) -> Rates {
         let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-        *measured.entry(parties).or_insert_with(|| calibrate::rates(parties))
+        if let Some(&rates) = measured.get(&parties) {
+            return rates;
+        }
+        let rates = calibrate::rates(parties);
+        if rates.seconds.iter().any(|&seconds| seconds > 0.0) {
+            measured.insert(parties, rates);
+        }
+        rates
     }
 
     /// Forgets what was measured, so that the next question measures anew: another load, another machine.

@@ -128,6 +128,11 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
         self.made.borrow_mut().clear();
     }
 
+    /// Takes what was made, for whoever has to overwrite it.
+    pub fn take_made(&self) -> BTreeMap<K, Material<V, B>> {
+        std::mem::take(&mut *self.made.borrow_mut())
+    }
+
     /// From here on, correlations are made while the program runs, these one after the other.
     pub fn make_in_turns(&self, turns: VecDeque<Demand<K>>) {
         self.clear();

@@ -38,10 +38,13 @@ impl Chunks {
         Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
     }
 
-    /// Chunks that many times smaller, as many times more of them under way.
+    /// Chunks that many times smaller, and as many elements under way, or less than a chunk more.
     pub fn finer(self, times: usize) -> Chunks {
-        let chunk = (self.chunk / times.max(1) / 512 * 512).max(512).min(self.chunk);
-        Chunks { chunk, window: self.window * (self.chunk / chunk.max(1)), ..self }
+        if times <= 1 {
+            return self;
+        }
+        let chunk = (self.chunk / times / 512 * 512).max(512).min(self.chunk);
+        Chunks { chunk, window: (self.window * self.chunk).div_ceil(chunk.max(1)), ..self }
     }
 
     /// Chunks in all.
@@ -215,11 +218,14 @@ mod tests {
 
     #[test]
     fn finer_chunks_have_as_much_under_way() {
-        for (bytes, times) in [(512, 8), (256, 8), (1 << 20, 8), (512, 1)] {
+        for (bytes, times) in [(512, 8), (256, 8), (352, 8), (192, 8), (1 << 20, 8)] {
             let whole = Chunks::of_bytes(100_000, bytes);
             let finer = whole.finer(times);
-            assert_eq!(finer.chunk * finer.window, whole.chunk * whole.window, "{bytes}, {times}");
-            assert_eq!((finer.chunk % 512, finer.chunk), (0, (whole.chunk / times).max(512)), "{bytes}, {times}");
+            let under_way = whole.chunk * whole.window;
+            assert!((under_way..under_way + finer.chunk).contains(&(finer.chunk * finer.window)), "{bytes}, {times}");
+            assert_eq!((finer.chunk % 512, finer.chunk), (0, (whole.chunk / times / 512 * 512).max(512)), "{bytes}");
         }
+        let odd = Chunks { len: 5000, chunk: 1000, window: 3 };
+        assert_eq!((odd.finer(0), odd.finer(1)), (odd, odd));
     }
 }

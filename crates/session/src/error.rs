@@ -97,15 +97,17 @@ pub enum SessionError {
     Forked,
     /// A run that does not fit the limit which the user set.
     #[error(
-        "{at} needs {} at one party, with its operands, its result and what the session holds, but max_memory is {}: \
+        "{at} needs {} at one party, with its operands, its result and what the session holds{}, but max_memory is {}: \
          allow more, let go of arrays (del), or run the computation in parts",
-        size(*need_bytes, true), size(*limit_bytes, false)
+        size(*need_bytes, true), turns(*of_turns), size(*limit_bytes, false)
     )]
     Memory {
         /// The step that needs the most, with its line, or what the session holds.
         at: String,
         /// Predicted memory of one party at that step, with what the session holds.
         need_bytes: u64,
+        /// What of it is for the largest turn of correlations that are made in turns, for whichever step.
+        of_turns: u64,
         /// What the user allows one party (`max_memory`).
         limit_bytes: u64,
     },
@@ -224,6 +226,14 @@ fn who(party: usize, sharing: usize) -> String {
     match sharing {
         1 => format!("party {party} has"),
         _ => format!("each of the {sharing} parties in this process has"),
+    }
+}
+
+/// What the correlations that are made in turns take of it.
+fn turns(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        _ => format!(" ({} of it for correlations, which are made in turns)", size(bytes, true)),
     }
 }
 

@@ -7,9 +7,11 @@ use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
 use crate::dealt::Nobody;
+use crate::forms::SharedBits;
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
+use crate::tagged::Tagged;
 
 /// Where correlations come from: a dealer for tests that are not about that.
 #[cfg(feature = "testing")]
@@ -222,6 +224,11 @@ impl Family for Spdz2k {
     fn wipe(&mut self) {
         self.keys.wipe();
         if self.keys.is_over() {
+            for material in self.stock.take_made().values_mut() {
+                material.vectors.iter_mut().for_each(Tagged::wipe);
+                material.bits.iter_mut().for_each(SharedBits::wipe);
+            }
+            self.forget_openings();
             self.third = self.third.take().map(|_| Nobody::deals());
         }
     }
@@ -232,11 +239,11 @@ impl Family for Spdz2k {
     }
 
     fn work_shares(&self) -> u64 {
-        64
+        64 * self.peers_of(1)
     }
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
-        self.bytes_of(bits, len)
+        self.peers_of(bits) * self.bytes_of(bits, len)
     }
 
     /// Both factors and what they are less those of triples, what all parties told of it, and what waits for the check.
@@ -251,8 +258,7 @@ impl Family for Spdz2k {
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         let Layout { vectors, bits } = self.layout(kind);
         let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
-        let with_peers = if self.has_macs() { self.keys.parties as u64 - 1 } else { 1 };
-        elements.chain(bits.iter().map(|rows| with_peers * self.bytes_of(1, rows * len))).sum()
+        elements.chain(bits.iter().map(|rows| self.value_bytes(1, rows * len))).sum()
     }
 
     fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {

@@ -84,7 +84,7 @@ fn no_randomness() -> Error {
 
 impl Keys {
     /// Agrees on a session with every other party, with the party's own coins grown from `coins`, where they are given:
-    /// never twice from the same. Four rounds.
+    /// never twice from the same. Four rounds, five if n > 2.
     ///
     /// # Errors
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
@@ -237,8 +237,7 @@ impl Keys {
         [&self.checking, &self.making].iter().any(|work| matches!(work.get(), Work::Over))
     }
 
-    /// Wipes them where they are of no use any more. Seeds, keys and what grew from them are wiped where they are
-    /// dropped.
+    /// Wipes them where they are of no use any more. Seeds and keys are wiped where they are dropped, too.
     pub(crate) fn wipe(&mut self) {
         if !self.is_over() {
             return;

@@ -4,14 +4,14 @@
 //! 2^s, and a share of the tag alpha x, alpha the sum of all keys. Who changes what is opened has to change its tag
 //! alike, which takes the key.
 //!
-//! | protocol | file | rounds | elements of Z_2^k to each peer |
+//! | protocol | file | rounds, n = 2 unless said | elements of Z_2^k to each peer |
 //! |---|---|---|---|
 //! | open | `open` | 1 | 1 |
 //! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul` | 1 | one for each element of both operands; less where parties know operands |
 //! | shuffle | `shuffle` | for each party a network of switches | |
-//! | what a session starts from | `keys` | 4 | |
+//! | what a session starts from | `keys` | 4; 5 if n > 2 | |
 //! | correlations | `make` | offline | |
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `words` | 5 | |

@@ -58,7 +58,7 @@ impl Spdz2k {
         Ok(bits)
     }
 
-    /// Steps 1 to 5, of bits that are said to be elements already.
+    /// Steps 1 to 4, of bits that are said to be elements already.
     async fn check_same(&self, ctx: &Ctx, bits: &MacBits, elements: &Shared) -> Result<()> {
         let ends = self.keys.tinyot()?;
         let (rows, len) = (self.keys.params.inner_bits() as usize, bits.len());

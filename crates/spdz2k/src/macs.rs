@@ -166,6 +166,8 @@ impl MacBits {
     /// For each row of public bits the xor of those that it chooses, of one row.
     pub fn sums_of_chosen(&self, chosen: &Bits) -> MacBits {
         let rows = chosen.rows();
+        // Each row goes over all blocks, which are read.
+        stream(2 * self.peers.len() * rows * 16 * self.len());
         if self.own.is_shape() || chosen.is_shape() {
             return MacBits::blank(true, self.peers.len(), (1, rows));
         }

@@ -15,6 +15,7 @@ use crate::edabit::{Batch, Wanted};
 use crate::matrix;
 use crate::params::TripleForm;
 use crate::party::Spdz2k;
+use crate::provenproduct;
 use crate::randbit;
 use crate::stock::Kind;
 use crate::triple;
@@ -65,7 +66,7 @@ impl Spdz2k {
         let [made, waiting] = match *kind {
             Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
             Kind::Triple { .. } => [self.bytes_of_triples(len), 0],
-            Kind::RandomBit { .. } if !self.keys.params.bits_from_proofs(self.keys.parties) => {
+            Kind::DaBit { .. } | Kind::RandomBit { .. } if !self.keys.params.bits_from_proofs(self.keys.parties) => {
                 [self.bytes_of_triples(len.min(randbit::BATCH)), 0]
             }
             Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
@@ -74,6 +75,7 @@ impl Spdz2k {
             Kind::KnownMatrices { bits, m, k, n, .. } => {
                 [matrix::bytes_held(self.keys.params, Ring::of(bits), (m, k, n), len), 0]
             }
+            Kind::Owned { .. } => [3 * len.min(provenproduct::BATCH) * matrix::AUTHENTICATED, 0],
             Kind::OwnedMatrices { m, k, n, .. } => [(m * k + k * n + m * n) * matrix::AUTHENTICATED, 0],
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };

@@ -369,7 +369,7 @@ mod tests {
             .take_while(|line| line.starts_with('|'))
             .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
             .collect();
-        assert_eq!(table.len(), 13);
+        assert_eq!(table.len(), 14);
         for (column, key_bits) in [(1, 64), (2, 48), (3, 32)] {
             let params = Params::new(key_bits, true).unwrap();
             let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
@@ -382,6 +382,7 @@ mod tests {
                 ("sacrifice of a triple", power(inner + 1) + eased(inner + 1, 2 * s - inner + 1)),
                 // To the safe side of 4 2^-s, where all of its lies come to.
                 ("the same of a leaky", 4.1 * power(s)),
+                ("the same of a triple under two keys", power(inner + 1) + eased(inner + 1, 2 * s + 1)),
                 ("sacrifice of matrix", power(inner + 1) + words(s, 2 * s - inner + 1) + words(s, 2 * s + 1)),
                 ("what passing tells of the X", power(inner + 8)),
                 ("bits and products", proofs(s)),

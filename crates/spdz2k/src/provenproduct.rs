@@ -32,7 +32,7 @@ use crate::twists::Twist;
 use crate::words::is_zero;
 
 /// Triples that are made together.
-const BATCH: usize = 1 << 14;
+pub(crate) const BATCH: usize = 1 << 14;
 
 /// What is proven of a vector: where x, y and z lie in it, and that z is their product, or sums of products; u* stand
 /// behind all.

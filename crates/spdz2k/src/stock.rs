@@ -426,7 +426,12 @@ impl Spdz2k {
         Ok(TruncMasks { value, shifted, top })
     }
 
-    /// Bytes of a party's shares of a vector, and of their tags.
+    /// With how many peers a value of so many bits is shared by itself: a bit with MACs with each.
+    pub(crate) fn peers_of(&self, bits: u32) -> u64 {
+        if bits == 1 && self.has_macs() { self.keys.parties as u64 - 1 } else { 1 }
+    }
+
+    /// Bytes of a party's shares of a vector, and of their tags; of bits with MACs, with one peer.
     pub(crate) fn bytes_of(&self, bits: u32, len: usize) -> u64 {
         2 * (len * self.keys.params.shares(Ring::of(bits)).carrier().bytes()) as u64
     }

@@ -22,6 +22,12 @@ pub struct Tagged {
 }
 
 impl Tagged {
+    /// Overwrites both.
+    pub(crate) fn wipe(&mut self) {
+        self.share.wipe();
+        self.tag.wipe();
+    }
+
     /// The ring of the values, and how many there are.
     pub(crate) fn shape(&self) -> (Ring, usize) {
         (self.ring, self.share.len())

@@ -30,6 +30,7 @@
 
 use std::borrow::Cow;
 
+use quorate_crypto::ct_eq;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Wiped};
@@ -230,7 +231,7 @@ impl TinyOt<'_> {
         let mut holds = rule != Rule::Zero || said.iter().fold(0, |sum, said| sum ^ said) == 0;
         for ((&peer, told), with_peer) in self.peers.iter().zip(&told).zip(&bits.peers) {
             let expected = sum(&with_peer.keys) ^ weights::times(said[peer], self.delta());
-            holds &= told[..] == expected.to_le_bytes();
+            holds &= ct_eq(told, &expected.to_le_bytes());
         }
         match ctx.is_dry() || holds || self.keys.is_blind() {
             true => Ok(()),

@@ -48,6 +48,17 @@ fn own_matrices(n: usize, classes: usize) -> Demand<Kind> {
     demand(n, Params::default(), async |s, ctx| s.draw(ctx, kind.clone(), 1).await.map(|_| ()))
 }
 
+/// Squares of what one party knows.
+fn own_squares(n: usize, len: usize) -> Demand<Kind> {
+    let kind = Kind::Owned { owner: 0, bits: 64 };
+    demand(n, Params::default(), async |s, ctx| s.draw(ctx, kind.clone(), len).await.map(|_| ()))
+}
+
+/// daBits, of bits by square roots whose triples are made under two keys.
+fn dabits(params: Params, len: usize) -> Demand<Kind> {
+    demand(2, params, async |s, ctx| s.draw(ctx, Kind::DaBit { bits: 64 }, len).await.map(|_| ()))
+}
+
 /// Stock, and what making it takes.
 fn counted(n: usize, params: Params, demand: &Demand<Kind>) -> [u64; 2] {
     let s = Spdz2k::new_dry(n, 0, params).unwrap();
@@ -69,6 +80,9 @@ fn making_takes_what_is_counted() {
         ("2000 products", 2, Params::default(), products(Params::default(), 2000)),
         ("2000 products under two keys", 2, two_keys, products(two_keys, 2000)),
         ("2000 products in buckets", 2, buckets, products(buckets, 2000)),
+        ("2000 daBits under two keys", 2, two_keys, dabits(two_keys, 2000)),
+        ("squares of one party", 2, Params::default(), own_squares(2, 16_000)),
+        ("squares of one party", 3, Params::default(), own_squares(3, 16_000)),
         ("matrices of one party", 2, Params::default(), own_matrices(2, 10)),
         ("matrices of one party", 3, Params::default(), own_matrices(3, 10)),
     ];

@@ -45,7 +45,8 @@ impl Allowed {
             None => "what this session holds".into(),
         };
         if let Limit::Named(_) = limit {
-            return Err(SessionError::Memory { at, need_bytes: need.total(limit), limit_bytes });
+            let of_turns = if need.makes_ahead(limit) { 0 } else { need.turn_bytes };
+            return Err(SessionError::Memory { at, need_bytes: need.total(limit), of_turns, limit_bytes });
         }
         let (party, free_bytes) = self.least();
         let need_bytes = need.more(limit);

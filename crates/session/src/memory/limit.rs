@@ -23,13 +23,12 @@ impl Limit {
         }
     }
 
-    /// The same kind of limit, of half as many bytes, or half of these where that is less.
-    pub fn halved(self, most: u64) -> Limit {
-        let half = |bytes: u64| bytes.min(most) / 2;
+    /// The same kind of limit, of so many bytes less.
+    pub fn less(self, by: u64) -> Limit {
         match self {
             Limit::None => Limit::None,
-            Limit::Named(bytes) => Limit::Named(half(bytes)),
-            Limit::Free(bytes) => Limit::Free(half(bytes)),
+            Limit::Named(bytes) => Limit::Named(bytes.saturating_sub(by)),
+            Limit::Free(bytes) => Limit::Free(bytes.saturating_sub(by)),
         }
     }
 }

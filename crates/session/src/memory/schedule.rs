@@ -29,6 +29,8 @@ use crate::work::order::{Counts, Places};
 
 /// The fewest elements of a piece, where a unit is one element.
 const LEAST_ELEMENTS: usize = 1 << 10;
+/// The most elements of a piece where users named a limit.
+const LONGEST: usize = 1 << 16;
 /// The longest chain of steps that make pieces for each other.
 const MOST_DEEP: usize = 16;
 /// Pieces under way at a time, where the limit has room for them: one is computed while another's messages travel.
@@ -43,6 +45,36 @@ pub(crate) enum Way {
     Within,
 }
 
+/// What the steps of a run keep to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub limit: Limit,
+    /// The most elements that a step which talks works on at a time, whatever memory it takes: what it draws is made
+    /// for as many.
+    longest: usize,
+    /// How often they were made tighter.
+    tries: usize,
+}
+
+impl Bounds {
+    /// The most elements, and what is left to steps at least of what values do not take, one part of so many.
+    const TIGHTER: [(usize, u64); 5] =
+        [(LONGEST, 2), (1 << 14, 4), (1 << 12, 8), (LEAST_ELEMENTS, 16), (LEAST_ELEMENTS, u64::MAX)];
+
+    /// A limit on memory alone.
+    pub fn only(limit: Limit) -> Bounds {
+        Bounds { limit, longest: usize::MAX, tries: 0 }
+    }
+
+    /// Tighter ones, for what did not fit a limit for the turn of its correlations that took so many bytes: shorter
+    /// pieces, and room for such a turn.
+    pub fn tighter(self, limit: Limit, schedule: &Schedule, turn_bytes: u64) -> Option<Bounds> {
+        let &(longest, parts) = Bounds::TIGHTER.get(self.tries)?;
+        let left = limit.bytes().unwrap_or(u64::MAX).saturating_sub(schedule.live_bytes);
+        Some(Bounds { limit: limit.less(turn_bytes.min(left - left / parts)), longest, tries: self.tries + 1 })
+    }
+}
+
 /// When steps go in pieces, and in which.
 #[derive(Clone, Copy, Debug)]
 struct Rule {
@@ -54,6 +86,8 @@ struct Rule {
     value: u64,
     /// The most elements of a piece.
     elements: usize,
+    /// Elements beyond which a step that talks goes in pieces in any case.
+    longest: usize,
 }
 
 impl Rule {
@@ -61,11 +95,12 @@ impl Rule {
     const WHOLE: Rule = Rule { limit: u64::MAX, ..Rule::BY_SIZE };
     /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their
     /// rounds.
-    const BY_SIZE: Rule = Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20 };
+    const BY_SIZE: Rule =
+        Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20, longest: usize::MAX };
 
     /// Under a limit everything counts.
     fn under(limit: u64) -> Rule {
-        Rule { limit, step: 0, value: 0, elements: 1 << 16 }
+        Rule { limit, step: 0, value: 0, elements: LONGEST, longest: usize::MAX }
     }
 }
 
@@ -79,6 +114,8 @@ pub(crate) struct Schedule {
     pub held_bytes: u64,
     /// Bytes at one party before anything is computed.
     pub base_bytes: u64,
+    /// Bytes of values at one party where they are most, without what a step works with.
+    pub live_bytes: u64,
     /// Bytes at one party at the worst moment, without correlations made ahead.
     pub peak_bytes: u64,
     /// The step at that moment; `None` where it is the values that the session held before.
@@ -101,14 +138,15 @@ impl Schedule {
     /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their
     /// users' pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and
     /// pieces that save less than a quarter are not worth it.
-    pub fn of<B: Family>(given: &Given<'_, B>, limit: Limit) -> Schedule {
+    pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
             Limit::Named(bytes) => Rule::under(bytes),
             Limit::Free(bytes) => Rule { elements: Rule::BY_SIZE.elements, ..Rule::under(bytes) },
         };
+        let rule = Rule { longest, elements: rule.elements.min(longest), ..rule };
         let whole = given.walk(&Rule::WHOLE, &BTreeSet::new());
-        if whole.peak_bytes <= rule.limit {
+        if whole.peak_bytes <= rule.limit && longest == usize::MAX {
             return whole;
         }
         let mut best = given.walk(&rule, &BTreeSet::new());
@@ -221,7 +259,9 @@ impl<B: Family> Given<'_, B> {
         let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
         let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
-        let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
+        let before =
+            Schedule { held_bytes, base_bytes: live, live_bytes: live, peak_bytes: live, ..Schedule::default() };
+        let mut schedule = before;
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
         let unchecked = |id: &NodeId| self.unchecked.get(id).copied().unwrap_or_default();
         live += within.iter().map(unchecked).sum::<u64>();
@@ -236,7 +276,7 @@ impl<B: Family> Given<'_, B> {
                 (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
             }
             schedule.rooms[place] = bytes(id) + room;
-            schedule.peak(live + room, id);
+            schedule.peak(live, room, id);
             for input in schedule.sources(graph, id).into_iter().chain(std::iter::once(id)) {
                 let left = uses.of(input);
                 *left = left.saturating_sub(u32::from(input != id));
@@ -252,7 +292,7 @@ impl<B: Family> Given<'_, B> {
         live += self.held.iter().map(unchecked).sum::<u64>();
         for reveal in &work.reveals {
             live += opened_bytes(graph.node(reveal.node));
-            schedule.peak(live + LANE_BYTES, reveal.node);
+            schedule.peak(live, LANE_BYTES, reveal.node);
         }
         schedule
     }
@@ -263,17 +303,17 @@ impl<B: Family> Given<'_, B> {
         let whole = working_bytes(self.backend, graph, id, &Sizes::whole(graph, id));
         let must = graph.node(id).inputs.iter().any(|&input| schedule.is_within(input));
         let can = self.work.domains.of(id) == Domain::A;
-        let Some(split) = Split::of(graph, id).filter(|_| must || can && whole > left) else { return whole };
-        let all = split.units(graph.node(id)).max(1);
-        let rooms =
-            sizes(split, self.elements_per_unit(id, split), rule.elements).map(|units| units.min(all)).map(|units| {
-                let window = WINDOW.min(all.div_ceil(units)) as u64;
-                (
-                    units,
-                    window,
-                    self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units),
-                )
-            });
+        let Some(split) = Split::of(graph, id).filter(|_| must || can) else { return whole };
+        let (all, each) = (split.units(graph.node(id)).max(1), self.elements_per_unit(id, split));
+        let long = graph.node(id).op.talks() && all.saturating_mul(each) > rule.longest;
+        if !must && !long && whole <= left {
+            return whole;
+        }
+        let rooms = sizes(split, each, rule.elements).map(|units| units.min(all)).map(|units| {
+            let window = WINDOW.min(all.div_ceil(units)) as u64;
+            let room = self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units);
+            (units, window, room)
+        });
         // As many at a time as the window has; one at a time; and if that is too much still, the smallest.
         let rooms: Vec<(usize, u64, u64)> = rooms.collect();
         let fits = |&&(_, window, room): &&(usize, u64, u64)| room.saturating_mul(window) <= left;
@@ -281,7 +321,7 @@ impl<B: Family> Given<'_, B> {
         let alone = || rooms.iter().map(one).find(|&(_, _, room)| room <= left).or(rooms.last().map(one));
         let Some((units, window, room)) = rooms.iter().find(fits).copied().or_else(alone) else { return whole };
         let room = room.saturating_mul(window);
-        if !must && room >= whole {
+        if !must && !long && room >= whole {
             return whole;
         }
         let window = window as usize;
@@ -385,9 +425,10 @@ fn sizes(split: Split, each: usize, most: usize) -> impl Iterator<Item = usize> 
 }
 
 impl Schedule {
-    fn peak(&mut self, bytes: u64, at: NodeId) {
-        if bytes > self.peak_bytes {
-            (self.peak_bytes, self.at) = (bytes, Some(at));
+    fn peak(&mut self, live: u64, room: u64, at: NodeId) {
+        self.live_bytes = self.live_bytes.max(live);
+        if live + room > self.peak_bytes {
+            (self.peak_bytes, self.at) = (live + room, Some(at));
         }
     }
 }

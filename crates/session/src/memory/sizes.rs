@@ -127,15 +127,14 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     let all: Vec<u64> = operands.collect();
     let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
     let is_cut = graph.cut(id).is_some();
+    let products = products_one_by_one(backend, graph, node, load.result);
+    let of_products = || backend.products_bytes(node.dtype.bits(), products);
     let whole = match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
         Memory::Opened => result,
-        Memory::Product => result * u64::from(is_cut),
+        Memory::Product => result * u64::from(is_cut) + of_products(),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
-        Memory::Matrices => {
-            let products = products_one_by_one(backend, graph, node, load.result);
-            3 * result + operand / shares + backend.products_bytes(node.dtype.bits(), products)
-        }
+        Memory::Matrices => 3 * result + operand / shares + of_products(),
         // All columns before and after a pass, and what is left of either to reshare.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
         // Products in a ring of up to twice the bits; what says where to saturate.
@@ -157,13 +156,14 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     STEP_BYTES + streamed + whole
 }
 
-/// How many products of secret elements such a result is made of, where a protocol multiplies matrices so.
+/// How many products of secret elements such a result is made of, where a protocol multiplies all of them at once.
 pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
     if has_public || backend.products_bytes(node.dtype.bits(), 1) == 0 {
         return 0;
     }
     match &node.op {
+        Op::Mul => result,
         Op::MatMul { k, .. } => result * k,
         Op::Conv(conv) => result * conv.patch(),
         _ => 0,

@@ -14,7 +14,7 @@ use quorate_ring::meter::{Effort, charged, deferred};
 
 use crate::memory::limit::Limit;
 use crate::memory::need::Need;
-use crate::memory::schedule::{Given, Schedule};
+use crate::memory::schedule::{Bounds, Given, Schedule};
 use crate::memory::sizes;
 use crate::options::Options;
 use crate::run::ahead::Ahead;
@@ -27,8 +27,8 @@ use crate::work::effort::Taken;
 use crate::work::order::Places;
 use crate::work::value::Known;
 
-/// How often steps are cut smaller where what they draw does not fit the limit.
-const MOST_TRIES: usize = 8;
+/// How often steps are cut anew for what a dry run found that they keep until it is checked.
+const MOST_LESSONS: usize = 3;
 
 /// One phase at one party, predicted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -130,32 +130,33 @@ fn scheduled<B: Family>(
     &Asked { work, held, keeps, limit }: &Asked<'_>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
 ) -> Result<Scheduled<B::Kind>> {
-    let (mut unchecked, mut for_steps) = (BTreeMap::new(), limit);
+    let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
     let mut before: Option<Scheduled<B::Kind>> = None;
-    let mut tries = 1..MOST_TRIES;
     loop {
-        let schedule = Schedule::of(&Given { backend: dry, work, held, keeps, unchecked: &unchecked }, for_steps);
+        let schedule = Schedule::of(&Given { backend: dry, work, held, keeps, unchecked: &unchecked }, bounds);
         let (ran, demand, garbles_ahead) = match before.take() {
             Some(same) if same.schedule.goes_like(&schedule) => (same.ran, same.demand, same.garbles_ahead),
             _ => run(&schedule)?,
         };
-        let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
-        if !need.makes_ahead(limit) {
-            need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
-        }
         // What this schedule was made without knowing of is more than it says.
         let unknown = |(id, &bytes): (&NodeId, &u64)| bytes.saturating_sub(unchecked.get(id).copied().unwrap_or(0));
         let unknown: u64 = ran.unchecked.iter().map(unknown).sum();
         let knows_all = ran.unchecked == unchecked;
         unchecked.clone_from(&ran.unchecked);
-        let in_vain = need.turn_bytes == 0;
-        if knows_all && (in_vain || need.fits(limit)) || tries.next().is_none() {
-            need.peak_bytes = need.peak_bytes.saturating_add(unknown);
-            return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
+        let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
+        let mut need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
+        need.peak_bytes = need.peak_bytes.saturating_add(unknown);
+        if !need.makes_ahead(limit) {
+            need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
         }
-        if knows_all {
-            for_steps = for_steps.halved(need.peak_bytes);
+        let fits = need.turn_bytes == 0 || need.fits(limit);
+        let tighter = || bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits);
+        lessons += 1;
+        if knows_all || lessons == MOST_LESSONS {
+            let Some(tighter) = tighter() else {
+                return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
+            };
+            (bounds, lessons) = (tighter, 0);
         }
         before = Some(Scheduled { schedule, ran, demand, garbles_ahead, need });
     }

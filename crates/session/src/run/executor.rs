@@ -150,10 +150,10 @@ impl<'a, S: Computes> Executor<'a, S> {
         Ok(())
     }
 
-    /// What a family refuses, with the user's line.
-    fn at_step(&self, id: NodeId, error: Error) -> Error {
+    /// What a family refuses, with the user's line: of the step itself, also where it goes within another's pieces.
+    pub(crate) fn at_step(&self, id: NodeId, error: Error) -> Error {
         match error {
-            Error::Misuse { what: Misuse::Input { .. } } => error, // names the input itself
+            Error::Misuse { what: Misuse::Input { .. } | Misuse::Step { .. } } => error, // says so by itself
             Error::Misuse { what } => {
                 Misuse::Step { step: self.work.graph.describe(id).into(), what: what.into() }.into()
             }

@@ -98,7 +98,7 @@ impl<S: Computes> Executor<'_, S> {
             Ok(Rc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
-                _ => self.piece(&ctx, id, &op, &takes, sources).await?,
+                _ => self.piece(&ctx, id, &op, &takes, sources).await.map_err(|error| self.at_step(id, error))?,
             }))
         })
     }

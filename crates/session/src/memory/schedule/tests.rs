@@ -16,7 +16,7 @@ fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedul
     let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
     let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
     let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
-    Ok((Schedule::of(&given, Limit::None), given.walk(&Rule::WHOLE, &BTreeSet::new())))
+    Ok((Schedule::of(&given, Bounds::only(Limit::None)), given.walk(&Rule::WHOLE, &BTreeSet::new())))
 }
 
 /// The operation on all pairs of so many secret rows and public numbers, summed over the rows; the operation itself.
