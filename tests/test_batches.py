@@ -12,14 +12,17 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
+from quorate._explain import Explaining
 from quorate._families import FAMILIES
 from quorate._progress import Progress, parts
 from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
 from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step
+from quorate.models._questions import Asked, _some
 from quorate.tables._read import Table
 
 X, y = load_iris(return_X_y=True)
@@ -211,3 +214,83 @@ def test_batches_of_tables_are_cut_by_place() -> None:
         for records in (named, table):
             found = from_sklearn(fitted, bounds=10.0).predict(mpc, records, batch=40)
             np.testing.assert_array_equal(found, fitted.predict(X))
+
+
+# ---- what is asked about memory is the question itself -------------------------------------------------------------
+
+
+def test_numbers_that_secrets_cannot_hold_are_revealed_under_a_limit() -> None:
+    """Of a dry run that kept its answer secret they would be refused."""
+    records = RNG.normal(size=(20, 2))
+    model = from_sklearn(LinearRegression().fit(records, records[:, 0] * 1e13))
+    with qr.local("rss", max_memory="100GB") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("ignore", qr.ModelWarning)
+        np.testing.assert_array_equal(model.predict(mpc, records), model.predict_clear(records))
+
+
+def test_rings_that_secret_answers_do_not_fit_are_revealed_under_a_limit() -> None:
+    steps = [Step("matmul", (0,), {}, np.random.default_rng(0).normal(size=(4, 3)))]
+    model = scaled(steps, (4,), (0.0, 8.0), 10, 8)
+    with qr.local("spdz2k", parties=2, mac=48, max_memory="10GB", offline="insecure_dealer", check=False) as mpc:
+        assert np.abs(model.predict(mpc, X[:2]) - model.predict_clear(X[:2])).max() <= model.error_bound
+
+
+def test_refusals_under_a_limit_name_the_question() -> None:
+    model = from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+    with qr.local("rss", max_memory="1GB") as mpc:
+        with pytest.raises(ModelError, match="call decision_function on what from_sklearn"):
+            model.shape.decision_function(mpc, X)
+        with pytest.raises(qr.ShapeError, match=r"records have shape \(150, 3\)"):
+            model.predict(mpc, X[:, :3])
+
+
+def test_no_more_of_a_file_is_looked_at_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "records.npy", RNG.uniform(0, 8, (3000, 4)))
+    model, looked, encode = network(labels=False), [], qr.models.NetworkShape.encode
+    monkeypatch.setattr(qr.models.NetworkShape, "encode", lambda self, X: looked.append(len(X)) or encode(self, X))
+    with qr.local("rss", max_memory="400kB", check=False) as mpc:
+        assert len(model.predict(mpc, tmp_path / "records.npy")) == 3000
+    assert sum(looked) == 3000 and max(looked) < 1500
+
+
+# ---- answers that are not computed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [None, 40, 150])
+def test_answers_of_scripts_that_are_explained_have_their_shape(batch: int | None) -> None:
+    fitted = LogisticRegression(max_iter=500).fit(X, y)
+    several, tree = from_sklearn(fitted, sample=X), from_sklearn(DecisionTreeClassifier(max_depth=3).fit(X, y))
+    with qr.local("rss") as local:
+        mpc = Explaining(local)
+        assert several.predict(mpc, X, batch=batch).shape == (150,)
+        assert several.predict_proba(mpc, X, batch=batch).shape == (150, 3)
+        assert tree.predict(mpc, X, batch=batch).shape == (150,)
+        assert network(labels=False).predict(mpc, X, batch=batch).shape == (150, 3)
+
+
+# ---- what is no array of records -----------------------------------------------------------------------------------
+
+
+def test_a_list_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, many, seen = network(), RNG.uniform(0, 8, (1000, 4)).tolist(), []
+    monkeypatch.setattr("quorate.models._questions.records_of", lambda X: seen.append(len(X)) or len(X))
+    with qr.local("rss", max_memory="600kB", check=False) as mpc:
+        for batch in (None, 60):
+            seen.clear()
+            assert len(model.predict(mpc, many, batch=batch)) == 1000
+            assert seen == [1000]
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_what_has_no_rows_is_refused_in_words(batch: int | None) -> None:
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    for model in (network(), from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)):
+        with qr.local("rss") as mpc:
+            for sparse in (csr_matrix(X), coo_matrix(X)):
+                with pytest.raises(qr.ShapeError, match=r"X\.toarray\(\)"):
+                    model.predict(mpc, sparse, batch=batch)
+                assert _some(Asked(sparse, 0, 1, None, None, True), 3, 5).X.shape == (2, 4)  # at another party
+            for single in (np.float64(3.0), np.array(3.0), 3):
+                with pytest.raises(qr.ShapeError, match=r"X is a single .* without rows"):
+                    model.predict(mpc, single, batch=batch)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import ModelError, RangeError
+from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.tables._read import Table
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
@@ -24,21 +24,36 @@ def rows_of(X: Any, first: int, last: int) -> Any:
     """The records from one place to another, with the names of their columns."""
     if isinstance(X, Table):
         return dataclasses.replace(X, array=X.array[first:last])
+    if hasattr(X, "tocsr"):  # sparse, of which not every kind has parts; its owner is told to make it dense
+        return X.tocsr()[first:last]
     # Brackets of pandas go by labels.
     return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
 
 
 def records_of(X: Any) -> int:
-    """How many records X has: 0 where it is a single number.
+    """How many records X has.
 
     Raises:
         RangeError: rows are not equally long.
+        ShapeError: it is a single number.
     """
     try:
         shape = np.shape(X)
     except ValueError as error:
         raise RangeError("X: not a rectangular array of numbers: rows are not equally long") from error
-    return int(shape[0]) if shape else 0
+    if not shape:
+        raise ShapeError(f"X is a single {type(X).__name__} without rows: records are an array, one after the other")
+    return int(shape[0])
+
+
+def check_dense(X: Any) -> None:
+    """Refuses sparse records.
+
+    Raises:
+        ShapeError: saying what to write.
+    """
+    if hasattr(X, "toarray"):
+        raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
 
 
 def read_array(path: Path) -> np.ndarray:

@@ -23,7 +23,7 @@ from quorate.models._tflite._lower import lowered
 from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._read import read
 from quorate.models._tflite._run import Owned
-from quorate.models._tflite._shape import MODES, QuantisedShape, answer
+from quorate.models._tflite._shape import MODES, QuantisedShape, program
 
 _PIECE = 4  # inputs that a report looks at at a time
 
@@ -90,8 +90,8 @@ class QuantisedNetwork(Questions):
     def _pictures(self, paths: list[Path]) -> np.ndarray:
         return pictures(paths, self.shape.sizes, self.shape.type)
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, self.shape, asked, self._plan)
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self.shape, asked, self._plan)
 
 
 def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None) -> QuantisedNetwork:
