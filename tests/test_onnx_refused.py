@@ -112,6 +112,19 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         "goes by the number of inputs",
     ),
+    "shares of more than a line, before operator set 13": (
+        Net(
+            [
+                ("Transpose", ["x"], ["a"], {"perm": [1, 2, 0]}),
+                ("Softmax", ["a"], ["b"], {"axis": 1}),
+                ("Transpose", ["b"], ["y"], {"perm": [2, 0, 1]}),
+            ],
+            (4, 5),
+            {},
+            11,
+        ),
+        r"axis=1 of an array of shape \(4, 5, 3\), in operator set 11: axis=-1 is",
+    ),
     "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),
 }
 

@@ -137,11 +137,11 @@ def program(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: A
     given = asked.X if asked.has_records(mpc) else None
     made = shape.program(mpc, owned, given, count, asked.data_owner)[-1]
     if question == "predict":
-        best = made.argmax(axis=-1) if made.ndim == 2 else made.reshape(count, -1).argmax(axis=-1)
+        best = made.argmax(axis=-1) if made.ndim == 2 else as_given(made).reshape(count, -1).argmax(axis=-1)
         if not asked.reveal:
             return best  # places in `labels`
         return Answer((best,), functools.partial(_named, shape.labels))
-    return Answer((_outputs(shape, owned, made),), _as_given)
+    return Answer((_outputs(shape, owned, made),), as_given)
 
 
 def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
@@ -161,6 +161,6 @@ def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
     return made.astype(dtype) * given[0] + given[1]
 
 
-def _as_given(values: np.ndarray) -> np.ndarray:
-    """Channels last, as in the file."""
+def as_given(values: Any) -> Any:
+    """Channels last, as in the file: of arrays, secret or not."""
     return values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
