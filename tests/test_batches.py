@@ -93,6 +93,17 @@ def test_users_are_told_once_of_all_batches(kind: str) -> None:
         assert said(lambda: model.predict(mpc, some)) == [at_once]  # what failed left nothing
 
 
+def test_ties_are_of_as_many_labels_as_there_are() -> None:
+    """A label for each of three rows of an input; and of one output, which nothing ties with."""
+    rows = [Step("reshape", (0,), {"shape": [3, 4]}), Step("matmul", (1,), {}, np.ones((4, 2)))]
+    model = scaled(rows, (12,), (0.0, 8.0), 20, 20, ["a", "b"])
+    single = scaled([Step("matmul", (0,), {}, np.ones((4, 1)))], (4,), (0.0, 8.0), 20, 20, ["only"])
+    with qr.local("rss", check=False) as mpc:
+        [told] = said(lambda: model.predict(mpc, np.ones((5, 12)), batch=2))
+        assert "of 15 of 15 labels" in told
+        assert said(lambda: single.predict(mpc, X[:3])) == []
+
+
 def test_pieces_that_fit_into_memory_are_told_of_once() -> None:
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
         [told] = said(lambda: tied().predict(mpc, RNG.uniform(0, 8, (20_000, 4))))

@@ -353,27 +353,6 @@ def test_masks_before_a_softmax(hides, axes):
     assert qr.models.NetworkShape(**json.loads(json.dumps(model.shape.describe()))) == model.shape
 
 
-BEHIND = {
-    "nothing": [("Identity", ["b"], ["y"], {})],
-    "a reshape": [("Reshape", ["b", "s"], ["y"], {})],
-    "a mean": [("ReduceMean", ["b", "t"], ["y"], {})],
-    "a product": [("MatMul", ["b", "w"], ["y"], {})],
-}
-
-
-@pytest.mark.parametrize("behind", BEHIND)
-@pytest.mark.parametrize("by", ["Add", "Where"])
-def test_masks_that_repeat_lines(by, behind):
-    """One line of scores, and a mask for each of three."""
-    mask = causal(4, -np.inf)[:3]
-    masked = ("Add", ["x", "m"], ["a"], {}) if by == "Add" else ("Where", ["c", "v", "x"], ["a"], {})
-    nodes = [masked, ("Softmax", ["a"], ["b"], {}), *BEHIND[behind]]
-    constants = {"m": mask, "c": mask < 0, "v": np.float32(-np.inf), "s": whole(0, 12), "t": whole(1)}
-    compare(
-        model_of(nodes, (1, 4), constants | {"w": floats(random_number(4), 4, 2)}), floats(random_number(3), 2, 1, 4)
-    )
-
-
 @case
 def Where(r):
     return Net([("Where", ["c", "x", "v"], ["y"], {})], (3, 4), {"c": r.random((3, 4)) < 0.5, "v": floats(r, 4)})

@@ -109,20 +109,24 @@ class Network(Questions):
             self._name_ties(asked.X)
 
     def _name_ties(self, X: Any) -> None:
-        """Says how many of these inputs may get another label than in the clear; all is known in this process."""
-        largest = np.sort(self._deciding(self._clear(X)), axis=-1)[..., -2:]
-        close = (largest[..., 1] - largest[..., 0] <= self.margin_bound).sum()
+        """Says how many labels may be others than in the clear; all is known in this process."""
+        outputs = self._deciding(self._clear(X))
+        if outputs.shape[-1] == 1:  # the one label, whatever the output is
+            return
+        what = "inputs" if outputs.ndim == 2 else "labels"
+        largest = np.sort(outputs, axis=-1)[..., -2:]
+        apart = largest[..., 1] - largest[..., 0]
 
-        def words(close: int, inputs: int) -> str | None:
+        def words(close: int, answers: int) -> str | None:
             return (
-                f"predict: the two largest outputs of {close} of {inputs} inputs are no further apart than "
+                f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
                 f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; more "
                 "bits= or a smaller bound= of the inputs make it smaller"
                 if close
                 else None
             )
 
-        tell(id(self), words, int(close), len(largest))
+        tell(id(self), words, int((apart <= self.margin_bound).sum()), apart.size)
 
 
 def from_onnx(
