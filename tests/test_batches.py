@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,6 +125,27 @@ def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:
         for name in ("several.npz", "text.npy", "objects.npy", "missing.npy"):
             with pytest.raises(ModelError, match=f"X: .*{name}"):
                 model.predict(mpc, tmp_path / name)
+
+
+def test_files_that_are_no_array_are_refused_in_words(tmp_path: Path) -> None:
+    np.savez(tmp_path / "several.npz", X=X)
+    (tmp_path / "damaged.npz").write_bytes((tmp_path / "several.npz").read_bytes()[:-40])
+    with zipfile.ZipFile(tmp_path / "records.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    zipfile.ZipFile(tmp_path / "empty.npz", "w").close()
+    with qr.local("rss") as mpc:
+        for name, words in (
+            ("damaged.npz", "as np.save writes them: read others yourself"),
+            ("records.xlsx", "as np.save writes them: read others yourself"),
+            ("empty.npz", "as np.save writes them: read others yourself"),
+            ("several.npz", r"holds arrays by names: give one of them, numpy.load\(path\)\['X'\]"),
+        ):
+            with pytest.raises(ModelError, match=f"X: .*{name}.*{words}"):
+                network().predict(mpc, tmp_path / name)
+        with pytest.raises(
+            ModelError, match="a[.]npy is in a list, which is of pictures: of one file of an array give"
+        ):
+            network().predict(mpc, ["a.npy"])
 
 
 def test_a_limit_on_memory_takes_as_many_at_a_time_as_it_has_room_for() -> None:

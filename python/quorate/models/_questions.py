@@ -185,7 +185,7 @@ class Questions:
             )
         if (paths := paths_of(asked.X)) is not None:
             is_array = isinstance(asked.X, (str, Path)) and paths[0].suffix.lower() not in PICTURES
-            asked = dataclasses.replace(asked, X=read_array(paths[0]) if is_array else self._pictures(paths))
+            asked = dataclasses.replace(asked, X=read_array(paths[0]) if is_array else self._pictures_of(paths))
         if asked.has_records(mpc):
             check_dense(asked.X)
         if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
@@ -250,6 +250,15 @@ class Questions:
 
     def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
         """Says how far answers may be off, to whom that is known."""
+
+    def _pictures_of(self, paths: list[Path]) -> np.ndarray:
+        for path in paths:
+            if path.suffix.lower() in (".npy", ".npz"):
+                raise ModelError(
+                    f"X: {path} is in a list, which is of pictures: of one file of an array give its path alone, and "
+                    "of several the array, numpy.concatenate([numpy.load(path) for path in paths])"
+                )
+        return self._pictures(paths)
 
     def _pictures(self, paths: list[Path]) -> np.ndarray:
         """What files of pictures are as X."""

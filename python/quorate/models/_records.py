@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,17 @@ def check_dense(X: Any) -> None:
 
 def read_array(path: Path) -> np.ndarray:
     """A file of numpy's, which stays on the disk until it is looked at."""
+    wrong = f"X: {path} is no .npy file of numbers, as np.save writes them: read others yourself, and give the array"
     try:
-        made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+        made = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
-    except (ValueError, EOFError) as error:  # numpy's words advise to unpickle it, which would execute what is in it
-        raise ModelError(f"X: {path} is no .npy file of numbers, as np.save writes them") from error
-    if not isinstance(made, np.ndarray):
-        raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
-    return made
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        # numpy's words advise to unpickle it, which would execute what is in it
+        raise ModelError(wrong) from error
+    if isinstance(made, np.ndarray):
+        return made
+    with made:  # of an archive, as spreadsheets are
+        if not made.files or not all(name.endswith(".npy") for name in made.zip.namelist()):
+            raise ModelError(wrong)
+        raise ModelError(f"X: {path} holds arrays by names: give one of them, numpy.load(path)[{made.files[0]!r}]")
