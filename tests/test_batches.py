@@ -143,7 +143,7 @@ def test_files_that_are_no_array_are_refused_in_words(tmp_path: Path) -> None:
             with pytest.raises(ModelError, match=f"X: .*{name}.*{words}"):
                 network().predict(mpc, tmp_path / name)
         with pytest.raises(
-            ModelError, match="a[.]npy is in a list, which is of pictures: of one file of an array give"
+            ModelError, match=r"a[.]npy is in a list, which is of pictures: of one file of an array give"
         ):
             network().predict(mpc, ["a.npy"])
 
