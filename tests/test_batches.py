@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.ensemble import VotingRegressor
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -273,6 +273,9 @@ def test_refusals_under_a_limit_name_the_question() -> None:
     with qr.local("rss", max_memory="1GB") as mpc:
         with pytest.raises(ModelError, match="call decision_function on what from_sklearn"):
             model.shape.decision_function(mpc, X)
+        soft = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft").fit(X, y)
+        with pytest.raises(ModelError, match="party 0 owns the models: call predict on what from_sklearn"):
+            from_sklearn(soft, sample=X).shape.predict(mpc, X)
         with pytest.raises(qr.ShapeError, match=r"records have shape \(150, 3\)"):
             model.predict(mpc, X[:, :3])
 

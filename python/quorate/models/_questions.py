@@ -252,6 +252,7 @@ class Questions:
         """Says how far answers may be off, to whom that is known."""
 
     def _pictures_of(self, paths: list[Path]) -> np.ndarray:
+        """The same, where none of them is an array."""
         for path in paths:
             if path.suffix.lower() in (".npy", ".npz"):
                 raise ModelError(

@@ -226,6 +226,10 @@ def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], s
         raise ModelError(f"a model of kind {shape.kind!r} that joins {shape.how} has no {question}")
     if not asked.reveal and asked.reveal_to != DATA_OWNER:
         raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
+    if model is shape and mpc.me in (None, asked.model_owner):
+        raise ModelError(
+            f"party {asked.model_owner} owns the models: call {question} on what from_sklearn returned there"
+        )
     if asked.X is not None and asked.has_records(mpc):
         for member in shape.members:  # before any of them is part of the program
             encode_records(member, asked.X)
