@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
+from deploying import Deployment
 from quorate._explain import Explaining
 from quorate._families import FAMILIES
 from quorate._progress import Progress, parts
@@ -287,6 +289,38 @@ def test_no_more_of_a_file_is_looked_at_than_there_is_room_for(tmp_path: Path, m
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
         assert len(model.predict(mpc, tmp_path / "records.npy")) == 3000
     assert sum(looked) == 3000 and max(looked) < 1500
+
+
+ROLES = """
+import json, warnings
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+warnings.simplefilter("ignore")
+X, y = load_iris(return_X_y=True)
+if mpc.me == 2:
+    mine = qr.models.from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+else:
+    mine = qr.models.Shape(**json.load(open("shape.json")))
+x = "x.npy" if mpc.me == 0 else None
+found = mine.predict_proba(mpc, x, model_owner=2, data_owner=0, reveal_to=1, rows=4000)
+print(json.dumps([None if found is None else found[::100].tolist(), mpc.stats().online.rounds > 9]))
+"""
+
+
+def test_real_parties_find_room_for_the_same_records(tmp_path: Path) -> None:
+    fitted, many = LogisticRegression(max_iter=500).fit(X, y), np.tile(X, (27, 1))[:4000]
+    np.save(tmp_path / "x.npy", many)
+    described = from_sklearn(fitted, sample=X).shape.describe()
+    (tmp_path / "shape.json").write_text(json.dumps(described, default=int))
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(ROLES), "--max-memory=400kB")
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], [e.err for e in ended]
+    (first, pieces), (shares, _), (last, _) = (json.loads(e.out) for e in ended)
+    assert first is last is None and pieces
+    assert np.abs(np.array(shares) - fitted.predict_proba(many[::100])).max() < 1e-3
 
 
 # ---- answers that are not computed ---------------------------------------------------------------------------------
