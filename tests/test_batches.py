@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.ensemble import VotingRegressor
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
+from deploying import Deployment
+from quorate._explain import Explaining
 from quorate._families import FAMILIES
 from quorate._progress import Progress, parts
 from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
 from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step
+from quorate.models._questions import Asked, _some
 from quorate.tables._read import Table
 
 X, y = load_iris(return_X_y=True)
@@ -90,6 +96,17 @@ def test_users_are_told_once_of_all_batches(kind: str) -> None:
         assert said(lambda: model.predict(mpc, some)) == [at_once]  # what failed left nothing
 
 
+def test_ties_are_of_as_many_labels_as_there_are() -> None:
+    """A label for each of three rows of an input; and of one output, which nothing ties with."""
+    rows = [Step("reshape", (0,), {"shape": [3, 4]}), Step("matmul", (1,), {}, np.ones((4, 2)))]
+    model = scaled(rows, (12,), (0.0, 8.0), 20, 20, ["a", "b"])
+    single = scaled([Step("matmul", (0,), {}, np.ones((4, 1)))], (4,), (0.0, 8.0), 20, 20, ["only"])
+    with qr.local("rss", check=False) as mpc:
+        [told] = said(lambda: model.predict(mpc, np.ones((5, 12)), batch=2))
+        assert "of 15 of 15 labels" in told
+        assert said(lambda: single.predict(mpc, X[:3])) == []
+
+
 def test_pieces_that_fit_into_memory_are_told_of_once() -> None:
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
         [told] = said(lambda: tied().predict(mpc, RNG.uniform(0, 8, (20_000, 4))))
@@ -110,6 +127,27 @@ def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:
         for name in ("several.npz", "text.npy", "objects.npy", "missing.npy"):
             with pytest.raises(ModelError, match=f"X: .*{name}"):
                 model.predict(mpc, tmp_path / name)
+
+
+def test_files_that_are_no_array_are_refused_in_words(tmp_path: Path) -> None:
+    np.savez(tmp_path / "several.npz", X=X)
+    (tmp_path / "damaged.npz").write_bytes((tmp_path / "several.npz").read_bytes()[:-40])
+    with zipfile.ZipFile(tmp_path / "records.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    zipfile.ZipFile(tmp_path / "empty.npz", "w").close()
+    with qr.local("rss") as mpc:
+        for name, words in (
+            ("damaged.npz", "as np.save writes them: read others yourself"),
+            ("records.xlsx", "as np.save writes them: read others yourself"),
+            ("empty.npz", "as np.save writes them: read others yourself"),
+            ("several.npz", r"holds arrays by names: give one of them, numpy.load\(path\)\['X'\]"),
+        ):
+            with pytest.raises(ModelError, match=f"X: .*{name}.*{words}"):
+                network().predict(mpc, tmp_path / name)
+        with pytest.raises(
+            ModelError, match=r"a[.]npy is in a list, which is of pictures: of one file of an array give"
+        ):
+            network().predict(mpc, ["a.npy"])
 
 
 def test_a_limit_on_memory_takes_as_many_at_a_time_as_it_has_room_for() -> None:
@@ -211,3 +249,118 @@ def test_batches_of_tables_are_cut_by_place() -> None:
         for records in (named, table):
             found = from_sklearn(fitted, bounds=10.0).predict(mpc, records, batch=40)
             np.testing.assert_array_equal(found, fitted.predict(X))
+
+
+# ---- what is asked about memory is the question itself -------------------------------------------------------------
+
+
+def test_numbers_that_secrets_cannot_hold_are_revealed_under_a_limit() -> None:
+    """Of a dry run that kept its answer secret they would be refused."""
+    records = RNG.normal(size=(20, 2))
+    model = from_sklearn(LinearRegression().fit(records, records[:, 0] * 1e13))
+    with qr.local("rss", max_memory="100GB") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("ignore", qr.ModelWarning)
+        np.testing.assert_array_equal(model.predict(mpc, records), model.predict_clear(records))
+
+
+def test_rings_that_secret_answers_do_not_fit_are_revealed_under_a_limit() -> None:
+    steps = [Step("matmul", (0,), {}, np.random.default_rng(0).normal(size=(4, 3)))]
+    model = scaled(steps, (4,), (0.0, 8.0), 10, 8)
+    with qr.local("spdz2k", parties=2, mac=48, max_memory="10GB", offline="insecure_dealer", check=False) as mpc:
+        assert np.abs(model.predict(mpc, X[:2]) - model.predict_clear(X[:2])).max() <= model.error_bound
+
+
+def test_refusals_under_a_limit_name_the_question() -> None:
+    model = from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+    with qr.local("rss", max_memory="1GB") as mpc:
+        with pytest.raises(ModelError, match="call decision_function on what from_sklearn"):
+            model.shape.decision_function(mpc, X)
+        soft = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft").fit(X, y)
+        with pytest.raises(ModelError, match="party 0 owns the models: call predict on what from_sklearn"):
+            from_sklearn(soft, sample=X).shape.predict(mpc, X)
+        with pytest.raises(qr.ShapeError, match=r"records have shape \(150, 3\)"):
+            model.predict(mpc, X[:, :3])
+
+
+def test_no_more_of_a_file_is_looked_at_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "records.npy", RNG.uniform(0, 8, (3000, 4)))
+    model, looked, encode = network(labels=False), [], qr.models.NetworkShape.encode
+    monkeypatch.setattr(qr.models.NetworkShape, "encode", lambda self, X: looked.append(len(X)) or encode(self, X))
+    with qr.local("rss", max_memory="400kB", check=False) as mpc:
+        assert len(model.predict(mpc, tmp_path / "records.npy")) == 3000
+    assert sum(looked) == 3000 and max(looked) < 1500
+
+
+ROLES = """
+import json, warnings
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+warnings.simplefilter("ignore")
+X, y = load_iris(return_X_y=True)
+if mpc.me == 2:
+    mine = qr.models.from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
+else:
+    mine = qr.models.Shape(**json.load(open("shape.json")))
+x = "x.npy" if mpc.me == 0 else None
+found = mine.predict_proba(mpc, x, model_owner=2, data_owner=0, reveal_to=1, rows=4000)
+print(json.dumps([None if found is None else found[::100].tolist(), mpc.stats().online.rounds > 9]))
+"""
+
+
+def test_real_parties_find_room_for_the_same_records(tmp_path: Path) -> None:
+    fitted, many = LogisticRegression(max_iter=500).fit(X, y), np.tile(X, (27, 1))[:4000]
+    np.save(tmp_path / "x.npy", many)
+    described = from_sklearn(fitted, sample=X).shape.describe()
+    (tmp_path / "shape.json").write_text(json.dumps(described, default=int))
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(ROLES), "--max-memory=400kB")
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], [e.err for e in ended]
+    (first, pieces), (shares, _), (last, _) = (json.loads(e.out) for e in ended)
+    assert first is last is None and pieces
+    assert np.abs(np.array(shares) - fitted.predict_proba(many[::100])).max() < 1e-3
+
+
+# ---- answers that are not computed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [None, 40, 150])
+def test_answers_of_scripts_that_are_explained_have_their_shape(batch: int | None) -> None:
+    fitted = LogisticRegression(max_iter=500).fit(X, y)
+    several, tree = from_sklearn(fitted, sample=X), from_sklearn(DecisionTreeClassifier(max_depth=3).fit(X, y))
+    with qr.local("rss") as local:
+        mpc = Explaining(local)
+        assert several.predict(mpc, X, batch=batch).shape == (150,)
+        assert several.predict_proba(mpc, X, batch=batch).shape == (150, 3)
+        assert tree.predict(mpc, X, batch=batch).shape == (150,)
+        assert network(labels=False).predict(mpc, X, batch=batch).shape == (150, 3)
+
+
+# ---- what is no array of records -----------------------------------------------------------------------------------
+
+
+def test_a_list_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, many, seen = network(), RNG.uniform(0, 8, (1000, 4)).tolist(), []
+    monkeypatch.setattr("quorate.models._questions.records_of", lambda X: seen.append(len(X)) or len(X))
+    with qr.local("rss", max_memory="600kB", check=False) as mpc:
+        for batch in (None, 60):
+            seen.clear()
+            assert len(model.predict(mpc, many, batch=batch)) == 1000
+            assert seen == [1000]
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_what_has_no_rows_is_refused_in_words(batch: int | None) -> None:
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    for model in (network(), from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)):
+        with qr.local("rss") as mpc:
+            for sparse in (csr_matrix(X), coo_matrix(X)):
+                with pytest.raises(qr.ShapeError, match=r"X\.toarray\(\)"):
+                    model.predict(mpc, sparse, batch=batch)
+                assert _some(Asked(sparse, 0, 1, None, None, True), 3, 5).X.shape == (2, 4)  # at another party
+            for single in (np.float64(3.0), np.array(3.0), 3):
+                with pytest.raises(qr.ShapeError, match=r"X is a single .* without rows"):
+                    model.predict(mpc, single, batch=batch)

@@ -278,14 +278,6 @@ def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None
     for limit in (least + MB, 2 * least):
         taken, refusal = needed(f"{limit // MB} MB")
         assert refusal is None and taken <= limit
-    # Beside values that take most of the limit, pieces are as large as a turn allows: few turns, each with its rounds.
-    with qr.local("spdz2k", parties=2, max_memory="520 MB") as mpc:
-        held = mpc.input(np.zeros(6_000_000, int), owner=0) + 1
-        held[:1].reveal()
-        x = mpc.input(np.arange(200_000), owner=1)
-        plan = mpc.explain(x * x[::-1])
-        assert plan.refusal is None
-        assert plan.online.rounds < 50
     # What takes little by itself, but for a whole batch of triples.
     with qr.local("spdz2k", parties=2, max_memory="80 MB") as mpc:
         a, b = (mpc.input(np.arange(4200), owner=owner) for owner in (0, 1))

@@ -234,11 +234,10 @@ def test_owners_of_mean_probabilities_hear_of_margins(me: int, options: dict[str
     fitted = VotingClassifier([("a", MLPClassifier((5,), max_iter=2000, random_state=0))], voting="soft").fit(X, y)
     model, session = from_sklearn(fitted, **options), SimpleNamespace(me=me, is_local=False)
     asked = Asked(None, model_owner=0, data_owner=1, reveal_to=1, rows=2, reveal=True)
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", qr.ModelWarning)
-        patch.setattr("quorate.models._voting.answer", lambda *_: None)
-        model._answer("predict", session, asked)
-        model._answer("predict_proba", session, asked)
+        model._tell_how_far("predict", session, asked)
+        model._tell_how_far("predict_proba", session, asked)
     assert len(heard) == 2 * (me == 0 and not options)
 
 

@@ -456,3 +456,50 @@ def test_few_inputs_meet_secret_weights_as_many_do(mpc: qr.Session) -> None:
         np.testing.assert_array_equal(found, right)
     with pytest.raises(qr.ShapeError):
         nn.linear(mpc.input(np.ones((1, 4), int), owner=0), weights)
+
+
+def _of_series(layer: Any, gates: int) -> Any:
+    def run(s: Any, p: Any) -> Any:
+        state = (p(1, 2), p(1, 2)) if gates == 4 else p(1, 2)
+        weights = p(2 * gates, 3), p(2 * gates, 2), p(2 * gates), p(2 * gates)
+        return layer(s(2, 1, 3), *weights, state=state)[0]
+
+    return run
+
+
+LISTED = {
+    "conv1d": lambda s, p: nn.conv1d(p(1, 2, 5), s(3, 2, 2), p(3)),
+    "conv1d NWC": lambda s, p: nn.conv1d(p(1, 5, 2), s(3, 2, 2), p(3), layout="NWC"),
+    "conv2d": lambda s, p: nn.conv2d(p(1, 2, 4, 4), s(3, 2, 2, 2), p(3)),
+    "conv2d NHWC": lambda s, p: nn.conv2d(p(1, 4, 4, 2), s(3, 2, 2, 2), p(3), layout="NHWC"),
+    "conv_transpose2d": lambda s, p: nn.conv_transpose2d(p(1, 2, 3, 3), s(2, 1, 2, 2), p(1)),
+    "conv_transpose2d, strides": lambda s, p: nn.conv_transpose2d(p(1, 2, 3, 3), s(2, 1, 2, 2), stride=2),
+    "conv_transpose2d, both": lambda s, p: nn.conv_transpose2d(p(1, 2, 3, 3), s(2, 1, 2, 2), stride=2, dilation=2),
+    "conv_transpose2d NHWC": lambda s, p: nn.conv_transpose2d(p(1, 3, 3, 2), s(1, 2, 2, 2), stride=2, layout="NHWC"),
+    "linear": lambda s, p: nn.linear(p(2, 3), s(4, 3), p(4)),
+    "batch_norm": lambda s, p: nn.batch_norm(s(2, 3, 1, 1), p(3), s(3, low=1), p(3), p(3), eps=2**-8),
+    "layer_norm": lambda s, p: nn.layer_norm(s(2, 3), p(3), p(3)),
+    "attention": lambda s, p: nn.attention(p(2, 3), s(2, 3), p(2, 3), mask=[[0, 1.0], [0, 0]]),
+    "attention of lists": lambda s, p: nn.attention(s(2, 3), p(2, 3), s(2, 3), mask=[[True, False], [True, True]]),
+    "embedding": lambda s, p: nn.embedding(s(2).astype(qr.int(64)), p(3, 2)),
+    "prelu": lambda s, p: nn.prelu(s(2, 3), p(3)),
+    "lstm": _of_series(nn.lstm, 4),
+    "gru": _of_series(nn.gru, 3),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_public_numbers_may_be_nested_lists(three: qr.Session, name: str) -> None:
+    """As good as arrays."""
+    found = []
+    for given in (np.asarray, np.ndarray.tolist):
+        r = np.random.default_rng(4)
+
+        def public(*shape: int, given: Any = given, r: Any = r) -> Any:
+            return given(r.integers(-4, 4, shape) / 4)
+
+        def secret(*shape: int, low: int = -4, r: Any = r) -> Any:
+            return three.input(r.integers(low, 5, shape) / 4, owner=0, bound=2, dtype=qr.fixed(64, 16))
+
+        found.append(LISTED[name](secret, public).reveal())
+    np.testing.assert_array_equal(*found)

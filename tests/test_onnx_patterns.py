@@ -14,7 +14,7 @@ import quorate as qr
 from quorate._families import DEFAULT, FAMILIES
 from quorate.errors import ModelError
 from quorate.models import from_onnx
-from test_onnx_operators import Net, compare, floats, model_of, random_number, whole
+from test_onnx_operators import Net, causal, compare, floats, model_of, random_number, whole
 
 MEAN = "m=ReduceMean(x,last)"
 SQUARES = f"{MEAN} d=Sub(x,m) s=Mul(d,d) v=ReduceMean(s,last)"
@@ -270,3 +270,24 @@ def test_attention_of_one_record_is_that_of_each(name: str) -> None:
     whole_batch = model_of(net.nodes, net.sizes, net.constants)
     want = onnxruntime.InferenceSession(whole_batch.SerializeToString()).run(["y"], {"x": x})[0]
     assert np.abs(model.predict_clear(x) - want).max() < 1e-5
+
+
+BEHIND = {
+    "nothing": [("Identity", ["b"], ["y"], {})],
+    "a reshape": [("Reshape", ["b", "s"], ["y"], {})],
+    "a mean": [("ReduceMean", ["b", "t"], ["y"], {})],
+    "a product": [("MatMul", ["b", "w"], ["y"], {})],
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("by", ["Add", "Where"])
+def test_masks_that_repeat_lines(by, behind):
+    """One line of scores, and a mask for each of three."""
+    mask = causal(4, -np.inf)[:3]
+    masked = ("Add", ["x", "m"], ["a"], {}) if by == "Add" else ("Where", ["c", "v", "x"], ["a"], {})
+    nodes = [masked, ("Softmax", ["a"], ["b"], {}), *BEHIND[behind]]
+    constants = {"m": mask, "c": mask < 0, "v": np.float32(-np.inf), "s": whole(0, 12), "t": whole(1)}
+    compare(
+        model_of(nodes, (1, 4), constants | {"w": floats(random_number(4), 4, 2)}), floats(random_number(3), 2, 1, 4)
+    )

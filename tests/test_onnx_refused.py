@@ -112,6 +112,19 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         "goes by the number of inputs",
     ),
+    "shares of more than a line, before operator set 13": (
+        Net(
+            [
+                ("Transpose", ["x"], ["a"], {"perm": [1, 2, 0]}),
+                ("Softmax", ["a"], ["b"], {"axis": 1}),
+                ("Transpose", ["b"], ["y"], {"perm": [2, 0, 1]}),
+            ],
+            (4, 5),
+            {},
+            11,
+        ),
+        r"axis=1 of an array of shape \(4, 5, 3\), in operator set 11: axis=-1 is",
+    ),
     "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),
 }
 
@@ -121,3 +134,15 @@ def test_what_would_differ_from_the_file_is_refused(name):
     net, words = REFUSED[name]
     with pytest.raises(qr.ModelError, match=words):
         qr.models.from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
+
+
+def test_networks_of_any_number_of_inputs_are_tried_with_few(monkeypatch):
+    """Whether steps go by that number is asked for 1021, of which no arrays are made."""
+    tried, clear = set(), qr.models._onnx._lower.clear
+    monkeypatch.setattr(
+        "quorate.models._onnx._lower.clear", lambda step, arrays: tried.update(map(len, arrays)) or clear(step, arrays)
+    )
+    nodes = [("Conv", ["x", "w"], ["a"], {}), ("Relu", ["a"], ["b"], {}), ("Flatten", ["b"], ["y"], {})]
+    model = qr.models.from_onnx(model_of(nodes, (1, 4, 4), {"w": np.ones((2, 1, 3, 3), np.float32)}), bound=1.0)
+    assert tried == {3, 4}
+    assert model.predict_clear(np.ones((9, 1, 4, 4))).shape == (9, 8)

@@ -22,7 +22,7 @@ from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import QuantisedShape, from_tflite, quantised_operators
 from quorate.models._tflite import _affine, _exact, _kernels, _leaps
 from quorate.models._tflite._lower import OPERATORS
-from tflite_files import NONE, VALID, File, conv, network
+from tflite_files import NONE, VALID, File, conv, network, residual
 
 BESIDE = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 DATA = Path(os.environ.get("QUORATE_DATA", BESIDE)) / "mobilenet"
@@ -246,6 +246,20 @@ def test_labels_stay_secret_where_nothing_is_revealed() -> None:
             model.decision_function(mpc, x, reveal=False)
         with pytest.raises(ModelError, match="has no predict_proba"):
             model.predict_proba(mpc, x)
+
+
+@pytest.mark.parametrize("mode", ["exact", "paper"])
+def test_places_of_outputs_with_rows_and_columns_are_the_files(mode: str) -> None:
+    """Channels last, as `decision_function` gives them."""
+    r = np.random.default_rng(8)
+    model, x = from_tflite(residual(r), mode=mode), pictures(r, "UINT8", 3)
+    outputs = model.decision_function_clear(x)
+    assert outputs.shape[1:] == model.shape.outputs and outputs.shape[1] > 1 and outputs.shape[3] > 1
+    wanted = outputs.reshape(3, -1).argmax(axis=1)
+    assert (model.predict_clear(x) == wanted).all()
+    with qr.local("rss", check=False) as mpc:
+        found, shown = model.predict(mpc, x), model.decision_function(mpc, x).reshape(3, -1)
+    assert (found == (wanted if mode == "exact" else shown.argmax(axis=1))).all()
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -343,23 +342,21 @@ def test_the_form_that_is_predicted_to_be_faster_is_taken(parties: int, network:
         assert seconds["auto"] <= 1.0001 * min(seconds["edabits"], seconds["randbits"]), (batch, seconds)
 
 
-def test_the_form_that_is_taken_is_faster_and_costs_what_was_planned() -> None:
-    spent: dict[str, list[float]] = {"auto": [], "edabits": []}
-    # The best of a few runs: others' work makes a run longer, and never shorter. More runs where there is much of it.
-    for run, forms in enumerate(15 * ("auto", "edabits")):
-        if run in range(6, 30, 2) and min(spent["auto"]) < min(spent["edabits"]):
-            break
+def test_the_form_that_is_taken_waits_less_and_costs_what_was_planned() -> None:
+    """Rounds are what a run on such a network takes its time with: 0.26 s against 0.58 s. No clock is looked at."""
+    rounds = {}
+    for forms in ("auto", "edabits"):
         with stated("rss", parties=5, network="wan", forms=forms) as mpc:
             x = mpc.input(np.arange(-5, 5), owner=0)
             negative = x < 0
             plan = mpc.explain(negative)
-            start = time.perf_counter()
             assert negative.reveal().sum() == 5
-            spent[forms].append(time.perf_counter() - start)
+            stats = mpc.stats()
             for phase in ("offline", "online"):
-                planned, measured = getattr(plan, phase), getattr(mpc.stats(), phase)
+                planned, measured = getattr(plan, phase), getattr(stats, phase)
                 assert (planned.rounds, planned.bytes_sent) == (measured.rounds, measured.bytes_sent)
-    assert min(spent["auto"]) < min(spent["edabits"]), spent  # 0.26 s against 0.58 s, most of it on the simulated way
+            rounds[forms] = stats.offline.rounds + stats.online.rounds
+    assert 2 * rounds["auto"] < rounds["edabits"]
 
 
 # ---- faults seen elsewhere ------------------------------------------------------------------------------------------

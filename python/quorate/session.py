@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -235,6 +236,15 @@ class Session(Joint, Files, Announcing):
                 raise ConfigError(at(f"input: party {owner} is here{every}: give its values"))
             return None
         return as_numbers(values, "input")
+
+    @contextlib.contextmanager
+    def _without_values(self) -> Iterator[None]:
+        """Within it owners may leave values out, of inputs of programs that are explained and never run."""
+        before, self._nothing_is_sent = self._nothing_is_sent, True
+        try:
+            yield
+        finally:
+            self._nothing_is_sent = before
 
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
         """Says, once for each line, that values which this party gives are not the ones that are computed with."""

@@ -94,11 +94,6 @@ class Secret:
         """Joins along the second axis."""
         return self._mpc.concatenate(arrays, axis=1)
 
-    def reveal_all(self, left: Array, right: Array, to: Any) -> list[Any]:
-        """Both in one run, as integers; None at parties that do not learn them."""
-        found: list[Any] = self._mpc.reveal_all(left, right, to=to, units=True)
-        return found
-
     def keep(self, name: str, share: Callable[[], Array]) -> Array:
         if name not in self._kept:
             self._kept[name] = share()

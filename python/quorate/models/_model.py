@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _
 from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._notices import Words, tell
-from quorate.models._questions import DATA_OWNER, Asked, Questions
-from quorate.models._records import records_of
+from quorate.models._questions import DATA_OWNER, Answer, Asked, Questions
+from quorate.models._records import check_dense, records_of
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
 from quorate.tables._read import Table
@@ -59,18 +60,20 @@ class Model(Questions):
     def __repr__(self) -> str:
         return f"Model({self.shape})"
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        result = answer(question, mpc, self, self.shape, self._secrets, asked)
-        if self.margin_bound > 0 and not asked.quiet:
-            labels = question == "predict" and self.shape.targets is None
-            if not mpc.is_local:
-                if mpc.me == asked.model_owner:
-                    self._name_margin(question, labels)
-            elif labels or self.shape.kind == "neighbors":  # whose answers are exact where no two are equally far
-                self._name_ties(asked.X, question)
-            else:
-                self._name_errors(question, asked.X)
-        return result
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self.shape, self._secrets, asked)
+
+    def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
+        if self.margin_bound == 0:
+            return
+        labels = question == "predict" and self.shape.targets is None
+        if not mpc.is_local:
+            if mpc.me == asked.model_owner:
+                self._name_margin(question, labels)
+        elif labels or self.shape.kind == "neighbors":  # whose answers are exact where no two are equally far
+            self._name_ties(asked.X, question)
+        else:
+            self._name_errors(question, asked.X)
 
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
@@ -183,8 +186,7 @@ def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
 
 def encode_records(shape: Shape, X: Any) -> np.ndarray:
     """The integers that stand for records; raises before anything is sent if they cannot."""
-    if hasattr(X, "toarray"):
-        raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
+    check_dense(X)
     mixed = None if shape.columns is None else object  # of lists numpy would make texts, as soon as one is a text
     values = X if isinstance(X, np.ndarray) else np.asarray(X, mixed)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
@@ -277,8 +279,8 @@ def votes(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, 
     return _neighbors.votes(on, shape, decisions, _of(_linear.LinearSecrets, secrets), owner)
 
 
-def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets: Secrets | None, asked: Asked) -> Any:
-    """A model's and a shape's methods: at each party the same program, with the values that it has."""
+def program(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets: Secrets | None, asked: Asked) -> Any:
+    """A model's and a shape's program, at each party the same, with the values that it has."""
     me, X, rows = mpc.me, asked.X, asked.rows
     model_owner, data_owner = asked.model_owner, asked.data_owner
     _check_question(question, shape)
@@ -286,19 +288,18 @@ def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets:
         raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
     if secrets is None and me in (None, model_owner):
         raise ModelError(f"party {model_owner} owns the model: call {question} on what from_sklearn returned there")
-    if X is None and me in (None, data_owner):
+    if X is None and asked.has_records(mpc):
         raise ModelError(f"party {data_owner} owns the records: give them as X there")
     count = rows if X is None else records_of(X)
     if count is None or count < 1 or (rows is not None and rows != count):
         raise ShapeError(f"{count} records, rows={rows}: a party without the records states their number as rows=")
-    records = encode_records(shape, X) if me in (None, data_owner) else None
+    records = encode_records(shape, X) if asked.has_records(mpc) else None
     mine = secrets if me in (None, model_owner) else None
     on = Secret(mpc, model, model_owner)
     decisions = run(on, shape, mine, records, count, model_owner, data_owner)
     if not asked.reveal:
         return _hidden(question, on, shape, mine, decisions, model_owner)
-    learner = data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
-    return _revealed(question, on, shape, mine, decisions, model_owner, learner)
+    return _shown(question, on, shape, mine, decisions, model_owner)
 
 
 def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Array:
@@ -319,19 +320,18 @@ def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decis
     return numbers.reshape(numbers.shape[0], *shown)
 
 
-def _revealed(
-    question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int, to: Any
-) -> Any:
-    """The answer in the clear, at whoever learns it: decoded there from what names it."""
+def _shown(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Answer:
+    """What names the answer, and is decoded by whoever learns it."""
     if question == "predict" and shape.targets is None:
-        result = choose(on, shape, decisions, mine, owner).reveal(to)
-        return decode(shape, result) if isinstance(result, np.ndarray) else result
+        return Answer((choose(on, shape, decisions, mine, owner),), functools.partial(decode, shape))
+    is_local = on.is_local
     if question == "predict_proba" and shape.kind == "neighbors":
-        result = votes(on, shape, decisions, mine, owner).reveal(to)
-        if not isinstance(result, np.ndarray):
-            return result
-        _name_equally_far(on, question, shape, result.sum(axis=1))
-        return shares(result)
+
+        def of_votes(result: np.ndarray) -> np.ndarray:
+            _name_equally_far(is_local, question, shape, result.sum(axis=1))
+            return shares(result)
+
+        return Answer((votes(on, shape, decisions, mine, owner),), of_votes)
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else units_of(mine)
@@ -339,18 +339,19 @@ def _revealed(
     units = on.keep("units", lambda: on.integers(given, owner, size, 32, _UNIT_BOUND))
     if shape.kind == "neighbors":
         decisions = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)
-    result, known = on.reveal_all(decisions, units, to)
-    if not isinstance(result, np.ndarray):
-        return result
-    if shape.kind == "neighbors":
-        _name_equally_far(on, question, shape, result[:, -1])
-        return _neighbors.means(shape, result, known)
-    return decode_numbers(question, shape, result, known)
+
+    def of_numbers(result: np.ndarray, known: np.ndarray) -> np.ndarray:
+        if shape.kind == "neighbors":
+            _name_equally_far(is_local, question, shape, result[:, -1])
+            return _neighbors.means(shape, result, known)
+        return decode_numbers(question, shape, result, known)
+
+    return Answer((decisions, units), of_numbers, units=True)
 
 
-def _name_equally_far(on: Secret, question: str, shape: Shape, counts: np.ndarray) -> None:
+def _name_equally_far(is_local: bool, question: str, shape: Shape, counts: np.ndarray) -> None:
     """Says, in a deployment, to whoever learns the answers for how many records more points counted than asked for."""
-    if on.is_local:  # where all is known, ties are named
+    if is_local:  # where all is known, ties are named
         return
 
     def words(more: int, records: int) -> str | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from quorate._explain import Placeholder
 from quorate._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning
 from quorate.models._notices import AddedUp
-from quorate.models._records import PICTURES, paths_of, read_array, records_of, rows_of
+from quorate.models._records import PICTURES, check_dense, paths_of, read_array, records_of, rows_of
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
@@ -33,6 +35,35 @@ class Asked:
     reveal: bool
     quiet: bool = False
     """Whether another model asks, which says itself how far its answers may be off."""
+    dry: bool = False
+    """Whether this is a dry run, in which nothing is revealed: of the records nothing but their number counts."""
+
+    @property
+    def learner(self) -> Any:
+        """The party that learns the answer, None for all."""
+        return self.data_owner if self.reveal_to == DATA_OWNER else self.reveal_to
+
+    def has_records(self, mpc: Any) -> bool:
+        """Whether this party gives the records."""
+        return bool(mpc.me in (None, self.data_owner)) and not self.dry
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a question reveals, and how whoever learns it reads it."""
+
+    arrays: tuple[Any, ...]
+    read: Callable[..., np.ndarray]
+    units: bool = False
+    """Whether fixed point is revealed as whole numbers."""
+
+    def revealed(self, mpc: Any, to: Any) -> Any:
+        """The answer in the clear, None at a party that does not learn it; where nothing is run, its shape."""
+        found = mpc.reveal_all(*self.arrays, to=to, units=self.units)
+        if isinstance(found[0], Placeholder):
+            with np.errstate(all="ignore"):
+                return Placeholder(self.read(*(np.zeros(array.shape, np.int64) for array in found)).shape)
+        return None if found[0] is None else self.read(*found)
 
 
 class Questions:
@@ -154,54 +185,81 @@ class Questions:
             )
         if (paths := paths_of(asked.X)) is not None:
             is_array = isinstance(asked.X, (str, Path)) and paths[0].suffix.lower() not in PICTURES
-            asked = dataclasses.replace(asked, X=read_array(paths[0]) if is_array else self._pictures(paths))
+            asked = dataclasses.replace(asked, X=read_array(paths[0]) if is_array else self._pictures_of(paths))
+        if asked.has_records(mpc):
+            check_dense(asked.X)
         if mpc.is_local and getattr(self, "_scales", False) and getattr(asked.X, "dtype", None) == np.float32:
             text = (
                 f"{question}: X is of float32, in which the estimator's own steps would compute, and be off by more "
                 "than the margin; here it counts as float64: compare with the estimator's answers for X.astype(float)"
             )
             warnings.warn_explicit(at(text), ModelWarning, *line())
-        if batch is None and self._has_room(mpc, asked, None):
-            return self._answer(question, mpc, asked)
         if batch is None:
-            return self._in_pieces(question, mpc, asked)
+            count = 0 if mpc._options.max_memory is None or not asked.reveal else _count(asked)
+            if count < 2 or asked.rows not in (None, count) or self._has_room(question, mpc, asked, count):
+                return self._answer(question, mpc, asked)
+            return self._in_pieces(question, mpc, asked, count)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
             raise ModelError(f"{question}: batch={batch!r} is no number of records: 1 or more, or None for all at once")
         if not asked.reveal:
             raise ModelError(
                 f"{question}: batch= is for what is revealed; with reveal=False ask for a part of X at a time"
             )
-        count = asked.rows if asked.X is None else len(asked.X)
-        if count is None or count <= batch or (asked.rows is not None and asked.rows != count):
+        count = _count(asked)
+        if count <= batch or asked.rows not in (None, count):
             return self._answer(question, mpc, asked)
         return self._some_at_a_time(question, mpc, asked, count, batch)
 
-    def _in_pieces(self, question: str, mpc: Any, asked: Asked) -> Any:
+    def _in_pieces(self, question: str, mpc: Any, asked: Asked, count: int) -> Any:
         """As many records at a time as `max_memory=` has room for.
 
         All parties find the same number: their limit is the same, and so are their dry runs.
         """
-        count = _count(asked)
         batch = -(-count // 2)  # all at once have no room
-        while batch > 1 and not self._has_room(mpc, asked, batch):
+        while batch > 1 and not self._has_room(question, mpc, asked, batch):
             batch = -(-batch // 2)
         batch -= batch // 8  # what a run leaves in the session counts in the next one
         return self._some_at_a_time(question, mpc, asked, count, batch)
 
     def _some_at_a_time(self, question: str, mpc: Any, asked: Asked, count: int, batch: int) -> Any:
         with AddedUp(), parts(range(0, count, batch)) as firsts:
-            return _joined([self._answer(question, mpc, _some(asked, first, batch)) for first in firsts])
+            answers = [self._answer(question, mpc, _some(asked, first, min(first + batch, count))) for first in firsts]
+        return _joined(answers)
 
-    def _has_room(self, mpc: Any, asked: Asked, batch: int | None) -> bool:
-        """Whether `max_memory=`, if it is named, is not what refuses so many records (None: all) at once."""
-        if mpc._options.max_memory is None or not asked.reveal or _count(asked) < 2:
-            return True
-        some = asked if batch is None else _some(asked, 0, batch)
-        asked = dataclasses.replace(some, reveal=False, reveal_to=DATA_OWNER, quiet=True)
-        return "max_memory" not in (mpc.explain(self._answer("predict", mpc, asked)).refusal or "")
+    def _has_room(self, question: str, mpc: Any, asked: Asked, rows: int) -> bool:
+        """Whether `max_memory=` is not what refuses this question about so many records at once.
+
+        What it would reveal is explained, to whom it would. No record is read for that.
+        """
+        dry = dataclasses.replace(asked, X=None, rows=rows, quiet=True, dry=True)
+        with mpc._without_values():
+            made = self._made(question, mpc, dry)
+        return "max_memory" not in (mpc.explain(*made.arrays, to=asked.learner).refusal or "")
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        """One question about all of these records at once."""
+        made = self._made(question, mpc, asked)
+        answer = made.revealed(mpc, asked.learner) if asked.reveal else made
+        if not asked.quiet:
+            self._tell_how_far(question, mpc, asked)
+        return answer
+
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        """The program: an `Answer` that is to be revealed, or with `reveal=False` the secret array."""
         raise NotImplementedError
+
+    def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
+        """Says how far answers may be off, to whom that is known."""
+
+    def _pictures_of(self, paths: list[Path]) -> np.ndarray:
+        """The same, where none of them is an array."""
+        for path in paths:
+            if path.suffix.lower() in (".npy", ".npz"):
+                raise ModelError(
+                    f"X: {path} is in a list, which is of pictures: of one file of an array give its path alone, and "
+                    "of several the array, numpy.concatenate([numpy.load(path) for path in paths])"
+                )
+        return self._pictures(paths)
 
     def _pictures(self, paths: list[Path]) -> np.ndarray:
         """What files of pictures are as X."""
@@ -216,12 +274,14 @@ def _count(asked: Asked) -> int:
     return (asked.rows or 0) if asked.X is None else records_of(asked.X)
 
 
-def _some(asked: Asked, first: int, batch: int) -> Asked:
+def _some(asked: Asked, first: int, last: int) -> Asked:
     """The same question for a part of the records."""
-    X = None if asked.X is None else rows_of(asked.X, first, first + batch)
-    return dataclasses.replace(asked, X=X, rows=min(batch, _count(asked) - first))
+    X = None if asked.X is None else rows_of(asked.X, first, last)
+    return dataclasses.replace(asked, X=X, rows=last - first)
 
 
 def _joined(found: list[Any]) -> Any:
-    """Answers one after the other; None at a party that does not learn them."""
+    """Answers one after the other; None at a party that does not learn them, and of what is not run the shape."""
+    if isinstance(found[0], Placeholder):
+        return Placeholder((sum(part.shape[0] for part in found), *found[0].shape[1:]))
     return None if found[0] is None else np.concatenate(found)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from quorate.errors import ModelError, RangeError
+from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.tables._read import Table
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
@@ -24,31 +25,51 @@ def rows_of(X: Any, first: int, last: int) -> Any:
     """The records from one place to another, with the names of their columns."""
     if isinstance(X, Table):
         return dataclasses.replace(X, array=X.array[first:last])
+    if hasattr(X, "tocsr"):  # sparse, of which not every kind has parts; its owner is told to make it dense
+        return X.tocsr()[first:last]
     # Brackets of pandas go by labels.
     return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
 
 
 def records_of(X: Any) -> int:
-    """How many records X has: 0 where it is a single number.
+    """How many records X has.
 
     Raises:
         RangeError: rows are not equally long.
+        ShapeError: it is a single number.
     """
     try:
         shape = np.shape(X)
     except ValueError as error:
         raise RangeError("X: not a rectangular array of numbers: rows are not equally long") from error
-    return int(shape[0]) if shape else 0
+    if not shape:
+        raise ShapeError(f"X is a single {type(X).__name__} without rows: records are an array, one after the other")
+    return int(shape[0])
+
+
+def check_dense(X: Any) -> None:
+    """Refuses sparse records.
+
+    Raises:
+        ShapeError: saying what to write.
+    """
+    if hasattr(X, "toarray"):
+        raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
 
 
 def read_array(path: Path) -> np.ndarray:
     """A file of numpy's, which stays on the disk until it is looked at."""
+    wrong = f"X: {path} is no .npy file of numbers, as np.save writes them: read others yourself, and give the array"
     try:
-        made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+        made = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
-    except (ValueError, EOFError) as error:  # numpy's words advise to unpickle it, which would execute what is in it
-        raise ModelError(f"X: {path} is no .npy file of numbers, as np.save writes them") from error
-    if not isinstance(made, np.ndarray):
-        raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
-    return made
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        # numpy's words advise to unpickle it, which would execute what is in it
+        raise ModelError(wrong) from error
+    if isinstance(made, np.ndarray):
+        return made
+    with made:  # of an archive, as spreadsheets are
+        if not made.files or not all(name.endswith(".npy") for name in made.zip.namelist()):
+            raise ModelError(wrong)
+        raise ModelError(f"X: {path} holds arrays by names: give one of them, numpy.load(path)[{made.files[0]!r}]")

@@ -172,10 +172,10 @@ class Shape(Questions):
         """Bits of a sum of products of a record and weights."""
         return (self.data_bits or 0) + (self.weight_bits or 0) + (self.width - 1).bit_length()
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        from quorate.models._model import answer
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        from quorate.models._model import program
 
-        return answer(question, mpc, self, self, None, asked)
+        return program(question, mpc, self, self, None, asked)
 
 
 def _listed(value: Any) -> Any:

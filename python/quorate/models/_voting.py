@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from quorate.models._model import (
     units_of,
 )
 from quorate.models._notices import Words, tell
-from quorate.models._questions import DATA_OWNER, Asked, Questions
+from quorate.models._questions import DATA_OWNER, Answer, Asked, Questions
 from quorate.models._shape import Shape
 
 HOW = ("votes", "probabilities", "numbers")
@@ -93,8 +94,8 @@ class VotingShape(Questions):
         """Bits of a class's index."""
         return (len(self.classes) - 1).bit_length()
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, self.members, self, asked)
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self.members, self, asked)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -155,15 +156,17 @@ class VotingModel(Questions):
     def __repr__(self) -> str:
         return f"VotingModel({self.shape})"
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        result = answer(question, mpc, self, self.members, self.shape, asked)
-        if self.shape.how == "votes" or asked.quiet:  # of votes members speak for themselves
-            return result
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self.members, self.shape, asked)
+
+    def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
+        if self.shape.how == "votes":  # of which members speak for themselves
+            return
         labels = question == "predict" and self.shape.how == "probabilities"
         if not mpc.is_local:
             if mpc.me == asked.model_owner:
                 self._name_margin(question, labels)
-            return result
+            return
         for member in self.members:
             if member.shape.kind == "neighbors":
                 member._name_ties(asked.X)
@@ -177,7 +180,6 @@ class VotingModel(Questions):
             self._tell("errors", question, words, float(np.abs(means).max()), add=max)
         elif self.margin_bound > COARSE:
             self._warn(question, f"probabilities may be off by up to {min(self.margin_bound / 2, 1):.3g}")
-        return result
 
     def _name_margin(self, question: str, labels: bool) -> None:
         """Says how far answers may be off, to the models' owner, who does not know of which records they are."""
@@ -218,13 +220,17 @@ def _largest(members: Sequence[Model]) -> float:
     return float(np.ldexp(1.0, 62 - int(min(units))))
 
 
-def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], shape: VotingShape, asked: Asked) -> Any:
+def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], shape: VotingShape, asked: Asked) -> Any:
     """At each party the same program, over what its members answer as secret arrays."""
     if question == "decision_function" or (question == "predict_proba" and shape.how != "probabilities"):
         raise ModelError(f"a model of kind {shape.kind!r} that joins {shape.how} has no {question}")
     if not asked.reveal and asked.reveal_to != DATA_OWNER:
         raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
-    if asked.X is not None and mpc.me in (None, asked.data_owner):
+    if model is shape and mpc.me in (None, asked.model_owner):
+        raise ModelError(
+            f"party {asked.model_owner} owns the models: call {question} on what from_sklearn returned there"
+        )
+    if asked.X is not None and asked.has_records(mpc):
         for member in shape.members:  # before any of them is part of the program
             encode_records(member, asked.X)
     quiet = shape.how != "votes" or asked.quiet
@@ -241,10 +247,11 @@ def answer(question: str, mpc: Any, model: Any, members: Sequence[Questions], sh
     labels = question == "predict" and shape.how != "numbers"
     if not asked.reveal:
         return _secrets.labels(Secret(mpc, model, asked.model_owner), shape, result) if labels else result
-    shown = result.reveal(asked.data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to)
-    if not labels or not isinstance(shown, np.ndarray):
-        return shown
-    return np.asarray(shape.classes)[shown.astype(np.int64)]
+    return Answer((result,), functools.partial(_named, shape) if labels else np.asarray)
+
+
+def _named(shape: VotingShape, places: np.ndarray) -> NDArray[Any]:
+    return np.asarray(np.asarray(shape.classes)[places.astype(np.int64)])
 
 
 _MOST_TIMES = 64

@@ -49,7 +49,8 @@ def channels_first(what: str, x: Any, layout: str) -> Any:
         raise ConfigError(at(f"{what}: layout {layout!r} is none of {', '.join(map(repr, _LAYOUTS))}"))
     if len(shape_of(x)) != 4:
         raise ShapeError(at(f"{what} takes arrays of four axes, {layout}; this one's shape is {shape_of(x)}"))
-    return x if layout == "NCHW" else transposed(x, (0, 3, 1, 2))
+    given = x if isinstance(x, SecretArray) else np.asarray(x)
+    return given if layout == "NCHW" else transposed(given, (0, 3, 1, 2))
 
 
 def as_given(x: SecretArray, layout: str) -> SecretArray:

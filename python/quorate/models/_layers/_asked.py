@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from quorate.errors import ModelError, ShapeError
-from quorate.models._questions import DATA_OWNER, Asked
+from quorate.models._questions import Asked
 from quorate.models._records import records_of
-
-
-def learner(asked: Asked) -> int | str | None:
-    """The party that learns results."""
-    return asked.data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
 
 
 def count_of(question: str, importer: str, mpc: Any, has_model: bool, asked: Asked) -> int:
@@ -24,7 +19,7 @@ def count_of(question: str, importer: str, mpc: Any, has_model: bool, asked: Ask
     me, X, rows = mpc.me, asked.X, asked.rows
     if not has_model and me == asked.model_owner:
         raise ModelError(f"party {asked.model_owner} owns the model: call {question} on what {importer} returned there")
-    if X is None and me == asked.data_owner:
+    if X is None and asked.has_records(mpc):
         raise ModelError(f"party {asked.data_owner} owns the inputs: give them as X there")
     count = rows if X is None else records_of(X)
     if count is None or count < 1 or (rows is not None and rows != count):

@@ -108,18 +108,24 @@ class Lowering:
         """Adds a step."""
         given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
         step = Step(kind, tuple(t.place for t in given), attrs or {}, weights, offsets, self.name)
+        few = min(self.batch, _FEW)
         try:
             with np.errstate(all="ignore"):
-                made = clear(step, [np.zeros(t.shape) for t in given])
+                made = clear(step, [np.zeros((few, *t.shape[1:])) for t in given])
         except ValueError as error:
             raise Unsupported(str(error)) from error
-        if made.ndim == 0 or made.shape[0] != self.batch:
+        if made.ndim == 0 or made.shape[0] != few:
             raise Unsupported(f"its result of shape {made.shape} does not have the batch as its first axis")
-        if 0 in made.shape:
-            raise Unsupported(f"its result of shape {made.shape} is empty")
+        shape = (self.batch, *made.shape[1:])
+        if 0 in shape:
+            raise Unsupported(f"its result of shape {shape} is empty")
         self.steps.append(step)
-        self.shapes.append(made.shape)
-        return Tensor(len(self.steps), made.shape)
+        self.shapes.append(shape)
+        return Tensor(len(self.steps), shape)
+
+    def sized(self) -> list[tuple[Step, tuple[int, ...]]]:
+        """Each step, and the sizes of what it makes of one input."""
+        return [(step, shape[1:]) for step, shape in zip(self.steps, self.shapes[1:], strict=True)]
 
     def axis(self, axis: int, x: Tensor | Turned, what: str = "axis") -> int:
         """An axis that is not the batch, as it is where the batch is first."""
@@ -148,6 +154,7 @@ class Lowering:
 
 
 _LONGEST = 4096  # steps of a loop
+_FEW = 4  # inputs that a step is tried with, for what it makes of others is of the same sizes
 _MANY = 1021  # inputs, among which nothing of a network is as many by chance
 _HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
@@ -160,20 +167,20 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     Raises:
         ModelError: listing every node that is not supported; numbers are made of how many inputs there are.
     """
-    made = _made(source, operators)
+    made, place = _made(source, operators)
     if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
         for many in (source.sizes[0] + 1, _MANY):
-            other = _made(dataclasses.replace(source, sizes=(many, *source.sizes[1:])), operators)
-            pairs = zip_longest(made[0], other[0])
-            apart = next((one or same for one, same in pairs if not (one and same and _are_alike(one, same))), None)
-            if apart is not None or made[1] != other[1]:
-                name = apart.name if apart is not None else "what the output is"
+            other, end = _made(dataclasses.replace(source, sizes=(many, *source.sizes[1:])), operators)
+            pairs = zip_longest(made.sized(), other.sized())
+            apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
+            if apart is not None or place != end:
+                name = apart[0].name if apart is not None else "what the output is"
                 raise ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
-    return made
+    return made.steps, place
 
 
-def _are_alike(one: Step, other: Step) -> bool:
-    if (one.kind, one.inputs, one.attrs) != (other.kind, other.inputs, other.attrs):
+def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:
+    if (one.kind, one.inputs, one.attrs, sizes) != (other.kind, other.inputs, other.attrs, others):
         return False
     for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
         if (a is None) != (b is None) or (a is not None and b is not None and not np.array_equal(a, b, equal_nan=True)):
@@ -181,7 +188,7 @@ def _are_alike(one: Step, other: Step) -> bool:
     return True
 
 
-def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
+def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, int]:
     lowering = Lowering(source)
     values: dict[str, Value] = {**source.constants, source.input: Tensor(0, source.sizes)}
     walk = _Walk(lowering, operators)
@@ -200,7 +207,7 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
         )
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
-    return lowering.steps, result.place
+    return lowering, result.place
 
 
 @dataclasses.dataclass

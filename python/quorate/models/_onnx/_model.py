@@ -26,7 +26,7 @@ from quorate.models._onnx._operators_moves import OPERATORS
 from quorate.models._onnx._plan import FRACTION, Planner
 from quorate.models._onnx._read import read
 from quorate.models._onnx._run import Secrets
-from quorate.models._onnx._shape import NetworkShape, answer
+from quorate.models._onnx._shape import NetworkShape, program
 from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._questions import Asked, Questions
@@ -101,27 +101,32 @@ class Network(Questions):
         """What decides about labels."""
         return arrays[-1] if self.shape.decided == self.shape.output else arrays[self._steps[-1].inputs[0]]
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        result = answer(question, mpc, self.shape, self._secrets, asked, self)
-        if question == "predict" and self.shape.labels is not None and mpc.is_local and not asked.quiet:
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self.shape, self._secrets, asked, self)
+
+    def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
+        if question == "predict" and self.shape.labels is not None and mpc.is_local:
             self._name_ties(asked.X)
-        return result
 
     def _name_ties(self, X: Any) -> None:
-        """Says how many of these inputs may get another label than in the clear; all is known in this process."""
-        largest = np.sort(self._deciding(self._clear(X)), axis=-1)[..., -2:]
-        close = (largest[..., 1] - largest[..., 0] <= self.margin_bound).sum()
+        """Says how many labels may be others than in the clear; all is known in this process."""
+        outputs = self._deciding(self._clear(X))
+        if outputs.shape[-1] == 1:  # the one label, whatever the output is
+            return
+        what = "inputs" if outputs.ndim == 2 else "labels"
+        largest = np.sort(outputs, axis=-1)[..., -2:]
+        apart = largest[..., 1] - largest[..., 0]
 
-        def words(close: int, inputs: int) -> str | None:
+        def words(close: int, answers: int) -> str | None:
             return (
-                f"predict: the two largest outputs of {close} of {inputs} inputs are no further apart than "
+                f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
                 f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; more "
                 "bits= or a smaller bound= of the inputs make it smaller"
                 if close
                 else None
             )
 
-        tell(id(self), words, int(close), len(largest))
+        tell(id(self), words, int((apart <= self.margin_bound).sum()), apart.size)
 
 
 def from_onnx(

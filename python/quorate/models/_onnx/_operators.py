@@ -230,12 +230,11 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
         if not factor.any():
             raise Unsupported("a factor of 0")
         return lowering.emit("scale", x, {"factor": float(factor.ravel()[0]), "offset": float(offset.ravel()[0])})
-    if offset.any():
-        return lowering.emit("affine", x, None, factor, offset)
     wide = np.broadcast_shapes(x.shape, factor.shape, offset.shape)
-    if wide != np.broadcast_shapes(x.shape, factor.shape):  # zeros that repeat elements
-        factor = np.broadcast_to(factor, np.broadcast_shapes(factor.shape, offset.shape))
-    return lowering.emit("affine", x, None, factor)
+    axes = [axis for axis, n in enumerate(wide) if n != x.shape[axis]]
+    if axes and offset.size > 1:  # by themselves: masks and zeros, which repeat lines too, are no step in the end
+        x = lowering.emit("repeat", x, {"axes": axes, "times": [wide[axis] for axis in axes]})
+    return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
 
 
 @operator("Add", limits="arrays that both have the batch, or a constant", each=True)
@@ -452,8 +451,8 @@ def _softmax(lowering: Lowering, node: Node) -> Tensor | Turned:
     x = node.array()
     stated = int(node.attrs.get("axis", -1 if node.opset >= 13 else 1))
     axis, inner = lowering.axis(stated, x), batch_first(x)
-    if node.opset < 13 and axis != len(inner.shape) - 1:
-        raise Unsupported(f"axis={stated} of several, in operator set {node.opset}")
+    if node.opset < 13 and stated % len(x.shape) != len(x.shape) - 1:  # all axes from there on are one line
+        raise Unsupported(f"axis={stated} of an array of shape {x.shape}, in operator set {node.opset}: axis=-1 is")
     return turned(lowering.emit("softmax", inner, {"axis": axis - len(inner.shape)}), x.layout)
 
 

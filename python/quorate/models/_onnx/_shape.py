@@ -12,13 +12,13 @@ import quorate
 from quorate._stated import stated
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
-from quorate.models._layers._asked import count_of, learner
+from quorate.models._layers._asked import count_of
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._plan import FRACTION
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
-from quorate.models._questions import Asked, Questions
+from quorate.models._questions import Answer, Asked, Questions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +127,8 @@ class NetworkShape(Questions):
         weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept)
         return run(mpc, self.steps, weights, stated(x, self.bits, low))
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, None, asked, self)
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, None, asked, self)
 
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
@@ -143,28 +143,21 @@ def _cut(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
-def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:
-    """A network's and a shape's methods: at each party the same program, with the values that it has."""
+def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:
+    """A network's and a shape's program, at each party the same, with the values that it has."""
     if question == "predict_proba":
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
     me, owners = mpc.me, (asked.model_owner, asked.data_owner)
     mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
-    arrays = shape.program(mpc, mine, asked.X if me == owners[1] else None, count, owners, kept)
+    arrays = shape.program(mpc, mine, asked.X if asked.has_records(mpc) else None, count, owners, kept)
     decided, output = arrays[shape.decided], arrays[shape.output]
-    del arrays  # what is held when results are revealed takes memory until then: of each layer nothing is
     if question == "predict" and shape.labels is not None:
-        best = decided.argmax(axis=-1)
-        del decided, output
-        if not asked.reveal:
-            return best  # places in `labels`
-        found = best.reveal(learner(asked))
-        return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
-    del decided
-    if not asked.reveal:
-        return _in_units(output, FRACTION - shape.unit)
-    made = output.reveal(learner(asked))
-    return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made
+        best, labels = decided.argmax(axis=-1), np.asarray(shape.labels)
+        # Without reveal places in `labels`.
+        return Answer((best,), lambda found: labels[found.astype(np.int64)]) if asked.reveal else best
+    up = FRACTION - shape.unit
+    return Answer((output,), lambda made: np.ldexp(made, up)) if asked.reveal else _in_units(output, up)
 
 
 def _in_units(x: Any, up: int) -> Any:

@@ -23,7 +23,7 @@ from quorate.models._tflite._lower import lowered
 from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._read import read
 from quorate.models._tflite._run import Owned
-from quorate.models._tflite._shape import MODES, QuantisedShape, answer
+from quorate.models._tflite._shape import MODES, QuantisedShape, as_given, program
 
 _PIECE = 4  # inputs that a report looks at at a time
 
@@ -32,7 +32,8 @@ _PIECE = 4  # inputs that a report looks at at a time
 class QuantisedNetwork(Questions):
     """What `from_tflite` returns: a public shape and secret weights.
 
-    `predict` gives the label of the largest output, or its place where the network was imported without `labels=`;
+    `predict` gives the label of the largest output, or its place where the network was imported without `labels=`,
+    of outputs with rows and columns that in `decision_function(...)[i].ravel()`; the first of equal ones.
     `decision_function` gives the outputs, of a last softmax what it takes, as the file's 8-bit numbers. `shape` is for
     the other parties, who call the same methods on it.
 
@@ -49,13 +50,12 @@ class QuantisedNetwork(Questions):
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The labels, or places of the largest outputs, of the clear network: TFLite's reference kernels."""
-        best = self._clear(X)[-1].reshape(len(X), -1).argmax(axis=1)
+        best = as_given(self._clear(X)[-1]).reshape(len(X), -1).argmax(axis=1)
         return best if self.shape.labels is None else np.asarray(self.shape.labels)[best]
 
     def decision_function_clear(self, X: Any) -> np.ndarray:
         """The outputs of the clear network, bit for bit those of TFLite's reference kernels."""
-        made = self._clear(X)[-1]
-        return made.transpose(0, 2, 3, 1) if made.ndim == 4 else made
+        return as_given(self._clear(X)[-1])
 
     def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
@@ -90,8 +90,8 @@ class QuantisedNetwork(Questions):
     def _pictures(self, paths: list[Path]) -> np.ndarray:
         return pictures(paths, self.shape.sizes, self.shape.type)
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, self.shape, asked, self._plan)
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self.shape, asked, self._plan)
 
 
 def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None) -> QuantisedNetwork:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import quorate
 from quorate._stated import between
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
-from quorate.models._layers._asked import count_of, learner
+from quorate.models._layers._asked import count_of
 from quorate.models._layers._pictures import pictures
-from quorate.models._questions import Asked, Questions
+from quorate.models._questions import Answer, Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, SCALED
 from quorate.models._tflite._plan import Plan
@@ -105,8 +106,8 @@ class QuantisedShape(Questions):
     def _pictures(self, paths: list[Path]) -> np.ndarray:
         return pictures(paths, self.sizes, self.type)
 
-    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, self, asked, None)
+    def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return program(question, mpc, self, self, asked, None)
 
 
 def _is_step(place: int, step: dict[str, Any]) -> bool:
@@ -125,27 +126,27 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     return str(place), step["kind"], "x".join(map(str, step["weights"])) if step["kind"] in SCALED else "", public
 
 
-def answer(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:
-    """A network's and a shape's methods: at each party the same program, with the values that it has."""
+def program(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:
+    """A network's and a shape's program, at each party the same, with the values that it has."""
     if not asked.reveal and question != "predict":
         raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for predict")
     if question == "predict_proba":
         raise ModelError("a network from TFLite has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_tflite", mpc, plan is not None, asked)
     owned = Owned(mpc, model, plan if mpc.me == asked.model_owner else None, asked.model_owner)
-    given = asked.X if mpc.me == asked.data_owner else None
+    given = asked.X if asked.has_records(mpc) else None
     made = shape.program(mpc, owned, given, count, asked.data_owner)[-1]
     if question == "predict":
-        best = made.argmax(axis=-1) if made.ndim == 2 else made.reshape(count, -1).argmax(axis=-1)
+        best = made.argmax(axis=-1) if made.ndim == 2 else as_given(made).reshape(count, -1).argmax(axis=-1)
         if not asked.reveal:
             return best  # places in `labels`
-        found = best.reveal(learner(asked))
-        if not isinstance(found, np.ndarray):
-            return found
-        places = found.astype(np.int64)
-        return places if shape.labels is None else np.asarray(shape.labels)[places]
-    outputs = _outputs(shape, owned, made).reveal(learner(asked))
-    return _as_given(outputs) if isinstance(outputs, np.ndarray) else outputs
+        return Answer((best,), functools.partial(_named, shape.labels))
+    return Answer((_outputs(shape, owned, made),), as_given)
+
+
+def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
+    places = found.astype(np.int64)
+    return places if labels is None else np.asarray(np.asarray(labels)[places])
 
 
 def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
@@ -160,6 +161,6 @@ def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
     return made.astype(dtype) * given[0] + given[1]
 
 
-def _as_given(values: np.ndarray) -> np.ndarray:
-    """Channels last, as in the file."""
+def as_given(values: Any) -> Any:
+    """Channels last, as in the file: of arrays, secret or not."""
     return values.transpose(0, 2, 3, 1) if values.ndim == 4 else values

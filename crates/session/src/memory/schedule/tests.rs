@@ -73,3 +73,31 @@ fn steps_in_other_sharings_stay_whole() {
     assert_eq!(schedule.way(pairs), None);
     assert!(graph.node(pairs).inputs.iter().all(|&input| !schedule.is_within(input)));
 }
+
+/// Where a turn of what a product draws does not fit, it goes in pieces though there is room for all of it, and in no
+/// smaller ones than that asks for.
+#[test]
+fn products_are_cut_as_far_as_turns_ask_for() {
+    let mut graph = Graph::default();
+    let at = || Source::new("schedule.rs", 1);
+    let [x, y] = [0, 1].map(|owner| graph.at(at()).input(owner, 3, &[200_000], Dtype::INT64, None).unwrap());
+    let product = graph.at(at()).binary(BinaryOp::Mul, x, Operand::Node(y)).unwrap();
+    let reveals = vec![Reveal { node: product, to: None }];
+    let work = Work { graph: &graph, nodes: graph.needed(&[product], |_| false), reveals, domains: Domains::default() };
+    let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
+    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
+    let limit = Limit::Named(1000 * MB);
+    let mut bounds = Bounds::only(limit);
+    let mut sizes = Vec::new();
+    loop {
+        let schedule = Schedule::of(&given, bounds);
+        sizes.push(schedule.way(product).map(|way| match way {
+            Way::Pieces { units, .. } => units,
+            Way::Within => 0,
+        }));
+        let Some(tighter) = bounds.tighter(limit, &schedule, MB) else { break };
+        bounds = tighter;
+    }
+    let pieces = [1 << 16, 1 << 14, 1 << 12, 1 << 10, 1 << 10].map(Some);
+    assert_eq!((sizes[0], &sizes[1..]), (None, &pieces[..]));
+}
