@@ -14,8 +14,9 @@
 //! | 4 | 2 | commit to, open z_q^j = sum chi_ql (m_l^j - alpha^j low_l) + 2^K (m(r_q)^j - alpha^j p_q) |
 //! | 5 | | all z_q add up to 0 modulo 2^(K+s), or the run ends |
 //!
-//! A wrong value passes with 2^-s + 2^-s, and a little more where tags are off. What is compared in step 1 is in one order at all parties: openings
-//! are named by their lane and use. No more than one check of a session is under way at a time.
+//! A wrong value passes with 2^-s + 2^-s, and a little more where tags are off. What is compared in step 1 is in one
+//! order at all parties: openings are named by their lane and use. No more than one check of a session is under way at
+//! a time.
 
 use std::collections::BTreeMap;
 
