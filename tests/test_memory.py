@@ -284,14 +284,17 @@ def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None
         assert mpc.explain((a + b) * (a - b)).refusal is None
 
 
-@pytest.mark.parametrize("parties", [2, 3])
-def test_bits_are_held_with_each_peer_and_products_hold_what_they_open(parties: int) -> None:
+@pytest.mark.parametrize(
+    ("parties", "options"), [(2, {}), (3, {}), (2, {"mac": 48}), (2, {"matrices": "experimental"})], ids=str
+)
+def test_bits_are_held_with_each_peer_and_products_hold_what_they_open(parties: int, options: dict[str, Any]) -> None:
     count = 10**5
-    with qr.local("spdz2k", parties=parties, max_memory="1 GB") as mpc:
-        x, y = (mpc.input(np.arange(count), owner=owner) for owner in (0, 1))
+    with qr.local("spdz2k", parties=parties, max_memory="1 GB", **options) as mpc:
+        dtype = qr.int(32 if "mac" in options else 64)
+        x, y = (mpc.input(np.arange(count) % 30000, owner=owner, dtype=dtype) for owner in (0, 1))
         (x[:1] + y[:1]).reveal()
         fewer, more = (mpc.explain(reveals).memory_bytes for reveals in (x + y, x * y))
-        assert more - fewer > count * (8 + 3 * parties) * 32
+        assert more - fewer > count * (8 + 3 * parties) * (16 if "mac" in options else 32)
         bits = mpc.input(np.arange(count) % 3 == 0, owner=0)
         bits[:1].reveal()
         # A MAC and a key of 16 bytes with each peer; the program keeps them.

@@ -20,6 +20,7 @@ MEAN = "m=ReduceMean(x,last)"
 SQUARES = f"{MEAN} d=Sub(x,m) s=Mul(d,d) v=ReduceMean(s,last)"
 ROOT = "w=Add(v,e) r=Sqrt(w)"
 ENDS = "o=Mul(n,g) y=Add(o,b)"
+PLAIN = f"{SQUARES} {ROOT} i=Reciprocal(r) xi=Mul(x,i)"
 KERAS = f"{SQUARES} {ROOT} i=Reciprocal(r) ig=Mul(i,g) xg=Mul(x,ig)"
 
 WRITTEN = {
@@ -34,6 +35,8 @@ WRITTEN = {
     "turned around": f"{MEAN} d=Sub(m,x) s=Mul(d,d) v=ReduceMean(s,last) {ROOT} n=Div(d,r) {ENDS}",
     "keras": f"{KERAS} nm=Neg(m) t=Mul(nm,ig) u=Add(t,b) y=Add(xg,u)",
     "tensorflow": f"{KERAS} t=Mul(m,ig) u=Sub(b,t) y=Add(xg,u)",
+    "keras without a factor": f"{PLAIN} nm=Neg(m) t=Mul(nm,i) u=Add(t,b) y=Add(xi,u)",
+    "tensorflow without a factor": f"{PLAIN} t=Mul(m,i) u=Sub(b,t) y=Add(xi,u)",
     "moments": f"{MEAN} d=Sub(x,m) s=Mul(x,x) q=ReduceMean(s,last) mm=Mul(m,m) v=Sub(q,mm) {ROOT} n=Div(d,r) {ENDS}",
     "root mean square": f"s=Pow(x,two) v=ReduceMean(s,last) {ROOT} i=Reciprocal(r) n=Mul(x,i) {ENDS}",
     "gelu": "a=Div(x,root2) f=Erf(a) p=Add(f,one) q=Mul(x,p) y=Mul(q,point5)",

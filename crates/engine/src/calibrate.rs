@@ -43,8 +43,8 @@ const HUGE_HELD: usize = 4;
 const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
 
-/// Measures everything for so many parties in threads of this process.
-pub(crate) fn rates(parties: usize) -> Rates {
+/// Measures everything for so many parties in threads of this process; and whether any thread had the memory to.
+pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     let threads = parties.clamp(1, cores());
     let lockstep = Lockstep::new(threads);
     let members: Vec<_> = (0..threads).map(|_| lockstep.member()).collect();
@@ -63,7 +63,7 @@ pub(crate) fn rates(parties: usize) -> Rates {
     seconds[Kernel::Wire as usize] = rounds.byte;
     // What parties work themselves in a round is priced as work.
     let work = Rates::shared(&vec![rounds.wake + 2.0 * rounds.message; parties.max(2)]);
-    Rates::new(seconds, (rounds.wall - work).max(0.1 * rounds.wall), rounds.wake)
+    (Rates::new(seconds, (rounds.wall - work).max(0.1 * rounds.wall), rounds.wake), !measured.is_empty())
 }
 
 /// A thread's own seconds that one call takes: the median of a few samples of many calls.

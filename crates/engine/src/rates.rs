@@ -43,8 +43,8 @@ impl Rates {
         if let Some(&rates) = measured.get(&parties) {
             return rates;
         }
-        let rates = calibrate::rates(parties);
-        if rates.seconds.iter().any(|&seconds| seconds > 0.0) {
+        let (rates, were_measured) = calibrate::rates(parties);
+        if were_measured {
             measured.insert(parties, rates);
         }
         rates

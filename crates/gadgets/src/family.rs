@@ -226,8 +226,9 @@ pub trait Family: Computes + Stocks + 'static {
         share as u64 * self.shares()
     }
 
-    /// Bytes that a party holds in a product of matrices whose elements are multiplied one by one, for so many of them.
-    fn products_bytes(&self, _bits: u32, _products: usize) -> u64 {
+    /// Bytes that a party holds where so many products of elements are taken one by one, all at once: element by
+    /// element, or those of matrices.
+    fn products_bytes(&self, _bits: u32, _products: usize, _of_matrices: bool) -> u64 {
         0
     }
 

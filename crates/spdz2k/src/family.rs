@@ -248,8 +248,8 @@ impl Family for Spdz2k {
 
     /// Both factors and what they are less those of triples, what all parties told of it, and what waits for the check.
     /// Products by matrix triples are cut by themselves; pieces of them would send more.
-    fn products_bytes(&self, bits: u32, products: usize) -> u64 {
-        match self.keys.params.has_matrix_triples() {
+    fn products_bytes(&self, bits: u32, products: usize, of_matrices: bool) -> u64 {
+        match of_matrices && self.keys.params.has_matrix_triples() {
             true => 0,
             false => (8 + 3 * self.keys.parties as u64) * self.bytes_of(bits, products),
         }

@@ -431,8 +431,11 @@ impl Spdz2k {
         if bits == 1 && self.has_macs() { self.keys.parties as u64 - 1 } else { 1 }
     }
 
-    /// Bytes of a party's shares of a vector, and of their tags; of bits with MACs, with one peer.
+    /// Bytes of a party's shares of a vector, and of their tags; of bits with MACs: those, keys, MACs, with one peer.
     pub(crate) fn bytes_of(&self, bits: u32, len: usize) -> u64 {
+        if bits == 1 && self.has_macs() {
+            return (2 * size_of::<u128>() * len + len.div_ceil(8)) as u64;
+        }
         2 * (len * self.keys.params.shares(Ring::of(bits)).carrier().bytes()) as u64
     }
 }

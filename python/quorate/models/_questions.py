@@ -14,7 +14,7 @@ from quorate._explain import Placeholder
 from quorate._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
-from quorate.errors import ModelError, ModelWarning
+from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
 from quorate.models._notices import AddedUp
 from quorate.models._records import PICTURES, check_dense, paths_of, read_array, records_of, rows_of
 from quorate.tables._secret import Frame
@@ -101,7 +101,8 @@ class Questions:
                 of labels that are predicted each for itself bits; of a regression `qr.fixed(64, 16)`.
 
             batch: how many records are scored at a time; all parties say the same. None: all at once, or as many as
-                the session's `max_memory=` has room for.
+                the session's `max_memory=` has room for. A record that does not fit ends the question when its batch
+                comes.
 
         What is secret of a model is shared by the first question that a session asks it, and used by all further ones;
         it goes with the model, the shape that stands for it at other parties, or the session. So all parties ask the
@@ -223,7 +224,12 @@ class Questions:
 
     def _some_at_a_time(self, question: str, mpc: Any, asked: Asked, count: int, batch: int) -> Any:
         with AddedUp(), parts(range(0, count, batch)) as firsts:
-            answers = [self._answer(question, mpc, _some(asked, first, min(first + batch, count))) for first in firsts]
+            answers = []
+            for first in firsts:
+                try:
+                    answers.append(self._answer(question, mpc, _some(asked, first, min(first + batch, count))))
+                except (RangeError, ShapeError) as error:
+                    raise type(error)(f"{error}; of the batch that begins at record {first}") from error
         return _joined(answers)
 
     def _has_room(self, question: str, mpc: Any, asked: Asked, rows: int) -> bool:

@@ -128,7 +128,7 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
     let is_cut = graph.cut(id).is_some();
     let products = products_one_by_one(backend, graph, node, load.result);
-    let of_products = || backend.products_bytes(node.dtype.bits(), products);
+    let of_products = || backend.products_bytes(node.dtype.bits(), products, node.op != Op::Mul);
     let whole = match memory {
         Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
         Memory::Opened => result,
@@ -159,7 +159,7 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
 /// How many products of secret elements such a result is made of, where a protocol multiplies all of them at once.
 pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
-    if has_public || backend.products_bytes(node.dtype.bits(), 1) == 0 {
+    if has_public || backend.products_bytes(node.dtype.bits(), 1, node.op != Op::Mul) == 0 {
         return 0;
     }
     match &node.op {

@@ -12,6 +12,7 @@ import numpy as np
 from quorate.models._onnx._layout import Tensor, Turned, batch_first, turned
 from quorate.models._onnx._lower import Lower, Lowering, Node, Unsupported
 from quorate.models._onnx._patterns import Patterns
+from quorate.models._onnx._simplify import HIDES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +233,8 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
         return lowering.emit("scale", x, {"factor": float(factor.ravel()[0]), "offset": float(offset.ravel()[0])})
     wide = np.broadcast_shapes(x.shape, factor.shape, offset.shape)
     axes = [axis for axis, n in enumerate(wide) if n != x.shape[axis]]
-    if axes and offset.size > 1:  # by themselves: masks and zeros, which repeat lines too, are no step in the end
+    if axes and offset.size > 1 and (not offset.any() or (offset <= offset.max() - HIDES).any()):
+        # By themselves: masks and zeros, which repeat lines too, are no step in the end.
         x = lowering.emit("repeat", x, {"axes": axes, "times": [wide[axis] for axis in axes]})
     return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
 

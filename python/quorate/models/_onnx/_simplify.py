@@ -149,7 +149,7 @@ def _times(step: Step, factor: Array) -> Array:
     return (split * factor.reshape(groups, 1, -1, 1, 1)).reshape(w.shape)
 
 
-_HIDES = 1e4  # from how far below the others on a number hides what it is added to
+HIDES = 1e4  # from how far below the others on a number hides what it is added to
 
 
 def _masks(steps: list[Step], output: int) -> None:
@@ -171,7 +171,7 @@ def _masks(steps: list[Step], output: int) -> None:
         if -axis > offsets.ndim or offsets.shape[axis] == 1:
             continue
         below = offsets - offsets.max(axis=axis, keepdims=True)
-        hidden = below <= -_HIDES
+        hidden = below <= -HIDES
         if not hidden.any() or (factor[~hidden] != 1).any() or ((factor != 0) & (factor != 1)).any():
             continue
         added, put = (float(offsets[hidden & (factor == of)].max(initial=-np.inf)) for of in (1, 0))

@@ -74,10 +74,10 @@ fn steps_in_other_sharings_stay_whole() {
     assert!(graph.node(pairs).inputs.iter().all(|&input| !schedule.is_within(input)));
 }
 
-/// Where a turn of what a product draws does not fit, it goes in pieces though there is room for all of it, and in no
-/// smaller ones than that asks for.
+/// Where a turn of what a product draws does not fit, it goes in pieces though there is room for all of it, and in
+/// shorter ones each time that one does not fit.
 #[test]
-fn products_are_cut_as_far_as_turns_ask_for() {
+fn products_are_cut_each_time_that_a_turn_does_not_fit() {
     let mut graph = Graph::default();
     let at = || Source::new("schedule.rs", 1);
     let [x, y] = [0, 1].map(|owner| graph.at(at()).input(owner, 3, &[200_000], Dtype::INT64, None).unwrap());
