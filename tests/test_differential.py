@@ -415,13 +415,15 @@ class Drawer:
         unit = fractions.Fraction(1, 1 << a.f)
         given_entries = entries.astype(np.float64) / 2.0**a.f if a.f else entries
         domain = (first * unit, (first + count) * unit)
+        # Of a single number beyond 64 bits numpy makes an int.
+        places = np.asarray(np.clip(a.units - first, 0, count - 1)).astype(int)
         if self.draw(st.booleans()):
             truth = entries % 2 == 1
             found = qr.lookup(x, truth.astype(bool), domain)
-            self.keep(found, bits(truth[np.clip(a.units - first, 0, count - 1).astype(int)]))
+            self.keep(found, bits(truth[places]))
             return
         found = qr.lookup(x, given_entries, domain, dtype=qr.fixed(self.k, a.f) if a.f else qr.int(self.k))
-        self.keep(found, number(self.k, a.f, entries[np.clip(a.units - first, 0, count - 1).astype(int)]))
+        self.keep(found, number(self.k, a.f, entries[places]))
 
     # ---- reveals ---------------------------------------------------------------------------------------------------
 
