@@ -351,6 +351,13 @@ def test_a_list_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
             assert seen == [1000]
 
 
+def test_a_record_that_does_not_fit_is_named_with_its_batch() -> None:
+    model, many = network(), RNG.uniform(0, 8, (100, 4))
+    many[70, 1] = 1e9
+    with qr.local("rss") as mpc, pytest.raises(qr.RangeError, match=r"index \(10, 1\).*begins at record 60"):
+        model.predict(mpc, many, batch=60)
+
+
 @pytest.mark.parametrize("batch", [None, 2])
 def test_what_has_no_rows_is_refused_in_words(batch: int | None) -> None:
     from scipy.sparse import coo_matrix, csr_matrix

@@ -24,7 +24,7 @@ def two(mpc: qr.Session, count: int) -> tuple[qr.SecretArray, qr.SecretArray]:
 
 @pytest.mark.parametrize(
     "name",
-    ["matrices", "less-than", "less-than of five parties", "sort", "argmax of two", "equality with MACs"],
+    ["matrices", "less-than", "less-than of five parties", "argmax of two", "equality with MACs", "far network"],
 )
 def test_seconds_are_predicted_in_their_order_of_magnitude(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is charged a tenth of what it takes, or ten times that, is charged wrongly, however busy the machine is;

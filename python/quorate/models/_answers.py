@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +14,11 @@ from quorate.models._shape import Shape
 _FEW_ULPS = 1e-15
 
 
+def named(names: Sequence[Any], places: np.ndarray) -> np.ndarray:
+    """Labels by their places."""
+    return np.asarray(np.asarray(names)[places.astype(np.int64)])
+
+
 def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
     """Labels from what names them; of labels that are predicted each for itself, a column of 0 and 1 for each."""
     numbers = np.asarray(index).astype(np.int64)
@@ -18,7 +26,7 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
         return numbers
     if shape.kind == "tree":
         numbers = (numbers << np.arange(shape.label_bits)[:, None]).sum(axis=0)
-    return np.asarray(shape.classes)[numbers]
+    return named(shape.classes, numbers)
 
 
 def as_reals(decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import quorate as qr
 from quorate.errors import ModelError
 from quorate.models import _secrets
+from quorate.models._answers import named
 from quorate.models._backend import Array, Secret
 from quorate.models._model import (
     COARSE,
@@ -247,11 +248,7 @@ def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], s
     labels = question == "predict" and shape.how != "numbers"
     if not asked.reveal:
         return _secrets.labels(Secret(mpc, model, asked.model_owner), shape, result) if labels else result
-    return Answer((result,), functools.partial(_named, shape) if labels else np.asarray)
-
-
-def _named(shape: VotingShape, places: np.ndarray) -> NDArray[Any]:
-    return np.asarray(np.asarray(shape.classes)[places.astype(np.int64)])
+    return Answer((result,), functools.partial(named, shape.classes) if labels else np.asarray)
 
 
 _MOST_TIMES = 64

@@ -259,9 +259,8 @@ impl<B: Family> Given<'_, B> {
         let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
         let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
-        let before =
+        let mut schedule =
             Schedule { held_bytes, base_bytes: live, live_bytes: live, peak_bytes: live, ..Schedule::default() };
-        let mut schedule = before;
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
         let unchecked = |id: &NodeId| self.unchecked.get(id).copied().unwrap_or_default();
         live += within.iter().map(unchecked).sum::<u64>();

@@ -149,11 +149,10 @@ fn scheduled<B: Family>(
         if !need.makes_ahead(limit) {
             need.turn_bytes = dry.make_in_turns(&demand, need.left_for_turns(limit));
         }
-        let fits = need.turn_bytes == 0 || need.fits(limit);
-        let tighter = || bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits);
         lessons += 1;
         if knows_all || lessons == MOST_LESSONS {
-            let Some(tighter) = tighter() else {
+            let fits = need.turn_bytes == 0 || need.fits(limit);
+            let Some(tighter) = bounds.tighter(limit, &schedule, need.turn_bytes).filter(|_| !fits) else {
                 return Ok(Scheduled { schedule, ran, demand, garbles_ahead, need });
             };
             (bounds, lessons) = (tighter, 0);

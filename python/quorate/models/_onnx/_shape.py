@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -12,6 +13,7 @@ import quorate
 from quorate._stated import stated
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64
@@ -153,9 +155,9 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
     arrays = shape.program(mpc, mine, asked.X if asked.has_records(mpc) else None, count, owners, kept)
     decided, output = arrays[shape.decided], arrays[shape.output]
     if question == "predict" and shape.labels is not None:
-        best, labels = decided.argmax(axis=-1), np.asarray(shape.labels)
+        best, labels = decided.argmax(axis=-1), shape.labels
         # Without reveal places in `labels`.
-        return Answer((best,), lambda found: labels[found.astype(np.int64)]) if asked.reveal else best
+        return Answer((best,), functools.partial(named, labels)) if asked.reveal else best
     up = FRACTION - shape.unit
     return Answer((output,), lambda made: np.ldexp(made, up)) if asked.reveal else _in_units(output, up)
 

@@ -13,6 +13,7 @@ import quorate
 from quorate._stated import between
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
 from quorate.models._layers._pictures import pictures
 from quorate.models._questions import Answer, Asked, Questions
@@ -145,8 +146,7 @@ def program(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: A
 
 
 def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
-    places = found.astype(np.int64)
-    return places if labels is None else np.asarray(np.asarray(labels)[places])
+    return found.astype(np.int64) if labels is None else named(labels, found)
 
 
 def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
