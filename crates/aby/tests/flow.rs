@@ -7,8 +7,8 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
-/// Less than the operands, more than the parties may be apart.
-const LIMIT: usize = 16 << 20;
+/// Less than the operands, 32 MiB; more than the parties may be apart, two windows of a stream: 16 MiB and overheads.
+const LIMIT: usize = 24 << 20;
 
 #[test]
 fn an_opening_waits_for_a_slow_party() {
