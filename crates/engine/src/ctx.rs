@@ -32,6 +32,8 @@ pub struct Ctx {
     pub(crate) step: Option<Step>,
     /// Who takes part, where not all do.
     pub(crate) members: Option<Rc<[usize]>>,
+    /// As many times as many chunks as usual are under way in a stream of this lane.
+    pub(crate) windows: Cell<usize>,
     /// The lane's messages and credit, once it has communicated.
     channels: OnceCell<Rc<Lane>>,
 }
@@ -111,7 +113,8 @@ impl Ctx {
 
     pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<Depth>>, phase: Phase, step: Option<Step>) -> Ctx {
         let (forks, uses) = Default::default();
-        Ctx { core, lane, depth, forks, uses, phase, step, members: None, channels: OnceCell::new() }
+        let windows = Cell::new(1);
+        Ctx { core, lane, depth, forks, uses, phase, step, members: None, windows, channels: OnceCell::new() }
     }
 
     /// This party's number.
@@ -159,6 +162,13 @@ impl Ctx {
     /// The phase that pays for what this lane sends.
     pub fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Has so many times as many chunks under way in streams of this lane and of its forks, but for those within the
+    /// chunks of another: for lines with a long delay, on which each chunk waits for most of its time. That is as many
+    /// times as much memory, and as much that is parked at a party that is slower. All parties say the same.
+    pub fn widen(&self, windows: usize) {
+        self.windows.set(windows.max(1));
     }
 
     /// The lane's identity, alike at all parties.

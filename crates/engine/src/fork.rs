@@ -129,6 +129,7 @@ impl Ctx {
         let depth = Rc::new(Cell::new(self.depth.get()));
         let mut child = Ctx::on(self.core.clone(), lane, depth, self.phase, self.step.clone());
         child.members = self.members.clone();
+        child.windows.set(self.windows.get());
         child
     }
 
@@ -138,6 +139,7 @@ impl Ctx {
         let lane = self.fork_lane();
         let mut child = Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone());
         child.members = self.members.clone();
+        child.windows.set(self.windows.get());
         child
     }
 

@@ -64,8 +64,8 @@ impl Ctx {
     ///
     /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of
     /// the lane (all, or those of [`Ctx::among`]) calls it in step, with the same chunks, also one that has nothing to
-    /// do in `work`. No party runs ahead of the slowest by more than two windows, so what is parked anywhere stays
-    /// bounded.
+    /// do in `work`. No party runs ahead of the slowest by more than two windows ([`Ctx::widen`]), so what is parked
+    /// anywhere stays bounded.
     ///
     /// # Errors
     /// The first error of `work`; what else ends the run.
@@ -114,7 +114,7 @@ struct Row<'a, 'w, T> {
 
 impl<'a, 'w, T> Row<'a, 'w, T> {
     fn new(ctx: &'a Ctx, chunks: Chunks) -> Self {
-        let (lane, window, start) = (ctx.fork_lane(), chunks.window.max(1), ctx.depth.get());
+        let (lane, window, start) = (ctx.fork_lane(), chunks.window.max(1) * ctx.windows.get(), ctx.depth.get());
         Row {
             ctx,
             chunks,
@@ -186,6 +186,7 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
         while self.next < self.chunks.count() && self.live.len() < self.window && self.may_start(waker)? {
             let ctx = self.ctx.child(self.lane.child(self.next as u64));
             ctx.depth.set(self.start);
+            ctx.windows.set(1);
             let depth = ctx.depth.clone();
             let child = Child::new(&self.bell, self.next, depth, work(ctx, self.chunks.range(self.next)));
             self.live.push_back(Slot::Running(child));

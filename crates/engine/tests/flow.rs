@@ -1,5 +1,6 @@
 //! Flow control: nobody deadlocks because all send first, and long messages arrive whole.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -109,6 +110,38 @@ fn streams_side_by_side_with_a_party_that_is_slow() {
         let each = 200 * (0..512u64).map(|i| 3 * (i << 8) + 3).sum::<u64>();
         assert!(results.into_iter().all(|total| total.unwrap() == ((each, each), each)));
     });
+}
+
+/// Those of forks, too, but not of what chunks themselves stream; and a stream that is no longer than the wide window
+/// waits for nobody's progress.
+#[test]
+fn a_widened_lane_has_more_chunks_under_way() {
+    let most = |windows: usize, within: bool| {
+        let found = testing::online(2, async |ctx| {
+            let (now, most) = (Cell::new(0), Cell::new(0));
+            let chunk = async |ctx: Ctx, _| {
+                now.set(now.get() + 1);
+                most.set(most.get().max(now.get()));
+                pass(&ctx, &numbered(ctx.me(), 10)).await?;
+                now.set(now.get() - 1);
+                Ok(())
+            };
+            let row = |len| Chunks { len, chunk: 1, window: 2 };
+            ctx.widen(windows);
+            let all = async |ctx: Ctx, _| match within {
+                true => {
+                    ctx.stream(row(2), async |ctx: Ctx, _| ctx.stream(row(20), chunk, |_, ()| ()).await, |_, ()| ())
+                        .await
+                }
+                false => ctx.stream(row(20), chunk, |_, ()| ()).await,
+            };
+            ctx.join_all(1, all).await?;
+            Ok(most.get())
+        });
+        found.into_iter().map(|result| result.unwrap().0).collect::<Vec<_>>()
+    };
+    assert_eq!([1, 4, 10, 30].map(|windows| most(windows, false)), [2, 8, 20, 20].map(|most| vec![most; 2]));
+    assert_eq!(most(4, true), [4; 2]);
 }
 
 #[test]

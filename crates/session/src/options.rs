@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::{Choice, Choices, Family};
@@ -11,6 +12,10 @@ use quorate_graph::{Network, Truncation};
 use quorate_protocols::{Protocol, Visit};
 
 use crate::error::SessionError;
+
+/// Round trips from which on streams have this many times as many chunks under way.
+const FAR: Duration = Duration::from_millis(10);
+const FAR_WINDOWS: usize = 4;
 
 /// The choices of a session that hold for local ones and deployments alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +161,13 @@ impl Options {
     /// Whether what stays a factor of many products is sent once, and held for it: that takes memory.
     pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
         protocol.keeps_factors() && self.max_memory.is_none()
+    }
+
+    /// As many times as many chunks as usual may be under way in a stream: where a line's delay is long, that is what
+    /// a stream waits for.
+    pub(crate) fn windows(&self) -> usize {
+        let is_far = self.network.is_some_and(|network| network.rtt >= FAR);
+        if is_far && self.max_memory.is_none() { FAR_WINDOWS } else { 1 }
     }
 
     /// These options, with those of the protocol's family read.

@@ -20,8 +20,8 @@ use quorate_graph::{Graph, NodeId, Op};
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
-    products_one_by_one, value_bytes, working_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, bytes_with_windows, held_bytes, opened_bytes,
+    plain_bytes, products_one_by_one, value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
 use crate::work::Work;
@@ -35,6 +35,8 @@ const LONGEST: usize = 1 << 16;
 const MOST_DEEP: usize = 16;
 /// Pieces under way at a time, where the limit has room for them: one is computed while another's messages travel.
 const WINDOW: usize = 2;
+/// Bytes that a step may take more for chunks that are under way while others' messages travel.
+const WIDE_BYTES: u64 = 128 << 20;
 
 /// How one step goes that does not go whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +110,8 @@ impl Rule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
+    /// Steps with so many times as many chunks under way in their streams, of those that go whole.
+    windows: BTreeMap<NodeId, usize>,
     /// Bytes that the steps work with at one party, their results included, by their place.
     rooms: Vec<u64>,
     /// Bytes at one party of the values that exist before.
@@ -132,6 +136,8 @@ pub(crate) struct Given<'a, B> {
     pub keeps: &'a dyn Fn(NodeId) -> bool,
     /// Bytes that each step keeps of what it opens until that is checked, as a dry run has it.
     pub unchecked: &'a BTreeMap<NodeId, u64>,
+    /// As many times as many chunks as usual may be under way where the line's delay is long.
+    pub windows: usize,
 }
 
 impl Schedule {
@@ -148,6 +154,10 @@ impl Schedule {
         let whole = given.walk(&Rule::WHOLE, &BTreeSet::new());
         if whole.peak_bytes <= rule.limit && longest == usize::MAX {
             return whole;
+        }
+        if given.windows > 1 {
+            // Where memory counts, no more chunks are under way than usual.
+            return Schedule::of(&Given { windows: 1, ..*given }, Bounds { limit, longest, tries: 0 });
         }
         let mut best = given.walk(&rule, &BTreeSet::new());
         if best.peak_bytes > rule.limit {
@@ -185,7 +195,8 @@ impl Schedule {
     /// The same of other nodes.
     pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
         let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();
-        Schedule { ways, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
+        let windows = self.windows.iter().map(|(&id, &windows)| (to(id), windows)).collect();
+        Schedule { ways, windows, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
     }
 
     /// Whether all steps go the same way.
@@ -195,6 +206,11 @@ impl Schedule {
 
     pub fn way(&self, id: NodeId) -> Option<Way> {
         self.ways.get(&id).copied()
+    }
+
+    /// How many times as many chunks of its streams as usual a step has under way.
+    pub fn windows(&self, id: NodeId) -> usize {
+        self.windows.get(&id).copied().unwrap_or(1)
     }
 
     pub fn is_within(&self, id: NodeId) -> bool {
@@ -271,6 +287,9 @@ impl<B: Family> Given<'_, B> {
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
             live += bytes(id) + unchecked(&id);
             let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
+            if schedule.way(id).is_none() {
+                room = self.widen(&mut schedule, id, room);
+            }
             if schedule.talks(work, id) {
                 (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
             }
@@ -294,6 +313,19 @@ impl<B: Family> Given<'_, B> {
             schedule.peak(live, LANE_BYTES, reveal.node);
         }
         schedule
+    }
+
+    /// Has as many chunks of a step under way as it may, up to [`WIDE_BYTES`]; what it works with then.
+    fn widen(&self, schedule: &mut Schedule, id: NodeId, room: u64) -> u64 {
+        let sizes = Sizes::whole(self.graph(), id);
+        let wide = |windows| bytes_with_windows(self.backend, self.graph(), id, &sizes, windows);
+        let more = |windows| wide(windows) - wide(1);
+        let Some(windows) = (2..=self.windows).rev().find(|&windows| more(windows) <= WIDE_BYTES) else { return room };
+        if more(windows) == 0 {
+            return room; // all of it is under way in one window
+        }
+        schedule.windows.insert(id, windows);
+        room + more(windows)
     }
 
     /// Decides how a step goes that has so many bytes beside its result; what it works with.

@@ -80,7 +80,7 @@ pub(crate) fn dry_run<B: Family>(
     // What is made in turns is made in the order of steps: where there is no room for those before their turn.
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run = |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me)));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, options.windows(), run)?;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
@@ -128,12 +128,15 @@ struct Scheduled<K> {
 fn scheduled<B: Family>(
     dry: &B,
     &Asked { work, held, keeps, limit }: &Asked<'_>,
+    windows: usize,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
 ) -> Result<Scheduled<B::Kind>> {
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
     let mut before: Option<Scheduled<B::Kind>> = None;
     loop {
-        let schedule = Schedule::of(&Given { backend: dry, work, held, keeps, unchecked: &unchecked }, bounds);
+        let windows = if limit == Limit::None { windows } else { 1 };
+        let given = Given { backend: dry, work, held, keeps, unchecked: &unchecked, windows };
+        let schedule = Schedule::of(&given, bounds);
         let (ran, demand, garbles_ahead) = match before.take() {
             Some(same) if same.schedule.goes_like(&schedule) => (same.ran, same.demand, same.garbles_ahead),
             _ => run(&schedule)?,

@@ -143,7 +143,10 @@ impl<'a, S: Computes> Executor<'a, S> {
                 let sources = reads.iter().copied().zip(sources).collect();
                 Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await.map(Rc::new)
             }
-            _ => self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await,
+            _ => {
+                ctx.widen(self.schedule.windows(id));
+                self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await
+            }
         };
         let value = value.map_err(|error| self.at_step(id, error))?;
         self.is_done(ctx, place, value, &reads);

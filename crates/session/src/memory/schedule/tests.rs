@@ -15,7 +15,8 @@ fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedul
     let reveals = vec![Reveal { node: result, to: None }];
     let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
     let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
-    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
+    let given =
+        Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
     Ok((Schedule::of(&given, Bounds::only(Limit::None)), given.walk(&Rule::WHOLE, &BTreeSet::new())))
 }
 
@@ -53,6 +54,32 @@ fn what_takes_less_than_a_gigabyte_goes_whole() {
     assert!(schedule == whole && schedule.ways.is_empty());
 }
 
+/// On lines with a long delay, of steps longer than a window; where memory counts, not at all.
+#[test]
+fn chunks_under_way_are_more_where_they_wait_for_a_line() {
+    let scheduled = |rows: usize, windows: usize| {
+        let mut graph = Graph::default();
+        let (sums, pairs) = sum_of_pairs(&mut graph, BinaryOp::Lt, rows, 100);
+        let reveals = vec![Reveal { node: sums, to: None }];
+        let nodes = graph.needed(&[sums], |_| false);
+        let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
+        let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
+        let unchecked = BTreeMap::new();
+        let given =
+            Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };
+        let schedule = Schedule::of(&given, Bounds::only(Limit::None));
+        (schedule.windows(pairs), schedule)
+    };
+    let ((one, usual), (four, wide)) = (scheduled(10_000, 1), scheduled(10_000, 4));
+    assert_eq!((one, four), (1, 4));
+    let more = wide.peak_bytes - usual.peak_bytes;
+    assert!(more > 0 && more <= WIDE_BYTES, "{more}");
+    let ((_, usual), (one, same)) = (scheduled(50, 1), scheduled(50, 4));
+    assert!(one == 1 && same == usual, "one window holds all of it");
+    let ((_, usual), (one, same)) = (scheduled(1_000_000, 1), scheduled(1_000_000, 4));
+    assert!(one == 1 && same == usual && !usual.is_whole(), "in pieces");
+}
+
 #[test]
 fn what_pieces_save_too_little_of_goes_whole() {
     let mut graph = Graph::default();
@@ -85,7 +112,8 @@ fn products_are_cut_each_time_that_a_turn_does_not_fit() {
     let reveals = vec![Reveal { node: product, to: None }];
     let work = Work { graph: &graph, nodes: graph.needed(&[product], |_| false), reveals, domains: Domains::default() };
     let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
-    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
+    let given =
+        Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
     let limit = Limit::Named(1000 * MB);
     let mut bounds = Bounds::only(limit);
     let mut sizes = Vec::new();

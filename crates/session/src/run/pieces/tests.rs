@@ -232,7 +232,8 @@ fn chains() -> Program {
 fn in_pieces(program: &Program, parties: usize, sizes: &[usize], check: impl Fn(&[Vec<i128>])) {
     let dry = Rss::dry(parties, 0).unwrap();
     let (work, held) = (program.work(), BTreeSet::new());
-    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new() };
+    let given =
+        Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &BTreeMap::new(), windows: 1 };
     let whole = program.costs(parties, &Schedule::default());
     for &units in sizes {
         let schedule = Schedule::in_pieces(&given, units, false);
