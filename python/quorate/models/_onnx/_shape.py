@@ -17,7 +17,7 @@ from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64
-from quorate.models._onnx._plan import FRACTION
+from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
 from quorate.models._questions import Answer, Asked, Questions
@@ -159,10 +159,16 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
         # Without reveal places in `labels`.
         return Answer((best,), functools.partial(named, labels)) if asked.reveal else best
     up = FRACTION - shape.unit
-    return Answer((output,), lambda made: np.ldexp(made, up)) if asked.reveal else _in_units(output, up)
+    if not asked.reveal:
+        return _in_units(output, shape.steps[shape.output - 1]["bits"], up)
+    return Answer((output,), lambda made: np.ldexp(made, up))
 
 
-def _in_units(x: Any, up: int) -> Any:
-    """The same numbers in `qr.fixed(64, 16)`, of an array that stands for 2**up times as much."""
+def _in_units(x: Any, bits: int, up: int) -> Any:
+    """The same numbers in `qr.fixed(64, 16)`, of an array of so many bits that stands for 2**up times as much."""
     factor, dtype = 2.0**up, quorate.fixed(64, FRACTION)
-    return (x * factor).astype(dtype) if up < 0 else x.astype(dtype) * factor
+    if up >= 0:
+        return x.astype(dtype) * factor
+    whole = bits + max(FRACTION + up, 0) + ROOM  # of the multiple before it is cut: the network's ring may be smaller
+    wide = x if whole <= x.dtype.bits else x.astype(quorate.fixed(max(whole, 64), FRACTION))
+    return (wide * factor).astype(dtype)
