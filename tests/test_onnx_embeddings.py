@@ -179,6 +179,32 @@ def test_every_row_is_within_its_bound_and_its_range(seed: int) -> None:
     assert all(measured <= proven for _, measured, proven in report.layers), report
 
 
+@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning", "error::quorate.RangeWarning")
+def test_positions_far_above_the_table_have_room() -> None:
+    w = {"t": floats(random_number(0), 9, 2) * np.float32(1e-20), "p": floats(random_number(1), 3, 2)}
+    nodes = [LOOK_UP, ("Add", ["e", "p"], ["y"], {})]
+    model = from_onnx(tokens(nodes, (3,), w), weight_bits=30)
+    x = np.array([[0, 4, 8], [1, 2, 3]])
+    assert np.abs(ranges_hold(model, x, "exact") - model.predict_clear(x)).max() <= model.error_bound < 1e-15
+
+
+def test_factors_and_offsets_of_columns_go_into_the_table() -> None:
+    """Also behind an offset by positions, of which a factor is taken, too."""
+    r = random_number(0)
+    w = {"t": floats(r, 9, 2), "f": floats(r, 2), "o": floats(r, 2), "p": floats(r, 3, 2), "g": floats(r, 2)}
+    nodes = [
+        LOOK_UP,
+        ("Mul", ["e", "f"], ["a"], {}),
+        ("Add", ["a", "o"], ["b"], {}),
+        ("Add", ["b", "p"], ["c"], {}),
+        ("Mul", ["c", "g"], ["d"], {}),
+        ("Sub", ["d", "o"], ["i"], {}),
+        ("Add", ["i", "p"], ["y"], {}),
+    ]
+    model = compare(tokens(nodes, (3,), w), r.integers(0, 9, (2, 3)))
+    assert [(step["kind"], step["offsets"]) for step in model.shape.steps] == [("embedding", [3, 2])]
+
+
 def small(**options: Any) -> Any:
     w = {"t": floats(random_number(0), 10, 4), "u": floats(random_number(1), 1000, 4)}
     nodes = [
@@ -262,7 +288,7 @@ def test_bounds_and_samples_go_by_the_tables() -> None:
 
 def test_a_table_is_shared_once_and_which_row_it_is_is_found_out_once() -> None:
     w = {"t": floats(random_number(0), 40, 3), "u": floats(random_number(1), 40, 3), "i": whole(1, 0)}
-    first = [LOOK_UP, ("Relu", ["e"], ["y"], {})]
+    first = [("Gather", ["t", "x"], ["y"], {})]
     more = [
         LOOK_UP,
         ("Gather", ["u", "x"], ["f"], {}),
@@ -281,7 +307,7 @@ def test_a_table_is_shared_once_and_which_row_it_is_is_found_out_once() -> None:
             sent.append([now - was for now, was in zip(mpc.stats().online.bytes_sent, before, strict=True)])
             assert sum(sent[-1]) < sum(before)  # the tables are there
     # Two look-ups by the same numbers and one by these in another order: two comparisons of each with each row.
-    assert sum(sent[1]) < 2.2 * sum(sent[0])
+    assert sum(sent[1]) < 2.5 * sum(sent[0])
 
 
 ROLES = """
@@ -319,7 +345,7 @@ def test_a_shape_tells_sizes_and_powers_of_two_of_a_table() -> None:
     known = {"kind": "embedding", "inputs": [1], "weights": [10, 4], "offsets": None, "width": 24, "bits": 24}
     assert table == known
     described = shape.describe()
-    for rows in (None, [10], [0, 5], 2.5, "10"):
+    for rows in (None, [10], [0, 5], [10, 2.5], [10, "9"], 2.5, 0, "10"):
         with pytest.raises(ModelError, match="not the shape of a network"):
             NetworkShape(**{**described, "table_rows": rows})
     for step in (
@@ -328,6 +354,9 @@ def test_a_shape_tells_sizes_and_powers_of_two_of_a_table() -> None:
     ):
         with pytest.raises(ModelError, match="not the shape of a network"):
             NetworkShape(**{**described, "steps": [*described["steps"], step]})
+    other = {"kind": "affine", "inputs": [3], "weights": [10, 4], "offsets": None, "width": 24, "bits": 24, "same": 0}
+    with pytest.raises(ModelError, match="not the shape of a network: step"):
+        NetworkShape(**{**described, "steps": [*described["steps"], other]})
     relu = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (2,), {}), bound=1.0).shape.describe()
     assert "table_rows" not in relu and NetworkShape(**relu).table_rows is None  # as descriptions before had it
     with pytest.raises(ModelError, match="not the shape of a network"):
@@ -337,7 +366,7 @@ def test_a_shape_tells_sizes_and_powers_of_two_of_a_table() -> None:
 def test_all_that_is_made_of_such_numbers_but_rows_is_named_at_once() -> None:
     w = {"t": floats(random_number(0), 9, 2), "v": floats(random_number(0), 9), "n": whole(*range(9)).reshape(3, 3)}
     w |= {"c": floats(random_number(0), 2, 9, 2), "one": whole(1), "m": floats(random_number(0), 3, 2)}
-    w |= {"far": whole(100), "places": whole(0, 1, 2)}
+    w |= {"far": whole(100), "places": whole(0, 1, 2), "axes": whole(1).reshape(1, 1, 1)}
     nodes = [
         ("Cast", ["x"], ["a"], {"to": TensorProto.FLOAT}),
         ("MatMul", ["a", "m"], ["a1"], {}),
@@ -350,6 +379,9 @@ def test_all_that_is_made_of_such_numbers_but_rows_is_named_at_once() -> None:
         ("Gather", ["t", "x"], ["h"], {"axis": 1}),
         ("Gather", ["c", "x"], ["i"], {}),
         ("Add", ["x", "places"], ["o"], {}),
+        ("Sub", ["x", "axes"], ["o1"], {}),
+        ("Gather", ["x", "places"], ["o2"], {"axis": 1}),
+        ("Mul", ["x", "o2"], ["o3"], {}),
         ("Add", ["x", "far"], ["p"], {}),
         ("Gather", ["t", "p"], ["q"], {}),
         ("Unsqueeze", ["p", "one"], ["r"], {}),
@@ -370,10 +402,12 @@ def test_all_that_is_made_of_such_numbers_but_rows_is_named_at_once() -> None:
         "  Gather (Gather_8): axis=1 of a constant of shape (9, 2): rows of one of two axes, axis=0, are",
         "  Gather (Gather_9): axis=0 of a constant of shape (2, 9, 2): rows of one of two axes, axis=0, are",
         "  Add (Add_10): a constant of shape (3,) beside whole numbers of the input: one number is",
-        "  Gather (Gather_12): of which an input of 0 names no row",
-        f"  Unsqueeze (Unsqueeze_13): {words}",
-        "  Gather (Gather_15): its input 0 is computed from the network's input, and is no constant",
-        f"  Where (Where_16): {words}",
+        "  Sub (Sub_11): a constant of shape (1, 1, 1) beside whole numbers of the input: one number is",
+        f"  Mul (Mul_13): {words}",
+        "  Gather (Gather_15): of which an input of 0 names no row",
+        f"  Unsqueeze (Unsqueeze_16): {words}",
+        "  Gather (Gather_18): its input 0 is computed from the network's input, and is no constant",
+        f"  Where (Where_19): {words}",
     ]
 
 

@@ -70,11 +70,12 @@ class NetworkShape(Questions):
 
     def _check_rows(self) -> None:
         """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
-        known, rows = self.table_rows, self.table_rows
-        if isinstance(known, (list, tuple)):
+        known, count = self.table_rows, math.prod(self.sizes)
+        if isinstance(known, list):
             object.__setattr__(self, "table_rows", tuple(known))
-            rows = min(known, default=0) if len(known) == math.prod(self.sizes) else 0
-        if not (rows is None or (type(rows) is int and rows > 0)) or not are_looked_up(self.steps, rows is not None):
+        listed = list(known) if isinstance(known, (list, tuple)) else [known] * count
+        are_counts = len(listed) == count and all(type(n) is int and n > 0 for n in listed)
+        if not (known is None or are_counts) or not are_looked_up(self.steps, known is not None):
             raise ModelError(f"this is not the shape of a network: table_rows={known!r} do not go with its steps")
 
     def _check_same(self) -> None:
@@ -86,6 +87,7 @@ class NetworkShape(Questions):
                 continue
             number = step["same"]
             known = type(number) is int and 0 <= number < len(own) and step["kind"] in WEIGHTED
+            known = known and (step["kind"] == "embedding") == (own[number]["kind"] == "embedding")
             if not known or any(step.get(k) != own[number].get(k) for k in ("weights", "offsets", "width")):
                 raise ModelError(f"this is not the shape of a network: step {place} has the same={number!r}")
 
