@@ -70,7 +70,8 @@ class NetworkShape(Questions):
 
     def _check_rows(self) -> None:
         """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
-        known, count = self.table_rows, math.prod(self.sizes)
+        known: Any = self.table_rows
+        count = math.prod(self.sizes)
         if isinstance(known, list):
             object.__setattr__(self, "table_rows", tuple(known))
         listed = list(known) if isinstance(known, (list, tuple)) else [known] * count
