@@ -230,7 +230,7 @@ def _tile(lowering: Lowering, node: Node) -> Tensor:
     return made
 
 
-_GATHERED = "constant indices, not along the batch; or rows of a constant of two axes by whole numbers of the input"
+_GATHERED = "constant indices, not along the batch; or rows of a constant of two axes by an input's numbers"
 
 
 @operator("Gather", limits=_GATHERED, turned=True)
