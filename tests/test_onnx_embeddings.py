@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 import quorate as qr
 from deploying import Deployment
@@ -509,6 +509,28 @@ def test_steps_do_not_go_by_the_number_of_records() -> None:
     ]
     with pytest.raises(ModelError, match="goes by the number of inputs"):
         from_onnx(tokens(nodes, (3,), {"t": floats(random_number(0), 9, 2)}))
+
+
+@pytest.mark.parametrize("few", [1, 2])
+def test_few_records_name_rows_as_many_do(few: int) -> None:
+    """Of which the first of a table is no sample."""
+    first, second = floats(random_number(0), 40, 2), floats(random_number(1), 40, 2)
+    second[0] = first[0]
+
+    def network(other: np.ndarray) -> onnx.ModelProto:
+        value = helper.make_tensor_value_info("e", TensorProto.FLOAT, ["n", 3, 2])
+        nodes = (helper.make_node("Gather", ["t", "x"], ["e"]), helper.make_node("Gather", ["u", "x"], ["e"]))
+        then, otherwise = (helper.make_graph([node], "rows", [], [value]) for node in nodes)
+        chosen = [
+            ("Shape", ["x"], ["n"], {"end": 1}),
+            ("Equal", ["n", "few"], ["c"], {}),
+            ("If", ["c"], ["y"], {"then_branch": then, "else_branch": otherwise}),
+        ]
+        return tokens(chosen, (3,), {"t": first, "u": other, "few": whole(few)})
+
+    compare(network(first.copy()), random_number(2).integers(0, 40, (few, 3)))
+    with pytest.raises(ModelError, match="goes by the number of inputs"):
+        from_onnx(network(second))
 
 
 @pytest.mark.parametrize("kind", ["INT8", "UINT8", "INT16", "BOOL", "UINT64"])

@@ -98,6 +98,27 @@ def test_a_condition_that_is_known_chooses_a_branch(chosen: bool) -> None:
         from_onnx(model_of(depends, (4,), {}), bound=1.0)
 
 
+@pytest.mark.parametrize("few", [1, 2])
+def test_a_condition_on_how_few_inputs_there_are_is_refused(few: int) -> None:
+    """Steps are made once, for any number of inputs; branches that do the same may differ."""
+    r = random_number(3)
+    same = graph([("Add", ["x", "x"], ["p"], {})], [], [("p", 1, ["n", 4])], {})
+    other = graph([("Mul", ["x", "two"], ["q"], {})], [], [("q", 1, ["n", 4])], {"two": np.float32(2)})
+    wrong = graph([("Mul", ["x", "two"], ["q"], {})], [], [("q", 1, ["n", 4])], {"two": np.float32(3)})
+
+    def network(then: onnx.GraphProto) -> onnx.ModelProto:
+        nodes = [
+            ("Shape", ["x"], ["n"], {"end": 1}),
+            ("Equal", ["n", "few"], ["c"], {}),
+            ("If", ["c"], ["y"], {"then_branch": then, "else_branch": other}),
+        ]
+        return model_of(nodes, (4,), {"few": whole(few)})
+
+    compare(network(same), floats(r, few, 4))
+    with pytest.raises(ModelError, match=r"inner_Mul_0\) goes by the number of inputs"):
+        from_onnx(network(wrong), bound=1.0)
+
+
 def test_a_named_output_needs_what_graphs_within_take() -> None:
     """What follows it may be of any kind."""
     branch = graph([("Mul", ["a", "a"], ["p"], {})], [], [("p", 1, ["n", 4])], {})

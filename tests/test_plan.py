@@ -335,3 +335,15 @@ def test_bad_arguments(arguments: list[str], words: str) -> None:
     done = explain("examples/score.py", *arguments)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline_phase() -> None:
+    """Of runs whose parties end their offline phases at other times, what one waited is no part of the online phase."""
+    with qr.local("rss") as mpc:
+        (mpc.input([1, 2, 3], owner=0) * mpc.input([4, 5, 6], owner=1)).reveal()
+        stats = mpc.stats()
+        offline = [party["offline"] for party in stats.timeline.values()]
+        whole = [party["offline"] + party["online"] for party in stats.timeline.values()]
+        assert stats.offline.seconds == max(offline)
+        assert stats.offline.seconds + stats.online.seconds == pytest.approx(max(whole))
+        assert 0 < stats.online.seconds < max(party["online"] for party in stats.timeline.values()) + 1e-9

@@ -306,6 +306,39 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
         side[0x0112] = 6
         turned.save(tmp_path / "turned.png", exif=side)
         assert (model.decision_function(mpc, tmp_path / "turned.png") == wanted[1:]).all()
+        image.fromarray(np.rot90(photos[1])).save(tmp_path / "upright.png")
+        with pytest.raises(ModelError, match=r"upright\.png has 6 rows and 7 columns; the network takes 7 and 6"):
+            model.predict(mpc, tmp_path / "upright.png")
+
+
+def test_pictures_are_read_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are looked at before, for what their heads say; one that is cut off ends its batch."""
+    image = pytest.importorskip("PIL.Image")
+    r, file = np.random.default_rng(9), File()
+    file.tensor((1, 7, 6, 3), 1 / 128, 128)
+    conv(file, r, (7, 6, 3), padding=VALID, act=NONE)
+    model = from_tflite(file.bytes())
+    photos = r.integers(0, 256, (5, 7, 6, 3)).astype(np.uint8)
+    paths = [tmp_path / f"{i}.png" for i in range(5)]
+    for path, photo in zip(paths, photos, strict=True):
+        image.fromarray(photo).save(path)
+    decoded: list[int] = []
+    shape = type(model.shape)
+    encode = shape.encode
+    monkeypatch.setattr(shape, "encode", lambda self, X: decoded.append(len(np.asarray(X))) or encode(self, X))
+    wanted = model.decision_function_clear(photos)
+    decoded.clear()
+    with qr.local("rss") as mpc:
+        assert (model.decision_function(mpc, paths, batch=2) == wanted).all()
+        assert decoded == [2, 2, 1]
+        paths[4].write_bytes(paths[4].read_bytes()[:60])
+        with pytest.raises(ModelError, match=r"4\.png is no picture that can be read"):
+            model.decision_function(mpc, paths, batch=2)
+        assert decoded == [2, 2, 1, 2, 2]
+        image.fromarray(photos[0][1:]).save(paths[4])
+        with pytest.raises(ModelError, match=r"4\.png has 6 rows"):
+            model.decision_function(mpc, paths, batch=2)
+        assert decoded == [2, 2, 1, 2, 2]
 
 
 def test_all_unsupported_operators_are_named_at_once() -> None:

@@ -12,9 +12,12 @@
 //!
 //! What is opened is a share: with the value it says no more than the receiver's own share does.
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result};
-use quorate_ring::{Module, Vector};
+use std::cell::RefCell;
 
+use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_ring::{Module, Ring, Vector};
+
+use crate::mul::NOT_OPENED;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 
@@ -34,6 +37,11 @@ pub(crate) fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, v
 pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
     let parties = ctx.parties();
     if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
+}
+
+/// Chunks of a vector that is opened: a share and a value at a time.
+pub(crate) fn opening((ring, len): (Ring, usize)) -> Chunks {
+    Chunks::of_bytes(len, 2 * ring.carrier().bytes())
 }
 
 impl Aby {
@@ -76,10 +84,22 @@ impl Aby {
         }))
     }
 
+    /// Opens a long vector to both, in place of this party's share of it.
+    pub(crate) async fn open_in_place(&self, ctx: &Ctx, x: Share<Vector>) -> Result<Share<Vector>> {
+        let chunks = opening(x.shape_of());
+        let value = RefCell::new(x);
+        let work = async |ctx: Ctx, range| {
+            let own = value.borrow().map(|x| x.slice(range));
+            self.open_share(&ctx, &own, None).await?.ok_or(NOT_OPENED)
+        };
+        ctx.stream(chunks, work, |range, part| value.borrow_mut().write_at(range.start, &part)).await?;
+        Ok(value.into_inner())
+    }
+
     /// [`Aby::open_share`] over Z_2^k, as a stream of chunks where the vector is long.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>, only: Option<usize>) -> Result<Option<Vector>> {
         let (ring, len) = x.shape_of();
-        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        let chunks = opening((ring, len));
         if chunks.count() <= 1 {
             return self.open_share(ctx, x, only).await;
         }

@@ -16,6 +16,7 @@ use std::ops::Range;
 use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
+use crate::input::opening;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::stock::Kind;
@@ -104,7 +105,7 @@ impl Aby {
         Ok(result)
     }
 
-    /// Opens x - a and y - b, in one message.
+    /// Opens x - a and y - b: in one message, or each by itself where they are long.
     async fn open_differences(
         &self,
         ctx: &Ctx,
@@ -112,8 +113,12 @@ impl Aby {
         [a, b, _]: &[Share<Vector>; 3],
     ) -> Result<(Share<Vector>, Share<Vector>)> {
         let (d, e) = (x.zip(a, Vector::sub_assign), y.zip(b, Vector::sub_assign));
+        if opening((d.ring(), d.len() + e.len())).count() > 1 {
+            let open_d = async |ctx: Ctx| self.open_in_place(&ctx, d).await;
+            return ctx.join(open_d, async |ctx: Ctx| self.open_in_place(&ctx, e).await).await;
+        }
         let both = Share(Vector::concat(&[&*d, &*e]));
-        let opened = self.open_long(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        let opened = self.open_share(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
         Ok((opened.map(|o| o.slice(0..d.len())), opened.map(|o| o.slice(d.len()..d.len() + e.len()))))
     }
 

@@ -90,8 +90,8 @@ class Questions:
         Args:
             mpc: a session.
             X: the records, (records, features), at their owner and in a local session; elsewhere None, or any array
-                of that shape, of which nothing but the shape is used. The path of a `.npy` file is as good, and of
-                one that is scored in batches no more than a batch is read. A quantised network takes paths of pictures.
+                of that shape, of which nothing but the shape is used. The path of a `.npy` file is as good, and a
+                quantised network takes paths of pictures; of what is scored in batches no more than a batch is read.
             model_owner: the party that has the model.
             data_owner: the party that has the records.
             reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
@@ -257,7 +257,7 @@ class Questions:
     def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
         """Says how far answers may be off, to whom that is known."""
 
-    def _pictures_of(self, paths: list[Path]) -> np.ndarray:
+    def _pictures_of(self, paths: list[Path]) -> Any:
         """The same, where none of them is an array."""
         for path in paths:
             if path.suffix.lower() in (".npy", ".npz"):
@@ -267,7 +267,7 @@ class Questions:
                 )
         return self._pictures(paths)
 
-    def _pictures(self, paths: list[Path]) -> np.ndarray:
+    def _pictures(self, paths: list[Path]) -> Any:
         """What files of pictures are as X."""
         raise ModelError(
             f"X: {paths[0]} is no array: a model takes numbers, scaled as they were for training; "

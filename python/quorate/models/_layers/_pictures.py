@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,38 +16,67 @@ _COLOURS = {1: "L", 3: "RGB"}
 _MODES = ("1", "L", "P", "RGB")
 
 
-def pictures(paths: Sequence[Path], sizes: Sequence[int], kind: str) -> np.ndarray:
-    """Pictures of a network's size: (pictures, rows, columns, channels), of uint8.
+class Pictures:
+    """Pictures of a network's size, (pictures, rows, columns, channels) of uint8, which stay on the disk until a part
+    of them is looked at; only their heads are read before.
 
     Raises:
         ModelError: one cannot be read or has another size, the network takes other numbers, or Pillow is missing.
     """
-    if kind != "uint8" or len(sizes) != 3 or sizes[2] not in _COLOURS:
-        raise ModelError(
-            f"X: files of pictures are uint8, and this network takes {kind} of {tuple(sizes)}: give an array"
-        )
-    try:
-        from PIL import Image, ImageOps
-    except ImportError as error:
-        raise ModelError("X: Pillow reads pictures, and is not installed; pip install pillow") from error
-    found = []
-    for path in paths:
-        try:
-            with Image.open(path) as opened:
-                upright, mode = ImageOps.exif_transpose(opened), opened.mode
-                array = np.asarray(upright.convert(_COLOURS[sizes[2]])).reshape(upright.height, upright.width, -1)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise ModelError(f"X: {path} is no picture that can be read: {error}") from error
+
+    def __init__(self, paths: Sequence[Path], sizes: Sequence[int], kind: str) -> None:
+        if kind != "uint8" or len(sizes) != 3 or sizes[2] not in _COLOURS:
+            raise ModelError(
+                f"X: files of pictures are uint8, and this network takes {kind} of {tuple(sizes)}: give an array"
+            )
+        self._paths, self._colours = list(paths), _COLOURS[sizes[2]]
+        self.shape = (len(paths), *sizes)
+        for path in paths:
+            self._check(path)
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        return np.stack([self._read(path) for path in self._paths[part]])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self[:] if dtype is None else self[:].astype(dtype)
+
+    def _check(self, path: Path) -> None:
+        with _opened(path) as picture:
+            mode, (columns, rows) = picture.mode, picture.size
         if mode not in _MODES:
             raise ModelError(
                 f"X: {path} is of mode {mode}, which has more than colours of eight bits: convert it as pictures were "
                 "for training"
             )
-        found.append(array)
-        if found[-1].shape != tuple(sizes):
-            rows, columns = found[-1].shape[:2]
+        if (columns, rows) != self.shape[1:3]:  # of a camera that lay on its side; whether it did says its EXIF
+            self._check_sizes(path, (rows, columns))
+
+    def _check_sizes(self, path: Path, sizes: tuple[int, ...]) -> None:
+        wanted = self.shape[1:3]
+        if sizes != wanted:
             raise ModelError(
-                f"X: {path} has {rows} rows and {columns} columns; the network takes {sizes[0]} and {sizes[1]}: cut "
-                "and resize it as pictures were for training"
+                f"X: {path} has {sizes[0]} rows and {sizes[1]} columns; the network takes {wanted[0]} and {wanted[1]}: "
+                "cut and resize it as pictures were for training"
             )
-    return np.stack(found)
+
+    def _read(self, path: Path) -> np.ndarray:
+        from PIL import ImageOps
+
+        with _opened(path) as picture:
+            upright = np.asarray(ImageOps.exif_transpose(picture).convert(self._colours))
+        self._check_sizes(path, upright.shape[:2])
+        return upright.reshape(self.shape[1:])
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A picture; what goes wrong while it is open is said with its name."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ModelError("X: Pillow reads pictures, and is not installed; pip install pillow") from error
+    try:
+        with Image.open(path) as picture:
+            yield picture
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ModelError(f"X: {path} is no picture that can be read: {error}") from error

@@ -30,7 +30,7 @@ def rows_of(steps: Sequence[Step], sizes: Sequence[int]) -> Rows:
     for place, step in enumerate(steps, 1):
         if step.kind == "embedding" and step.weights is not None:
             np.minimum.at(found, places[step.inputs[0]].astype(np.int64).ravel(), len(step.weights))
-        elif step.inputs[0] in places:
+        elif step.kind in MOVES and step.inputs[0] in places:
             places[place] = clear(step, [places[i] for i in step.inputs])
     inputs = found[1:]
     known = inputs < np.iinfo(np.int64).max

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import MOVES
+from quorate.models._onnx._indices import drawn, rows_of
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -24,7 +25,7 @@ from quorate.models._onnx._layout import (
 )
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind
-from quorate.models._onnx._steps import Step, clear
+from quorate.models._onnx._steps import Step, clear, run_clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
 
@@ -220,13 +221,56 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     made, place = _made(source, operators)
     if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
         for many in (source.sizes[0] + 1, _MANY):
-            other, end = _made(dataclasses.replace(source, sizes=(many, *source.sizes[1:])), operators)
-            pairs = zip_longest(made.sized(), other.sized())
-            apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
-            if apart is not None or place != end:
-                name = apart[0].name if apart is not None else "what the output is"
-                raise ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
+            other, end = _made(_of(source, many), operators)
+            if (name := _apart((made, place), (other, end))) is not None:
+                raise _goes_by_the_number(name)
+        for few in (1, 2):  # which may go another way
+            _check_few((made, place), _of(source, few), operators)
     return made.steps, place
+
+
+def _of(source: Source, many: int) -> Source:
+    """The same for so many inputs."""
+    return dataclasses.replace(source, sizes=(many, *source.sizes[1:]))
+
+
+def _goes_by_the_number(name: str) -> ModelError:
+    return ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
+
+
+def _apart(one: tuple[Lowering, int], other: tuple[Lowering, int]) -> str | None:
+    """The first step in which they differ."""
+    pairs = zip_longest(one[0].sized(), other[0].sized())
+    apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
+    if apart is not None:
+        return apart[0].name
+    return None if one[1] == other[1] else "what the output is"
+
+
+def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, Any]) -> None:
+    """Refuses a network that makes something else of few inputs. Its steps may be others: of one place of an axis it
+    can often not be told which axis it is of, so that there are several ways, or none."""
+    try:
+        other = _made(source, operators)
+    except ModelError:
+        if any(node.op_type == "If" for node in source.nodes):
+            raise
+        return
+    name = _apart(one, other)
+    if name is not None and not _give_the_same((one[0].steps, one[1]), (other[0].steps, other[1]), source):
+        raise _goes_by_the_number(name)
+
+
+def _give_the_same(one: tuple[list[Step], int], other: tuple[list[Step], int], source: Source) -> bool:
+    """Whether both have the same outputs, of one random input."""
+    many, *sizes = source.sizes
+    if source.is_index:
+        x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in (one, other))), many)
+    else:
+        x = np.random.default_rng(0).uniform(0.25, 1.0, source.sizes)
+    with np.errstate(all="ignore"):
+        a, b = (run_clear(steps, x)[place] for steps, place in (one, other))
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:

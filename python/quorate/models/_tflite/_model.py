@@ -13,7 +13,7 @@ import numpy as np
 import quorate
 from quorate._families import DEFAULT
 from quorate.errors import ModelError
-from quorate.models._layers._pictures import pictures
+from quorate.models._layers._pictures import Pictures
 from quorate.models._layers._report import Report, compared
 from quorate.models._questions import Asked, Questions
 from quorate.models._tflite import _exact, _paper
@@ -87,8 +87,8 @@ class QuantisedNetwork(Questions):
     def _clear(self, X: Any) -> list[Integers]:
         return run_clear(self._layers, self.shape.encode(X) + self._plan.bases[0])
 
-    def _pictures(self, paths: list[Path]) -> np.ndarray:
-        return pictures(paths, self.shape.sizes, self.shape.type)
+    def _pictures(self, paths: list[Path]) -> Any:
+        return Pictures(paths, self.shape.sizes, self.shape.type)
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self, self.shape, asked, self._plan)

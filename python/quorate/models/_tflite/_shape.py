@@ -15,7 +15,7 @@ from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
-from quorate.models._layers._pictures import pictures
+from quorate.models._layers._pictures import Pictures
 from quorate.models._questions import Answer, Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, SCALED
@@ -104,8 +104,8 @@ class QuantisedShape(Questions):
         x = mpc.input(given, owner=owner, shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
         return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
 
-    def _pictures(self, paths: list[Path]) -> np.ndarray:
-        return pictures(paths, self.sizes, self.type)
+    def _pictures(self, paths: list[Path]) -> Any:
+        return Pictures(paths, self.sizes, self.type)
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self, self, asked, None)
