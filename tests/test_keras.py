@@ -69,7 +69,7 @@ def test_a_model_is_exported_and_taken_from_there(monkeypatch: pytest.MonkeyPatc
         qr.models.from_keras(Unbuilt(), bound=1.0)
 
 
-@pytest.mark.parametrize("name", ["dense", "images", "series"])
+@pytest.mark.parametrize("name", ["dense", "images", "series", "words", "whole"])
 def test_models_predict_as_in_keras(name: str) -> None:
     keras = pytest.importorskip("keras", reason="keras is not installed")
     pytest.importorskip("tf2onnx", reason="tf2onnx is not installed")
@@ -89,11 +89,15 @@ def test_models_predict_as_in_keras(name: str) -> None:
             layers.Dense(3, activation="softmax"),
         ],
         "series": [keras.Input((4, 2)), layers.LSTM(3), layers.Dense(2)],
+        "words": [keras.Input((4,)), layers.Embedding(9, 3), layers.LSTM(3), layers.Dense(2)],
+        "whole": [keras.Input((4,), dtype="int32"), layers.Embedding(9, 3), layers.GlobalAveragePooling1D()],
     }[name]
     keras.utils.set_random_seed(0)
     module = keras.Sequential(built)
-    x = np.random.default_rng(0).uniform(-1, 1, (3, *module.input_shape[1:]))
-    model = qr.models.from_keras(module, bound=1.0)
+    r, sizes = np.random.default_rng(0), (3, *module.input_shape[1:])
+    looks_up = name in ("words", "whole")
+    x = r.integers(0, 9, sizes) if looks_up else r.uniform(-1, 1, sizes)
+    model = qr.models.from_keras(module, **({} if looks_up else {"bound": 1.0}))
     assert model.shape.sizes == module.input_shape[1:]
     with qr.local("rss") as mpc:
         found = model.decision_function(mpc, x)

@@ -136,6 +136,19 @@ def test_labels_are_those_of_the_largest_output() -> None:
     assert (model.predict_clear(x) == np.array(["a", "b", "c"])[want.argmax(axis=1)]).all()
 
 
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize("protocol", FAMILIES)
+@pytest.mark.parametrize(("bound", "bits"), [(1.0, 24), (0.01, 30), (1e9, 8)])
+def test_secret_outputs_have_room_in_the_ring_of_reals(bound: float, bits: int, protocol: str) -> None:
+    """Of a network in a ring of few bits, whose outputs are of another unit than reals."""
+    model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=bound, bits=bits)
+    x = np.array([[bound, bound / 2, -bound]])
+    with qr.local(protocol, strict=True) as mpc:
+        made = model.predict(mpc, x, reveal=False)
+        assert model.shape.ring < 64 and made.dtype == qr.fixed(64, 16)
+        assert np.abs(made.reveal() - model.predict_clear(x)).max() <= model.error_bound + 2**-16
+
+
 def test_ties_are_named_in_a_local_session() -> None:
     proto = model_of([("MatMul", ["x", "w"], ["y"], {})], (2,), {"w": np.eye(2, dtype=np.float32)})
     model = from_onnx(proto, bound=1.0, labels=[0, 1])

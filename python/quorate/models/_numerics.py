@@ -22,18 +22,23 @@ def finite_float64(values: object, what: str) -> NDArray[np.float64]:
     >>> finite_float64([1, 2.5], "records")
     array([1. , 2.5])
     """
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind == "c":
-            raise TypeError("complex numbers")
-        array = given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise RangeError(f"{what}: not a rectangular array of numbers ({error})") from error
+    array = as_float64(values, what)
     bad = ~np.isfinite(array)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise RangeError(f"{what}: {array[place]} at index {place}; impute or drop such values first")
     return array
+
+
+def as_float64(values: object, what: str) -> NDArray[np.float64]:
+    """Converts to float64, whatever the numbers are; raises `RangeError` if these are no array of numbers."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise RangeError(f"{what}: not a rectangular array of numbers ({error})") from error
 
 
 def each_feature(bounds: object, features: int) -> NDArray[np.float64]:

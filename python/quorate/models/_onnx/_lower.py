@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._layers._kernels import MOVES
+from quorate.models._onnx._indices import drawn, rows_of
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -22,6 +24,7 @@ from quorate.models._onnx._layout import (
     turned,
 )
 from quorate.models._onnx._read import Source
+from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind
 from quorate.models._onnx._steps import Step, clear, run_clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
@@ -88,9 +91,15 @@ class Lowering:
     shapes: list[tuple[int, ...]] = dataclasses.field(default_factory=list)
     """Of the input, and of what every step makes."""
     name: str = ""
+    indices: set[int] = dataclasses.field(default_factory=set)
+    """Which arrays hold numbers of an input by which tables are looked up: it, and what is moved of it."""
+    reckoned: dict[int, tuple[Tensor | Turned, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
+    """Of arrays that are computed of such, of which they are, and what."""
+    tables: dict[int, tuple[Any, np.ndarray]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes.append(self.source.sizes)
+        self.indices.update([0] if self.source.is_index else [])
 
     @property
     def batch(self) -> int:
@@ -107,6 +116,10 @@ class Lowering:
     ) -> Tensor:
         """Adds a step."""
         given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        are_indices = [t.place in self.indices for t in given]
+        is_taken = kind in ("embedding", "reckoned") or (kind in MOVES and all(are_indices))
+        if any(self.is_number(t) for t in given) and not is_taken:
+            raise Unsupported(LOOKED_UP)
         step = Step(kind, tuple(t.place for t in given), attrs or {}, weights, offsets, self.name)
         few = min(self.batch, _FEW)
         try:
@@ -121,7 +134,44 @@ class Lowering:
             raise Unsupported(f"its result of shape {shape} is empty")
         self.steps.append(step)
         self.shapes.append(shape)
+        self.indices.update([len(self.steps)] if kind in MOVES and any(are_indices) else [])
         return Tensor(len(self.steps), shape)
+
+    def is_number(self, value: Value) -> bool:
+        """Whether that is an array of numbers by which tables are looked up, or computed of such."""
+        if not isinstance(value, (Tensor, Turned)):
+            return False
+        return batch_first(value).place in self.indices or batch_first(value).place in self.reckoned
+
+    def number(self, value: Tensor | Turned) -> tuple[Tensor | Turned, tuple[Any, ...]]:
+        """Of which of these it is, and what."""
+        return self.reckoned.get(batch_first(value).place, (value, NUMBER))
+
+    def reckon(self, operator: str, given: Sequence[Value], attrs: dict[str, Any]) -> Tensor | Turned:
+        """A function of numbers by which tables are looked up, each by itself: tables take it in."""
+        index, _ = self.number(next(value for value in given if self.is_number(value)))
+        of: list[tuple[Any, ...]] = []
+        for value in given:
+            if self.is_number(value):
+                other, part = self.number(value)
+                if other != index:
+                    raise Unsupported(LOOKED_UP)
+                of.append(part)
+            elif isinstance(value, (Tensor, Turned)):
+                raise Unsupported(LOOKED_UP)
+            else:
+                of.append(constant(value, len(index.shape)))
+        if operator == "Cast":
+            if of == [NUMBER] and attrs["to"] in (6, 7):
+                return index
+            of.append(kind(attrs["to"]))
+        tensor = self.emit("reckoned", batch_first(index), {"of": (operator, *of)})
+        self.reckoned[tensor.place] = index, (operator, *of)
+        return turned(tensor, index.layout)
+
+    def table(self, constant: np.ndarray) -> np.ndarray:
+        """A constant in double precision: one array for one constant, however often it is looked up in."""
+        return self.tables.setdefault(id(constant), (constant, constant.astype(np.float64)))[1]
 
     def sized(self) -> list[tuple[Step, tuple[int, ...]]]:
         """Each step, and the sizes of what it makes of one input."""
@@ -153,6 +203,7 @@ class Lowering:
         return turned(self.reshape(batch_first(x), shape), layout)
 
 
+LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gather): nothing else is computed of them"
 _LONGEST = 4096  # steps of a loop
 _FEW = 4  # inputs that a step is tried with, for what it makes of others is of the same sizes
 _MANY = 1021  # inputs, among which nothing of a network is as many by chance
@@ -206,13 +257,17 @@ def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, A
             raise
         return
     name = _apart(one, other)
-    if name is not None and not _give_the_same((one[0].steps, one[1]), (other[0].steps, other[1]), source.sizes):
+    if name is not None and not _give_the_same((one[0].steps, one[1]), (other[0].steps, other[1]), source):
         raise _goes_by_the_number(name)
 
 
-def _give_the_same(one: tuple[list[Step], int], other: tuple[list[Step], int], sizes: tuple[int, ...]) -> bool:
+def _give_the_same(one: tuple[list[Step], int], other: tuple[list[Step], int], source: Source) -> bool:
     """Whether both have the same outputs, of one random input."""
-    x = np.random.default_rng(0).uniform(0.25, 1.0, sizes)
+    many, *sizes = source.sizes
+    if source.is_index:
+        x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in (one, other))), many)
+    else:
+        x = np.random.default_rng(0).uniform(0.25, 1.0, source.sizes)
     with np.errstate(all="ignore"):
         a, b = (run_clear(steps, x)[place] for steps, place in (one, other))
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
@@ -246,6 +301,8 @@ def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, int]:
         )
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
+    if lowering.is_number(result):
+        raise ModelError(f"from_onnx: the output {source.output!r} is numbers of the input, which look up no row")
     return lowering, result.place
 
 
@@ -281,8 +338,10 @@ class _Walk:
         """What a node makes; nothing if it takes what was not made."""
         if proto.domain not in ("", "ai.onnx"):
             raise Unsupported(f"operators of {proto.domain!r} are not known")
-        if proto.op_type not in self.operators and not _is_known(proto, values, self.poisoned):
-            raise Unsupported(_HINTS.get(proto.op_type, "").format(*proto.input))
+        of_numbers = any(self.lowering.is_number(values.get(name)) for name in proto.input)
+        takes = proto.op_type in self.operators or (of_numbers and proto.op_type in RECKONED)
+        if not takes and not _is_known(proto, values, self.poisoned):
+            raise Unsupported(LOOKED_UP if of_numbers else _HINTS.get(proto.op_type, "").format(*proto.input))
         for taken in self.unmade.keys() & set(proto.input):
             raise Unsupported(f"it takes an output of {self.unmade[taken]} that is not computed")
         if self.poisoned.intersection(proto.input):
@@ -367,6 +426,8 @@ def _lowered(
     if not any(isinstance(value, (Tensor, Turned)) for value in given):
         return _evaluated(proto, given, lowering.source)
     lowering.name = f"{proto.op_type} ({name})"
+    if proto.op_type in RECKONED and any(map(lowering.is_number, given)):
+        return [lowering.reckon(proto.op_type, given, attrs)]
     opset = lowering.source.opsets.get("ai.onnx", 1)
     node = Node(proto.op_type, name, given, attrs, len(proto.output), opset)
     operator, layout = operators[proto.op_type], Layout()

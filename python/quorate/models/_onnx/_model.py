@@ -20,10 +20,11 @@ from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._notices import tell
 from quorate.models._numerics import exponent_above, finite_float64
+from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._lower import lower
 from quorate.models._onnx._normalise import spread
 from quorate.models._onnx._operators_moves import OPERATORS
-from quorate.models._onnx._plan import FRACTION, Planner
+from quorate.models._onnx._plan import Planner, Tracked
 from quorate.models._onnx._read import read
 from quorate.models._onnx._run import Secrets
 from quorate.models._onnx._shape import NetworkShape, program
@@ -88,8 +89,9 @@ class Network(Questions):
             piece = values[first : first + _PIECE]
             with quorate.local(protocol, **{"check": False, **options}) as mpc:
                 arrays = self.shape.program(mpc, self._secrets, piece, len(piece), (0, 1))
-                shown = mpc.reveal_all(*(arrays[place] for _, place, _ in self._rows))
-            ours.append([np.ldexp(a, FRACTION - unit) for a, (_, _, unit) in zip(shown, self._rows, strict=True)])
+                shown = mpc.reveal_all(*(arrays[place] for _, place, _ in self._rows), units=True)
+            units = (unit for _, _, unit in self._rows)
+            ours.append([np.ldexp(a.astype(np.float64), -unit) for a, unit in zip(shown, units, strict=True)])
             clear.append(run_clear(self._steps, piece)[1:])
         return compared(ours, clear, [name for name, _, _ in self._rows], list(self._errors))
 
@@ -147,8 +149,9 @@ def from_onnx(
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
 
     Args:
-        model: a path, or an `onnx.ModelProto`. It has one input of float32 or float64, whose first axis is the batch.
-        bound: the largest magnitude of the inputs, or (lowest, highest). Public.
+        model: a path, or an `onnx.ModelProto`. It has one input of float32 or float64, whose first axis is the batch;
+            or of int32 or int64, where these are numbers of rows in tables, as of tokens.
+        bound: the largest magnitude of the inputs, or (lowest, highest). Public. Of numbers of rows tables say it.
         sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
             much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
             above four times that: networks of many layers need it, and those with layer normalisations, of which the
@@ -181,18 +184,20 @@ def from_onnx(
     bits = _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output)
-    low, high = _limits(bound, sample, source.sizes[1:])
+    sizes = source.sizes[1:]
+    known = None if source.is_index else _limits(bound, sample, sizes)
     steps, place = simplified(*lower(source, OPERATORS))
     if place != len(steps) or not steps:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
+    limits = _rows(bound, sample, steps, sizes) if known is None else known
     met = _reached(steps, sample), _spreads(steps, sample)
-    made = scaled(steps, source.sizes[1:], (low, high), bits, width, labels, *met)
+    made = scaled(steps, sizes, limits, bits, width, labels, *met)
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
             f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
         )
-    _warn_of(made.error_bound, steps, low, high, made.shape.sizes)
+    _warn_of(made.error_bound, steps, limits, sizes)
     return made
 
 
@@ -209,19 +214,30 @@ def _between(name: str, value: Any, low: int, high: int) -> int:
 def scaled(
     steps: Sequence[Step],
     sizes: Sequence[int],
-    limits: tuple[float, float],
+    limits: tuple[float, float] | Rows,
     bits: int,
     weight_bits: int,
     labels: Sequence[Any] | None = None,
     reached: Sequence[float] | None = None,
     spreads: Mapping[int, float] | None = None,
 ) -> Network:
-    """The network of such steps, whose last one makes its outputs, with scales chosen for inputs between `limits`."""
+    """The network of such steps, whose last one makes its outputs, with scales chosen for inputs between `limits`.
+
+    Or for inputs that are numbers of rows, for each element of so many.
+    """
     _check_finite(steps)
-    low, high = limits
     planner = Planner(bits, weight_bits, reached, spreads or {})
-    unit = bits - exponent_above(max(abs(low), abs(high)))
-    last = planner.plan(steps, np.full((1, *sizes), low), np.full((1, *sizes), high), unit)
+    zeros, known_rows = np.zeros((1, *sizes)), None
+    if isinstance(limits, np.ndarray):
+        rows = limits.ravel().tolist()
+        known_rows = rows[0] if min(rows) == max(rows) else tuple(rows)
+        low, high = 0.0, float(max(rows) - 1)
+        given = Tracked(zeros, zeros + limits - 1, zeros, 0, 0, math.inf)
+    else:
+        low, high = limits
+        unit = bits - exponent_above(max(abs(low), abs(high)))
+        given = Tracked(zeros + low, zeros + high, zeros + 2.0 ** (-unit - 1), unit, 0, math.inf)
+    last = planner.plan(steps, given)
     decides, error = last.place, float(last.error.max())
     margin = 2 * error
     if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs == {"axis": -1}:
@@ -232,7 +248,17 @@ def scaled(
         raise ModelError(f"from_onnx: {len(labels)} labels for outputs of shape {last.low.shape[1:]}")
     known = None if labels is None else tuple(np.asarray(labels).tolist())
     public = NetworkShape(
-        tuple(sizes), low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known, planner.ring
+        tuple(sizes),
+        low,
+        high,
+        bits,
+        tuple(planner.steps),
+        last.place,
+        decides,
+        last.unit,
+        known,
+        planner.ring,
+        known_rows,
     )
     return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
 
@@ -246,9 +272,7 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
         )
     if sample is not None:
         values = finite_float64(sample, "sample")
-        if values.ndim != len(sizes) + 1 or values.shape[1:] != sizes or not len(values):
-            known = ", ".join(map(str, sizes))
-            raise ModelError(f"from_onnx: sample has shape {values.shape}; inputs are (batch, {known})")
+        _check_sizes(values, sizes)
         bound = (2 * float(np.abs(values).max()) or 1.0) if bound is None else bound
     ends = finite_float64(bound, "bound").ravel().tolist()
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
@@ -262,6 +286,21 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
         raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
     return low, high
+
+
+def _rows(bound: Any, sample: Any, steps: Sequence[Step], sizes: tuple[int, ...]) -> Rows:
+    """How many rows there are for each element of inputs that are numbers of rows."""
+    rows = rows_of(steps, sizes)
+    check_bound(bound, rows)
+    if sample is not None:
+        _check_sizes(checked(sample, rows, "sample"), sizes)
+    return rows
+
+
+def _check_sizes(sample: Array, sizes: tuple[int, ...]) -> None:
+    if sample.ndim != len(sizes) + 1 or sample.shape[1:] != sizes or not len(sample):
+        known = ", ".join(map(str, ("batch", *sizes)))
+        raise ModelError(f"from_onnx: sample has shape {sample.shape}; inputs are ({known})")
 
 
 def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
@@ -292,9 +331,12 @@ def _spreads(steps: Sequence[Step], sample: Any) -> dict[int, float]:
     return found
 
 
-def _warn_of(error: float, steps: Sequence[Step], low: float, high: float, sizes: Sequence[int]) -> None:
+def _warn_of(error: float, steps: Sequence[Step], limits: tuple[float, float] | Rows, sizes: Sequence[int]) -> None:
     """Says where the proven error is not small beside what outputs are for random inputs."""
-    random = np.random.default_rng(0).uniform(low, high, (4, *sizes))
+    if isinstance(limits, np.ndarray):
+        random = drawn(limits, 4)
+    else:
+        random = np.random.default_rng(0).uniform(*limits, (4, *sizes))
     usual = float(np.abs(run_clear(steps, random)[-1]).max(initial=0.0))
     if error > usual / 16:
         text = (

@@ -12,6 +12,7 @@ import numpy as np
 from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, constant_beside, turned
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_series import OPERATORS, operator
+from quorate.models._onnx._reckoned import rows_at
 
 __all__ = ["OPERATORS"]
 
@@ -229,8 +230,13 @@ def _tile(lowering: Lowering, node: Node) -> Tensor:
     return made
 
 
-@operator("Gather", limits="constant indices, not along the batch", turned=True)
+_GATHERED = "constant indices, not along the batch; or rows of a constant of two axes by an input's numbers"
+
+
+@operator("Gather", limits=_GATHERED, turned=True)
 def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
+    if lowering.is_number(node.value(1)):
+        return _embedding(lowering, node)
     x, indices = node.array(), node.known(1)
     if indices is None:
         raise Unsupported("without indices")
@@ -239,6 +245,21 @@ def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
     made = lowering.emit("gather", batch_first(x), {"axis": axis, "indices": indices.tolist()})
     more = indices.ndim - 1 if stated % len(x.shape) < x.layout.axis else 0
     return turned(made, dataclasses.replace(x.layout, axis=x.layout.axis + more))
+
+
+def _embedding(lowering: Lowering, node: Node) -> Tensor | Turned:
+    """Rows of a table by numbers of the input."""
+    table, indices, axis = node.known(0), node.array(1), int(node.attrs.get("axis", 0))
+    assert table is not None  # noqa: S101 - no optional input
+    if table.ndim != 2 or axis not in (0, -2):
+        raise Unsupported(f"axis={axis} of a constant of shape {table.shape}: rows of one of two axes, axis=0, are")
+    if table.dtype.kind != "f" or 0 in table.shape:
+        raise Unsupported(f"of {table.dtype} {table.shape}: tables of floating-point numbers that are not empty are")
+    index, of = lowering.number(indices)
+    rows = rows_at(of, table)
+    if not len(rows):
+        raise Unsupported("of which an input of 0 names no row")
+    return turned(lowering.emit("embedding", batch_first(index), None, lowering.table(rows)), index.layout)
 
 
 @operator("DepthToSpace", "SpaceToDepth", limits="")

@@ -144,9 +144,9 @@ class Planner:
         """Bits of the ring in which nothing wraps."""
         return min(self.needed, _SUM) + ROOM
 
-    def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
+    def plan(self, steps: Sequence[Step], inputs: Tracked) -> Tracked:
         """Everything from the input on; what is tracked of the last step's result."""
-        arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
+        arrays = [inputs]
         self._need(arrays[0].bits)
         wants = _wanted(steps)
         for number, step in enumerate(steps):
@@ -168,6 +168,8 @@ class Planner:
 
     def _step(self, step: Step, given: list[Tracked]) -> Tracked:
         kind, attrs = step.kind, step.attrs
+        if kind == "embedding":
+            return self._embedding(step, given[0])
         if kind in WEIGHTED:
             return self._weighted(step, given[0])
         if kind in FUNCTIONS:
@@ -289,6 +291,30 @@ class Planner:
         made = made.holding(None if made.held is None else made.held + 2.0**-unit)
         public.update(self._secret((id(w), id(b), v, width, None if b is None else x.unit), whole, offsets))
         return self._emit(kind, [x], public, made)
+
+    def _embedding(self, step: Step, x: Tracked) -> Tracked:
+        """Rows by exact numbers, in the unit of the table: between the least and the largest of each column."""
+        w, b = step.weights, step.offsets
+        assert w is not None  # noqa: S101 - what such a step is
+        count = (len(w) - 1).bit_length()
+        width = min(_SUM - count, self.weight_bits)
+        v = width - exponent_above(float(np.abs(w).max()))
+        if b is not None and b.any():
+            v = min(v, _SUM - 1 - exponent_above(float(np.abs(b).max())))
+        self._need(width + count)  # what a sum of all rows might be, of which one alone is not multiplied by 0
+        whole = np.rint(np.ldexp(w, v))
+        near = np.ldexp(whole, -v)
+        low, high, held = w.min(axis=0), w.max(axis=0), np.abs(near).max(axis=0)
+        error = np.abs(w - near).max(axis=0)
+        offsets = None if b is None else np.rint(np.ldexp(b, v))
+        if b is not None:
+            low, high, held = low + b, high + b, held + np.abs(b) + 2.0**-v
+            error = error + 2.0 ** (-v - 1) + np.abs(b) * 2.0**-52
+        sizes = np.broadcast_shapes((*x.low.shape, w.shape[1]), low.shape)
+        low, high, error, held = (np.broadcast_to(of, sizes) for of in (low, high, error, held))
+        public = {"weights": list(w.shape), "offsets": None if b is None else list(b.shape), "width": width}
+        public.update(self._secret((id(w), id(b), v, width), whole, offsets))
+        return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * _MORE))
 
     def _secret(self, key: tuple[Any, ...], whole: Array, offsets: Array | None) -> dict[str, int]:
         """Keeps what is secret of a step, unless an earlier one has the same: then says which."""

@@ -14,6 +14,7 @@ from quorate.errors import ModelError
 
 _ANY = 3  # for a batch of any size: more than 1, so that nothing takes it for an axis that is no batch
 _FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
+_WHOLE = (6, 7)  # TensorProto.INT32, INT64
 
 
 @dataclasses.dataclass
@@ -29,6 +30,8 @@ class Source:
     """Whether the file leaves the batch's size open; in `sizes` is a number that stands for any."""
     output: str
     opsets: dict[str, int]
+    is_index: bool = False
+    """Whether inputs are whole numbers, which rows of tables are looked up by."""
 
 
 def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
@@ -54,10 +57,11 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
         names = ", ".join(repr(value.name) for value in inputs) or "none"
         raise ModelError(f"from_onnx: a network has one input; this one's are {names}: make the others constants")
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
-    batch, sizes = _sizes(onnx, inputs[0], shape)
+    name, nodes = inputs[0].name, list(graph.node) if output is None else _needed(graph.node, output)
+    is_index = _is_index(onnx, inputs[0], nodes)
+    batch, sizes = _sizes(inputs[0], shape, 1 if is_index else 2)
     known = (batch or _ANY, *sizes)
-    nodes = list(graph.node) if output is None else _needed(graph.node, output)
-    return Source(nodes, constants, inputs[0].name, known, batch is None, _output(graph, output), opsets)
+    return Source(nodes, constants, name, known, batch is None, _output(graph, output), opsets, is_index)
 
 
 def _needed(nodes: Sequence[Any], output: str) -> list[Any]:
@@ -144,18 +148,36 @@ def _check(onnx: Any, proto: Any) -> None:
         raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
 
 
-def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int | None, tuple[int, ...]]:
-    """Of the batch, None where it is open, and of one input."""
-    kind = value.type.tensor_type
-    if kind.elem_type not in _FLOATS:
+def _is_index(onnx: Any, value: Any, nodes: Sequence[Any]) -> bool:
+    """Whether an input is of whole numbers: by its type, or as all that takes it makes such of it first."""
+    kind = value.type.tensor_type.elem_type
+    if kind in _WHOLE:
+        return True
+    if kind not in _FLOATS:
         types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
-        name = types.get(kind.elem_type, f"of type {kind.elem_type}, which ONNX does not have")
+        name = types.get(kind, f"of type {kind}, which ONNX does not have")
         raise ModelError(
-            f"from_onnx: the input {value.name!r} is {name}; networks with inputs of float32 or float64 are supported: "
-            "export it so, without quantisation or half precision"
+            f"from_onnx: the input {value.name!r} is {name}; networks with inputs of float32 or float64 are supported, "
+            "and of int32 or int64 where tables are looked up by them: export it so, without quantisation or half "
+            "precision"
         )
-    dims = list(kind.shape.dim)
-    if len(dims) < 2:
+    return _is_cast(value.name, nodes)
+
+
+def _is_cast(name: str, nodes: Sequence[Any]) -> bool:
+    """Whether a value is nothing but cast to whole numbers, if only in the end."""
+    takers = [node for node in nodes if name in _taken(node)]
+    to = [next((a.i for a in node.attribute if a.name == "to"), 0) for node in takers if node.op_type == "Cast"]
+    return 0 < len(takers) == len(to) and all(
+        kind in _WHOLE or (kind in _FLOATS and _is_cast(node.output[0], nodes))
+        for kind, node in zip(to, takers, strict=True)
+    )
+
+
+def _sizes(value: Any, shape: Sequence[int] | None, least: int) -> tuple[int | None, tuple[int, ...]]:
+    """Of the batch, None where it is open, and of one input, which have so many axes at least."""
+    dims = list(value.type.tensor_type.shape.dim)
+    if len(dims) < least:
         raise ModelError(f"from_onnx: the input {value.name!r} has {len(dims)} axes; the first one is the batch")
     named = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else None for d in dims]
     if shape is not None:

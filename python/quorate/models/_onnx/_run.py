@@ -14,6 +14,7 @@ from quorate._stated import stated
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
+from quorate.models._onnx._indices import Lookups
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
 
@@ -24,38 +25,49 @@ Secrets = Sequence[tuple[Array, "Array | None"]]
 class Weights:
     """A network's secret numbers in a session: each step's are shared when they are first asked for, and kept."""
 
-    def __init__(self, mpc: Any, secrets: Secrets | None, owner: int, kept: dict[str, Any]) -> None:
+    def __init__(self, mpc: Any, secrets: Secrets | None, owner: int, kept: dict[str, Any], ring: int) -> None:
         self._mpc, self._secrets, self._owner, self._kept = mpc, secrets, owner, kept
+        self._dtype = quorate.fixed(ring, FRACTION)
 
-    def of(self, number: int, step: dict[str, Any], dtype: Any) -> tuple[Any, Any]:
+    def of(self, number: int, step: dict[str, Any]) -> tuple[Any, Any]:
         """Those of the weighted step of that number: weights, and offsets or None."""
         name = f"step {number}"
         if name not in self._kept:
-            self._kept[name] = self._shared(step, dtype, None if self._secrets is None else self._secrets[number])
+            self._kept[name] = self._shared(step, None if self._secrets is None else self._secrets[number])
         found: tuple[Any, Any] = self._kept[name]
         return found
 
-    def _shared(self, step: dict[str, Any], dtype: Any, secret: Any) -> tuple[Any, Any]:
+    def _shared(self, step: dict[str, Any], secret: Any) -> tuple[Any, Any]:
         whole, offsets = (None, None) if secret is None else secret
-        of, bound = step["weights"], 1 << step["width"]
-        w = self._mpc.input(whole, owner=self._owner, shape=of, dtype=quorate.int(dtype.bits), bound=bound)
-        if step["kind"] in ("matmul", "conv"):
+        of, bits = step["weights"], self._dtype.bits
+        if step["kind"] == "embedding":
+            w = self._units(whole, of, step["width"])
+        else:
+            dtype, bound = quorate.int(bits), 1 << step["width"]
+            w = self._mpc.input(whole, owner=self._owner, shape=of, dtype=dtype, bound=bound)
+        if step["kind"] in ("matmul", "conv", "embedding"):
             w = w.as_factor()
-        if step["offsets"] is None:
-            return w, None
-        given, of = None if offsets is None else np.ldexp(offsets, -FRACTION), step["offsets"]
-        most = 2.0 ** (dtype.bits - ROOM - FRACTION)
-        return w, self._mpc.input(given, owner=self._owner, shape=of, dtype=dtype, bound=most)
+        return w, None if step["offsets"] is None else self._units(offsets, step["offsets"], bits - ROOM)
+
+    def _units(self, whole: Array | None, shape: Sequence[int], bits: int) -> Any:
+        """Integers as units of what a step makes, at most 2^bits."""
+        given, most = None if whole is None else np.ldexp(whole, -FRACTION), 2.0 ** (bits - FRACTION)
+        return self._mpc.input(given, owner=self._owner, shape=shape, dtype=self._dtype, bound=most)
 
 
-def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any) -> list[Any]:
-    """What every step makes, behind the input, in the ring of the input's dtype."""
-    arrays, number = [x], 0
+def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any, ring: int) -> list[Any]:
+    """What every step makes, behind the input, in a ring of so many bits."""
+    arrays, number, lookups = [x], 0, Lookups(mpc, steps, ring)
     for step in steps:
         given = [arrays[i] for i in step["inputs"]]
         if step["kind"] in WEIGHTED:
-            made = _weighted(mpc, step, given[0], *weights.of(step.get("same", number), step, x.dtype))
+            w, b = weights.of(step.get("same", number), step)
             number += "same" not in step
+            if step["kind"] == "embedding":
+                made = lookups.rows(step, given[0], w)
+                made = made if b is None else made + b
+            else:
+                made = _weighted(mpc, step, given[0], w, b)
         else:
             made = _step(mpc, step, given)
         # What is proven of each element may be less than what ranges of whole arrays say.

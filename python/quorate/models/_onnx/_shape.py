@@ -17,7 +17,8 @@ from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64
-from quorate.models._onnx._plan import FRACTION
+from quorate.models._onnx._indices import Rows, are_looked_up, checked, shared
+from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
 from quorate.models._questions import Answer, Asked, Questions
@@ -40,6 +41,8 @@ class NetworkShape(Questions):
         unit: outputs are whole numbers of 2^-unit.
         labels: of the outputs along the last axis, where the network classifies.
         ring: the bits in which all numbers have room.
+        table_rows: where inputs are whole numbers by which rows of tables are looked up, how many rows there are: one
+            number, or one for each element of an input, in order. None of inputs that are real numbers.
     """
 
     sizes: tuple[int, ...]
@@ -52,6 +55,7 @@ class NetworkShape(Questions):
     unit: int
     labels: tuple[Any, ...] | None = None
     ring: int = 64
+    table_rows: int | tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
@@ -62,6 +66,18 @@ class NetworkShape(Questions):
             if step.get("kind") not in KINDS or not all(0 <= i <= place for i in step["inputs"]):
                 raise ModelError(f"this is not the shape of a network: step {place} is {step}")
         self._check_same()
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
+        known: Any = self.table_rows
+        count = math.prod(self.sizes)
+        if isinstance(known, list):
+            object.__setattr__(self, "table_rows", tuple(known))
+        listed = list(known) if isinstance(known, (list, tuple)) else [known] * count
+        are_counts = len(listed) == count and all(type(n) is int and n > 0 for n in listed)
+        if not (known is None or are_counts) or not are_looked_up(self.steps, known is not None):
+            raise ModelError(f"this is not the shape of a network: table_rows={known!r} do not go with its steps")
 
     def _check_same(self) -> None:
         """Steps that say so have the weights of one before, of the same sizes."""
@@ -72,6 +88,7 @@ class NetworkShape(Questions):
                 continue
             number = step["same"]
             known = type(number) is int and 0 <= number < len(own) and step["kind"] in WEIGHTED
+            known = known and (step["kind"] == "embedding") == (own[number]["kind"] == "embedding")
             if not known or any(step.get(k) != own[number].get(k) for k in ("weights", "offsets", "width")):
                 raise ModelError(f"this is not the shape of a network: step {place} has the same={number!r}")
 
@@ -82,21 +99,27 @@ class NetworkShape(Questions):
         return {**listed, "steps": [dict(step) for step in self.steps]}
 
     def __str__(self) -> str:
-        head = f"network of inputs {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits of {self.ring}"
+        what = "inputs" if self.table_rows is None else "whole numbers"
+        head = f"network of {what} {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits of {self.ring}"
         rows = [_row(place, step) for place, step in enumerate(self.steps, 1)]
         return "\n".join([head, *text_table(("", "step", "of", "weights", "public"), rows, 5)])
 
     @property
     def input_unit(self) -> int:
         """Inputs are kept as whole numbers of 2^-that."""
+        if self.table_rows is not None:
+            return 0
         return self.bits - exponent_above(max(abs(self.low), abs(self.high)))
 
     def encode(self, X: Any) -> Array:
         """The units that stand for inputs; raises before anything is sent if they cannot."""
-        values = finite_float64(X, "inputs")
+        rows = self._rows()
+        values = finite_float64(X, "inputs") if rows is None else checked(X, rows, "inputs")
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
-            sizes = ", ".join(map(str, self.sizes))
-            raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {sizes})")
+            sizes = ", ".join(map(str, ("batch", *self.sizes)))
+            raise ShapeError(f"inputs have shape {values.shape}; the network takes ({sizes})")
+        if rows is not None:
+            return values
         beyond = (values < self.low) | (values > self.high)
         if beyond.any():
             place = tuple(int(i) for i in np.argwhere(beyond)[0])
@@ -117,17 +140,28 @@ class NetworkShape(Questions):
         kept: dict[str, Any] | None = None,
     ) -> list[Any]:
         """All arrays, from the input on; what is secret of the network is put into `kept`, or taken from there."""
-        units = None if X is None else np.ldexp(self.encode(X), -FRACTION)
+        x = self._shared(mpc, None if X is None else self.encode(X), owners[1], (rows, *self.sizes))
+        weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept, self.ring)
+        return run(mpc, self.steps, weights, x, self.ring)
+
+    def _shared(self, mpc: Any, units: Array | None, owner: int, shape: tuple[int, ...]) -> Any:
+        """The inputs as secrets."""
+        if self.table_rows is not None:
+            return shared(mpc, units, int(np.max(self.table_rows)) - 1, owner, shape)
         x = mpc.input(
-            units,
-            owner=owners[1],
-            shape=(rows, *self.sizes),
+            None if units is None else np.ldexp(units, -FRACTION),
+            owner=owner,
+            shape=shape,
             dtype=quorate.fixed(self.ring, FRACTION),
             bound=math.ldexp(1.0, self.bits - FRACTION),
         )
-        low = math.floor(math.ldexp(self.low, self.input_unit))
-        weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept)
-        return run(mpc, self.steps, weights, stated(x, self.bits, low))
+        return stated(x, self.bits, math.floor(math.ldexp(self.low, self.input_unit)))
+
+    def _rows(self) -> Rows | None:
+        """How many rows there are for each element of an input."""
+        if self.table_rows is None:
+            return None
+        return np.broadcast_to(np.asarray(self.table_rows, np.int64), math.prod(self.sizes)).reshape(self.sizes)
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self, None, asked, self)
@@ -159,10 +193,16 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
         # Without reveal places in `labels`.
         return Answer((best,), functools.partial(named, labels)) if asked.reveal else best
     up = FRACTION - shape.unit
-    return Answer((output,), lambda made: np.ldexp(made, up)) if asked.reveal else _in_units(output, up)
+    if not asked.reveal:
+        return _in_units(output, shape.steps[shape.output - 1]["bits"], up)
+    return Answer((output,), lambda made: np.ldexp(made, up))
 
 
-def _in_units(x: Any, up: int) -> Any:
-    """The same numbers in `qr.fixed(64, 16)`, of an array that stands for 2**up times as much."""
+def _in_units(x: Any, bits: int, up: int) -> Any:
+    """The same numbers in `qr.fixed(64, 16)`, of an array of so many bits that stands for 2**up times as much."""
     factor, dtype = 2.0**up, quorate.fixed(64, FRACTION)
-    return (x * factor).astype(dtype) if up < 0 else x.astype(dtype) * factor
+    if up >= 0:
+        return x.astype(dtype) * factor
+    whole = bits + max(FRACTION + up, 0) + ROOM  # of the multiple before it is cut: the network's ring may be smaller
+    wide = x if whole <= x.dtype.bits else x.astype(quorate.fixed(max(whole, 64), FRACTION))
+    return (wide * factor).astype(dtype)

@@ -79,7 +79,8 @@ def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
 
 def _may_fold(before: Step, step: Step) -> bool:
     """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
-    return before.kind in ("conv", "conv_transpose", "matmul", "affine", "scale") and step.kind in ("affine", "scale")
+    first = ("conv", "conv_transpose", "matmul", "affine", "scale", "embedding")
+    return before.kind in first and step.kind in ("affine", "scale")
 
 
 def _folded(before: Step, step: Step) -> bool:
@@ -99,6 +100,8 @@ def _folded(before: Step, step: Step) -> bool:
         before.offsets = (np.zeros(1) if before.offsets is None else before.offsets) * factor + offset
         before.weights = before.weights * factor
         return True
+    if before.kind == "embedding":
+        return _into_table(before, factor, offset)
     outputs = before.weights.shape[-1] if before.kind == "matmul" else before.weights.shape[0]
     if before.kind == "conv_transpose":
         outputs = before.weights.shape[1] * before.attrs["groups"]
@@ -108,6 +111,21 @@ def _folded(before: Step, step: Step) -> bool:
         return False
     before.weights = _times(before, each[0])
     before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _into_table(before: Step, factor: Array, offset: Array) -> bool:
+    """Into rows that are looked up; an offset by places, as of positions, is added behind."""
+    w = before.weights
+    assert w is not None  # noqa: S101 - what `_folded` made sure of
+    times, plus = (_each(values, -1, w.shape[-1]) for values in (factor, offset))
+    if times is None:
+        return False
+    before.weights = w * times + (0.0 if plus is None else plus)
+    offsets = None if before.offsets is None else before.offsets * times
+    if plus is None:
+        offsets = offset if offsets is None else offsets + offset
+    before.offsets = offsets
     return True
 
 

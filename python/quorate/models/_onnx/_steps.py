@@ -11,9 +11,11 @@ import numpy as np
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
+from quorate.models._onnx._reckoned import computed
 
-WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
-"""Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""
+WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
+"""Steps with secret weights: the first operand's multiples, or the rows that it names, then an offset (but for prelu).
+"""
 
 FUNCTIONS = ("sigmoid", "tanh", "gelu", "elu", "softmax")
 """What is computed with 16 fractional bits."""
@@ -53,7 +55,9 @@ class Step:
 
 
 def multiples(kind: str, attrs: dict[str, Any], x: Array, w: Array) -> Array:
-    """The part of a weighted step that is linear in both."""
+    """The part of a weighted step that is linear in its weights."""
+    if kind == "embedding":
+        return w[x.astype(np.int64)]
     if kind == "conv":
         return kernels.conv(x, w, attrs["stride"], attrs["dilation"], attrs["pads"], attrs["groups"])
     if kind == "conv_transpose":
@@ -75,6 +79,8 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
     x = arrays[0]
     if kind in MOVES:
         return np.asarray(kernels.move(kind, attrs)(x))
+    if kind == "reckoned":  # of which nothing is left in a program
+        return np.asarray(computed(attrs["of"], x))
     if kind == "blend":  # x of the one, and what is left of 1 of the other
         return x * arrays[1] + (1 - x) * arrays[2]
     if step.weights is not None:

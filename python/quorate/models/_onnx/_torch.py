@@ -18,7 +18,8 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
 
     Args:
         module: a `torch.nn.Module` of one input whose first axis is the batch.
-        example: inputs of the right shape, a tensor or an array; of their values nothing is used.
+        example: inputs of the right shape, a tensor or an array; of their values nothing is used, but whole numbers for
+            a module with an `Embedding`.
         options: those of `from_onnx`: `bound=` or `sample=`, `labels=`, `bits=`, `weight_bits=`, `tolerance=`.
 
     Raises:
@@ -42,8 +43,11 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"from_torch takes a torch.nn.Module, not {type(module).__name__}")
     own = next((p for p in module.parameters() if p.is_floating_point()), torch.zeros(()))
-    given = torch.as_tensor(example).to(own.device, own.dtype)
-    if given.ndim < 2:
+    given = torch.as_tensor(example).to(own.device)
+    looks_up = any(isinstance(part, torch.nn.Embedding) for part in module.modules())
+    by_index = looks_up and not given.is_floating_point()
+    given = given if by_index else given.to(own.dtype)
+    if given.ndim < (1 if by_index else 2):
         raise ModelError(f"from_torch: an example has the batch as its first axis; this one's shape is {given.shape}")
     # Of a batch of one, torch would take the size for a constant.
     given = given.expand(2, *given.shape[1:]) if len(given) == 1 else given
@@ -59,7 +63,7 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
         )
     except Exception as error:
         raise ModelError(
-            f"from_torch: torch cannot export this module to ONNX: {_cause(torch, module, error)}"
+            f"from_torch: torch cannot export this module to ONNX: {_cause(error, looks_up and not by_index)}"
         ) from error
     finally:
         for part, mode in modes:  # each has its own
@@ -67,12 +71,9 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
     return from_onnx(program.model_proto, **options)
 
 
-def _cause(torch: Any, module: Any, error: Exception) -> str:
+def _cause(error: Exception, lacks_indices: bool) -> str:
     """What torch says was wrong, without its advice to those who work on torch."""
     text = (str(error.__cause__ or error).strip().splitlines() or [type(error).__name__])[0]
-    if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
-        text += (
-            " (a network takes numbers, and no places in the table of an Embedding: give rows of zeros and a one, and "
-            "in its place a Linear without a bias, of weight.T)"
-        )
+    if lacks_indices:
+        text += " (its Embedding takes whole numbers: give an example of these, of an integer type)"
     return text

@@ -1,0 +1,65 @@
+"""What files compute of an input's whole numbers before they look rows up by it: the table takes it in.
+
+Keras lets negative numbers count from the end: it looks up by Where(x < 0, x + rows, x). A function f of each number by
+itself is none of the program's work: row x of the table whose rows are those at f(0), f(1) and so on is row f(x) of the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from quorate.models._onnx._layout import Unsupported
+
+NUMBER = ("x",)
+"""The input's number itself. Others are (operator, what it takes, ...), or ("", a constant)."""
+
+RECKONED: dict[str, Callable[..., Any]] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Equal": np.equal,
+    "Not": np.logical_not,
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Where": np.where,
+    "Cast": lambda x, to: x.astype(to),
+}
+"""Operators by their names. Of whole numbers, which are far from where their types end."""
+
+
+def constant(value: Any, axes: int) -> tuple[Any, ...]:
+    """One that is the same for every number, of an array of so many axes."""
+    if np.size(value) != 1 or np.ndim(value) > axes:
+        raise Unsupported(f"a constant of shape {np.shape(value)} beside whole numbers of the input: one number is")
+    return "", np.asarray(value).ravel()[0]
+
+
+def kind(to: int) -> tuple[Any, ...]:
+    """A type of numbers, by ONNX's number of it."""
+    import onnx
+
+    return "", onnx.helper.tensor_dtype_to_np_dtype(to)
+
+
+def computed(of: tuple[Any, ...], x: np.ndarray) -> Any:
+    """A function of each number."""
+    if of == NUMBER:
+        return x
+    return RECKONED[of[0]](*(computed(part, x) for part in of[1:])) if of[0] else of[1]
+
+
+def rows_at(of: tuple[Any, ...], table: np.ndarray) -> np.ndarray:
+    """Those at a function's values for 0, 1 and so on, up to the first that has none; the table if these are all."""
+    count = len(table)
+    places = np.broadcast_to(computed(of, np.arange(count)), count)
+    known = (places >= -count) & (places < count)
+    found = count if known.all() else int(np.argmin(known))
+    return table if (places == np.arange(count)).all() else table[places[:found]]
