@@ -125,6 +125,7 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         r"axis=1 of an array of shape \(4, 5, 3\), in operator set 11: axis=-1 is",
     ),
+    "an array that no memory holds": (one("Pad", (4,), {"p": whole(0, 0, 0, 10**13)}), "go together: MemoryError"),
     "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),
 }
 

@@ -324,7 +324,7 @@ class _Walk:
             made: list[Value] = []
             try:
                 made = self._node(proto, name, values)
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
                 self.faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
             except Unsupported as fault:
                 self.faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
