@@ -171,3 +171,21 @@ def test_threads_change_no_result_and_no_cost(parties: int) -> None:
             for result, expected in zip(got, (x @ y, x * y, x < y), strict=True):
                 np.testing.assert_array_equal(result, expected)
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("family", ["rss", "pika", "aby"])
+def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
+    """Four windows of chunks where the round trip is long, unless users name a limit; the same results."""
+    r = np.random.default_rng(4)
+    x, y = r.integers(-(10**6), 10**6, (2, 70_000))
+
+    def ask(rtt_ms: float, **options: Any) -> int:
+        with qr.local(family, network=qr.Network(rtt_ms=rtt_ms, mbit=10_000), **options) as mpc:
+            less = mpc.input(x, owner=0, dtype=qr.int(24)) < mpc.input(y, owner=1, dtype=qr.int(24))
+            plan = mpc.explain(less)
+            assert (less.reveal() == (x < y)).all()
+        return plan.memory_bytes
+
+    near, far = ask(1), ask(12)
+    assert near < far <= near + 128 * 2**20
+    assert ask(12, max_memory="2GB") <= near
