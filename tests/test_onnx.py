@@ -138,7 +138,7 @@ def test_labels_are_those_of_the_largest_output() -> None:
 
 @pytest.mark.filterwarnings("error::quorate.RangeWarning")
 @pytest.mark.parametrize("protocol", FAMILIES)
-@pytest.mark.parametrize(("bound", "bits"), [(1.0, 24), (0.01, 30), (1e9, 8)])
+@pytest.mark.parametrize(("bound", "bits"), [(1.0, 24), (0.01, 30), (1e9, 8), (4e9, 24), (2.0**36, 30)])
 def test_secret_outputs_have_room_in_the_ring_of_reals(bound: float, bits: int, protocol: str) -> None:
     """Of a network in a ring of few bits, whose outputs are of another unit than reals."""
     model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=bound, bits=bits)
@@ -147,6 +147,17 @@ def test_secret_outputs_have_room_in_the_ring_of_reals(bound: float, bits: int, 
         made = model.predict(mpc, x, reveal=False)
         assert model.shape.ring < 64 and made.dtype == qr.fixed(64, 16)
         assert np.abs(made.reveal() - model.predict_clear(x)).max() <= model.error_bound + 2**-16
+
+
+def test_secret_outputs_beyond_the_ring_of_reals_are_refused() -> None:
+    model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=1e15)
+    x = np.array([[1e15, 5e14, -1e15]])
+    with qr.local("rss") as mpc:
+        with pytest.raises(
+            ModelError, match=r"reveal=False gives fixed\(64, 16\), and outputs may be as large as 2\^50"
+        ):
+            model.predict(mpc, x, reveal=False)
+        assert np.abs(model.predict(mpc, x) - model.predict_clear(x)).max() <= model.error_bound
 
 
 def test_ties_are_named_in_a_local_session() -> None:

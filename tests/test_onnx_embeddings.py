@@ -511,6 +511,32 @@ def test_steps_do_not_go_by_the_number_of_records() -> None:
         from_onnx(tokens(nodes, (3,), {"t": floats(random_number(0), 9, 2)}))
 
 
+@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_computed_of_numbers_and_then_moved_is_where_the_file_has_it(name: str) -> None:
+    """Moves that are none to steps, since these have the batch first anyhow, count as all others do."""
+    first, rows = FUNCTIONS[name]
+    r = random_number(12)
+    x = r.integers(0, rows, (3, 2))
+    w = {"t": floats(r, 9, 2), "one": whole(1), "two": whole(2), "four": whole(4), "rows": whole(9)}
+    w |= {"flat": whole(-1), "pairs": whole(-1, 2), "axis": whole(1)}
+
+    def network(*nodes: tuple, sizes: tuple[int, ...] = (2,), **more: Any) -> onnx.ModelProto:
+        return tokens([*first, *nodes], sizes, w, opset=18, **more)
+
+    flat = ("Reshape", ["i", "flat"], ["f"], {})
+    means = ("ReduceMean", ["e", "axis"], ["m"], {"keepdims": 0}), ("Reshape", ["m", "pairs"], ["y"], {})
+    compare(network(flat, ("Gather", ["t", "f"], ["e"], {}), *means), x)
+    turn = ("Transpose", ["i"], ["f"], {"perm": [1, 0]})
+    back = ("Transpose", ["e"], ["y"], {"perm": [1, 0, 2]})
+    compare(network(turn, ("Gather", ["t", "f"], ["e"], {}), back), x)
+    with pytest.raises(ModelError, match="the batch is axis 0 of the output 'y', or a part of it"):
+        from_onnx(network(flat, ("Gather", ["t", "f"], ["y"], {})))
+    apart = ("Sub", ["i", "f"], ["d"], {}), ("Gather", ["t", "d"], ["y"], {})
+    with pytest.raises(ModelError, match="nothing else is computed of them"):
+        from_onnx(network(turn, *apart, sizes=(3,), batch=3))
+
+
 @pytest.mark.parametrize("few", [1, 2])
 def test_few_records_name_rows_as_many_do(few: int) -> None:
     """Of which the first of a table is no sample."""

@@ -100,11 +100,17 @@ def test_a_condition_that_is_known_chooses_a_branch(chosen: bool) -> None:
 
 @pytest.mark.parametrize("few", [1, 2])
 def test_a_condition_on_how_few_inputs_there_are_is_refused(few: int) -> None:
-    """Steps are made once, for any number of inputs; branches that do the same may differ."""
+    """Steps are made once, for any number of inputs; branches that do the same may differ in what they move."""
     r = random_number(3)
-    same = graph([("Add", ["x", "x"], ["p"], {})], [], [("p", 1, ["n", 4])], {})
-    other = graph([("Mul", ["x", "two"], ["q"], {})], [], [("q", 1, ["n", 4])], {"two": np.float32(2)})
-    wrong = graph([("Mul", ["x", "two"], ["q"], {})], [], [("q", 1, ["n", 4])], {"two": np.float32(3)})
+    twice = [("Mul", ["x", "factor"], ["q"], {})]
+    other = graph(twice, [], [("q", 1, ["n", 4])], {"factor": np.float32(2)})
+    moves = [("Mul", ["x", "factor"], ["m"], {}), ("Reshape", ["m", "wide"], ["w"], {})]
+    moved = graph([*moves, ("Reshape", ["w", "flat"], ["q"], {})], [], [("q", 1, ["n", 4])], {
+        "factor": np.float32(2), "wide": whole(few, 2, 2), "flat": whole(few, 4)
+    })  # fmt: skip
+    thrice = graph(twice, [], [("q", 1, ["n", 4])], {"factor": np.float32(3)})
+    clipped = graph([("Clip", ["x", "", "most"], ["q"], {})], [], [("q", 1, ["n", 4])], {"most": np.float32(99)})
+    unknown = graph([("Det", ["x"], ["q"], {})], [], [("q", 1, ["n", 4])], {})
 
     def network(then: onnx.GraphProto) -> onnx.ModelProto:
         nodes = [
@@ -114,9 +120,27 @@ def test_a_condition_on_how_few_inputs_there_are_is_refused(few: int) -> None:
         ]
         return model_of(nodes, (4,), {"few": whole(few)})
 
-    compare(network(same), floats(r, few, 4))
-    with pytest.raises(ModelError, match=r"inner_Mul_0\) goes by the number of inputs"):
-        from_onnx(network(wrong), bound=1.0)
+    compare(network(moved), floats(r, few, 4))
+    for wrong, words in ((thrice, r"Mul \(inner_Mul_0\)"), (clipped, "Mul"), (unknown, "which branch an If takes")):
+        with pytest.raises(ModelError, match=f"{words}.* goes by the number of inputs"):
+            from_onnx(network(wrong), bound=1.0)
+
+
+def test_what_one_input_cannot_be_told_of_is_no_matter_of_branches() -> None:
+    """Of one place of an axis there is no telling which axis it is of; a branch by another axis is the same for all."""
+    rest = [[("p", 1, ["n", 3])], {}]
+    nodes = [
+        ("Transpose", ["x"], ["t"], {"perm": [1, 0, 2]}),
+        ("Reshape", ["t", "wide"], ["w"], {}),
+        ("ReduceMax", ["w", "first"], ["m"], {"keepdims": 0}),
+        ("Reshape", ["m", "flat"], ["a"], {}),
+        ("Shape", ["x"], ["s"], {"start": 1, "end": 2}),
+        ("Equal", ["s", "four"], ["c"], {}),
+        ("If", ["c"], ["y"], {f"{way}_branch": graph([(op, ["a"], ["p"], {})], [], *rest) for way, op in
+                              (("then", "Relu"), ("else", "Neg"))}),
+    ]  # fmt: skip
+    constants = {"wide": whole(4, -1), "flat": whole(-1, 3), "four": whole(4), "first": whole(0)}
+    compare(model_of(nodes, (4, 3), constants, 18), floats(random_number(5), 3, 4, 3))
 
 
 def test_a_named_output_needs_what_graphs_within_take() -> None:

@@ -301,6 +301,9 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
         image.fromarray(photos[0]).convert("RGBA").save(tmp_path / "clear.png")
         with pytest.raises(ModelError, match=r"clear\.png is of mode RGBA"):
             model.predict(mpc, tmp_path / "clear.png")
+        image.fromarray(photos[0]).save(tmp_path / "holes.png", transparency=(0, 0, 0))
+        with pytest.raises(ModelError, match=r"holes\.png is of mode RGB with transparency"):
+            model.predict(mpc, tmp_path / "holes.png")
         # A camera that lay on its side says so: 6 is to be turned by a quarter.
         turned, side = image.fromarray(np.rot90(photos[1])), image.Exif()
         side[0x0112] = 6

@@ -27,7 +27,8 @@ class Pictures:
     def __init__(self, paths: Sequence[Path], sizes: Sequence[int], kind: str) -> None:
         if kind != "uint8" or len(sizes) != 3 or sizes[2] not in _COLOURS:
             raise ModelError(
-                f"X: files of pictures are uint8, and this network takes {kind} of {tuple(sizes)}: give an array"
+                "X: files of pictures are uint8 of one or three colours, and this network takes "
+                f"{kind} of {tuple(sizes)}: give an array"
             )
         self._paths, self._colours = list(paths), _COLOURS[sizes[2]]
         self.shape = (len(paths), *sizes)
@@ -42,11 +43,11 @@ class Pictures:
 
     def _check(self, path: Path) -> None:
         with _opened(path) as picture:
-            mode, (columns, rows) = picture.mode, picture.size
-        if mode not in _MODES:
+            mode, (columns, rows), is_clear = picture.mode, picture.size, "transparency" in picture.info
+        if mode not in _MODES or is_clear:
             raise ModelError(
-                f"X: {path} is of mode {mode}, which has more than colours of eight bits: convert it as pictures were "
-                "for training"
+                f"X: {path} is of mode {mode}{' with transparency' * is_clear}, which has more than colours of eight "
+                "bits: convert it as pictures were for training"
             )
         if (columns, rows) != self.shape[1:3]:  # of a camera that lay on its side; whether it did says its EXIF
             self._check_sizes(path, (rows, columns))

@@ -24,7 +24,7 @@ from quorate.models._onnx._layout import (
     turned,
 )
 from quorate.models._onnx._read import Source
-from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind
+from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind, rows_at
 from quorate.models._onnx._steps import Step, clear, run_clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
@@ -93,9 +93,10 @@ class Lowering:
     name: str = ""
     indices: set[int] = dataclasses.field(default_factory=set)
     """Which arrays hold numbers of an input by which tables are looked up: it, and what is moved of it."""
-    reckoned: dict[int, tuple[Tensor | Turned, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
+    reckoned: dict[int, tuple[Tensor, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
     """Of arrays that are computed of such, of which they are, and what."""
-    tables: dict[int, tuple[Any, np.ndarray]] = dataclasses.field(default_factory=dict)
+    branches: list[Any] = dataclasses.field(default_factory=list)
+    """Which ones nodes took."""
 
     def __post_init__(self) -> None:
         self.shapes.append(self.source.sizes)
@@ -144,8 +145,9 @@ class Lowering:
         return batch_first(value).place in self.indices or batch_first(value).place in self.reckoned
 
     def number(self, value: Tensor | Turned) -> tuple[Tensor | Turned, tuple[Any, ...]]:
-        """Of which of these it is, and what."""
-        return self.reckoned.get(batch_first(value).place, (value, NUMBER))
+        """Of which of these it is, with the batch where this array has it, and what."""
+        index, of = self.reckoned.get(batch_first(value).place, (batch_first(value), NUMBER))
+        return turned(index, value.layout), of
 
     def reckon(self, operator: str, given: Sequence[Value], attrs: dict[str, Any]) -> Tensor | Turned:
         """A function of numbers by which tables are looked up, each by itself: tables take it in."""
@@ -166,12 +168,16 @@ class Lowering:
                 return index
             of.append(kind(attrs["to"]))
         tensor = self.emit("reckoned", batch_first(index), {"of": (operator, *of)})
-        self.reckoned[tensor.place] = index, (operator, *of)
+        self.reckoned[tensor.place] = batch_first(index), (operator, *of)
         return turned(tensor, index.layout)
 
-    def table(self, constant: np.ndarray) -> np.ndarray:
-        """A constant in double precision: one array for one constant, however often it is looked up in."""
-        return self.tables.setdefault(id(constant), (constant, constant.astype(np.float64)))[1]
+    def table(self, constant: np.ndarray, of: tuple[Any, ...]) -> np.ndarray:
+        """A constant's rows for a function of numbers, in double precision: one array, however often these are asked
+        for."""
+        known, key = self.source.tables, (id(constant), of)
+        if key not in known:
+            known[key] = constant, rows_at(of, constant).astype(np.float64)
+        return known[key][1]
 
     def sized(self) -> list[tuple[Step, tuple[int, ...]]]:
         """Each step, and the sizes of what it makes of one input."""
@@ -248,42 +254,72 @@ def _apart(one: tuple[Lowering, int], other: tuple[Lowering, int]) -> str | None
 
 
 def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, Any]) -> None:
-    """Refuses a network that makes something else of few inputs. Its steps may be others: of one place of an axis it
-    can often not be told which axis it is of, so that there are several ways, or none."""
+    """Refuses a network that makes something else of few inputs.
+
+    It may be moved in another way: of one place of an axis it can often not be told which axis it is of, so that there
+    are several ways, or none.
+    """
+    lowering = Lowering(source)
     try:
-        other = _made(source, operators)
+        other = _made_by(lowering, operators)
     except ModelError:
-        if any(node.op_type == "If" for node in source.nodes):
-            raise
+        if lowering.branches != one[0].branches[: len(lowering.branches)]:
+            raise _goes_by_the_number("which branch an If takes") from None
         return
     name = _apart(one, other)
-    if name is not None and not _give_the_same((one[0].steps, one[1]), (other[0].steps, other[1]), source):
+    if name is None:
+        return
+    pairs = zip_longest(_computing(one[0].steps), _computing(other[0].steps))
+    if not all(a and b and _compute_alike(a, b) for a, b in pairs) or not _give_the_same(one, other, source):
         raise _goes_by_the_number(name)
 
 
-def _give_the_same(one: tuple[list[Step], int], other: tuple[list[Step], int], source: Source) -> bool:
-    """Whether both have the same outputs, of one random input."""
+def _computing(steps: Sequence[Step]) -> list[Step]:
+    """Those that do not only move numbers."""
+    return [step for step in steps if step.kind not in MOVES]
+
+
+def _compute_alike(one: Step, other: Step) -> bool:
+    """Whether steps may differ in the axes alone along which they go."""
+    rest = [{k: v for k, v in step.attrs.items() if k not in ("axis", "axes")} for step in (one, other)]
+    return one.kind == other.kind and rest[0] == rest[1] and _have_the_same(one, other)
+
+
+def _give_the_same(one: tuple[Lowering, int], other: tuple[Lowering, int], source: Source) -> bool:
+    """Whether both have the same outputs, of random inputs."""
     many, *sizes = source.sizes
-    if source.is_index:
-        x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in (one, other))), many)
-    else:
-        x = np.random.default_rng(0).uniform(0.25, 1.0, source.sizes)
-    with np.errstate(all="ignore"):
-        a, b = (run_clear(steps, x)[place] for steps, place in (one, other))
-    return a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
+    both = (one[0].steps, one[1]), (other[0].steps, other[1])
+    for largest in (0.1, 1.0, 10.0):
+        if source.is_index:
+            x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in both)), many)
+        else:
+            x = np.random.default_rng(0).uniform(-largest, largest, source.sizes)
+        with np.errstate(all="ignore"):
+            a, b = (run_clear(steps, x)[place] for steps, place in both)
+        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True):
+            return False
+    return True
 
 
 def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:
-    if (one.kind, one.inputs, one.attrs, sizes) != (other.kind, other.inputs, other.attrs, others):
-        return False
+    same = (one.kind, one.inputs, one.attrs, sizes) == (other.kind, other.inputs, other.attrs, others)
+    return same and _have_the_same(one, other)
+
+
+def _have_the_same(one: Step, other: Step) -> bool:
+    """Weights and offsets."""
     for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
-        if (a is None) != (b is None) or (a is not None and b is not None and not np.array_equal(a, b, equal_nan=True)):
+        if a is not b and (a is None or b is None or not np.array_equal(a, b, equal_nan=True)):
             return False
     return True
 
 
 def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, int]:
-    lowering = Lowering(source)
+    return _made_by(Lowering(source), operators)
+
+
+def _made_by(lowering: Lowering, operators: dict[str, Any]) -> tuple[Lowering, int]:
+    source = lowering.source
     values: dict[str, Value] = {**source.constants, source.input: Tensor(0, source.sizes)}
     walk = _Walk(lowering, operators)
     walk.through(source.nodes, values)
@@ -354,7 +390,9 @@ class _Walk:
         """A branch, or all steps one after the other, where nothing that depends on the input says which."""
         graphs = {attr.name: attr.g for attr in proto.attribute if attr.HasField("g")}
         if proto.op_type == "If":
-            return self._inner(graphs["then_branch" if _fixed(given[0]) else "else_branch"], values, [])
+            taken = "then_branch" if _fixed(given[0]) else "else_branch"
+            self.lowering.branches.append(taken)
+            return self._inner(graphs[taken], values, [])
         most, going, *state = given
         limit = math.inf if most is None else _fixed(most)
         scans: list[list[Value]] = [[] for _ in graphs["body"].output[1 + len(state) :]]

@@ -122,8 +122,8 @@ class Network(Questions):
         def words(close: int, answers: int) -> str | None:
             return (
                 f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
-                f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; more "
-                "bits= or a smaller bound= of the inputs make it smaller"
+                f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; "
+                f"{_finer(self.shape.table_rows is not None)} make it smaller"
                 if close
                 else None
             )
@@ -195,10 +195,15 @@ def from_onnx(
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
-            f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
+            f"{tolerance:.3g}: state {_finer(source.is_index).rstrip(',')}"
         )
     _warn_of(made.error_bound, steps, limits, sizes)
     return made
+
+
+def _finer(by_tables: bool) -> str:
+    """What makes errors smaller; of numbers of rows there is no bound to state."""
+    return "more bits= and weight_bits=" + ("" if by_tables else ", or a smaller bound= of the inputs,")
 
 
 def _between(name: str, value: Any, low: int, high: int) -> int:
@@ -341,8 +346,8 @@ def _warn_of(error: float, steps: Sequence[Step], limits: tuple[float, float] | 
     if error > usual / 16:
         text = (
             f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
-            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, more bits= or a smaller "
-            "bound=, and look at model.report(X), which measures"
+            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, "
+            f"{_finer(isinstance(limits, np.ndarray))}, and look at model.report(X), which measures"
         )
         warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 

@@ -12,7 +12,6 @@ import numpy as np
 from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, constant_beside, turned
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_series import OPERATORS, operator
-from quorate.models._onnx._reckoned import rows_at
 
 __all__ = ["OPERATORS"]
 
@@ -256,10 +255,10 @@ def _embedding(lowering: Lowering, node: Node) -> Tensor | Turned:
     if table.dtype.kind != "f" or 0 in table.shape:
         raise Unsupported(f"of {table.dtype} {table.shape}: tables of floating-point numbers that are not empty are")
     index, of = lowering.number(indices)
-    rows = rows_at(of, table)
+    rows = lowering.table(table, of)
     if not len(rows):
         raise Unsupported("of which an input of 0 names no row")
-    return turned(lowering.emit("embedding", batch_first(index), None, lowering.table(rows)), index.layout)
+    return turned(lowering.emit("embedding", batch_first(index), None, rows), index.layout)
 
 
 @operator("DepthToSpace", "SpaceToDepth", limits="")

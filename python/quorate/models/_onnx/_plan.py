@@ -210,8 +210,8 @@ class Planner:
         less = 2.0 ** (most - math.ceil(math.log2(largest))) if 0 < largest < math.inf else 0.0
         return ModelError(
             f"from_onnx: {self._name}: its results may be as large as {largest:.3g}, and no scale gives them room in "
-            f"64 bits with the {self.bits} that a layer keeps: a bound= of the inputs that is {min(less, 0.5):.2g} "
-            "times as large would do, or fewer bits="
+            f"64 bits with the {self.bits} that a layer keeps: a bound= of the inputs (or a table that they look up) "
+            f"which is {min(less, 0.5):.2g} times as large would do, or fewer bits="
         )
 
     def at(self, x: Tracked, unit: int) -> Tracked:
@@ -378,7 +378,7 @@ class Planner:
             raise ModelError(
                 f"from_onnx: {self._name}: what a mask hides may be as large as {most:.6g}, and other numbers as small "
                 f"as {least:.6g}, as far as that is proven, so that nothing is hidden by it: mask with -inf, or state "
-                "a smaller bound= of the inputs"
+                "a smaller bound= of the inputs, where these are no numbers of rows"
             )
         return {"axis": attrs["axis"], "hidden": attrs["hidden"], "below": -math.ceil(largest) - _FAR}
 

@@ -32,6 +32,8 @@ class Source:
     opsets: dict[str, int]
     is_index: bool = False
     """Whether inputs are whole numbers, which rows of tables are looked up by."""
+    tables: dict[Any, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
+    """Constants that are looked up in, and rows of them in double precision: one array for what is alike."""
 
 
 def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:

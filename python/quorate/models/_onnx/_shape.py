@@ -200,9 +200,14 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
 
 def _in_units(x: Any, bits: int, up: int) -> Any:
     """The same numbers in `qr.fixed(64, 16)`, of an array of so many bits that stands for 2**up times as much."""
-    factor, dtype = 2.0**up, quorate.fixed(64, FRACTION)
+    dtype = quorate.fixed(64, FRACTION)
+    if bits + up > dtype.bits - 2:
+        raise ModelError(
+            f"reveal=False gives {dtype}, and outputs may be as large as 2^{bits + up - FRACTION}: reveal them, or "
+            "let the network divide them"
+        )
     if up >= 0:
-        return x.astype(dtype) * factor
+        return x.astype(dtype) * (1 << up)
     whole = bits + max(FRACTION + up, 0) + ROOM  # of the multiple before it is cut: the network's ring may be smaller
     wide = x if whole <= x.dtype.bits else x.astype(quorate.fixed(max(whole, 64), FRACTION))
-    return (wide * factor).astype(dtype)
+    return (wide * 2.0**up).astype(dtype)
