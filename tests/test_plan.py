@@ -337,13 +337,22 @@ def test_bad_arguments(arguments: list[str], words: str) -> None:
     assert words in done.stderr
 
 
-def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline_phase() -> None:
-    """Of runs whose parties end their offline phases at other times, what one waited is no part of the online phase."""
-    with qr.local("rss") as mpc:
-        (mpc.input([1, 2, 3], owner=0) * mpc.input([4, 5, 6], owner=1)).reveal()
-        stats = mpc.stats()
-        offline = [party["offline"] for party in stats.timeline.values()]
-        whole = [party["offline"] + party["online"] for party in stats.timeline.values()]
-        assert stats.offline.seconds == max(offline)
-        assert stats.offline.seconds + stats.online.seconds == pytest.approx(max(whole))
-        assert 0 < stats.online.seconds < max(party["online"] for party in stats.timeline.values()) + 1e-9
+@pytest.mark.parametrize("protocol", ["rss", "pika"])
+def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline_phase(protocol: str) -> None:
+    """Of each run: what a party waited for others' offline phases is no part of the online phase."""
+    with qr.local(protocol) as mpc:
+        x, y = (mpc.input(np.arange(100), owner=owner) for owner in (0, 1))
+        (x < y).reveal()
+        before = mpc.stats()
+        for _ in range(10):
+            (x < y).reveal()
+            after = mpc.stats()
+            took = [
+                tuple(after.timeline[party][phase] - before.timeline[party][phase] for phase in ("offline", "online"))
+                for party in after.timeline
+            ]
+            ended = max(offline for offline, _ in took)
+            whole = max(sum(both) for both in took)
+            assert after.offline.seconds - before.offline.seconds == pytest.approx(ended)
+            assert after.online.seconds - before.online.seconds == pytest.approx(whole - ended)
+            before = after

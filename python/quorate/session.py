@@ -327,7 +327,8 @@ class Session(Joint, Files, Announcing):
             to: the party, or the parties, that would learn it; None for all.
             network: "lan", "wan" or a `Network`: the seconds are then those of a deployment there, each party on a
                 machine like this one. Without one they are those of this session: in a local one all parties share the
-                cores of this machine.
+                cores of this machine. Bytes, rounds and memory are those of this session in any case; one there may
+                hold more, since on far lines more is under way.
 
         Example:
             >>> import quorate as qr

@@ -20,8 +20,8 @@ class PhaseStats:
     """One phase, over all runs so far.
 
     Attributes:
-        seconds: by the clock. The offline phase lasts until the slowest party of this process is done with it, the
-            online phase from then on: what others waited before is none of it.
+        seconds: by the clock, of all runs. The offline phase of a run lasts until the slowest party of this process is
+            done with it, and the online phase from then on.
         compute_seconds: for which the parties' threads had cores, added up as those of a plan are: the busiest party's,
             or, where parties of this process share its cores, the busiest core's. Further threads (`threads=`) and
             those of links are no part of it.
@@ -104,15 +104,11 @@ class Stats:
             nobody = 0 if session.is_local else None  # before the first run there are no entries
             return tuple(entries[p][what] if p in entries else nobody for p in range(session.parties))
 
-        offline = {party: run["offline"]["seconds"] for party, run in runs.items()}
-        whole = {party: offline[party] + run["online"]["seconds"] for party, run in runs.items()}
-        ended = {"offline": max(offline.values(), default=0.0), "online": max(whole.values(), default=0.0)}
-
         def phase(name: str) -> PhaseStats:
             entries = {party: run[name] for party, run in runs.items()}
             kinds = next(iter(runs.values()))["correlations"] if runs and name == "offline" else {}
             return PhaseStats(
-                seconds=ended[name] - (ended["offline"] if name == "online" else 0.0),
+                seconds=raw.get(f"{name}_seconds", 0.0),
                 compute_seconds=raw.get(f"{name}_compute_seconds", 0.0),
                 rounds=max((e["rounds"] for e in entries.values()), default=0),
                 bytes_sent=by_party(entries, "bytes_sent"),

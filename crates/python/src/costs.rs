@@ -145,6 +145,8 @@ pub(crate) fn stats<'py>(
         measured.set_item(party, entry)?;
     }
     out.set_item("measured", measured)?;
+    out.set_item("offline_seconds", stats.seconds[0])?;
+    out.set_item("online_seconds", stats.seconds[1])?;
     let runs: Vec<&RunStats> = stats.parties.values().collect();
     if runs.is_empty() {
         return Ok(out);

@@ -24,7 +24,7 @@ pub struct Options {
     pub strict: bool,
     /// How products of fixed point lose their surplus bits. Shared.
     pub truncation: Truncation,
-    /// The network that costs are predicted for. Shared.
+    /// The network between the parties: costs are predicted for it, and where its delay is long, more is under way. Shared.
     pub network: Option<Network>,
     /// Threads on which a party computes.
     pub threads: usize,
@@ -222,7 +222,8 @@ impl Options {
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
         let own: String =
             protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
-        format!("trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
+        let windows = self.windows();
+        format!("trunc={trunc}; network={network}; max_memory={memory}; windows={windows}; {mixed}{own}")
     }
 }
 

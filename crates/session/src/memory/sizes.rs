@@ -113,7 +113,8 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     bytes_with_windows(backend, graph, id, load, 1)
 }
 
-/// The same with so many times as many chunks of its streams under way.
+/// The same with so many times as many chunks of its streams under way, where it has more than a window of them. Not of
+/// look-ups and circuits: what those have under way is for families and circuits to say.
 pub(crate) fn bytes_with_windows<B: Family>(
     backend: &B,
     graph: &Graph,
@@ -159,9 +160,8 @@ pub(crate) fn bytes_with_windows<B: Family>(
     let streamed = match &node.op {
         Op::Lookup(table) => {
             let outside = table.leaves_out(graph.node(node.inputs[0]).range()) != (false, false);
-            let compared = if outside { streamed(backend, Memory::Signs, false, longest, windows) } else { 0 };
-            // Those that look up are as many as a family says.
-            compared + windows * backend.lookup_bytes((table.entries().len(), node.dtype.bits()), longest)
+            let compared = if outside { streamed(backend, Memory::Signs, false, longest, 1) } else { 0 };
+            compared + backend.lookup_bytes((table.entries().len(), node.dtype.bits()), longest)
         }
         _ => streamed(backend, memory, is_cut, longest, windows),
     };
@@ -185,6 +185,7 @@ pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
 /// correlations made where they are drawn.
 fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, windows: u64) -> u64 {
+    let windows = if longest > WINDOW_ELEMENTS { windows } else { 1 };
     let window = (windows * WINDOW_BYTES).min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest);
     let elements = |bytes: u64, count: u64| bytes * backend.work_shares() * count.min(windows * WINDOW_ELEMENTS);
     match memory {
@@ -194,7 +195,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, 
         Memory::Product | Memory::Matrices | Memory::Bits => elements(120, longest),
         // A comparison takes up to three signs, in one stream.
         Memory::Signs => elements(120, 3 * longest),
-        Memory::Circuit => 2 * windows * WINDOW_BYTES,
+        Memory::Circuit => 2 * WINDOW_BYTES,
         Memory::WideProducts => elements(160, longest),
         Memory::Table => 0, // each family says what its look-ups take
         Memory::Bounded => elements(550, longest),

@@ -41,7 +41,7 @@ impl<B: Family> Worker<B> {
         let parties = self.party.parties();
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
-        let mut limit = Limit::named(self.options.max_memory);
+        let (mut limit, mut windows) = (Limit::named(self.options.max_memory), self.options.windows());
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
@@ -52,15 +52,20 @@ impl<B: Family> Worker<B> {
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
-            let run_dry = |work: &Work<'_>, limit: Limit| {
+            let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
-                dry_run::<B>(&Asked { work, held: &held, keeps: &keeps, limit }, (parties, party), &self.options)
+                let asked = Asked { work, held: &held, keeps: &keeps, limit, windows };
+                dry_run::<B>(&asked, (parties, party), &self.options)
             };
-            let mut dry = run_dry(&work, limit)?;
+            let mut dry = run_dry(&work, limit, windows)?;
+            if windows > 1 && party == 0 && allowed.less_for(&dry.need).is_some() {
+                windows = 1; // as a run does
+                dry = run_dry(&work, limit, windows)?;
+            }
             if let Some(less) = allowed.less_for(&dry.need).filter(|_| party == 0) {
                 (limit, plan.chosen) = (less, BTreeMap::new());
                 in_pieces(&mut work, &self.store);
-                dry = run_dry(&work, limit)?;
+                dry = run_dry(&work, limit, windows)?;
             }
             let lines = by_line(graph, &dry.steps);
             plan.parties.push(Predicted::of(&dry, &work, lines, decided.own_seconds));

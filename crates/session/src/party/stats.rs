@@ -79,11 +79,27 @@ pub struct RunStats {
 pub struct Stats {
     /// The sums over all runs, by the party's number.
     pub parties: BTreeMap<usize, RunStats>,
+    /// Seconds of both phases, added up over all runs: see [`seconds_of_run`].
+    pub seconds: [f64; 2],
     /// How many runs there were.
     pub runs: u64,
 }
 
+/// Seconds of both phases of a run, given those of each party of this process, which began together: the offline phase
+/// lasts until the slowest is done with it, and the online phase from then on.
+fn seconds_of_run(parties: &[[f64; 2]]) -> [f64; 2] {
+    let latest = |of: fn(&[f64; 2]) -> f64| parties.iter().map(of).fold(0.0, f64::max);
+    let offline = latest(|[offline, _]| *offline);
+    [offline, latest(|[offline, online]| offline + online) - offline]
+}
+
 impl Stats {
+    /// Takes in how long the phases of a run took each party of this process.
+    pub(crate) fn took(&mut self, parties: &[[f64; 2]]) {
+        let run = seconds_of_run(parties);
+        self.seconds.iter_mut().zip(run).for_each(|(sum, seconds)| *sum += seconds);
+    }
+
     pub(crate) fn add(&mut self, party: usize, run: &RunStats) {
         let total = self.parties.entry(party).or_default();
         total.offline.merge(&run.offline);
@@ -119,5 +135,20 @@ impl Progress {
             _ => Phase::Online,
         };
         Some((phase, self.expected.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_of_runs_add_up() {
+        let mut stats = Stats::default();
+        stats.took(&[[10.0, 1.0], [2.0, 9.5]]);
+        assert_eq!(stats.seconds, [10.0, 1.5], "the second waited for the first one's offline phase");
+        stats.took(&[[0.5, 0.5], [3.0, 0.25]]);
+        stats.took(&[]);
+        assert_eq!(stats.seconds, [13.0, 1.75]);
     }
 }

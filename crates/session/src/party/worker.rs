@@ -74,14 +74,19 @@ impl<B: Family> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit };
+        let windows = self.options.windows();
+        let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows };
         let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
         let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
+        if windows > 1 && allowed.less_for(&dry.need).is_some() {
+            // More chunks under way are not worth a limit.
+            dry = dry_run::<B>(&Asked { windows: 1, ..asked }, (parties, me), &self.options)?;
+        }
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
-            let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit };
+            let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows };
             dry = dry_run::<B>(&asked, (parties, me), &self.options)?;
         }
         self.free = free;

@@ -28,7 +28,7 @@ pub(crate) struct Likeness {
 impl Likeness {
     /// `None` where it is too long to be remembered. `bytes`: what a value takes at a party.
     pub fn of(asked: &Asked<'_>, bytes: impl Fn(NodeId) -> u64) -> Option<Likeness> {
-        let &Asked { work, held, keeps, limit } = asked;
+        let &Asked { work, held, keeps, limit, windows } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
             return None;
         }
@@ -62,7 +62,7 @@ impl Likeness {
         }
         // Of what else is there, only the size counts.
         let beside = held.iter().filter(|&&id| place(id) == u64::MAX).map(|&id| bytes(id));
-        hasher.numbers([beside.sum(), work.domains.is_plain().into()]);
+        hasher.numbers([beside.sum(), work.domains.is_plain().into(), windows as u64]);
         Some(Likeness { hash: hasher.0.finalize().into(), nodes })
     }
 }

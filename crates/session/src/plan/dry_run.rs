@@ -66,6 +66,8 @@ pub(crate) struct Asked<'a> {
     /// Which stay afterwards.
     pub keeps: &'a dyn Fn(NodeId) -> bool,
     pub limit: Limit,
+    /// As many times as many chunks of a stream as usual may be under way, where there is no limit.
+    pub windows: usize,
 }
 
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
@@ -80,7 +82,7 @@ pub(crate) fn dry_run<B: Family>(
     // What is made in turns is made in the order of steps: where there is no room for those before their turn.
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run = |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me)));
-    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, options.windows(), run)?;
+    let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
@@ -127,8 +129,7 @@ struct Scheduled<K> {
 /// openings until they are checked, and correlations that are made in turns, of which a piece takes one turn at least.
 fn scheduled<B: Family>(
     dry: &B,
-    &Asked { work, held, keeps, limit }: &Asked<'_>,
-    windows: usize,
+    &Asked { work, held, keeps, limit, windows }: &Asked<'_>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
 ) -> Result<Scheduled<B::Kind>> {
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);

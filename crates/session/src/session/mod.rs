@@ -56,7 +56,7 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
-    /// The network between the parties, for predictions.
+    /// The network between the parties, by which costs are predicted and plans made.
     network: Option<Network>,
     /// What was chosen of the protocol's own options.
     choices: Choices,

@@ -56,8 +56,8 @@ impl Session {
         }
         let waiting = self.seats.len();
         let interrupted = false;
-        let (revealed, needs) = Default::default();
-        Ok(Running { session: self, waiting, revealed, needs, error: None, interrupted, logged })
+        let (revealed, needs, took) = Default::default();
+        Ok(Running { session: self, waiting, revealed, needs, took, error: None, interrupted, logged })
     }
 
     /// Lets a run begin that is approved, if somebody asks for that, and logged, if somebody asks for that.
@@ -100,6 +100,8 @@ pub struct Running<'s> {
     waiting: usize,
     revealed: BTreeMap<usize, Vec<Revealed>>,
     needs: Vec<BTreeSet<NodeId>>,
+    /// Seconds of both phases at each party of this process.
+    took: Vec<[f64; 2]>,
     error: Option<SessionError>,
     interrupted: bool,
     /// Until it is logged how the run ended.
@@ -119,6 +121,7 @@ impl Running<'_> {
                     match result {
                         Ok(outcome) => {
                             self.session.stats.add(party, &outcome.stats);
+                            self.took.push([outcome.stats.offline.seconds, outcome.stats.online.seconds]);
                             self.revealed.insert(party, outcome.revealed);
                             self.needs.extend(outcome.needs);
                         }
@@ -132,6 +135,7 @@ impl Running<'_> {
                 }
             }
         }
+        self.session.stats.took(&std::mem::take(&mut self.took));
         true
     }
 

@@ -74,10 +74,32 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
     assert_eq!((one, four), (1, 4));
     let more = wide.peak_bytes - usual.peak_bytes;
     assert!(more > 0 && more <= WIDE_BYTES, "{more}");
-    let ((_, usual), (one, same)) = (scheduled(50, 1), scheduled(50, 4));
-    assert!(one == 1 && same == usual, "one window holds all of it");
+    for rows in [50, 200] {
+        let ((_, usual), (one, same)) = (scheduled(rows, 1), scheduled(rows, 4));
+        assert!(one == 1 && same == usual, "one window holds all of {rows} rows");
+    }
     let ((_, usual), (one, same)) = (scheduled(1_000_000, 1), scheduled(1_000_000, 4));
     assert!(one == 1 && same == usual && !usual.is_whole(), "in pieces");
+}
+
+/// What look-ups and circuits have under way is not for a schedule to say, and what they would take counts nowhere.
+#[test]
+fn look_ups_have_what_is_under_way_as_they_say() {
+    let mut graph = Graph::default();
+    let at = || Source::new("schedule.rs", 1);
+    let x = graph.at(at()).input(0, 3, &[200_000], Dtype::int(8).unwrap(), None).unwrap();
+    let entries: Vec<i128> = (0..256).collect();
+    let found = graph.at(at()).lookup(x, -128, &entries, Dtype::INT64).unwrap();
+    let reveals = vec![Reveal { node: found, to: None }];
+    let nodes = graph.needed(&[found], |_| false);
+    let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
+    let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
+    let of = |windows| {
+        let given =
+            Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };
+        Schedule::of(&given, Bounds::only(Limit::None))
+    };
+    assert_eq!(of(1), of(4));
 }
 
 #[test]
