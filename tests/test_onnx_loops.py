@@ -141,6 +141,9 @@ def test_what_one_input_cannot_be_told_of_is_no_matter_of_branches() -> None:
     ]  # fmt: skip
     constants = {"wide": whole(4, -1), "flat": whole(-1, 3), "four": whole(4), "first": whole(0)}
     compare(model_of(nodes, (4, 3), constants, 18), floats(random_number(5), 3, 4, 3))
+    nodes[4] = ("Shape", ["a"], ["s"], {"start": 0, "end": 1})
+    with pytest.raises(ModelError, match="which branch the If of 'y' takes of 1 inputs cannot be told"):
+        from_onnx(model_of(nodes, (4, 3), {**constants, "four": whole(1)}, 18), bound=1.0)
 
 
 def test_a_named_output_needs_what_graphs_within_take() -> None:

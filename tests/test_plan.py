@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import quorate as qr
 from protocols import USUAL, Place, among, places
 from quorate._explain import Placeholder
+from quorate._families import FAMILIES
 from quorate.demo import breast_cancer_jobs
 from warm import quorate
 
@@ -337,7 +338,7 @@ def test_bad_arguments(arguments: list[str], words: str) -> None:
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("protocol", ["rss", "pika"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline_phase(protocol: str) -> None:
     """Of each run: what a party waited for others' offline phases is no part of the online phase."""
     with qr.local(protocol) as mpc:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._families import DEFAULT, FAMILIES
 
 MB = 10**6
 
@@ -173,9 +174,9 @@ def test_threads_change_no_result_and_no_cost(parties: int) -> None:
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("family", ["rss", "pika", "aby"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
-    """Four windows of chunks where the round trip is long, unless users name a limit; the same results."""
+    """More chunks where the round trip is long, unless users name a limit or these take much; the same results."""
     r = np.random.default_rng(4)
     x, y = r.integers(-(10**6), 10**6, (2, 70_000))
 
@@ -187,5 +188,5 @@ def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
         return plan.memory_bytes
 
     near, far = ask(1), ask(12)
-    assert near < far <= near + 128 * 2**20
+    assert near + (family == DEFAULT) <= far <= near + 128 * 2**20
     assert ask(12, max_memory="2GB") <= near

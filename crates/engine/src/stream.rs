@@ -77,6 +77,7 @@ impl Ctx {
     ) -> Result<()> {
         if chunks.count() == 1 {
             let ctx = self.fork();
+            ctx.windows.set(1);
             let depth = ctx.depth.clone();
             let done = work(ctx, chunks.range(0)).await?;
             self.depth.set(self.depth.get().join(depth.get()));

@@ -116,7 +116,7 @@ fn streams_side_by_side_with_a_party_that_is_slow() {
 /// waits for nobody's progress.
 #[test]
 fn a_widened_lane_has_more_chunks_under_way() {
-    let most = |windows: usize, within: bool| {
+    let most = |windows: usize, around: usize| {
         let found = testing::online(2, async |ctx| {
             let (now, most) = (Cell::new(0), Cell::new(0));
             let chunk = async |ctx: Ctx, _| {
@@ -128,20 +128,25 @@ fn a_widened_lane_has_more_chunks_under_way() {
             };
             let row = |len| Chunks { len, chunk: 1, window: 2 };
             ctx.widen(windows);
-            let all = async |ctx: Ctx, _| match within {
-                true => {
-                    ctx.stream(row(2), async |ctx: Ctx, _| ctx.stream(row(20), chunk, |_, ()| ()).await, |_, ()| ())
-                        .await
+            let all = async |ctx: Ctx, _| match around {
+                1.. => {
+                    ctx.stream(
+                        row(around),
+                        async |ctx: Ctx, _| ctx.stream(row(20), chunk, |_, ()| ()).await,
+                        |_, ()| (),
+                    )
+                    .await
                 }
-                false => ctx.stream(row(20), chunk, |_, ()| ()).await,
+                0 => ctx.stream(row(20), chunk, |_, ()| ()).await,
             };
             ctx.join_all(1, all).await?;
             Ok(most.get())
         });
         found.into_iter().map(|result| result.unwrap().0).collect::<Vec<_>>()
     };
-    assert_eq!([1, 4, 10, 30].map(|windows| most(windows, false)), [2, 8, 20, 20].map(|most| vec![most; 2]));
-    assert_eq!(most(4, true), [4; 2]);
+    assert_eq!([1, 4, 10, 30].map(|windows| most(windows, 0)), [2, 8, 20, 20].map(|most| vec![most; 2]));
+    assert_eq!(most(4, 2), [4; 2]);
+    assert_eq!(most(4, 1), [2; 2]);
 }
 
 #[test]

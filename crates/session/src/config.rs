@@ -24,8 +24,8 @@ pub struct Config {
     pub protocol: String,
     /// File of this party's private key, in PEM.
     pub key: PathBuf,
-    /// The network between the parties, by which costs are predicted and plans made: alike in all files. `lan`, `wan` or
-    /// `RTT_MS,MBIT`.
+    /// The network between the parties, by which costs are predicted and plans made: alike in all files. `lan`, `wan`
+    /// or `RTT_MS,MBIT`.
     #[serde(default)]
     pub network: Option<String>,
     /// Where to listen, if not at this party's own address.

@@ -24,7 +24,8 @@ pub struct Options {
     pub strict: bool,
     /// How products of fixed point lose their surplus bits. Shared.
     pub truncation: Truncation,
-    /// The network between the parties: costs are predicted for it, and where its delay is long, more is under way. Shared.
+    /// The network between the parties: costs are predicted for it, and where its delay is long, more is under way.
+    /// Shared.
     pub network: Option<Network>,
     /// Threads on which a party computes.
     pub threads: usize,
@@ -170,6 +171,11 @@ impl Options {
         if is_far && self.max_memory.is_none() { FAR_WINDOWS } else { 1 }
     }
 
+    /// What decides about that, in words that parties of other releases would not have.
+    pub(crate) fn how_wide() -> String {
+        format!("{FAR_WINDOWS} windows from {FAR:?} on")
+    }
+
     /// These options, with those of the protocol's family read.
     ///
     /// # Errors
@@ -222,8 +228,7 @@ impl Options {
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
         let own: String =
             protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
-        let windows = self.windows();
-        format!("trunc={trunc}; network={network}; max_memory={memory}; windows={windows}; {mixed}{own}")
+        format!("trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
     }
 }
 

@@ -317,6 +317,9 @@ impl<B: Family> Given<'_, B> {
 
     /// Has as many chunks of a step under way as it may, up to [`WIDE_BYTES`]; what it works with then.
     fn widen(&self, schedule: &mut Schedule, id: NodeId, room: u64) -> u64 {
+        if self.work.domains.of(id) != Domain::A {
+            return room; // circuits are garbled, or go by rows of bits, in windows of their own
+        }
         let sizes = Sizes::whole(self.graph(), id);
         let wide = |windows| bytes_with_windows(self.backend, self.graph(), id, &sizes, windows);
         let more = |windows| wide(windows) - wide(1);

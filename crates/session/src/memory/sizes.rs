@@ -125,7 +125,7 @@ pub(crate) fn bytes_with_windows<B: Family>(
     let node = graph.node(id);
     let result = bytes_of(backend, node, load.result);
     let elements = load.result as u64;
-    let (memory, windows) = (node.op.properties().memory, windows as u64);
+    let memory = node.op.properties().memory;
     match memory {
         Memory::Nothing => return 0,
         Memory::Positions => return POSITION_BYTES * elements,
@@ -134,6 +134,7 @@ pub(crate) fn bytes_with_windows<B: Family>(
         _ => {} // what talks: below, all of it
     }
     let longest = load.operands.iter().map(|operand| operand.len).max().unwrap_or(0).max(load.result) as u64;
+    let windows = (windows as u64).min(in_a_row(graph, node, memory, longest).div_ceil(WINDOW_ELEMENTS)).max(1);
     let operands = node.inputs.iter().zip(&load.operands);
     let operands = operands.map(|(&input, operand)| bytes_of(backend, graph.node(input), operand.len));
     let all: Vec<u64> = operands.collect();
@@ -182,10 +183,20 @@ pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &
     }
 }
 
+/// How long a step's stream is, in elements of 64 bits, of which a window has so many.
+fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
+    let &[a, b] = node.inputs.as_slice() else { return longest };
+    if memory != Memory::Signs {
+        return longest;
+    }
+    // One most significant bit of a difference; or three, where that does not fit the dtype.
+    let (bits, ring) = (graph.difference_bits(a, b), graph.node(a).dtype.bits());
+    longest * if bits <= ring { u64::from(bits) } else { 3 * u64::from(ring) } / 64
+}
+
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
 /// correlations made where they are drawn.
 fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, windows: u64) -> u64 {
-    let windows = if longest > WINDOW_ELEMENTS { windows } else { 1 };
     let window = (windows * WINDOW_BYTES).min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest);
     let elements = |bytes: u64, count: u64| bytes * backend.work_shares() * count.min(windows * WINDOW_ELEMENTS);
     match memory {

@@ -109,7 +109,7 @@ fn set_up<B: Family>(
     coins: Option<Seed>,
     (setting, book): (Setting, Arc<Mutex<Book>>),
 ) -> Result<(B, Option<Prices>)> {
-    let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
+    let text = format!("quorate {} {} {}", env!("CARGO_PKG_VERSION"), protocol.name(), Options::how_wide());
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
     let greeting = Greeting { program: hash.into(), terms: options.shared(protocol), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;

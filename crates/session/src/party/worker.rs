@@ -81,7 +81,9 @@ impl<B: Family> Worker<B> {
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if windows > 1 && allowed.less_for(&dry.need).is_some() {
             // More chunks under way are not worth a limit.
-            dry = dry_run::<B>(&Asked { windows: 1, ..asked }, (parties, me), &self.options)?;
+            let asked = Asked { windows: 1, ..asked };
+            let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
+            dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         }
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;

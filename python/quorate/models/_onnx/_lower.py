@@ -95,8 +95,8 @@ class Lowering:
     """Which arrays hold numbers of an input by which tables are looked up: it, and what is moved of it."""
     reckoned: dict[int, tuple[Tensor, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
     """Of arrays that are computed of such, of which they are, and what."""
-    branches: list[Any] = dataclasses.field(default_factory=list)
-    """Which ones nodes took."""
+    branches: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    """Which ones nodes took, by the first thing that they make; those within loops more than once."""
 
     def __post_init__(self) -> None:
         self.shapes.append(self.source.sizes)
@@ -263,8 +263,14 @@ def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, A
     try:
         other = _made_by(lowering, operators)
     except ModelError:
-        if lowering.branches != one[0].branches[: len(lowering.branches)]:
-            raise _goes_by_the_number("which branch an If takes") from None
+        for made, taken in one[0].branches.items():
+            if made not in lowering.branches:
+                raise ModelError(
+                    f"from_onnx: which branch the If of {made!r} takes of {source.sizes[0]} inputs cannot be told, nor "
+                    "what nodes before it make: export the network for a batch of one size"
+                ) from None
+            if taken != lowering.branches[made]:
+                raise _goes_by_the_number("which branch an If takes") from None
         return
     name = _apart(one, other)
     if name is None:
@@ -391,7 +397,7 @@ class _Walk:
         graphs = {attr.name: attr.g for attr in proto.attribute if attr.HasField("g")}
         if proto.op_type == "If":
             taken = "then_branch" if _fixed(given[0]) else "else_branch"
-            self.lowering.branches.append(taken)
+            self.lowering.branches.setdefault(proto.output[0], []).append(taken)
             return self._inner(graphs[taken], values, [])
         most, going, *state = given
         limit = math.inf if most is None else _fixed(most)

@@ -57,12 +57,15 @@ fn what_takes_less_than_a_gigabyte_goes_whole() {
 /// On lines with a long delay, of steps longer than a window; where memory counts, not at all.
 #[test]
 fn chunks_under_way_are_more_where_they_wait_for_a_line() {
-    let scheduled = |rows: usize, windows: usize| {
-        let mut graph = Graph::default();
+    let of = |rows: usize, windows: usize, in_b: bool| {
+        let (mut graph, mut domains) = (Graph::default(), Domains::default());
         let (sums, pairs) = sum_of_pairs(&mut graph, BinaryOp::Lt, rows, 100);
+        if in_b {
+            domains.set(pairs, Domain::B);
+        }
         let reveals = vec![Reveal { node: sums, to: None }];
         let nodes = graph.needed(&[sums], |_| false);
-        let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
+        let work = Work { graph: &graph, nodes, reveals, domains };
         let (dry, held) = (Rss::dry(3, 0).unwrap(), BTreeSet::new());
         let unchecked = BTreeMap::new();
         let given =
@@ -70,11 +73,13 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
         let schedule = Schedule::of(&given, Bounds::only(Limit::None));
         (schedule.windows(pairs), schedule)
     };
+    let scheduled = |rows: usize, windows: usize| of(rows, windows, false);
+    assert_eq!(of(10_000, 4, true).0, 1, "in other sharings windows are those of circuits");
     let ((one, usual), (four, wide)) = (scheduled(10_000, 1), scheduled(10_000, 4));
     assert_eq!((one, four), (1, 4));
     let more = wide.peak_bytes - usual.peak_bytes;
     assert!(more > 0 && more <= WIDE_BYTES, "{more}");
-    for rows in [50, 200] {
+    for rows in [50, 100] {
         let ((_, usual), (one, same)) = (scheduled(rows, 1), scheduled(rows, 4));
         assert!(one == 1 && same == usual, "one window holds all of {rows} rows");
     }
