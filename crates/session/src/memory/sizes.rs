@@ -191,7 +191,8 @@ fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
     }
     // One most significant bit of a difference; or three, where that does not fit the dtype.
     let (bits, ring) = (graph.difference_bits(a, b), graph.node(a).dtype.bits());
-    longest * if bits <= ring { u64::from(bits) } else { 3 * u64::from(ring) } / 64
+    let each = if bits <= ring { bits } else { 3 * ring };
+    longest * u64::from(each) / 64
 }
 
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with

@@ -1,7 +1,7 @@
 //! What goes in pieces where nobody named a limit.
 
 use quorate_engine::Result;
-use quorate_graph::{BinaryOp, Dtype, Operand, Source};
+use quorate_graph::{BinaryOp, Bound, Dtype, Operand, Source};
 use quorate_rss::Rss;
 
 use super::*;
@@ -85,6 +85,28 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
     }
     let ((_, usual), (one, same)) = (scheduled(1_000_000, 1), scheduled(1_000_000, 4));
     assert!(one == 1 && same == usual && !usual.is_whole(), "in pieces");
+}
+
+/// A window has more of them.
+#[test]
+fn short_numbers_fill_a_window_later() {
+    let windows = |bits: u32| {
+        let mut graph = Graph::default();
+        let at = || Source::new("schedule.rs", 1);
+        let [x, y] = [0, 1].map(|owner| {
+            let bound = Some(Bound::Int(1 << (bits - 2)));
+            graph.at(at()).input(owner, 3, &[100_000], Dtype::INT64, bound).unwrap()
+        });
+        let less = graph.at(at()).binary(BinaryOp::Lt, x, Operand::Node(y)).unwrap();
+        let reveals = vec![Reveal { node: less, to: None }];
+        let nodes = graph.needed(&[less], |_| false);
+        let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
+        let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
+        let given =
+            Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows: 4 };
+        Schedule::of(&given, Bounds::only(Limit::None)).windows(less)
+    };
+    assert_eq!([16, 24, 60].map(windows), [1, 4, 4]);
 }
 
 /// What look-ups and circuits have under way is not for a schedule to say, and what they would take counts nowhere.
