@@ -103,6 +103,9 @@ pub(crate) struct Table {
     waits: Cell<usize>,
     /// The lane for which a message arrived last.
     recent: RefCell<Option<Rc<Lane>>>,
+    /// How many lanes this party has of its own, and how many it had at most.
+    #[cfg(any(test, feature = "testing"))]
+    pub own_lanes: Cell<[usize; 2]>,
 }
 
 impl Table {
@@ -112,7 +115,16 @@ impl Table {
 
     fn with_limit(parties: usize, limit: usize) -> Self {
         let (parked, limit) = (vec![Cell::new(0); parties], Cell::new(limit));
-        Table { parties, lanes: RefCell::default(), parked, limit, waits: Cell::new(0), recent: RefCell::default() }
+        Table {
+            parties,
+            lanes: RefCell::default(),
+            parked,
+            limit,
+            waits: Cell::new(0),
+            recent: RefCell::default(),
+            #[cfg(any(test, feature = "testing"))]
+            own_lanes: Cell::default(),
+        }
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -124,6 +136,8 @@ impl Table {
         self.lanes.borrow_mut().clear();
         self.parked.iter().for_each(|bytes| bytes.set(0));
         self.waits.set(0);
+        #[cfg(any(test, feature = "testing"))]
+        self.own_lanes.set([0, self.own_lanes.get()[1]]);
         *self.recent.borrow_mut() = None;
     }
 
@@ -135,6 +149,12 @@ impl Table {
     /// The lane of a context, which says what to call it in an error.
     pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
         let lane = self.lane(id);
+        #[cfg(any(test, feature = "testing"))]
+        {
+            let [own, most] = self.own_lanes.get();
+            let own = own + usize::from(lane.label.get().is_none());
+            self.own_lanes.set([own, most.max(own)]);
+        }
         lane.label.get_or_init(|| (phase, step.clone()));
         self.refund_lane(&lane);
         lane
@@ -177,6 +197,11 @@ impl Table {
             return;
         }
         lanes.remove(&lane.id);
+        #[cfg(any(test, feature = "testing"))]
+        {
+            let [own, most] = self.own_lanes.get();
+            self.own_lanes.set([own.saturating_sub(usize::from(lane.label.get().is_some())), most]);
+        }
         self.refund_lane(lane);
         for (peer, channel) in lane.channels.borrow().iter().enumerate() {
             self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());

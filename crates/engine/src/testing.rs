@@ -171,6 +171,11 @@ impl Party {
         self.core().table.set_limit(bytes);
     }
 
+    /// How many lanes this party had at a time, at most, of those that communicate.
+    pub fn insecure_most_lanes(&mut self) -> usize {
+        self.core().table.own_lanes.get()[1]
+    }
+
     /// Drops the links without a word, as a process does that is killed.
     pub fn insecure_vanish(mut self) {
         self.forget_manners();

@@ -1,14 +1,15 @@
 //! Nobody floods anybody: what a fast party sends ahead of a slow one stays bounded, whatever the steps are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_engine::{Believed, Phase, Result, testing};
-use quorate_graph::{Dtype, Graph, NodeId, Source};
+use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
 use quorate_rss::Rss;
 
-use crate::memory::schedule::Schedule;
+use crate::memory::limit::Limit;
+use crate::memory::schedule::{Bounds, Given, Schedule};
 use crate::run::executor::{Around, Executor};
 use crate::run::row::Row;
 use crate::work::data::{Data, OwnInput, Plain, encode_input};
@@ -96,5 +97,40 @@ fn an_owner_of_many_inputs_does_not_overtake_who_waits_for_another() {
 fn nor_do_those_who_reveal_to_it() {
     for to in 0..PARTIES {
         check(0, 1, Some(to));
+    }
+}
+
+/// A schedule's windows are those in which a step runs: of 25 chunks of most significant bits four are under way, or
+/// sixteen.
+#[test]
+fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
+    let most = |windows: usize| {
+        let mut graph = Graph::new();
+        let at = || Source::new("flow.rs", 1);
+        let x = graph.at(at()).input(0, 3, &[200_000], Dtype::INT64, None).unwrap();
+        let less = graph.at(at()).binary(BinaryOp::Lt, x, Operand::int(&5)).unwrap();
+        let reveals = vec![Reveal { node: less, to: None }];
+        let nodes = graph.needed(&[less], |_| false);
+        let work = Work { graph: &graph, nodes, reveals, domains: Default::default() };
+        let values = Data::Ints((0..200_000).collect());
+        let inputs = BTreeMap::from([(x, Arc::new(OwnInput(encode_input(&graph, x, &values).unwrap().plain)))]);
+        let (dry, held, unchecked) = (Rss::dry(3, 0).unwrap(), BTreeSet::new(), BTreeMap::new());
+        let given =
+            Given { backend: &dry, work: &work, held: &held, keeps: &|_| false, unchecked: &unchecked, windows };
+        let schedule = Schedule::of(&given, Bounds::only(Limit::None));
+        testing::parties(3, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
+            let known = Known::<Rss>::new();
+            let around = Around { known: &known, inputs: &inputs, keep: &|_| false };
+            let executor = Executor::new(&rss, &work, around, (None, &schedule));
+            run.phase(Phase::Online, async |ctx| executor.run(ctx).await).unwrap();
+            run.finish();
+            party.insecure_most_lanes()
+        })
+    };
+    for (narrow, wide) in most(1).into_iter().zip(most(4)) {
+        // Lanes: that of the row, and up to three of each chunk, of which all that are under way begin with one.
+        assert!(narrow < 2 + 3 * 4 && wide > 16, "{narrow}, {wide}");
     }
 }
