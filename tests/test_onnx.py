@@ -53,14 +53,11 @@ def small(r: np.random.Generator) -> onnx.ModelProto:
     return model_of(nodes, (1, 8, 8), w)
 
 
-def attention(r: np.random.Generator) -> onnx.ModelProto:
-    """A block of a transformer: attention in two heads, a residual sum, GELU."""
-    w = {name: floats(r, 6, 6) / 2 for name in ("q", "k", "v", "o")}
-    w.update(u=floats(r, 6, 8) / 2, d=floats(r, 8, 6) / 2, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
-    w["scale"] = np.float32(3**-0.5)
+def block(given: str, beside: str) -> list[tuple]:
+    """Attention of two heads on what is given, added to what lies beside it, and a layer that widens; y."""
     nodes: list[tuple] = []
     for name, turn in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
-        nodes += [("MatMul", ["x", name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
+        nodes += [("MatMul", [given, name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
         nodes += [("Transpose", [f"{name}2"], [f"{name}3"], {"perm": turn})]
     nodes += [
         ("MatMul", ["q3", "k3"], ["s1"], {}),
@@ -70,13 +67,21 @@ def attention(r: np.random.Generator) -> onnx.ModelProto:
         ("Transpose", ["a1"], ["a2"], {"perm": [0, 2, 1, 3]}),
         ("Reshape", ["a2", "whole"], ["a3"], {}),
         ("MatMul", ["a3", "o"], ["a4"], {}),
-        ("Add", ["a4", "x"], ["b1"], {}),
+        ("Add", ["a4", beside], ["b1"], {}),
         ("MatMul", ["b1", "u"], ["b2"], {}),
         ("Gelu", ["b2"], ["b3"], {}),
         ("MatMul", ["b3", "d"], ["b4"], {}),
         ("Add", ["b4", "b1"], ["y"], {}),
     ]
-    return model_of(nodes, (4, 6), w)
+    return nodes
+
+
+def attention(r: np.random.Generator) -> onnx.ModelProto:
+    """A block of a transformer: attention in two heads, a residual sum, GELU."""
+    w = {name: floats(r, 6, 6) / 2 for name in ("q", "k", "v", "o")}
+    w.update(u=floats(r, 6, 8) / 2, d=floats(r, 8, 6) / 2, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
+    w["scale"] = np.float32(3**-0.5)
+    return model_of(block("x", "x"), (4, 6), w)
 
 
 def autoencoder(r: np.random.Generator) -> onnx.ModelProto:

@@ -18,6 +18,7 @@ from deploying import Deployment
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx
+from test_onnx import block
 from test_onnx_blocks import ranges_hold
 from test_onnx_operators import compare, floats, model_of, random_number, whole
 
@@ -122,7 +123,7 @@ def transformer(r):
     """A block of one: positions, attention in two heads, normalised lines, GELU."""
     w = {name: floats(r, 6, 6) / 8 for name in ("q", "k", "v", "o")}
     w.update(t=floats(r, 30, 6), p=floats(r, 1, 8, 6), places=whole(0, 1, 2, 3), depth=np.float32(6**0.5))
-    w.update(u=floats(r, 6, 8) / 4, d=floats(r, 8, 6) / 4, heads=whole(0, 4, 2, 3), flat=whole(0, 4, 6))
+    w.update(u=floats(r, 6, 8) / 4, d=floats(r, 8, 6) / 4, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
     w.update(scale=np.float32(3**-0.5), g=floats(r, 6), h=floats(r, 6))
     nodes: list[tuple] = [
         LOOK_UP,
@@ -131,23 +132,7 @@ def transformer(r):
         ("Add", ["e1", "e2"], ["e3"], {}),
         ("LayerNormalization", ["e3", "g", "h"], ["n"], {"epsilon": 0.5}),
     ]
-    for name, turn in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
-        nodes += [("MatMul", ["n", name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
-        nodes += [("Transpose", [f"{name}2"], [f"{name}3"], {"perm": turn})]
-    nodes += [
-        ("MatMul", ["q3", "k3"], ["s1"], {}),
-        ("Mul", ["s1", "scale"], ["s2"], {}),
-        ("Softmax", ["s2"], ["s3"], {"axis": -1}),
-        ("MatMul", ["s3", "v3"], ["a1"], {}),
-        ("Transpose", ["a1"], ["a2"], {"perm": [0, 2, 1, 3]}),
-        ("Reshape", ["a2", "flat"], ["a3"], {}),
-        ("MatMul", ["a3", "o"], ["a4"], {}),
-        ("Add", ["a4", "e3"], ["b1"], {}),
-        ("MatMul", ["b1", "u"], ["b2"], {}),
-        ("Gelu", ["b2"], ["b3"], {}),
-        ("MatMul", ["b3", "d"], ["b4"], {}),
-        ("Add", ["b4", "b1"], ["y"], {}),
-    ]
+    nodes += block("n", "e3")
     return tokens(nodes, (4,), w), r.integers(0, 30, (2, 4))
 
 

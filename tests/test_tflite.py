@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,16 +278,22 @@ def test_inputs_of_other_sizes_and_types_are_refused() -> None:
             model.predict(mpc, np.full((1, 7, 6, 2), 300))
 
 
-def test_files_of_pictures_are_read(tmp_path: Path) -> None:
+def of_photos(folder: Path, count: int) -> tuple[Any, np.ndarray, list[Path]]:
+    """A network of photos of 7 x 6, some of these, and files of them."""
     image = pytest.importorskip("PIL.Image")
     r, file = np.random.default_rng(9), File()
     file.tensor((1, 7, 6, 3), 1 / 128, 128)
     conv(file, r, (7, 6, 3), padding=VALID, act=NONE)
-    model = from_tflite(file.bytes())
-    photos = r.integers(0, 256, (2, 7, 6, 3)).astype(np.uint8)
-    paths = [tmp_path / f"{i}.png" for i in range(2)]
+    photos = r.integers(0, 256, (count, 7, 6, 3)).astype(np.uint8)
+    paths = [folder / f"{i}.png" for i in range(count)]
     for path, photo in zip(paths, photos, strict=True):
         image.fromarray(photo).save(path)
+    return from_tflite(file.bytes()), photos, paths
+
+
+def test_files_of_pictures_are_read(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    model, photos, paths = of_photos(tmp_path, 2)
     image.fromarray(photos[0][1:]).save(tmp_path / "small.png")
     (tmp_path / "cut.png").write_bytes(paths[0].read_bytes()[:60])
     with qr.local("rss") as mpc:
@@ -317,14 +324,7 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
 def test_pictures_are_read_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them are looked at before, for what their heads say; one that is cut off ends its batch."""
     image = pytest.importorskip("PIL.Image")
-    r, file = np.random.default_rng(9), File()
-    file.tensor((1, 7, 6, 3), 1 / 128, 128)
-    conv(file, r, (7, 6, 3), padding=VALID, act=NONE)
-    model = from_tflite(file.bytes())
-    photos = r.integers(0, 256, (5, 7, 6, 3)).astype(np.uint8)
-    paths = [tmp_path / f"{i}.png" for i in range(5)]
-    for path, photo in zip(paths, photos, strict=True):
-        image.fromarray(photo).save(path)
+    model, photos, paths = of_photos(tmp_path, 5)
     decoded: list[int] = []
     shape = type(model.shape)
     encode = shape.encode

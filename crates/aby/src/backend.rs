@@ -9,8 +9,8 @@ use quorate_gadgets::{
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
+use crate::input::NOT_OPENED;
 use crate::input::check_party;
-use crate::mul::NOT_OPENED;
 use crate::public_table::MOST_ENTRIES;
 use crate::setup::Aby;
 use crate::share::Share;

@@ -14,12 +14,14 @@
 
 use std::cell::RefCell;
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Error, Misuse, Result};
 use quorate_ring::{Module, Ring, Vector};
 
-use crate::mul::NOT_OPENED;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
+
+/// What no opening to both gives.
+pub(crate) const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
 
 /// The owner exists, and it alone gives a value, of the shape on which both agree.
 pub(crate) fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
-use crate::input::opening;
+use crate::input::{NOT_OPENED, opening};
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::stock::Kind;
@@ -135,9 +135,6 @@ impl Aby {
         Ok(combined(self.me, triple, (&d, &e), Bits::add_and_assign))
     }
 }
-
-pub(crate) const NOT_OPENED: quorate_engine::Error =
-    quorate_engine::Error::Bug { what: "an opening to both gave nothing" };
 
 /// One row of bits as several.
 pub(crate) fn in_rows(flat: &Share<Bits>, rows: usize, lanes: usize) -> Share<Bits> {

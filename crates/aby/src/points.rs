@@ -34,7 +34,8 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
-use crate::mul::{NOT_OPENED, in_rows};
+use crate::input::NOT_OPENED;
+use crate::mul::in_rows;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::stock::Material;

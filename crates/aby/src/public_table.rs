@@ -24,7 +24,7 @@ use quorate_gadgets::lookup::{self as gadget, Lookup};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::mul::NOT_OPENED;
+use crate::input::NOT_OPENED;
 use crate::points::{self, MOST_BITS};
 use crate::setup::Aby;
 use crate::share::Share;

@@ -20,7 +20,7 @@ use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::mul::NOT_OPENED;
+use crate::input::NOT_OPENED;
 use crate::setup::Aby;
 use crate::share::Share;
 use crate::stock::{Kind, MISSING};

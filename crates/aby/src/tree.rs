@@ -16,7 +16,8 @@ use quorate_engine::{Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::prefix::Pairs;
 use quorate_ring::{Bits, Module};
 
-use crate::mul::{NOT_OPENED, in_rows};
+use crate::input::NOT_OPENED;
+use crate::mul::in_rows;
 use crate::setup::Aby;
 use crate::share::Share;
 use crate::stock::Kind;

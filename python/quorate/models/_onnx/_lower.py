@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import MOVES
-from quorate.models._onnx._indices import drawn, rows_of
+from quorate.models._onnx._alike import apart, compute_alike
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -25,7 +24,7 @@ from quorate.models._onnx._layout import (
 )
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind, rows_at
-from quorate.models._onnx._steps import Step, clear, run_clear
+from quorate.models._onnx._steps import Step, clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
 
@@ -228,7 +227,7 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
         for many in (source.sizes[0] + 1, _MANY):
             other, end = _made(_of(source, many), operators)
-            if (name := _apart((made, place), (other, end))) is not None:
+            if (name := apart((made, place), (other, end))) is not None:
                 raise _goes_by_the_number(name)
         for few in (1, 2):  # which may go another way
             _check_few((made, place), _of(source, few), operators)
@@ -242,15 +241,6 @@ def _of(source: Source, many: int) -> Source:
 
 def _goes_by_the_number(name: str) -> ModelError:
     return ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
-
-
-def _apart(one: tuple[Lowering, int], other: tuple[Lowering, int]) -> str | None:
-    """The first step in which they differ."""
-    pairs = zip_longest(one[0].sized(), other[0].sized())
-    apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
-    if apart is not None:
-        return apart[0].name
-    return None if one[1] == other[1] else "what the output is"
 
 
 def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, Any]) -> None:
@@ -272,52 +262,9 @@ def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, A
             if taken != lowering.branches[made]:
                 raise _goes_by_the_number("which branch an If takes") from None
         return
-    name = _apart(one, other)
-    if name is None:
-        return
-    pairs = zip_longest(_computing(one[0].steps), _computing(other[0].steps))
-    if not all(a and b and _compute_alike(a, b) for a, b in pairs) or not _give_the_same(one, other, source):
+    name = apart(one, other)
+    if name is not None and not compute_alike(one, other, source):
         raise _goes_by_the_number(name)
-
-
-def _computing(steps: Sequence[Step]) -> list[Step]:
-    """Those that do not only move numbers."""
-    return [step for step in steps if step.kind not in MOVES]
-
-
-def _compute_alike(one: Step, other: Step) -> bool:
-    """Whether steps may differ in the axes alone along which they go."""
-    rest = [{k: v for k, v in step.attrs.items() if k not in ("axis", "axes")} for step in (one, other)]
-    return one.kind == other.kind and rest[0] == rest[1] and _have_the_same(one, other)
-
-
-def _give_the_same(one: tuple[Lowering, int], other: tuple[Lowering, int], source: Source) -> bool:
-    """Whether both have the same outputs, of random inputs."""
-    many, *sizes = source.sizes
-    both = (one[0].steps, one[1]), (other[0].steps, other[1])
-    for largest in (0.1, 1.0, 10.0):
-        if source.is_index:
-            x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in both)), many)
-        else:
-            x = np.random.default_rng(0).uniform(-largest, largest, source.sizes)
-        with np.errstate(all="ignore"):
-            a, b = (run_clear(steps, x)[place] for steps, place in both)
-        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True):
-            return False
-    return True
-
-
-def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:
-    same = (one.kind, one.inputs, one.attrs, sizes) == (other.kind, other.inputs, other.attrs, others)
-    return same and _have_the_same(one, other)
-
-
-def _have_the_same(one: Step, other: Step) -> bool:
-    """Weights and offsets."""
-    for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
-        if a is not b and (a is None or b is None or not np.array_equal(a, b, equal_nan=True)):
-            return False
-    return True
 
 
 def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, int]:

@@ -1,0 +1,75 @@
+"""Whether two lowerings of a file, for other numbers of inputs, are the same network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quorate.models._layers._kernels import MOVES
+from quorate.models._onnx._indices import drawn, rows_of
+from quorate.models._onnx._read import Source
+from quorate.models._onnx._steps import Step, run_clear
+
+if TYPE_CHECKING:
+    from quorate.models._onnx._lower import Lowering
+
+    Made = tuple[Lowering, int]
+    """The steps, and the place of the output."""
+
+
+def apart(one: Made, other: Made) -> str | None:
+    """The first step in which they differ."""
+    pairs = zip_longest(one[0].sized(), other[0].sized())
+    apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
+    if apart is not None:
+        return apart[0].name
+    return None if one[1] == other[1] else "what the output is"
+
+
+def compute_alike(one: Made, other: Made, source: Source) -> bool:
+    """Whether they differ in what they move alone, and have the same outputs."""
+    pairs = zip_longest(_computing(one[0].steps), _computing(other[0].steps))
+    return all(a and b and _differ_in_axes(a, b) for a, b in pairs) and _give_the_same(one, other, source)
+
+
+def _computing(steps: Sequence[Step]) -> list[Step]:
+    """Those that do not only move numbers."""
+    return [step for step in steps if step.kind not in MOVES]
+
+
+def _differ_in_axes(one: Step, other: Step) -> bool:
+    """Whether steps differ in nothing, or in the axes alone along which they go."""
+    rest = [{k: v for k, v in step.attrs.items() if k not in ("axis", "axes")} for step in (one, other)]
+    return one.kind == other.kind and rest[0] == rest[1] and _have_the_same(one, other)
+
+
+def _give_the_same(one: Made, other: Made, source: Source) -> bool:
+    """Whether both have the same outputs, of random inputs."""
+    many, *sizes = source.sizes
+    both = (one[0].steps, one[1]), (other[0].steps, other[1])
+    for largest in (0.1, 1.0, 10.0):
+        if source.is_index:
+            x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in both)), many)
+        else:
+            x = np.random.default_rng(0).uniform(-largest, largest, source.sizes)
+        with np.errstate(all="ignore"):
+            a, b = (run_clear(steps, x)[place] for steps, place in both)
+        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True):
+            return False
+    return True
+
+
+def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:
+    same = (one.kind, one.inputs, one.attrs, sizes) == (other.kind, other.inputs, other.attrs, others)
+    return same and _have_the_same(one, other)
+
+
+def _have_the_same(one: Step, other: Step) -> bool:
+    """Weights and offsets."""
+    for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
+        if a is not b and (a is None or b is None or not np.array_equal(a, b, equal_nan=True)):
+            return False
+    return True
