@@ -71,7 +71,15 @@ def test_lines_say_what_they_draw_and_hold() -> None:
     # Two inputs of 6 shares of 8 bytes, and what the comparison draws.
     assert plan.memory_bytes >= 2 * 6 * 8 * 1000
     assert plan.memory_bytes >= drawn[0].memory_bytes
-    assert "draws" in str(plan)
+    makes = [line for line in str(plan).splitlines() if line.startswith("makes ")]
+    assert len(makes) == 1
+    assert f"of {len(plan.correlations)} kinds" in makes[0]
+    made = sum(plan.correlations.values())
+    assert f"{made:,} correlations" in makes[0]
+    assert f"  {made:,}  " in str(plan).split("online, by line")[1]
+    table = plan.correlation_table()
+    assert all(table.count(f"{kind} ") >= 2 for kind in plan.correlations)
+    assert table.count("all lines") == len(plan.correlations)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +114,11 @@ def test_a_picture_of_another_kind_is_refused(tmp_path: Path) -> None:
         plan = mpc.explain(mpc.input([1], owner=0))
     with pytest.raises(qr.ConfigError, match=r"\.png, \.svg"):
         plan.plot(tmp_path / "plan.gif")
+
+
+def test_correlations_are_listed_where_asked() -> None:
+    shown = [quorate("explain", "examples/score.py", *more, cwd=ROOT, check=True) for more in ([], ["--correlations"])]
+    assert ["drawn by" in done.stdout for done in shown] == [False, True]
 
 
 def test_plans_as_json() -> None:

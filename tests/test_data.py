@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import quorate as qr
 from deploying import Deployment, error_of
 from quorate._public import as_numbers
+from quorate.tables._command import of_party
 from quorate.tables._inputs import Form, parse_form
 from warm import quorate
 
@@ -399,6 +400,16 @@ def test_every_command_takes_the_same_script(files: Path) -> None:
     assert shown.returncode == 0 and "run 3 of 3" in shown.stdout and not (files / "never.csv").exists()
     forms = quorate("explain", "sums.py", "--form", "0=2x4:fixed64.16", "--form", "1=2x1:int64", cwd=files)
     assert without_times(forms.stdout) == without_times(shown.stdout)
+
+
+def test_run_gives_a_file_to_its_owner_alone() -> None:
+    files = {"inputs": {0: "people.csv", 1: "points.parquet"}, "forms": {2: "2x4:int64"}, "output": None}
+    stated = ["--form", "2=2x4:int64"]
+    assert [of_party(files, party, 3) for party in range(3)] == [
+        ["--input", "people.csv", *stated],
+        ["--input", "points.parquet", *stated],
+        stated,
+    ]
 
 
 def test_a_deployment(files: Path) -> None:

@@ -136,7 +136,7 @@ def test_plans_under_a_limit_know_what_is_dropped(share: float) -> None:
                 count.reveal()
             stats = mpc.stats()
         sent = [sum(n or 0 for n in phase.bytes_sent) for phase in (plan.offline, plan.online)]
-        return plan.memory_bytes, sent, [sum(n or 0 for n in p.bytes_sent) for p in (stats.offline, stats.online)]
+        return plan.memory_bytes, sent, [sum(p.bytes_sent) for p in (stats.offline, stats.online)]
 
     whole, planned, measured = planned_and_measured(None)
     assert planned == measured

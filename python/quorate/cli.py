@@ -100,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
     explain.add_argument("--plot", type=Path, default=None, help="also draw it: FILE.png, .svg, .pdf or .html")
     explain.add_argument("--json", action="store_true", help="print the plans as JSON, and nothing else")
+    explain.add_argument("--correlations", action="store_true", help="also list correlations by kind and by line")
 
     add_file_options(explain, one_party=False)
     _add_options(explain)
@@ -311,6 +312,8 @@ def _explain(options: argparse.Namespace) -> int:
     else:
         for number, plan in enumerate(Explaining.plans, start=1):
             print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+            if options.correlations and plan.correlations:
+                print(f"{plan.correlation_table()}\n")
         if status == OK and Explaining.plans:
             print(f"to approve all of it: --approve {','.join(plan.program for plan in Explaining.plans)}")
         for remark in _build.remarks():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from quorate import _source
@@ -20,6 +21,8 @@ _PUBLIC = (
     "the program: operations, shapes, dtypes, stated bounds, public constants, names and words of tables' columns; who "
     "owns and who learns what"
 )
+# Where the name of a kind goes on with its sizes: "random bit mod 2^44", "edaBit of 32 bits cut at 16".
+_SIZES = re.compile(r" (?:mod|of|cut|by|from|for|with)\b|[,:(]")
 _PEAK = "at the worst moment, if steps run one after another: correlations, values in use, working room"
 
 
@@ -300,10 +303,36 @@ class Plan:
     def _line_rows(self) -> list[list[str]]:
         def row(name: str, costs: LinePlan | PhasePlan, memory: int, text: str) -> list[str]:
             sent = " ".join(f"{n:,}" for n in costs.bytes_sent)
-            return [name, f"{costs.rounds:,}", sent, number_bytes(memory), seconds(costs.seconds), text]
+            drawn = sum((costs if isinstance(costs, LinePlan) else self).correlations.values())
+            return [name, f"{costs.rounds:,}", sent, f"{drawn:,}", number_bytes(memory), seconds(costs.seconds), text]
 
         total = row("all lines", self.online, self.memory_bytes, "")
         return [*(row(each.line, each, each.memory_bytes, each.text) for each in self.lines), total]
+
+    def _made(self) -> str:
+        """Returns how many correlations the plan makes, of which sorts, and what they cost, on one line."""
+        sorts: collections.Counter[str] = collections.Counter()
+        for kind, count in self.correlations.items():
+            sorts[_SIZES.split(kind, maxsplit=1)[0]] += count
+        listed = ", ".join(f"{count:,} x {sort}" for sort, count in sorted(sorts.items()))
+        sent = number_bytes(max(self.offline.bytes_sent, default=0))
+        total = counted(sum(sorts.values()), "correlation")
+        return f"makes {total} of {counted(len(self.correlations), 'kind')} for {sent} of the busiest party: {listed}"
+
+    def correlation_table(self) -> str:
+        """Returns a table of the correlations by kind, and of those that each line of the program draws.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([3, -5], owner=0, bound=7), mpc.input([1, 2], owner=1, bound=7)
+            ...     print(mpc.explain(x < y).correlation_table().splitlines()[0].split())
+            ['correlations', 'count', 'drawn', 'by']
+        """
+        rows = [[kind, f"{count:,}", "all lines"] for kind, count in sorted(self.correlations.items())]
+        for line in self.lines:
+            rows += [[kind, f"{count:,}", line.line] for kind, count in sorted(line.correlations.items())]
+        return "\n".join(text_table(("correlations", "count", "drawn by"), rows))
 
     def _step_rows(self) -> list[list[str]]:
         def row(steps: list[StepPlan]) -> list[str]:
@@ -335,7 +364,7 @@ class Plan:
         return f", on {self.network}" if self.network else ", on this machine"
 
     _PHASES = ("phase", "rounds", "bytes of the busiest party", "computing", "network", "seconds")
-    _LINES = ("online, by line", "rounds", "bytes by party", "memory", "seconds alone", "")
+    _LINES = ("online, by line", "rounds", "bytes by party", "correlations", "memory", "seconds alone", "")
     _STEPS = ("online steps", "bytes by party", "done after round", "computing")
 
     def __str__(self) -> str:
@@ -352,14 +381,10 @@ class Plan:
             lines.append(self._mixed())
         if self.refusal:
             lines.append(f"REFUSED as it is: {self.refusal}")
-        lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
+        if self.correlations:
+            lines.append(self._made())
         if self.lines:
-            lines += ["", *text_table(self._LINES, [[*row[:5], row[5][:60]] for row in self._line_rows()])]
-            lines += [
-                f"  {line.line} draws {count:,} x {kind}"
-                for line in self.lines
-                for kind, count in sorted(line.correlations.items())
-            ]
+            lines += ["", *text_table(self._LINES, [[*row[:-1], row[-1][:60]] for row in self._line_rows()])]
         if self.steps:
             lines += ["", *text_table(self._step_heads(), [[row[0][:64], *row[1:]] for row in self._step_rows()])]
         return "\n".join(lines)
@@ -371,8 +396,7 @@ class Plan:
             bars([max(line.bytes_sent, default=0) for line in self.lines]),
             bars([line.seconds for line in self.lines]),
         )
-        behind = [[None, None, s, None, t, None] for s, t in zip(sent, times, strict=True)]
-        made = "; ".join(f"{count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
+        behind = [[None, None, s, None, None, t, None] for s, t in zip(sent, times, strict=True)]
         parts = [
             html_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals]),
             *(paragraph(remark) for remark in self._remarks),
@@ -386,8 +410,8 @@ class Plan:
             parts.append(paragraph(f"{str(self.truncations).capitalize()}."))
         if self.sharings:
             parts.append(paragraph(f"{self._mixed()}."))
-        if made:
-            parts.append(paragraph(f"Makes {made}."))
+        if self.correlations:
+            parts.append(paragraph(f"M{self._made()[1:]}."))
         if self.lines:
             parts.append(html_table(self._LINES, self._line_rows(), behind))
         if self.steps:

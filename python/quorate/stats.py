@@ -26,16 +26,16 @@ class PhaseStats:
             or, where parties of this process share its cores, the busiest core's. Further threads (`threads=`) and
             those of links are no part of it.
         rounds: causal rounds.
-        bytes_sent: payload by party; in a deployment None for the other parties, which know their own.
-        wire_bytes: the same with framing, handshakes and TLS.
+        bytes_sent: payload by party of this process: of all parties in a local session, of one in a deployment.
+        wire_bytes: payload, framing, handshakes and TLS, by party of this process.
         correlations: how many of each kind were made (offline only).
     """
 
     seconds: float
     compute_seconds: float
     rounds: int
-    bytes_sent: tuple[int | None, ...]
-    wire_bytes: tuple[int | None, ...]
+    bytes_sent: tuple[int, ...]
+    wire_bytes: tuple[int, ...]
     correlations: dict[str, int]
 
 
@@ -100,9 +100,9 @@ class Stats:
         raw = session._native.stats()
         runs = raw["measured"]
 
-        def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int | None, ...]:
-            nobody = 0 if session.is_local else None  # before the first run there are no entries
-            return tuple(entries[p][what] if p in entries else nobody for p in range(session.parties))
+        def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int, ...]:
+            here = range(session.parties) if session.is_local else (session.me,)
+            return tuple(entries[p][what] if p in entries else 0 for p in here)  # no entries before the first run
 
         def phase(name: str) -> PhaseStats:
             entries = {party: run[name] for party, run in runs.items()}
@@ -137,9 +137,7 @@ class Stats:
     def _phase_rows(self) -> list[list[str]]:
         rows = []
         for name, phase in (("offline", self.offline), ("online", self.online)):
-            sent, wire = (
-                max((n for n in of if n is not None), default=0) for of in (phase.bytes_sent, phase.wire_bytes)
-            )
+            sent, wire = max(phase.bytes_sent), max(phase.wire_bytes)
             predicted = "" if self.predicted is None else seconds(getattr(self.predicted, name).seconds)
             rows.append([name, seconds(phase.seconds), predicted, f"{phase.rounds:,}", f"{sent:,}", f"{wire:,}"])
         return rows

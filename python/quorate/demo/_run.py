@@ -70,7 +70,7 @@ def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> in
 
 
 def _megabytes(stats: Stats, party: int) -> str:
-    offline, online = ((phase.bytes_sent[party] or 0) / 1e6 for phase in (stats.offline, stats.online))
+    offline, online = (phase.bytes_sent[party] / 1e6 for phase in (stats.offline, stats.online))
     return f"party {party}: {offline:.3f} + {online:.3f}"
 
 

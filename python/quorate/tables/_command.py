@@ -63,7 +63,7 @@ def file_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def of_party(files: Mapping[str, Any], party: int, parties: int) -> list[str]:
-    """What `quorate party` is told: its own file, and that the others' have the form that they have.
+    """Returns the arguments of one party's process: its own file, forms that were stated, and where results go.
 
     Raises:
         ConfigError: a file is of a party that there is not.
@@ -72,7 +72,8 @@ def of_party(files: Mapping[str, Any], party: int, parties: int) -> list[str]:
     for owner, file in files["inputs"].items():
         if owner >= parties:
             raise ConfigError(f"--input {owner}={file}: there are parties 0 to {parties - 1}")
-        arguments += ["--input", file] if owner == party else ["--form", f"{owner}={file}"]
+        if owner == party:
+            arguments += ["--input", file]
     for owner, form in files["forms"].items():
         arguments += ["--form", f"{owner}={form}"]
     return arguments if files["output"] is None else [*arguments, "--output", str(files["output"])]
