@@ -101,8 +101,8 @@ class Stats:
         runs = raw["measured"]
 
         def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int, ...]:
-            here = range(session.parties) if session.is_local else (session.me,)
-            return tuple(entries[p][what] if p in entries else 0 for p in here)  # no entries before the first run
+            nothing = (0,) * (session.parties if session.is_local else 1)  # before the first run
+            return tuple(entries[p][what] for p in sorted(entries)) or nothing
 
         def phase(name: str) -> PhaseStats:
             entries = {party: run[name] for party, run in runs.items()}
