@@ -266,6 +266,25 @@ def test_correlations_made_in_turns_keep_to_the_limit() -> None:
     assert grew <= 2 * planned + SLACK, f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB a party"
 
 
+@pytest.mark.parametrize("protocol", ["rss", "spdz2k"])
+def test_correlations_that_are_made_while_a_run_goes_on_count_as_offline(protocol: str) -> None:
+    options: dict[str, Any] = {"offline": "protocol", "mac": 48} if protocol == "spdz2k" else {}
+    count, limit = (3000, "150 MB") if protocol == "spdz2k" else (300_000, "20 MB")
+    shares = []
+    for max_memory in (None, limit):
+        with qr.local(protocol, max_memory=max_memory, **options) as mpc:
+            dtype = qr.int(32)
+            a, b = (mpc.input(np.arange(count) % 100, owner=owner, dtype=dtype) for owner in (0, 1))
+            plan = mpc.explain(a < b)
+            assert not (a < b).reveal().any()
+            stats = mpc.stats()
+        planned, took = plan.offline.compute_seconds, stats.offline.compute_seconds
+        shares.append((planned / (planned + plan.online.compute_seconds), took / (took + stats.online.compute_seconds)))
+    (whole, whole_took), (turns, turns_took) = shares
+    assert turns > 0.6 * whole, shares
+    assert turns_took > 0.6 * whole_took, shares
+
+
 def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None:
     def needed(limit: str) -> tuple[int, str | None]:
         with qr.local("spdz2k", parties=2, max_memory=limit) as mpc:

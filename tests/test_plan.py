@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import quorate as qr
 from protocols import USUAL, Place, among, places
+from quorate import _progress
 from quorate._explain import Placeholder
 from quorate._families import FAMILIES
 from quorate.demo import breast_cancer_jobs
@@ -357,3 +359,17 @@ def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline
             assert after.offline.seconds - before.offline.seconds == pytest.approx(ended)
             assert after.online.seconds - before.online.seconds == pytest.approx(whole - ended)
             before = after
+
+
+def test_a_run_that_sends_much_says_so_as_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "_MUCH_BYTES", 10**6)
+    with qr.local("rss") as mpc:
+        x = mpc.input(np.arange(200_000), owner=0, bound=10**6)
+        y = mpc.input(np.arange(200_000), owner=1, bound=10**6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.CostWarning)
+            with pytest.raises(qr.CostWarning, match=r"predicted to send .* MB .*test_plan\.py") as told:
+                for _ in range(100):
+                    (x < y).reveal()
+        assert "Ctrl-C" in str(told.value)
+        assert (x < y).sum().reveal() == 0, "the session goes on"

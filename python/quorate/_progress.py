@@ -5,12 +5,19 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from quorate import _source
+from quorate._source import at
+from quorate._tables import number_bytes
+from quorate.errors import CostWarning
+
 _WIDTH = 70
+_MUCH_BYTES = 100 * 10**9
 
 
 @dataclasses.dataclass
@@ -53,6 +60,7 @@ class Progress:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._shown = False
+        self._warned = False
         self._notebook = _in_notebook()
         self._output: Any = None  # of a notebook: what is rewritten
         self._wanted = self._notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
@@ -64,11 +72,18 @@ class Progress:
         if self._shown:
             self._write("")
 
-    def show(self, phase: str, share: float) -> None:
-        """One line, rewritten in place.
+    def show(self, phase: str, share: float, predicted_bytes: int | None = None) -> None:
+        """Rewrites one line in place. Warns of a run that is predicted to send much, when its bytes are known.
 
         >>> Progress().show("online", 0.5)
         """
+        if not self._warned and (predicted_bytes or 0) > _MUCH_BYTES:
+            self._warned = True
+            text = at(
+                f"reveal: this run is predicted to send {number_bytes(predicted_bytes or 0)} from each party; Ctrl-C "
+                "ends it at all parties, and mpc.explain(...) of the same arrays shows which lines send how much"
+            )
+            warnings.warn_explicit(text, CostWarning, *_source.line())
         started, whole = self._started, _whole.get()
         if whole is not None:
             # The offline phase counts as the first half of a run.

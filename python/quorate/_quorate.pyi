@@ -47,7 +47,7 @@ class Session:
     def run(
         self,
         targets: list[tuple[int, int | None]],
-        progress: Callable[[str, float], None] | None,
+        progress: Callable[[str, float, int | None], None] | None,
         units: bool = False,
     ) -> list[tuple[str, bytes] | None]: ...
     def plan(

@@ -6,6 +6,7 @@ __all__ = [
     "CheatingDetected",
     "CircuitError",
     "ConfigError",
+    "CostWarning",
     "DtypeError",
     "InputWarning",
     "ModelError",
@@ -71,6 +72,10 @@ class RangeWarning(UserWarning):
 
 class InputWarning(UserWarning):
     """In a deployment a party gives values for an input that another party owns: only the owner's are used."""
+
+
+class CostWarning(UserWarning):
+    """A run that is about to start is predicted to send more than 100 GB from one party."""
 
 
 class ConfigError(QuorateError, ValueError):

@@ -20,6 +20,7 @@ use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
+use crate::making::MakingClock;
 use crate::opened::Openings;
 use crate::plans::{PlanHash, Plans};
 use crate::table::{OVERHEAD_BYTES, Table};
@@ -48,6 +49,8 @@ pub(crate) struct Core {
     /// The phase under way; the online phase until one has begun.
     pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
+    /// The time of correlations that the online phase waits for.
+    pub making: MakingClock,
     /// How deep the lanes of each phase have come.
     deepest: [Cell<Depth>; 2],
     /// Payload bytes that this run has sent so far, for whoever watches from another thread.
@@ -113,6 +116,7 @@ impl Core {
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
+            making: MakingClock::default(),
             deepest: Default::default(),
             sent: Arc::default(),
             table: Table::new(parties),

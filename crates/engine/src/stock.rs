@@ -299,7 +299,7 @@ pub trait Stocks: Sharing {
                 }
                 Turn::Make(number, totals) => {
                     stock.made.take();
-                    let made = Box::pin(self.make_kinds(&ctx.offline_aside(number), &totals)).await?;
+                    let made = ctx.making(Box::pin(self.make_kinds(&ctx.offline_aside(number), &totals))).await?;
                     stock.made.replace(made);
                     if let Some(turns) = &mut *stock.turns.borrow_mut() {
                         turns.made();
@@ -321,7 +321,7 @@ pub trait Stocks: Sharing {
         }
         let draw = self.stock().place(ctx, &kind, len)?;
         match draw {
-            Draw::Make => Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len)).await,
+            Draw::Make => ctx.making(Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len))).await,
             Draw::Recorded => {
                 // What is drawn is copied out of the stock; making it is charged where it is made.
                 let (layout, mut all) = (self.layout(&kind), None);

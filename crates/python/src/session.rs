@@ -224,7 +224,8 @@ impl Session {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 
-    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share)` is called now and then.
+    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share, bytes)` is called now and
+    /// then, with the bytes that the first party of this process is predicted to send in all.
     /// With `units`, fixed point comes as numbers of its ring's units.
     #[pyo3(signature = (targets, progress, units = false))]
     fn run<'py>(
@@ -246,7 +247,9 @@ impl Session {
         while !py.detach(|| running.wait(TICK)) {
             if interrupt.is_none() {
                 let shown = match (&progress, running.progress()) {
-                    (Some(show), Some((phase, share))) => show.call1((phase.to_string(), share)).map(|_| ()),
+                    (Some(show), Some((phase, share))) => {
+                        show.call1((phase.to_string(), share, running.predicted_bytes())).map(|_| ())
+                    }
                     _ => Ok(()),
                 };
                 // Ctrl-C may strike while Python shows the progress; the parties must stop then, too.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Phase, Traffic};
+use quorate_engine::{Making, Phase, Traffic};
 
 use crate::plan::Predicted;
 use crate::plan::lines::{Line, LineCosts};
@@ -72,6 +72,16 @@ pub struct RunStats {
     pub by_line: BTreeMap<Line, LineCosts>,
     /// What the dry runs of the same runs predicted.
     pub predicted: Predicted,
+}
+
+impl RunStats {
+    /// Counts the making of correlations that the online phase waited for as part of the offline phase.
+    pub(crate) fn count_offline(&mut self, making: &Making) {
+        self.offline.seconds += making.seconds;
+        self.offline.own_seconds += making.own_seconds;
+        self.online.seconds -= making.seconds;
+        self.online.own_seconds -= making.own_seconds;
+    }
 }
 
 /// All runs of a session so far, by party of this process.

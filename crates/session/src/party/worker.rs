@@ -143,7 +143,8 @@ impl<B: Family> Worker<B> {
             how,
         );
         executor.ahead = made;
-        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
+        let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
+        let (done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
         // From here on this party can finish the run, and says so: it keeps what was computed until all tell what
         // became of it.
@@ -156,6 +157,7 @@ impl<B: Family> Worker<B> {
 
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
+        stats.count_offline(&making);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let needs = graph.may_forget().then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Traffic, dry};
+use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, dry};
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId};
@@ -71,7 +71,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
-/// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
+/// everything else are made where they are drawn, chunk by chunk; their work counts as offline all the same.
 pub(crate) fn dry_run<B: Family>(
     asked: &Asked<'_>,
     (parties, me): (usize, usize),
@@ -94,7 +94,7 @@ pub(crate) fn dry_run<B: Family>(
         dry.forget();
         dry.make_in_turns(&demand, need.left_for_turns(limit));
         ran = run_dry(&dry, work, how, (parties, me))?;
-        offline.traffic = ran.on_demand;
+        offline = ran.on_demand.clone();
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
@@ -186,8 +186,8 @@ fn recorded<B: Family, T>(
 struct OnlineDryRun {
     online: PredictedPhase,
     steps: Taken,
-    /// What it sends for correlations that are made where they are drawn.
-    on_demand: Traffic,
+    /// What it takes to make correlations where they are drawn: part of the offline phase.
+    on_demand: PredictedPhase,
     /// Whether parties go different ways, so that one does not know the others' rounds.
     apart: bool,
     /// Bytes that steps keep of what they open until it is checked.
@@ -206,17 +206,22 @@ fn run_dry<B: Family>(
     let mut executor = Executor::new(dry, work, Around { known: &known, inputs: &inputs, keep: &keep }, how);
     let set_apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
-    let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
+    let run = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
+    let ((done, making), costs) = dry::run(me, parties, Phase::Online, run)?;
     let control_seconds = own_seconds() - clock;
+    // Where circuits are garbled ahead, their draws are set apart with them.
+    let making = if set_apart.get() == Effort::default() { making } else { Making::default() };
     let mut steps = done.steps;
     for (id, sent) in &costs.by_step {
         steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
     dry.defer(&set_apart.get());
-    let work = charged() - tally - set_apart.get();
+    let work = charged() - tally - set_apart.get() - making.work;
     let unchecked = costs.kept.iter().map(|(&id, &bytes)| (NodeId(id), bytes)).collect();
+    let control_seconds = control_seconds - making.own_seconds;
     let online = PredictedPhase { traffic: costs.online, work, control_seconds };
-    Ok(OnlineDryRun { online, steps, on_demand: costs.offline, apart: costs.apart, unchecked })
+    let on_demand = PredictedPhase { traffic: costs.offline, work: making.work, control_seconds: making.own_seconds };
+    Ok(OnlineDryRun { online, steps, on_demand, apart: costs.apart, unchecked })
 }
 
 /// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.

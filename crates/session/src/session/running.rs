@@ -153,6 +153,11 @@ impl Running<'_> {
         Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
     }
 
+    /// The payload bytes that the first party of this process is predicted to send; `None` before that is known.
+    pub fn predicted_bytes(&self) -> Option<u64> {
+        self.session.seats.first()?.progress.read().map(|(_, expected)| expected)
+    }
+
     /// Waits for all parties of this process.
     fn wait_for_all(&mut self) {
         while !self.wait(Duration::from_secs(3600)) {}
