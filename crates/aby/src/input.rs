@@ -94,7 +94,7 @@ impl Aby {
             let own = value.borrow().map(|x| x.slice(range));
             self.open_share(&ctx, &own, None).await?.ok_or(NOT_OPENED)
         };
-        ctx.stream(chunks, work, |range, part| value.borrow_mut().write_at(range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part| value.borrow_mut().write_at(range.start, &part)).await?;
         Ok(value.into_inner())
     }
 
@@ -108,7 +108,7 @@ impl Aby {
         let learns = only.is_none_or(|to| to == self.me);
         let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), (ring, len)));
         let work = async |ctx: Ctx, range| self.open_share(&ctx, &x.map(|x| x.slice(range)), only).await;
-        ctx.stream(chunks, work, |range, part: Option<Vector>| {
+        ctx.stream_alike(chunks, work, |range, part: Option<Vector>| {
             if let (Some(value), Some(part)) = (&mut value, part) {
                 value.write_at(range.start, &part);
             }

@@ -101,7 +101,7 @@ impl Aby {
             let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.clone())));
             chunk(&ctx, &x, &y).await
         };
-        ctx.stream(chunks, work, |range, part: Share<Vector>| result.write_at(range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part: Share<Vector>| result.write_at(range.start, &part)).await?;
         Ok(result)
     }
 

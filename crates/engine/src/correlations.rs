@@ -126,7 +126,7 @@ impl<K: Ord + Clone> Ledger<K> {
             Ledger::OnDemand => Ok(Draw::Make),
             Ledger::Recording(demand) => {
                 let step = ctx.step.as_ref().map(|step| step.id);
-                demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), len);
+                demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), len * ctx.core.counting.times());
                 Ok(Draw::Recorded)
             }
             Ledger::Stocked(demand) => {

@@ -283,7 +283,8 @@ impl Ctx {
     }
 
     pub(crate) fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        self.core.costs.borrow_mut().sent(self.phase, to, length, self.step.as_ref().map(|s| s.id));
+        let counted = length * self.core.counting.times();
+        self.core.costs.borrow_mut().sent(self.phase, to, counted, self.step.as_ref().map(|s| s.id));
         if self.is_dry() {
             charge(Kernel::Message, 1);
             charge(Kernel::Wire, length);

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod alike;
 mod alone;
 mod among;
 mod attempts;

@@ -106,6 +106,7 @@ impl Ctx {
 
     /// So many bytes of what was opened stay until it is checked.
     pub fn keeps(&self, bytes: usize) {
+        let bytes = bytes * self.core.counting.times();
         self.core.costs.borrow_mut().kept(self.phase, bytes, self.step.as_ref().map(|s| s.id));
     }
 

@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::{guarded, with_room};
 
+use crate::alike::Counting;
 use crate::attempts::{Attempts, Greeted};
 use crate::board::Board;
 use crate::confirm::Confirmed;
@@ -49,6 +50,8 @@ pub(crate) struct Core {
     /// The phase under way; the online phase until one has begun.
     pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
+    /// How a dry run counts chunks that are alike.
+    pub counting: Counting,
     /// The time of correlations that the online phase waits for.
     pub making: MakingClock,
     /// How deep the lanes of each phase have come.
@@ -116,6 +119,7 @@ impl Core {
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
+            counting: Counting::default(),
             making: MakingClock::default(),
             deepest: Default::default(),
             sent: Arc::default(),

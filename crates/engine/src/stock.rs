@@ -253,7 +253,7 @@ pub trait Stocks: Sharing {
         let layout = self.layout(kind);
         let mut whole = self.blank_material(ctx.is_dry(), &layout, chunks.len);
         let work = async |ctx: Ctx, range: Range<usize>| make(ctx, range.len()).await;
-        ctx.stream(chunks, work, |range, part| whole.write_at(&layout, range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part| whole.write_at(&layout, range.start, &part)).await?;
         Ok(whole)
     }
 

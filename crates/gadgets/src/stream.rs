@@ -83,7 +83,7 @@ async fn run<T>(
         return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await?.pop().ok_or(NOTHING);
     }
     let mut result = None;
-    ctx.stream(chunks, work, |range, part| match &mut result {
+    ctx.stream_alike(chunks, work, |range, part| match &mut result {
         None if range.len() == chunks.len => result = Some(part),
         Some(result) => write(result, range.start, &part),
         None => write(result.insert(whole(&part)), range.start, &part),

@@ -192,7 +192,7 @@ async fn in_chunks(
 ) -> Result<Option<Vector>> {
     let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), x.shape_of()));
     let work = async |ctx: Ctx, range: Range<usize>| open(ctx, x.map(|x| x.slice(range))).await;
-    ctx.stream(chunks(x), work, |range, part: Option<Vector>| {
+    ctx.stream_alike(chunks(x), work, |range, part: Option<Vector>| {
         if let (Some(value), Some(part)) = (&mut value, part) {
             value.write_at(range.start, &part);
         }

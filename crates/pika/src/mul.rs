@@ -93,7 +93,7 @@ impl Pika {
             let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.start * pairs..range.end * pairs)));
             chunk(&ctx, [&x, &y], range.len()).await
         };
-        ctx.stream(chunks, work, |range, part: A| result.write_at(range.start * inner, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part: A| result.write_at(range.start * inner, &part)).await?;
         Ok(result)
     }
 

@@ -36,7 +36,7 @@ impl Pika {
         }
         let mut received = (self.me == way.1).then(|| Share::of(blank::<Vector>(ctx.is_dry(), (ring, len))));
         let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share::of(own.slice(range))).await;
-        ctx.stream(chunks, work, |range, part: Option<Share<Vector>>| {
+        ctx.stream_alike(chunks, work, |range, part: Option<Share<Vector>>| {
             if let (Some(received), Some(part)) = (&mut received, part) {
                 received.write_at(range.start, &part);
             }

@@ -84,6 +84,11 @@ impl Effort {
     pub fn of(&self, kernel: Kernel) -> u64 {
         self.0[kernel as usize]
     }
+
+    /// As much work that many times.
+    pub fn times(&self, times: usize) -> Effort {
+        Effort(self.0.map(|units| units.saturating_mul(times as u64)))
+    }
 }
 
 impl AddAssign for Effort {

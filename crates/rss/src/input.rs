@@ -83,7 +83,7 @@ impl Rss {
             let part = value.map(|v| Wiped(v.slice(range.clone())));
             self.share_input(&ctx, owner, (ring, range.len()), part.as_deref()).await
         };
-        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
     }
 }

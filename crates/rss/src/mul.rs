@@ -121,7 +121,7 @@ impl Rss {
                 0 | 1 => chunk(ctx, 0..len).await?,
                 _ => {
                     let work = async |ctx: Ctx, range: Range<usize>| chunk(&ctx, range).await;
-                    ctx.stream(chunks, work, |_, ()| ()).await?;
+                    ctx.stream_alike(chunks, work, |_, ()| ()).await?;
                 }
             }
             return Ok(result.into_inner());
@@ -140,7 +140,7 @@ impl Rss {
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
         let work = async |ctx: Ctx, range: Range<usize>| self.reshare(&ctx, Wiped(product.slice(range))).await;
-        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
     }
 

@@ -55,7 +55,7 @@ impl Rss {
         }
         let mut value: Option<Vector> = learns(self.maps.me).then(|| self.blank(ctx, (ring, len)));
         let work = async |ctx: Ctx, range| self.open_where(&ctx, &x.slice(range), &learns).await;
-        ctx.stream(chunks, work, |range, part: Option<Vector>| {
+        ctx.stream_alike(chunks, work, |range, part: Option<Vector>| {
             if let (Some(value), Some(part)) = (&mut value, part) {
                 value.write_at(range.start, &part);
             }

@@ -76,7 +76,7 @@ impl Rss {
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
         let work = async |ctx: Ctx, range| self.reshare(&ctx, Wiped(sum.slice(range))).await;
-        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        ctx.stream_alike(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
     }
 }

@@ -54,7 +54,9 @@ impl<B: Family> Worker<B> {
         for party in 0..parties {
             let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
-                let asked = Asked { work, held: &held, keeps: &keeps, limit, windows };
+                // Under a limit correlations may be made in turns, which go by the names of draws.
+                let figures = limit == Limit::None;
+                let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures };
                 dry_run::<B>(&asked, (parties, party), &self.options)
             };
             let mut dry = run_dry(&work, limit, windows)?;

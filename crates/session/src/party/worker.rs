@@ -75,7 +75,7 @@ impl<B: Family> Worker<B> {
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
         let windows = self.options.windows();
-        let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows };
+        let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
         let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
         let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
@@ -88,7 +88,7 @@ impl<B: Family> Worker<B> {
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
-            let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows };
+            let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit, windows, figures: false };
             dry = dry_run::<B>(&asked, (parties, me), &self.options)?;
         }
         self.free = free;

@@ -28,7 +28,7 @@ pub(crate) struct Likeness {
 impl Likeness {
     /// `None` where it is too long to be remembered. `bytes`: what a value takes at a party.
     pub fn of(asked: &Asked<'_>, bytes: impl Fn(NodeId) -> u64) -> Option<Likeness> {
-        let &Asked { work, held, keeps, limit, windows } = asked;
+        let &Asked { work, held, keeps, limit, windows, .. } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
             return None;
         }

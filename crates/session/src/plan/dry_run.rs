@@ -68,6 +68,8 @@ pub(crate) struct Asked<'a> {
     pub limit: Limit,
     /// As many times as many chunks of a stream as usual may be under way, where there is no limit.
     pub windows: usize,
+    /// Whether figures alone are asked for: chunks that are alike are counted once, and draws get no names.
+    pub figures: bool,
 }
 
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
@@ -77,28 +79,29 @@ pub(crate) fn dry_run<B: Family>(
     (parties, me): (usize, usize),
     options: &Options,
 ) -> Result<DryRun<B::Kind>> {
-    let &Asked { work, limit, .. } = asked;
+    let &Asked { work, limit, figures, .. } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
     // What is made in turns is made in the order of steps: where there is no room for those before their turn.
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
-    let run = |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me)));
+    let run =
+        |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
     let Scheduled { schedule, mut ran, demand, garbles_ahead, need } = scheduled(&dry, asked, run)?;
     let how = (room, &schedule);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {
         let apart;
-        (offline, apart) = prepare(&dry, &demand, parties, me)?;
+        (offline, apart) = prepare(&dry, &demand, (parties, me), figures)?;
         ran.apart |= apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
         dry.make_in_turns(&demand, need.left_for_turns(limit));
-        ran = run_dry(&dry, work, how, (parties, me))?;
+        ran = run_dry(&dry, work, how, (parties, me), false)?;
         offline = ran.on_demand.clone();
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
-        let all = Together { work, how, parties, options, garbles_ahead };
+        let all = Together { work, how, parties, options, garbles_ahead, figures: figures && makes_ahead };
         let in_turns = (!makes_ahead).then(|| (&demand, need.left_for_turns(limit)));
         let mut ran = Ok(vec![]);
         let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
@@ -129,7 +132,7 @@ struct Scheduled<K> {
 /// openings until they are checked, and correlations that are made in turns, of which a piece takes one turn at least.
 fn scheduled<B: Family>(
     dry: &B,
-    &Asked { work, held, keeps, limit, windows }: &Asked<'_>,
+    &Asked { work, held, keeps, limit, windows, .. }: &Asked<'_>,
     run: impl Fn(&Schedule) -> Result<(OnlineDryRun, Demand<B::Kind>, bool)>,
 ) -> Result<Scheduled<B::Kind>> {
     let (mut unchecked, mut bounds, mut lessons) = (BTreeMap::new(), Bounds::only(limit), 0);
@@ -199,6 +202,7 @@ fn run_dry<B: Family>(
     work: &Work<'_>,
     how: (Option<u64>, &Schedule),
     (parties, me): (usize, usize),
+    figures: bool,
 ) -> Result<OnlineDryRun> {
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
@@ -206,9 +210,15 @@ fn run_dry<B: Family>(
     let mut executor = Executor::new(dry, work, Around { known: &known, inputs: &inputs, keep: &keep }, how);
     let set_apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
-    let run = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
-    let ((done, making), costs) = dry::run(me, parties, Phase::Online, run)?;
-    let control_seconds = own_seconds() - clock;
+    let run = async |ctx: &Ctx| {
+        if figures {
+            ctx.count_alike();
+        }
+        let done = executor.run(ctx).await?;
+        Ok((done, ctx.take_making(), ctx.take_left_out_seconds()))
+    };
+    let ((done, making, left_out), costs) = dry::run(me, parties, Phase::Online, run)?;
+    let control_seconds = own_seconds() - clock + left_out;
     // Where circuits are garbled ahead, their draws are set apart with them.
     let making = if set_apart.get() == Effort::default() { making } else { Making::default() };
     let mut steps = done.steps;
@@ -231,6 +241,7 @@ struct Together<'r, 'g> {
     parties: usize,
     options: &'r Options,
     garbles_ahead: bool,
+    figures: bool,
 }
 
 /// Rounds at one party.
@@ -257,6 +268,9 @@ impl Together<'_, '_> {
         let demands: Vec<Demand<B::Kind>> = parties.iter().map(Family::take_demand).collect();
         let offline = match in_turns.is_none() {
             true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
+                if self.figures {
+                    ctx.count_alike();
+                }
                 let nothing = async |_: &Ctx| Ok(());
                 parties[ctx.me()].prepare(ctx, demands[ctx.me()].clone(), nothing).await
             })?
@@ -271,6 +285,9 @@ impl Together<'_, '_> {
     }
 
     async fn online<B: Family>(&self, party: &B, ctx: &Ctx) -> Result<Taken> {
+        if self.figures {
+            ctx.count_alike();
+        }
         let (known, inputs, keep) = (shapes(party, self.work)?, BTreeMap::new(), |_| false);
         let executor =
             Executor::new(party, self.work, Around { known: &known, inputs: &inputs, keep: &keep }, self.how);
@@ -288,12 +305,23 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
 }
 
 /// The offline phase, and whether parties go different ways in it.
-fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<(PredictedPhase, bool)> {
+fn prepare<B: Family>(
+    dry: &B,
+    demand: &Demand<B::Kind>,
+    (parties, me): (usize, usize),
+    figures: bool,
+) -> Result<(PredictedPhase, bool)> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
-    let prepare = async |ctx: &Ctx| dry.prepare(ctx, again, async |_| Ok(())).await;
-    let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
-    let control_seconds = own_seconds() - clock;
+    let prepare = async |ctx: &Ctx| {
+        if figures {
+            ctx.count_alike();
+        }
+        dry.prepare(ctx, again, async |_| Ok(())).await?;
+        Ok(ctx.take_left_out_seconds())
+    };
+    let (left_out, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
+    let control_seconds = own_seconds() - clock + left_out;
     Ok((PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds }, costs.apart))
 }
 
@@ -330,7 +358,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
-        false => prepare(&dry, &demand, parties, me)?.0,
+        false => prepare(&dry, &demand, (parties, me), true)?.0,
     };
     Ok(PredictedStep { offline, online })
 }
@@ -339,7 +367,10 @@ impl OneStep<'_> {
     /// The online phase of a party.
     fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize)) -> Result<PredictedPhase> {
         let tally = charged();
-        let go = async |ctx: &Ctx| self.go(dry, ctx).await;
+        let go = async |ctx: &Ctx| {
+            ctx.count_alike();
+            self.go(dry, ctx).await
+        };
         let (apart, costs) = dry::run(me, parties, Phase::Online, go)?;
         dry.defer(&apart);
         let work = charged() - tally - apart;

@@ -125,7 +125,7 @@ impl Prices {
     /// Predicted seconds of a run, weighed.
     pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
         let (held, parties) = (before(work), self.parties);
-        let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1 };
+        let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1, figures: false };
         let predicted = |me: usize| -> Result<Predicted> {
             let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
             // Each party's clock shows something else, and they must come to one answer.
