@@ -62,7 +62,10 @@ docs: $(STAMPS)/dev ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
+	$(BIN)/python crates/python/tools/licences.py
+	@rm -f dist/quorate*.whl
 	$(BIN)/maturin build --release --out dist
+	@echo "install it into an environment of yours: python -m pip install $$(ls dist/quorate_mpc-*.whl)"
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
@@ -70,7 +73,7 @@ lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requireme
 		--no-emit-find-links --custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
 
 clean: ## removes what was built here, the virtual environment included
-	rm -rf $(VENV) site dist target
+	rm -rf $(VENV) site dist target LICENSE-CRATES
 
 # ---- what the targets stand on ---------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 #: Raised by one whenever a key of the JSON document changes its meaning or goes away.
 FORMAT = 1
 
-NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install 'quorate[plot]')"
+NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install matplotlib)"
 INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
 HEAD = (
     f"{'workload':<26} {'k':>3} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
