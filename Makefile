@@ -14,7 +14,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench docs wheel lock clean
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel lock clean
 .PHONY: check-python check-cargo
 .DELETE_ON_ERROR:
 
@@ -46,8 +46,9 @@ lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, l
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir target/site || \
-		NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site # once more, with reasons
+	@mkdir -p target # with --quiet, mkdocs counts no warnings and never fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
+		{ cat target/mkdocs.log; exit 1; }
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
@@ -57,6 +58,9 @@ format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants t
 bench: $(STAMPS)/extension ## the standard workloads: a table, target/bench.json and target/bench.png
 	@mkdir -p target
 	@$(BIN)/quorate bench --json target/bench.json --plot target/bench.png
+
+figures: $(STAMPS)/extension ## the tables of docs/benchmarks.md, measured here and written there: half an hour
+	$(BIN)/python benches/figures.py $(if $(ONLY),--only $(ONLY))
 
 docs: $(STAMPS)/dev ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,4 +1,4 @@
-"""What pages say of limits, errors and options is what the code has; each test failed for a page that said otherwise."""
+"""What pages say of limits, errors and options is what the code has: each test failed for a page that was wrong."""
 
 from __future__ import annotations
 
