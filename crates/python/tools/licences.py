@@ -24,7 +24,7 @@ TEXTS = re.compile(r"^(?:licen[cs]e|copying|unlicense|notice)(?:[-_.].*)?$", re.
 APACHE = "Apache-2.0"
 
 HEAD = """\
-Quorate's native module contains code of the crates below, each under its own licence, and Rust's standard library,
+Quorate's native module is built from the crates below, each under its own licence, and Rust's standard library,
 which is licensed under MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses). Quorate itself is licensed as
 the file LICENSE says. Made from Cargo.lock by crates/python/tools/licences.py.
 """
@@ -64,7 +64,7 @@ def metadata() -> dict[str, Any]:
 
 
 def crates(of: dict[str, Any]) -> list[Crate]:
-    """The crates of others that are compiled into the module, by name and version.
+    """The crates of others that the module is built from with any features of the workspace, by name and version.
 
     Macros and build scripts run while it is compiled, and are not in it.
     """
