@@ -14,7 +14,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench docs wheel lock clean
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel lock clean
 .PHONY: check-python check-cargo
 .DELETE_ON_ERROR:
 
@@ -46,8 +46,9 @@ lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, l
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir target/site || \
-		NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site # once more, with reasons
+	@mkdir -p target # with --quiet, mkdocs counts no warnings and never fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
+		{ cat target/mkdocs.log; exit 1; }
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
@@ -58,11 +59,17 @@ bench: $(STAMPS)/extension ## the standard workloads: a table, target/bench.json
 	@mkdir -p target
 	@$(BIN)/quorate bench --json target/bench.json --plot target/bench.png
 
+figures: $(STAMPS)/extension ## the tables of docs/benchmarks.md, measured here and written there: half an hour
+	$(BIN)/python benches/figures.py $(if $(ONLY),--only $(ONLY))
+
 docs: $(STAMPS)/dev ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
+	$(BIN)/python crates/python/tools/licences.py
+	@rm -f dist/quorate*.whl
 	$(BIN)/maturin build --release --out dist
+	@echo "install it into an environment of yours: python -m pip install $$(ls dist/quorate_mpc-*.whl)"
 
 lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
@@ -70,7 +77,7 @@ lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requireme
 		--no-emit-find-links --custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
 
 clean: ## removes what was built here, the virtual environment included
-	rm -rf $(VENV) site dist target
+	rm -rf $(VENV) site dist target LICENSE-CRATES
 
 # ---- what the targets stand on ---------------------------------------------------------------------------------
 

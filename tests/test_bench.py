@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import quorate as qr
 from quorate import _bench, _bench_apps, _scaling, cli
 from quorate._bench import Asked
 from quorate.errors import ConfigError
@@ -115,6 +117,68 @@ def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: p
             _bench.run(["chain"], wrong, None, None)
     with pytest.raises(ConfigError, match="no links 'tls'"):
         _bench.run(["svm"], Asked("spdz2k", links=("tls",)), None, None)
+
+
+def test_links_that_applications_do_not_have_are_refused_before_anything_is_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ConfigError, match="no links 'tls': memory, lan, wan"):
+        _bench.run(["chain", "svm"], Asked("spdz2k", links=("memory", "tls")), None, None)
+    with pytest.raises(ConfigError, match='no applications for protocol "ot"'):
+        _bench.run(["ot-bit-triples", "svm"], Asked("ot"), None, None)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mul", "--links", "memory,tls", "--parties", "3", "--rings", "64", "--batches", "10"],
+        ["ot-bit-triples", "--protocol", "ot", "--links", "memory", "--batches", "1000"],
+        ["mul", "--protocol", "pika", "--malicious", "yes", "--links", "memory", "--rings", "64", "--batches", "10"],
+        ["mul", "--protocol", "pika", "--malicious=yes", "--links", "memory", "--rings", "64", "--batches", "10"],
+        ["mul", "--protocol", "pika", "--malicious", "no", "--links", "memory", "--rings", "64", "--batches", "10"],
+        ["--malicious", "--protocol", "pika", "mul", "--links", "memory", "--rings", "64", "--batches", "10"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_what_the_help_offers_is_measured(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["bench", *arguments, "--json", str(tmp_path / "rows.json")]) == 0
+    document = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    rows = document["rows"]
+    assert len(rows) == (2 if "memory,tls" in arguments else 1)
+    assert all(row["skipped"] is None and row["batch"] in (10, 1000) for row in rows)
+    is_malicious = any(argument.startswith("--malicious") for argument in arguments) and "no" not in arguments
+    assert document["options"] == ({"malicious": "yes"} if is_malicious else {})
+    assert "malicious=yes" in capsys.readouterr().out or not is_malicious
+
+
+def test_rings_and_batches_are_narrowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked("rss", (3,), ("memory",), rings=(64,), batches=(7, 3))
+    assert _bench.run(["mul"], asked, tmp_path / "rows.json", None) == 0
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert [(row["k"], row["batch"]) for row in rows] == [(64, 3), (64, 7)]
+    with pytest.raises(ConfigError, match="there is k = 32, 64"):
+        _bench.run(["mul"], Asked("rss", (3,), rings=(48,)), None, None)
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "mul", "--batches", "0"])
+    assert "numbers from 1 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("protocol", ["rss", "aby", "pika"])
+def test_sigmoids_go_the_way_of_sessions(protocol: str) -> None:
+    """Rounds are those of `qr.sigmoid` for numbers of the range, less sharing and opening."""
+    parties = {"aby": 2}.get(protocol, 3)
+    asked = Asked(protocol, (parties,), ("memory",), rings=(64,), batches=(5,))
+    [row] = _bench.measurements(["sigmoid"], asked, [])
+    with qr.local(protocol) as mpc:
+        factors = [mpc.input(np.ones(5), owner=i, dtype=qr.fixed(64, 12), bound=2.8) for i in (0, 1)]
+        x = factors[0] * factors[1]  # nobody's, and below 8
+        mpc.reveal_all(x)
+        plan = mpc.explain(qr.sigmoid(x))
+        opened = mpc.explain(x)
+    assert row["online"]["rounds"] == plan.online.rounds - opened.online.rounds
 
 
 @pytest.mark.parametrize("name", ["tree", "svm"])

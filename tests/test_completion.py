@@ -69,4 +69,4 @@ def test_without_shtab_it_says_how_to_get_it(
 
     monkeypatch.setattr(builtins, "__import__", missing)
     assert main(["completion", "zsh"]) == 2
-    assert "pip install 'quorate[completion]'" in capsys.readouterr().err
+    assert "pip install shtab" in capsys.readouterr().err

@@ -1,23 +1,42 @@
-"""The reference has every public name; its pages are in the navigation, and every option of a session is explained."""
+"""The reference has every public name, and says what the code says; every option of a session is explained."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import inspect
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import quorate as qr
+from quorate._families import DEFAULT, choices
 from quorate._options import LOCAL, OPTIONS
 from quorate.cli import _parser
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
-BLOCK = re.compile(r"^::: (?P<path>[\w.]+)$", re.MULTILINE)
+
+#: Options that modules for tests have beside those of releases, of which pages are.
+OF_TESTS = {name for name, option in choices().items() if "INSECURE" in option.help}
+
+
+def _loaded() -> ModuleType:
+    """What writes the pages, which lies beside them."""
+    spec = importlib.util.spec_from_file_location("pages", PAGES / "pages.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pages"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = _loaded()
 
 
 def found(path: str) -> Any:
@@ -35,8 +54,8 @@ def found(path: str) -> Any:
 
 
 def documented() -> dict[str, Any]:
-    """What the pages name, by path; of a module, what it exports."""
-    paths = [match["path"] for page in PAGES.glob("*.md") for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    """What the pages show, by path; of a module, what it exports."""
+    paths = [entry.path for entries in pages.PAGES.values() for entry in entries]
     things: dict[str, Any] = {}
     for path in paths:
         thing = found(path)
@@ -59,6 +78,30 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert any(thing is found(f"quorate.{name}") for thing in documented().values())
 
 
+@pytest.fixture(scope="module")
+def package() -> Any:
+    return pages.package()
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_page_is_what_is_so(name: str, package: Any) -> None:
+    """Signatures and docstrings, as they are in the code."""
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert page == pages.written(name, package), f"write them anew: .venv/bin/python {__file__}"
+
+
+def test_a_page_shows_how_things_are_called(package: Any) -> None:
+    sessions, arrays = pages.page("sessions", package), pages.page("arrays", package)
+    assert '\n    protocol: str = "rss",\n' in sessions
+    assert list(pages.COMPUTED.items()) == [("quorate._families.DEFAULT", f'"{DEFAULT}"')]
+    assert "\n### Session.where\n\n```python3\nwhere(condition: Any, x: Any, y: Any) -> SecretArray\n```\n" in sessions
+    assert "\n- `bound`: " in sessions and "\n**Raises**\n\n- `" in sessions
+    assert "\n### SecretArray.\\_\\_lt\\_\\_\n" in arrays and "_new(" not in arrays
+    shown = [part for name in pages.PAGES for part in re.findall(r"^#{2,3} .*", pages.page(name, package), re.M)]
+    assert len(shown) >= 250
+    assert len(set(shown)) == len(shown)
+
+
 @pytest.mark.parametrize("owner", [qr.Session, qr.SecretArray, qr.Plan, qr.Stats, qr.Circuit, qr.Table, qr.Network])
 def test_every_public_member_has_a_docstring(owner: type) -> None:
     """Only those are in the reference."""
@@ -79,14 +122,24 @@ def test_what_methods_return_is_in_the_reference() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    pages = sorted(PAGES.glob("*.md"))
-    assert len(pages) >= 9
-    assert [page.name for page in pages if f"reference/{page.name}" not in navigation] == []
+    found = sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
+    assert len(found) >= 100
+    assert [page for page in found if f" {page}\n" not in navigation] == []
 
 
 def test_every_option_of_a_session_is_explained() -> None:
     text = inspect.getdoc(qr.local) or ""
-    assert [name for name in (*OPTIONS, *LOCAL) if not re.search(rf"`{name}=", text)] == []
+    wanted = [name for name in (*OPTIONS, *LOCAL) if name not in OF_TESTS]
+    assert len(wanted) >= 15
+    assert [name for name in wanted if not re.search(rf"`{name}=", text)] == []
+
+
+def test_no_page_offers_what_modules_for_tests_have_alone() -> None:
+    assert "offline" in OF_TESTS
+    folders = (ROOT / "docs", PAGES, ROOT / "docs" / "protocols")
+    found = [page for folder in folders for page in folder.glob("*.md")]
+    assert len(found) >= 30
+    assert [page.name for page in found if "insecure_dealer" in page.read_text(encoding="utf-8")] == []
 
 
 def _row(action: argparse.Action) -> str:
@@ -107,7 +160,7 @@ def commands() -> str:
     for name, command in chosen.choices.items():
         actions = [action for action in command._actions if not isinstance(action, argparse._HelpAction)]
         rows = [_row(action) for action in actions if action.dest not in OPTIONS]
-        own = {action.dest: _row(action) for action in actions if action.dest in OPTIONS}
+        own = {action.dest: _row(action) for action in actions if action.dest in set(OPTIONS) - OF_TESTS}
         shared.update(own)
         lines = [f"## quorate {name}", "", f"{texts[name][0].upper()}{texts[name][1:]}.", ""]
         lines += ["| | |", "|---|---|", *rows, ""] if rows else []
@@ -125,3 +178,6 @@ def test_the_page_of_the_command_is_what_is_so() -> None:
 if __name__ == "__main__":
     before = (PAGES / "command.md").read_text(encoding="utf-8").partition("## ")[0]
     (PAGES / "command.md").write_text(before + commands(), encoding="utf-8")
+    of = pages.package()
+    for each in pages.PAGES:
+        (PAGES / f"{each}.md").write_text(pages.written(each, of), encoding="utf-8")

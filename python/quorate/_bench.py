@@ -7,7 +7,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 #: Raised by one whenever a key of the JSON document changes its meaning or goes away.
 FORMAT = 1
 
-NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install 'quorate[plot]')"
+NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install matplotlib)"
 INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
 HEAD = (
     f"{'workload':<26} {'k':>3} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
@@ -51,7 +51,7 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
     options = Options.of(asked.options, (), local=True).family
     if others or not applications:
         pairs = list(options.items())
-        table = itertools.chain(Bench(others, asked.protocol, list(asked.parties), pairs, list(asked.links)), table)
+        table = itertools.chain(measurements(others, asked, pairs), table)
     started = time.monotonic()
     _say(*_preamble(), Bench.peers(), *[f"{name}={value}" for name, value in options.items()], "", HEAD)
     try:
@@ -68,6 +68,12 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
     if plot_path is not None:
         _draw(rows, plot_path)
     return 0
+
+
+def measurements(names: Sequence[str], asked: Asked, options: Sequence[tuple[str, str]]) -> Iterator[Row]:
+    """Rows of workloads that are no applications, each measured when it is asked for."""
+    places = list(asked.parties), list(options), list(asked.links)
+    return Bench(list(names), asked.protocol, *places, rings=list(asked.rings), batches=list(asked.batches))
 
 
 def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int:

@@ -64,12 +64,15 @@ class Asked:
         parties: how many; of none, those that it is tested with, of applications the usual number.
         links: of none, memory and TLS, of applications memory and two networks.
         options: of the family, by name.
+        rings, batches: of none, the usual ones; applications have sizes of their own.
     """
 
     protocol: str
     parties: tuple[int, ...] = ()
     links: tuple[str, ...] = ()
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    rings: tuple[int, ...] = ()
+    batches: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,20 +297,29 @@ def rows(names: Sequence[str], asked: Asked) -> Iterator[dict[str, Any]]:
     """A row for each application, link and choice of sharings, like those of the other workloads.
 
     Inputs and results are timed with it; planning is not, where there are several runs: what was run once is planned.
+
+    Raises:
+        ConfigError: at once, for a protocol or links that applications do not have. Of no names, nothing is asked.
     """
+    if not names:
+        return iter(())
     protocol = asked.protocol
     if protocol not in FAMILIES:
         raise ConfigError(f'no applications for protocol "{protocol}"; there are some for {", ".join(FAMILIES)}')
     unknown = [link for link in asked.links if link not in _CALLED]
-    if names and unknown:
+    if unknown:
         raise ConfigError(f"applications have no links {unknown[0]!r}: {', '.join(_CALLED)}")
     links = {_CALLED[link]: LINKS[_CALLED[link]] for link in asked.links} or LINKS
-    mixes = {name: MIXES[name] if "Y" in FAMILIES[protocol].sharings else ("auto",) for name in names}
+    return _measurements(names, asked, links)
+
+
+def _measurements(names: Sequence[str], asked: Asked, links: dict[str, Network | None]) -> Iterator[dict[str, Any]]:
+    mixes = {name: MIXES[name] if "Y" in FAMILIES[asked.protocol].sharings else ("auto",) for name in names}
     for name, parties in itertools.product(names, asked.parties or (None,)):
         for application, (link, network), sharings in itertools.product(_MADE[name](), links.items(), mixes[name]):
             called = name if sharings == "auto" else f"{name} in {sharings}"
             place: dict[str, Any] = {"parties": parties, "network": network, "sharings": sharings, "check": False}
-            with local(protocol, **place, **asked.options) as mpc:
+            with local(asked.protocol, **place, **asked.options) as mpc:
                 yield _row(called, application, link, mpc)
 
 

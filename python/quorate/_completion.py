@@ -23,7 +23,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     try:
         import shtab
     except ImportError:
-        raise ConfigError("completion needs shtab, which is not installed: pip install 'quorate[completion]'") from None
+        raise ConfigError("completion needs shtab, which is not installed: pip install shtab") from None
     if shell not in shtab.SUPPORTED_SHELLS:
         raise ConfigError(f"this release of shtab has no {shell}: pip install --upgrade shtab")
     values = {name.replace("_", "-"): option.values for name, option in choices().items() if not option.is_switch}

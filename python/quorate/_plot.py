@@ -74,7 +74,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ConfigError("a picture needs matplotlib, which is not installed: pip install 'quorate[plot]'") from None
+        raise ConfigError("a picture needs matplotlib, which is not installed: pip install matplotlib") from None
     matplotlib.use("Agg")
     from matplotlib import pyplot as drawing
 

@@ -127,6 +127,8 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         default=(),
         help="some of memory, tls, lan, wan and RTT_MS/MBIT, as in memory,70/100 (default: memory,tls)",
     )
+    bench.add_argument("--rings", type=_numbers, default=(), help="some of the rings, by their bits, as in 32,64")
+    bench.add_argument("--batches", type=_numbers, default=(), help="these batches, not the usual ones, as in 100,5000")
     _add_choices(bench)
     bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
     bench.add_argument("--plot", type=Path, default=None, help="also draw them")
@@ -170,7 +172,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(","))
+    numbers = tuple(int(number) for number in text.split(","))
+    if min(numbers) < 1:
+        raise argparse.ArgumentTypeError("numbers from 1 on, as in 2,3,4")
+    return numbers
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
@@ -195,7 +200,7 @@ def _options(given: list[str]) -> argparse.Namespace:
     """The command's options; what is not the command's goes to the script, in order."""
     end = given.index("--") if "--" in given else len(given)
     parser = _parser()
-    options, others = parser.parse_known_args(given[:end])
+    options, others = parser.parse_known_args(_switched(given[:end]))
     options.arguments = others + given[end + 1 :]
     if options.arguments and options.command not in ("run", "party", "explain"):
         parser.error(f"unrecognized arguments: {' '.join(options.arguments)}")
@@ -203,6 +208,25 @@ def _options(given: list[str]) -> argparse.Namespace:
         if meant := _meant(other, options):
             parser.error(f"{other}: {meant}; what is the script's own goes after --")
     return options
+
+
+def _switched(given: list[str]) -> list[str]:
+    """Arguments with `--malicious yes` and `--malicious=yes` as `--malicious`, and without it where it is `no`.
+
+    >>> _switched(["bench", "mul", "--malicious", "yes"]), _switched(["demo", "--malicious", "--malicious=no"])
+    (['bench', 'mul', '--malicious'], ['demo'])
+    """
+    switches = [f"--{option.name.replace('_', '-')}" for option in choices().values() if option.is_switch]
+    found: list[str] = []
+    for argument in given:
+        flag, _, value = argument.partition("=")
+        if argument in ("yes", "no") and found[-1:] and found[-1] in switches:
+            flag, value = found.pop(), argument
+        if flag not in switches or value not in ("yes", "no"):
+            found.append(argument)
+        else:
+            found = [other for other in found if other != flag] + [flag] * (value == "yes")
+    return found
 
 
 # As alike as a slip of the fingers leaves an option: --max-memroy, but not --format for --form.
@@ -338,7 +362,8 @@ def _keygen(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from quorate import _bench as bench
 
-    asked = bench.Asked(options.protocol, options.parties, options.links, _chosen(options))
+    narrowed = {"rings": options.rings, "batches": options.batches}
+    asked = bench.Asked(options.protocol, options.parties, options.links, _chosen(options), **narrowed)
     return bench.run(options.names, asked, options.json, options.plot)
 
 

@@ -107,7 +107,7 @@ class CheatingDetected(QuorateError, RuntimeError):
 
 
 class PoolExhausted(QuorateError, RuntimeError):
-    """A program wants more prepared correlations than there are."""
+    """A step drew correlations that the plan of its run did not count: a defect of Quorate. Nothing was revealed."""
 
 
 class ResourceError(QuorateError, MemoryError):

@@ -467,8 +467,6 @@ def local(
             - `allow_weak=True`: less than 40 bits of statistical security will do.
             - `random_bits="dabit" | "sqrt"`: with "spdz2k", two parties make random bits of bits that both prove, or by
               the paper's square roots.
-            - `offline="auto" | "protocol" | "insecure_dealer"`: with "spdz2k", whether correlations come from their
-              protocols, or, INSECURE and in modules that are built for tests only, from a dealer whose seed all know.
             - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
               paper does, too.
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is ours

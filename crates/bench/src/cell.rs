@@ -43,7 +43,8 @@ pub enum Workload {
     Equality,
     /// Numbers shifted right by half of their bits, exactly.
     Truncation,
-    /// The logistic function of numbers of 16 bits, 12 of them after the point, looked up.
+    /// The logistic function of numbers of 16 bits, 12 of them after the point, by the way that sessions choose: looked
+    /// up where the family's tables have 2^16 entries, else computed.
     Sigmoid,
     /// The same numbers looked up in a table without any order.
     Table,

@@ -48,6 +48,12 @@ pub enum BenchError {
         /// The name given.
         name: String,
     },
+    /// Rings over which nothing of what is asked for is measured.
+    #[error("nothing here is measured over the rings asked for; there is k = {}", listed(there))]
+    NoSuchRing {
+        /// Bits of those that there are.
+        there: Vec<u32>,
+    },
     /// A result that is not what its operands give in the clear: a defect.
     #[error("{cell}: wrong result at party {party}, element {element}. Please report this defect")]
     Wrong {
@@ -89,6 +95,10 @@ pub enum BenchError {
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl BenchError {

@@ -37,5 +37,5 @@ pub use group::Stopper;
 pub use machine::Machine;
 pub use measure::{Bench, Limits, Measured, Outcome, PhaseFigures, Seconds, Skip};
 pub use operation::{Held, Operation};
-pub use plan::{cells, everywhere, select, select_under};
+pub use plan::{cells, everywhere, narrowed, select, select_under};
 pub use set::Set;

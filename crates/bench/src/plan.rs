@@ -75,6 +75,31 @@ pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) ->
     cells
 }
 
+/// The cells over some rings alone, and with other batches than usual: of no rings all, of no batches the usual ones. A
+/// chain has no batch.
+///
+/// # Errors
+/// [`BenchError::NoSuchRing`] where none is left.
+pub fn narrowed(cells: Vec<Cell>, rings: &[u32], batches: &[usize]) -> Result<Vec<Cell>, BenchError> {
+    let mut batches: Vec<usize> = batches.iter().map(|&batch| batch.max(1)).collect();
+    batches.sort_unstable();
+    let mut narrowed: Vec<Cell> = Vec::new();
+    for &cell in cells.iter().filter(|cell| rings.is_empty() || rings.contains(&cell.bits)) {
+        if batches.is_empty() || cell.workload == Workload::Chain {
+            narrowed.push(cell);
+        } else if !narrowed.last().is_some_and(|last| last.same_series(&cell)) {
+            narrowed.extend(batches.iter().map(|&batch| Cell { batch, ..cell }));
+        }
+    }
+    if !narrowed.is_empty() {
+        return Ok(narrowed);
+    }
+    let mut there: Vec<u32> = cells.iter().map(|cell| cell.bits).collect();
+    there.sort_unstable();
+    there.dedup();
+    Err(BenchError::NoSuchRing { there })
+}
+
 /// (k, batch) of a workload.
 fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
     // Some forms are only measured with as many parties as a protocol usually has.
@@ -151,6 +176,22 @@ mod tests {
                 assert!(super::select(&[(*name).to_owned()]).is_ok(), "{set}: {name}");
             }
         }
+    }
+
+    #[test]
+    fn rings_and_batches_are_those_asked_for() {
+        let places = [(Set::named("spdz2k").unwrap(), 2)];
+        let all = cells(&[Workload::Triple, Workload::Chain], &places, &[Link::Memory, Link::Tls]);
+        let points = |rings: &[u32], batches: &[usize]| {
+            let cells = narrowed(all.clone(), rings, batches).unwrap();
+            cells.iter().map(|cell| (cell.workload.name(), cell.bits, cell.batch, cell.link)).collect::<Vec<_>>()
+        };
+        assert_eq!(narrowed(all.clone(), &[], &[]).unwrap(), all);
+        let of = |link| [("triple", 64, 7, link), ("triple", 64, 5000, link), ("chain", 64, 1, link)];
+        assert_eq!(points(&[64], &[5000, 7]), [of(Link::Memory), of(Link::Tls)].concat());
+        assert_eq!(points(&[32], &[10]), [("triple", 32, 10, Link::Memory), ("triple", 32, 10, Link::Tls)]);
+        let none = narrowed(all, &[48], &[]).unwrap_err().to_string();
+        assert_eq!(none, "nothing here is measured over the rings asked for; there is k = 32, 64");
     }
 
     #[test]

@@ -17,8 +17,9 @@ use crate::operation::Held;
 /// Fewest random bits whose balance is worth a look.
 const ENOUGH_TO_COUNT: usize = 100;
 
-/// 1 of the numbers of which there is a logistic function: 12 bits are after the point.
-const LOOKUP_ONE: f64 = 4096.0;
+/// Bits after the point of the numbers of which there is a logistic function, and 1 of them.
+const SIGMOID_FRAC: u32 = 12;
+const SIGMOID_ONE: f64 = (1 << SIGMOID_FRAC) as f64;
 
 /// One execution: a cell, and for a chain how long it is.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub(crate) enum Output<S: Computes> {
 /// What an opened result must be.
 pub(crate) enum Expected {
     Values(Vec<u64>),
+    /// Values to which results are next: equal, one more or one less.
+    Near(Vec<u64>),
     Bits(Vec<bool>),
     /// Zeros and ones, about as many.
     RandomBits,
@@ -112,6 +115,10 @@ impl Task {
             }
             Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
             Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
+            // As sessions choose for numbers of which this range is proven.
+            Workload::Sigmoid if self.looked_up().count() > s.most_entries() => {
+                Output::Values(s.sigmoid(ctx, x, SIGMOID_FRAC).await?)
+            }
             Workload::Sigmoid | Workload::Table | Workload::Domain(_) => {
                 let first = self.looked_up().start.into();
                 let table = Lookup { entries: &self.table(), first, operand: Operand::Within };
@@ -146,7 +153,7 @@ impl Task {
 
     /// What they are.
     fn entries(&self) -> Vec<i64> {
-        let sigmoid = |x: i64| (LOOKUP_ONE / (1.0 + (-x as f64 / LOOKUP_ONE).exp())).round_ties_even() as i64;
+        let sigmoid = |x: i64| (SIGMOID_ONE / (1.0 + (-x as f64 / SIGMOID_ONE).exp())).round_ties_even() as i64;
         let entry =
             |x: i64| if self.cell.workload == Workload::Sigmoid { sigmoid(x) } else { scramble(x as u64) as i64 };
         self.looked_up().map(entry).collect()
@@ -189,7 +196,8 @@ impl Task {
             ),
             Workload::Sigmoid | Workload::Table | Workload::Domain(_) => {
                 let (entries, first) = (self.entries(), self.looked_up().start);
-                Expected::Values(x.iter().map(|x| entries[(x - first) as usize] as u64 & mask).collect())
+                let found = x.iter().map(|x| entries[(x - first) as usize] as u64 & mask).collect();
+                if self.cell.workload == Workload::Sigmoid { Expected::Near(found) } else { Expected::Values(found) }
             }
             Workload::And | Workload::BitTriple => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
             Workload::LessThanBounded
@@ -214,6 +222,9 @@ impl<S: Computes> Output<S> {
         Ok(match (self, expected) {
             (Output::Values(x), Expected::Values(expected)) => {
                 values(shown(s, ctx, x).await?).and_then(|x| difference(&x.to_u64s(), expected))
+            }
+            (Output::Values(x), Expected::Near(expected)) => {
+                values(shown(s, ctx, x).await?).and_then(|x| far(&x.to_u64s(), expected, x.ring().mask() as u64))
             }
             (Output::Bits(x), Expected::Bits(expected)) => compared(shown_bits(s, ctx, x).await?, expected),
             (Output::Labels(x), Expected::Bits(expected)) => {
@@ -262,6 +273,14 @@ fn difference<T: PartialEq>(left: &[T], right: &[T]) -> Option<usize> {
         return Some(left.len().min(right.len()));
     }
     left.iter().zip(right).position(|(l, r)| l != r)
+}
+
+/// The first place in which two vectors are more than 1 apart, modulo a power of two of which `mask` is one less.
+fn far(left: &[u64], right: &[u64], mask: u64) -> Option<usize> {
+    if left.len() != right.len() {
+        return Some(left.len().min(right.len()));
+    }
+    left.iter().zip(right).position(|(l, r)| l.wrapping_sub(*r).wrapping_add(1) & mask > 2)
 }
 
 /// Whether zeros and ones are further from half each than eight standard deviations; stands for element 0.
@@ -323,6 +342,14 @@ mod tests {
     fn a_chain_is_a_power() {
         let Expected::Values(values) = task(Workload::Chain, 8, 1).expected(&[2], &[5]) else { panic!("not values") };
         assert_eq!(values, [250]);
+    }
+
+    #[test]
+    fn results_next_to_what_is_right_are_right() {
+        assert_eq!(far(&[5, 6, 4, 255], &[5, 5, 5, 0], 255), None);
+        assert_eq!(far(&[5, 7], &[5, 5], 255), Some(1));
+        assert_eq!(far(&[3], &[5], u64::MAX), Some(0));
+        assert_eq!(far(&[5], &[5, 5], 255), Some(1));
     }
 
     #[test]

@@ -58,6 +58,23 @@ fn every_workload_measures_right_results() {
     }
 }
 
+/// Three parties compute the logistic function of 16 bits, as sessions do; those who look it up take as many rounds as a
+/// table does.
+#[test]
+fn sigmoids_go_the_way_of_sessions() {
+    let mut bench = Bench::new(brief());
+    let mut rounds = |name: &str, parties, workload| {
+        let set = Set::named(name).unwrap();
+        let cell = Cell { workload, set, bits: 64, parties, batch: 20, link: Link::Memory };
+        measured(&mut bench, cell).online.unwrap().rounds
+    };
+    assert!(rounds("rss", 3, Workload::Sigmoid) > 20);
+    for (name, parties) in [("aby", 2), ("pika", 3)] {
+        let [sigmoid, table] = [Workload::Sigmoid, Workload::Table].map(|workload| rounds(name, parties, workload));
+        assert_eq!((sigmoid, sigmoid <= 3), (table, true), "{name}");
+    }
+}
+
 /// What only one family lists.
 #[test]
 fn workloads_on_bits_measure_right_results() {

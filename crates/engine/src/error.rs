@@ -109,7 +109,10 @@ pub enum Error {
         check: &'static str,
     },
     /// A draw that no dry run foresaw, or a second one of the same correlations.
-    #[error("prepared correlations are exhausted: {wanted} more wanted, {left} left")]
+    #[error(
+        "a step wants {wanted} correlations, of which its plan left {left}. Nothing was revealed; please report this \
+         defect with the program"
+    )]
     Exhausted {
         /// Correlations asked for.
         wanted: usize,
@@ -340,7 +343,9 @@ fn cause_message(cause: Cause) -> String {
         Cause::Refused => "it refused its own input or request; its own message says why".into(),
         Cause::Cheating => "a consistency check failed there".into(),
         Cause::Mismatch => "it runs another program, or in another way".into(),
-        Cause::Exhausted => "its prepared correlations are exhausted".into(),
+        Cause::Exhausted => {
+            "a step wants correlations that its plan did not count, a defect; its own message says more".into()
+        }
         Cause::Bug => "an internal defect; its own message says more".into(),
         Cause::Memory => "it ran out of memory, and the session is over".into(),
         Cause::Over => "there the session can no longer be used, after an earlier run. Open a new one".into(),

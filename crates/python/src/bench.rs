@@ -34,8 +34,10 @@ struct State {
 #[pymethods]
 impl Bench {
     /// The workloads called `names` (all if there are none) under `protocol`, among so many parties (as many as it is
-    /// tested with), with options of the family, over these links (memory and TLS).
+    /// tested with), with options of the family, over these links (memory and TLS), rings and batches (the usual ones).
     #[new]
+    #[pyo3(signature = (names, protocol, parties, options, links, rings=vec![], batches=vec![]))]
+    #[allow(clippy::too_many_arguments)] // as Python calls it
     fn new(
         py: Python<'_>,
         names: Vec<String>,
@@ -43,6 +45,8 @@ impl Bench {
         parties: Vec<usize>,
         options: Vec<(String, String)>,
         links: Vec<String>,
+        rings: Vec<u32>,
+        batches: Vec<usize>,
     ) -> PyResult<Self> {
         let opened = || {
             let (set, workloads) = quorate_bench::select_under(protocol, &names)?;
@@ -51,8 +55,8 @@ impl Bench {
             let named = |name: &String| Link::named(name).ok_or(BenchError::UnknownLinks { name: name.clone() });
             let links = links.iter().map(named).collect::<Result<Vec<_>, _>>()?;
             let links = if links.is_empty() { LINKS.to_vec() } else { links };
-            let cells = quorate_bench::cells(&workloads, &places, &links).into_iter();
-            Ok(State { bench: Some(Inner::with(Limits::default(), choices)), cells })
+            let cells = quorate_bench::narrowed(quorate_bench::cells(&workloads, &places, &links), &rings, &batches)?;
+            Ok(State { bench: Some(Inner::with(Limits::default(), choices)), cells: cells.into_iter() })
         };
         Ok(Bench { state: Mutex::new(opened().map_err(|error| raise(py, &error))?) })
     }
@@ -125,7 +129,8 @@ fn raise(py: Python<'_>, error: &BenchError) -> PyErr {
         BenchError::UnknownWorkload { .. } | BenchError::UnknownProtocol { .. } | BenchError::UnderAnother { .. } => {
             "ConfigError"
         }
-        BenchError::Option { .. } | BenchError::Choices(_) | BenchError::UnknownLinks { .. } => "ConfigError",
+        BenchError::Option { .. } | BenchError::Choices(_) => "ConfigError",
+        BenchError::UnknownLinks { .. } | BenchError::NoSuchRing { .. } => "ConfigError",
         BenchError::Setup(Error::Misuse { .. }) => "ConfigError",
         _ => "QuorateError",
     };

@@ -5,7 +5,7 @@ their owners compute themselves, so that only the products s.c cost; and |c|^2 i
 tournament does without it.
 Deviation: coordinates are moved by the middle of their range, and squares by half of theirs. Distances stay what they
 are, and the ranges that are proven for all values on the way, hence the comparisons, are the narrowest.
-Model: that of the session, among those in which parties follow the protocol: an owner's |s|^2 is taken as it is given.
+Model: that of the session. An owner's |s|^2 is an input like any other, which no protocol compares with the record.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def breast_cancer_jobs() -> list[Job]:
     except ImportError as error:
         from quorate.errors import ModelError
 
-        raise ModelError("the demo needs scikit-learn; pip install 'quorate[demo]'") from error
+        raise ModelError("the demo needs scikit-learn, which is not installed: pip install scikit-learn") from error
     data = load_breast_cancer()
     train, records, classes, truth = train_test_split(
         data.data, data.target, test_size=0.2, random_state=0, stratify=data.target

@@ -246,7 +246,7 @@ def _reader(estimator: Any) -> Reader:
     try:
         readers = _readers()
     except ImportError as error:
-        raise ModelError(f"{name}: scikit-learn is not installed; pip install 'quorate[sklearn]'") from error
+        raise ModelError(f"{name}: scikit-learn is not installed: pip install scikit-learn") from error
     if isinstance(estimator, type):
         raise ModelError(f"{estimator.__name__} is a class; give a fitted estimator")
     for base, read in readers:

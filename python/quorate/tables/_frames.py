@@ -31,7 +31,7 @@ def pyarrow(purpose: str) -> Any:
     try:
         import pyarrow as module
     except ImportError as error:
-        raise ConfigError(at(f"{purpose} needs pyarrow: pip install 'quorate[tables]'")) from error
+        raise ConfigError(at(f"{purpose} needs pyarrow, which is not installed: pip install pyarrow")) from error
     return module
 
 

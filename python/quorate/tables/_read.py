@@ -61,7 +61,7 @@ def read(
     holds them all. No value is rounded or filled in.
 
     Args:
-        path: the file; its suffix says what it is. Parquet and Arrow need pyarrow (`pip install 'quorate[tables]'`).
+        path: the file; its suffix says what it is. Parquet and Arrow need pyarrow (`pip install pyarrow`).
         columns: names, or numbers from 0, of the wanted columns in this order; one of them gives (rows,).
         header: of CSV: whether the first line names the columns; if not stated, it does if a cell is not a number.
         delimiter: of CSV: if not stated, whichever of comma, semicolon, tab and bar the first line has most of.

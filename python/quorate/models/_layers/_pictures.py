@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ModelError("X: Pillow reads pictures, and is not installed; pip install pillow") from error
+        raise ModelError("X: Pillow reads pictures, and is not installed: pip install pillow") from error
     try:
         with Image.open(path) as picture:
             yield picture

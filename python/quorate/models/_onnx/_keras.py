@@ -35,7 +35,7 @@ def from_keras(model: Any, **options: Any) -> Network:
         import keras
         import onnx  # noqa: F401 - which from_onnx reads with
     except ImportError as error:
-        needed = "pip install keras tensorflow tf2onnx 'quorate[onnx]'"
+        needed = "pip install keras tensorflow tf2onnx onnx"
         raise ModelError(f"from_keras: {error.name} is not installed: {needed}") from error
     if not isinstance(model, keras.Model):
         raise ModelError(f"from_keras takes a keras.Model, not {type(model).__name__}")

@@ -46,7 +46,7 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
     try:
         import onnx
     except ImportError as error:
-        raise ModelError("from_onnx: onnx is not installed; pip install 'quorate[onnx]'") from error
+        raise ModelError("from_onnx: onnx is not installed: pip install onnx") from error
     proto = model if isinstance(model, onnx.ModelProto) else _loaded(onnx, model)
     if not proto.graph.node:
         raise ModelError("from_onnx: the model has no nodes: the file is cut off, or no ONNX model")

@@ -38,7 +38,7 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
         import onnxscript  # noqa: F401 - which torch exports with
         import torch
     except ImportError as error:
-        needed = "pip install torch onnxscript 'quorate[onnx]'"
+        needed = "pip install torch onnxscript onnx"
         raise ModelError(f"from_torch: {error.name} is not installed: {needed}") from error
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"from_torch takes a torch.nn.Module, not {type(module).__name__}")

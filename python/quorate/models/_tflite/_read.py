@@ -71,7 +71,7 @@ def read(model: Any) -> Source:
     try:
         import tflite
     except ImportError as error:
-        raise ModelError("from_tflite: tflite is not installed; pip install 'quorate[tflite]'") from error
+        raise ModelError("from_tflite: tflite is not installed: pip install tflite") from error
     data, what = _bytes(model)
     if len(data) < 8 or data[4:8] != MAGIC:
         raise ModelError(f"from_tflite: {what} is no TFLite model: bytes 4 to 8 of one are {MAGIC.decode()!r}")
