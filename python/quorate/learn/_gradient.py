@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from quorate._shadow import Step
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.errors import ConfigError, DtypeError, ShapeError
-from quorate.learn._rules import PIECEWISE, RULES, Factored, Made
+from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
+from quorate.learn._made import Factored, Given, Made
+from quorate.learn._rules import PIECEWISE, RULES
 
 __all__ = ["gradient"]
 
@@ -128,15 +130,35 @@ class _Program:
             if node in self._stuck:
                 names = ", ".join(sorted(RULES))
                 raise DtypeError(at(f"gradient: {step.what} has no derivative here; these operations have: {names}"))
-            made = Made(session, step, *self._operands(session, step))
-            for operand, gradient in zip(step.inputs, RULES[step.op](made, g), strict=True):
+            for operand, gradient in zip(step.inputs, self._given(session, step, g), strict=True):
                 if gradient is not None:
                     found[operand] = found[operand].plus(gradient) if operand in found else gradient
         return found
 
-    def _operands(self, session: Any, step: Step) -> tuple[list[np.ndarray | None], list[tuple[int, ...]], list[bool]]:
+    def _given(self, session: Any, step: Step, g: Factored) -> Given:
+        """What a rule gives, with as many digits as there is room for, as far as that is proven."""
+        rule, operands = RULES[step.op], self._operands(session, step)
+        given: Given = []
+        for spare, lost in _attempts(g):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", RangeWarning)
+                try:
+                    made = Made(session, step, *operands, spare)
+                    given = rule(made, g.down(lost) if lost else g)
+                except (RangeError, DtypeError):
+                    continue
+            usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
+            if usual or all(one is None or one.is_known for one in given):
+                _say(said)
+                return given
+        return rule(Made(session, step, *operands, 0), g.down(g.lifted) if g.lifted > 0 else g)
+
+    def _operands(
+        self, session: Any, step: Step
+    ) -> tuple[list[np.ndarray | None], list[tuple[int, ...]], list[bool], list[int | None]]:
         constants: list[np.ndarray | None] = []
         shapes: list[tuple[int, ...]] = []
+        sources: list[int | None] = []
         for node in step.inputs:
             made = self._steps.get(node)
             if made is None:  # a parameter
@@ -145,4 +167,21 @@ class _Program:
                 shapes.append(made.shape)
             units = None if made is None else made.units
             constants.append(None if made is None or units is None else units.astype(float) / 2.0**made.dtype.frac)
-        return constants, shapes, [node in self._carries for node in step.inputs]
+            repeats = made is not None and made.op == "broadcast" and node not in self._parameters
+            sources.append(made.inputs[0] if made is not None and repeats else None)
+        return constants, shapes, [node in self._carries for node in step.inputs], sources
+
+
+# Attempts to keep digits: by how many bits a rule may make slopes larger, if there is room.
+_SPARE = (64, 24, 8, 0)
+
+
+def _attempts(g: Factored) -> Iterator[tuple[int, int]]:
+    """What to try: how much larger slopes may become, and how many bits they lose before."""
+    yield from ((spare, 0) for spare in _SPARE)
+    yield from ((0, lost) for lost in range(8, g.lifted, 8))
+
+
+def _say(warned: list[warnings.WarningMessage]) -> None:
+    for one in warned:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
