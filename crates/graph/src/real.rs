@@ -116,15 +116,10 @@ impl Real {
             (Real::Tanh, _) => fits(Interval::new(-one, one)),
             (Real::Gelu, Some(x)) => fits(Interval::new(-one / 5 - 2, x.hi().max(0) + 2)),
             (Real::Exp, Some(x)) => {
-                // 2^n <= e^x <= 2^m for n = floor(x 1.4427), or 1.4426 from x = 0 on, and m = ceil(x 1.4427); two units
-                // more for the error.
+                // e^x <= 2^n for n = ceil(x 1.4427); two units more for the error.
                 let exponent = x.hi().saturating_mul(14_427).div_euclid(10_000 * one) + 1;
                 let power = if exponent >= 64 { most } else { shifted(one, exponent) };
-                let by = if x.lo() < 0 { 14_427 } else { 14_426 };
-                let least = x.lo().saturating_mul(by).div_euclid(10_000 * one);
-                let least = if least >= 64 { most } else { shifted(one, least).min(most) };
-                let least = (least - (least >> 20) - 2).max(0);
-                fits(Interval::new(least, power.saturating_add(power >> 20).saturating_add(2)))
+                fits(Interval::new(0, power.saturating_add(power >> 20).saturating_add(2)))
             }
             (Real::Log, Some(x)) if x.lo() > 0 => {
                 let at_least = i128::from(x.lo().ilog2()) - i128::from(dtype.frac());

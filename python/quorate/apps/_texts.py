@@ -52,6 +52,10 @@ class Texts:
     def _number(self, text: Any) -> int:
         if not isinstance(text, str):
             raise DtypeError(at(f"psi: texts=True takes texts, and one of the elements is {type(text).__name__}"))
+        if not text.strip():
+            raise RangeError(
+                at("psi: an element is an empty text, which stands for a missing one and would match another: leave it out")
+            )
         if text.endswith("\0"):
             raise DtypeError(at("psi: a text ends in a character of code 0, which arrays of texts do not keep"))
         try:

@@ -14,10 +14,23 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
+from quorate._shadow import Step
 from quorate.array import SecretArray
+from quorate.functions import sqrt
 from quorate.learn._made import Factored, Made, most_of, normalised, plain
 
-__all__ = ["broadcast_to", "divided", "growth", "multiplied", "negated", "over", "quotient", "times_public", "with_operand"]
+__all__ = [
+    "broadcast_to",
+    "divided",
+    "few_digits",
+    "multiplied",
+    "negated",
+    "over",
+    "quotient",
+    "times_operand",
+    "times_public",
+    "with_operand",
+]
 
 # A factor or divisor that makes slopes smaller by fewer bits leaves them as they are.
 _FEW_BITS = 3
@@ -84,15 +97,59 @@ def multiplied(made: Made, g: Factored, by: SecretArray) -> Factored:
     return even.of(by * plain(even.array))
 
 
+def times_operand(made: Made, g: Factored, place: int) -> Factored:
+    """The gradient times an operand. One that is a quotient or an inverse root has lost digits, and is made anew."""
+    step = made.before[place]
+    anew = None if step is None else _anew(made, step)
+    if anew is None:
+        return multiplied(made, g, made.operand(place))
+    return multiplied(made, g, broadcast_to(anew.array, g.array.shape)).scaled_as(anew)
+
+
+def _anew(made: Made, step: Step) -> Factored | None:
+    """The results of a step in numbers of a size that keeps digits, if it is one that loses them."""
+    operands = [SecretArray(made.session, node) for node in step.inputs]
+    by = operands[-1]
+    if step.op not in ("divide", "reciprocal", "rsqrt") or not few_digits(by, step):
+        return None
+    if step.op == "divide":
+        inverse = inverse_of(by, made.spare)
+        return inverse.of(operands[0] * inverse.array)
+    return inverse_of(by if step.op == "reciprocal" else sqrt(by), made.spare)
+
+
+def few_digits(by: SecretArray, step: Step) -> bool:
+    """Whether the results of a step that divides by these numbers, or their roots, have lost digits."""
+    bits = growth(by) // (2 if step.op == "rsqrt" else 1)
+    return bits > max(step.dtype.frac - by.dtype.frac, 0)
+
+
 def over(made: Made, place: int) -> Factored:
     """1 over an operand, or over the smaller array that broadcasts to it; made once for each step."""
     if place not in made.inverses:
-        by = made.source(place)
-        most = most_of(by)
-        bits = 0 if not most else max(math.ceil(math.log2(most)) + _GUARD_BITS, 0)
-        bits = min(bits, made.spare)
-        made.inverses[place] = Factored(2.0**bits / by).raised(bits)
+        made.inverses[place] = inverse_of(made.source(place), made.spare)
     return made.inverses[place]
+
+
+def inverse_of(by: SecretArray, spare: int) -> Factored:
+    """1 over secrets, element by element, in numbers of a size that keeps digits."""
+    most = most_of(by)
+    bits = 0 if not most else max(math.ceil(math.log2(most)) + _GUARD_BITS, 0)
+    bits = min(bits, spare)
+    return Factored(_bounded(2.0**bits / by, by, 2.0**bits, bits)).raised(bits)
+
+
+def _bounded(quotients: SecretArray, by: SecretArray, most: float | None, bits: int) -> SecretArray:
+    """Quotients of numbers up to `most`, no larger than those by a unit, if nothing proves that.
+
+    By 0 they are as large as their dtype holds, which leaves no room for products with them.
+    """
+    proven = by._session._native.proven(by._node)
+    if bits == 0 or most is None or proven is None or not proven[0] <= 0 <= proven[1]:
+        return quotients
+    largest = most * 2.0**by.dtype.frac
+    found = most_of(quotients)
+    return quotients.clip(-largest, largest) if found is not None and found > 2 * largest else quotients
 
 
 def divided(made: Made, g: Factored, place: int) -> Factored:
@@ -112,12 +169,13 @@ def quotient(made: Made, g: Factored, by: SecretArray) -> Factored:
     bits = min(growth(by), made.spare)
     one = _the_one(g.array) if g.is_public else None
     if one is not None:
-        return Factored(2.0**bits / by, g.factor * one).raised(bits)
+        return Factored(_bounded(2.0**bits / by, by, 2.0**bits, bits), g.factor * one).raised(bits)
     g = g.even()
     if not g.is_public and g.array.dtype.kind != "fixed":
         g = g.of(g.array.astype(by.dtype))
     g = g.up(bits)
-    return g.of(g.array / by)
+    most = float(np.abs(g.array).max(initial=0.0)) if g.is_public else most_of(g.array)
+    return g.of(_bounded(g.array / by, by, most, bits))
 
 
 def with_operand(made: Made, g: Factored, place: int) -> tuple[Factored, Any]:

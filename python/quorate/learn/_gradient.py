@@ -69,6 +69,7 @@ def gradient(
     raw = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
     program = _Program([Step.of(one) for one in raw], nodes)
     found = program.backwards(session, loss._node, seed)
+    program.say_what_is_lost()
     for place, node in enumerate(nodes):
         if node not in found:
             raise ConfigError(at(f"gradient: the loss does not depend on parameter {place}, or by comparisons only"))
@@ -106,6 +107,7 @@ class _Program:
         self._steps = {step.node: step for step in steps}
         self._parameters = set(parameters)
         self._stuck: set[int] = set()
+        self._lost: Step | None = None
         self._carries: set[int] = set(parameters)
         for step in steps:
             self._place(step)
@@ -138,27 +140,36 @@ class _Program:
     def _given(self, session: Any, step: Step, g: Factored) -> Given:
         """What a rule gives, with as many digits as there is room for, as far as that is proven."""
         rule, operands = RULES[step.op], self._operands(session, step)
-        given: Given = []
         for spare, lost in _attempts(g):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", RangeWarning)
                 try:
-                    made = Made(session, step, *operands, spare)
-                    given = rule(made, g.down(lost) if lost else g)
+                    given = rule(Made(session, step, *operands, spare), g.down(lost) if lost else g)
                 except (RangeError, DtypeError):
                     continue
             usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
             if usual or all(one is None or one.is_known for one in given):
                 _say(said)
                 return given
+            self._lost = self._lost or step
         return rule(Made(session, step, *operands, 0), g.down(g.lifted) if g.lifted > 0 else g)
 
-    def _operands(
-        self, session: Any, step: Step
-    ) -> tuple[list[np.ndarray | None], list[tuple[int, ...]], list[bool], list[int | None]]:
+    def say_what_is_lost(self) -> None:
+        """Warns of the first step whose slopes have no room for all of their digits."""
+        if self._lost is not None:
+            text = (
+                f"gradient: slopes of {self._lost.what} lose digits, since nothing proves how small what is divided by "
+                "may be, or how large; clip divisors and the arguments of logarithms and roots to what they can be: "
+                "x.clip(low, high)"
+            )
+            warnings.warn(at(text), RangeWarning, stacklevel=3)
+
+    def _operands(self, session: Any, step: Step) -> tuple[Any, ...]:
+        """What `Made` has of the operands."""
         constants: list[np.ndarray | None] = []
         shapes: list[tuple[int, ...]] = []
         sources: list[int | None] = []
+        before: list[Step | None] = []
         for node in step.inputs:
             made = self._steps.get(node)
             if made is None:  # a parameter
@@ -169,7 +180,11 @@ class _Program:
             constants.append(None if made is None or units is None else units.astype(float) / 2.0**made.dtype.frac)
             repeats = made is not None and made.op == "broadcast" and node not in self._parameters
             sources.append(made.inputs[0] if made is not None and repeats else None)
-        return constants, shapes, [node in self._carries for node in step.inputs], sources
+            before.append(self._made_by(sources[-1] if repeats else node))
+        return constants, shapes, [node in self._carries for node in step.inputs], sources, before
+
+    def _made_by(self, node: int | None) -> Step | None:
+        return None if node is None or node in self._parameters else self._steps.get(node)
 
 
 # Attempts to keep digits: by how many bits a rule may make slopes larger, if there is room.

@@ -151,6 +151,7 @@ class Made:
         shapes: of the operands.
         wanted: which operands want a gradient.
         sources: of operands that repeat the elements of a smaller array, that array's node.
+        before: the steps that made the operands, or what they repeat the elements of; None of parameters.
         spare: by how many bits slopes may be made larger, at most.
         inverses: of operands, by their places, as far as rules asked for them.
     """
@@ -161,6 +162,7 @@ class Made:
     shapes: Sequence[tuple[int, ...]]
     wanted: Sequence[bool]
     sources: Sequence[int | None]
+    before: Sequence[Step | None]
     spare: int
     inverses: dict[int, Factored] = dataclasses.field(default_factory=dict)
 

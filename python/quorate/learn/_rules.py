@@ -18,11 +18,12 @@ from quorate.learn import _windows
 from quorate.learn._digits import (
     broadcast_to,
     divided,
-    growth,
+    few_digits,
     multiplied,
     negated,
     over,
     quotient,
+    times_operand,
     times_public,
     with_operand,
 )
@@ -54,7 +55,7 @@ def _neg(made: Made, g: Factored) -> Given:
 def _mul(made: Made, g: Factored) -> Given:
     def by(other: int) -> Factored:
         constant = made.constants[other]
-        return multiplied(made, g, made.operand(other)) if constant is None else times_public(g, constant)
+        return times_operand(made, g, other) if constant is None else times_public(g, constant)
 
     return [made.where(0, lambda: by(1)), made.where(1, lambda: by(0))]
 
@@ -118,13 +119,13 @@ def _remainder(made: Made, g: Factored) -> Given:
 
 
 def _divide(made: Made, g: Factored) -> Given:
-    few = growth(made.source(1)) <= max(made.result.dtype.frac - made.operand(1).dtype.frac, 0)
-    if made.wanted[1] and not few:  # the quotients have lost digits, by which their own slopes are off
+    few = few_digits(made.source(1), made.step)
+    if made.wanted[1] and few:  # the quotients have lost digits, by which their own slopes are off
         over(made, 1)
     share = divided(made, g, 1)
 
     def second() -> Factored:
-        if few:
+        if not few:
             return negated(multiplied(made, share, made.result))
         constant = made.constants[0]
         whole = divided(made, Factored(made.operand(0) if constant is None else constant), 1)
