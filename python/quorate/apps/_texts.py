@@ -46,16 +46,15 @@ class Texts:
     def _hashed(self, values: Any) -> np.ndarray:
         if isinstance(values, (str, bytes)):
             raise DtypeError(at("psi: a set of texts is a list of them, not one text"))
-        found = [self._number(text) for text in (values.tolist() if hasattr(values, "tolist") else list(values))]
-        return np.array(found, np.uint64)
+        texts = values.tolist() if hasattr(values, "tolist") else list(values)
+        empty = next((i for i, text in enumerate(texts) if isinstance(text, str) and not text.strip()), None)
+        if empty is not None:  # as missing ones are in files; they would match each other
+            raise RangeError(at(f"psi: element {empty} of a set is an empty text: leave out what is missing"))
+        return np.array([self._number(text) for text in texts], np.uint64)
 
     def _number(self, text: Any) -> int:
         if not isinstance(text, str):
             raise DtypeError(at(f"psi: texts=True takes texts, and one of the elements is {type(text).__name__}"))
-        if not text.strip():
-            raise RangeError(
-                at("psi: an element is an empty text, which stands for a missing one and would match another: leave it out")
-            )
         if text.endswith("\0"):
             raise DtypeError(at("psi: a text ends in a character of code 0, which arrays of texts do not keep"))
         try:

@@ -100,7 +100,7 @@ def multiplied(made: Made, g: Factored, by: SecretArray) -> Factored:
 def times_operand(made: Made, g: Factored, place: int) -> Factored:
     """The gradient times an operand. One that is a quotient or an inverse root has lost digits, and is made anew."""
     step = made.before[place]
-    anew = None if step is None else _anew(made, step)
+    anew = None if step is None or made.spare == 0 else _anew(made, step)
     if anew is None:
         return multiplied(made, g, made.operand(place))
     return multiplied(made, g, broadcast_to(anew.array, g.array.shape)).scaled_as(anew)
@@ -108,9 +108,11 @@ def times_operand(made: Made, g: Factored, place: int) -> Factored:
 
 def _anew(made: Made, step: Step) -> Factored | None:
     """The results of a step in numbers of a size that keeps digits, if it is one that loses them."""
+    if step.op not in ("divide", "reciprocal", "rsqrt"):
+        return None
     operands = [SecretArray(made.session, node) for node in step.inputs]
     by = operands[-1]
-    if step.op not in ("divide", "reciprocal", "rsqrt") or not few_digits(by, step):
+    if not few_digits(by, step):
         return None
     if step.op == "divide":
         inverse = inverse_of(by, made.spare)
@@ -154,7 +156,7 @@ def _bounded(quotients: SecretArray, by: SecretArray, most: float | None, bits: 
 
 def divided(made: Made, g: Factored, place: int) -> Factored:
     """The gradient over an operand: times its inverse, where that is of fewer elements or there already."""
-    if made.sources[place] is None and place not in made.inverses:
+    if made.spare == 0 or (made.sources[place] is None and place not in made.inverses):
         return quotient(made, g, made.operand(place))
     inverse = over(made, place)
     if g.is_public and _the_one(g.array) is not None:

@@ -38,10 +38,14 @@ class Factored:
     factor: float = 1.0
     lifted: int = 0
 
+    def __post_init__(self) -> None:
+        if self.is_public:  # operators of numpy's arrays without axes give numbers
+            object.__setattr__(self, "array", np.asarray(self.array))
+
     @property
     def is_public(self) -> bool:
         """Whether nothing secret is in it."""
-        return isinstance(self.array, np.ndarray)
+        return not isinstance(self.array, SecretArray)
 
     def of(self, array: Any, factor: float = 1.0) -> Factored:
         """Another array in its place, times another factor on top."""

@@ -119,7 +119,7 @@ def _remainder(made: Made, g: Factored) -> Given:
 
 
 def _divide(made: Made, g: Factored) -> Given:
-    few = few_digits(made.source(1), made.step)
+    few = made.spare > 0 and few_digits(made.source(1), made.step)
     if made.wanted[1] and few:  # the quotients have lost digits, by which their own slopes are off
         over(made, 1)
     share = divided(made, g, 1)
@@ -230,9 +230,14 @@ def _tanh_slope(made: Made) -> SecretArray:
     return 1 - y * y
 
 
+def _known_most(made: Made) -> float | None:
+    """The largest magnitude of the operand, if it is proven and there is room to make use of it."""
+    return most_of(made.operand(0)) if made.spare > 0 else None
+
+
 def _sqrt(made: Made, g: Factored) -> Given:
     def back() -> Factored:
-        most = most_of(made.operand(0))
+        most = _known_most(made)
         if most is None or most <= _FEW**2:
             return multiplied(made, g, rsqrt(made.operand(0))).of_half()
         return quotient(made, g, made.result).of_half()  # an inverse root would have few digits
@@ -242,8 +247,7 @@ def _sqrt(made: Made, g: Factored) -> Given:
 
 def _rsqrt(made: Made, g: Factored) -> Given:
     def back() -> Factored:
-        x = made.operand(0)
-        most = most_of(x)
+        x, most = made.operand(0), _known_most(made)
         if most is None or most <= _FEW**2:
             return negated(_powers(made, g, 3, 1.0 if most is None else most**0.5)).of_half()
         return negated(quotient(made, quotient(made, g, x), sqrt(x))).of_half()
@@ -253,7 +257,7 @@ def _rsqrt(made: Made, g: Factored) -> Given:
 
 def _reciprocal(made: Made, g: Factored) -> Given:
     def back() -> Factored:
-        most = most_of(made.operand(0))
+        most = _known_most(made)
         if most is None or most <= _FEW:
             return negated(_powers(made, g, 2, 1.0 if most is None else most))
         inverse = over(made, 0)
