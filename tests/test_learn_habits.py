@@ -86,5 +86,5 @@ def test_max_iter_is_how_many_epochs_there_are(kind: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [{"C": 0}, {"C": -1.0}, {"C": "1"}, {"C": 1.0, "alpha": 0.1}])
 def test_a_wrong_C_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(qr.ConfigError, match="C must be a number|state one of them"):
+    with pytest.raises(qr.ConfigError, match=r"C must be a number|state one of them"):
         LogisticRegression(classes=2, **wrong)

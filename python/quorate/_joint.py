@@ -292,9 +292,7 @@ class Joint:
             raise ShapeError(at(f"group_by: groups must be a whole number from 1 on, not {groups!r}"))
         return Groups(self._session(), keys, int(groups))
 
-    def join(
-        self, left: SecretArray, right: SecretArray, *values: SecretArray, missing: int | None = -1
-    ) -> Joined:
+    def join(self, left: SecretArray, right: SecretArray, *values: SecretArray, missing: int | None = -1) -> Joined:
         """For each key of the left side the values of the right side's row that has it: a left join.
 
         Keys are secret integers along one axis, `values` go with those of the right side, each of which should be there

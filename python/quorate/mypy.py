@@ -17,7 +17,7 @@ from mypy.types import Instance, TupleType, Type, UnionType, get_proper_type
 
 __all__ = ["plugin"]
 
-_SECRET = "quorate.array.SecretArray"
+_OURS = "quorate.array.SecretArray"
 
 # What numpy's stubs say of them is right: shapes and numbers of elements are public.
 _PUBLIC = ("numpy.shape", "numpy.size", "numpy.ndim", "numpy.broadcast_shapes", "numpy.isscalar")
@@ -30,7 +30,7 @@ def _secrets(kind: Type) -> Iterator[Instance]:
     """The types of secret arrays in the type of an argument, or of what it is a list, a tuple or a union of."""
     proper = get_proper_type(kind)
     if isinstance(proper, Instance):
-        if proper.type.has_base(_SECRET):
+        if proper.type.has_base(_OURS):
             yield proper
         for inner in proper.args:
             yield from _secrets(inner)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate import _source
 from quorate._shadow import Step
 from quorate._source import at
 from quorate.array import SecretArray
@@ -38,7 +39,8 @@ def gradient(
 
     Returns:
         Arrays of the parameters' shapes and dtypes. Their error is that of the operations they are made of, each of
-        which states its own; products are rounded down.
+        which states its own; products are rounded down. Slopes on the way that are 1/n of something are kept times
+        powers of two, as far as ranges prove that there is room; a `RangeWarning` says where there is none.
 
     Rounds and bytes: those of a product for each product on the way, of two for each matrix product, none for what only
     moves or adds; `mpc.explain` of the result says them.
@@ -144,7 +146,7 @@ class _Program:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", RangeWarning)
                 try:
-                    given = rule(Made(session, step, *operands, spare), g.down(lost) if lost else g)
+                    given = rule(Made(session, step, spare=spare, **operands), g.down(lost) if lost else g)
                 except (RangeError, DtypeError):
                     continue
             usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
@@ -152,19 +154,23 @@ class _Program:
                 _say(said)
                 return given
             self._lost = self._lost or step
-        return rule(Made(session, step, *operands, 0), g.down(g.lifted) if g.lifted > 0 else g)
+        return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
 
     def say_what_is_lost(self) -> None:
         """Warns of the first step whose slopes have no room for all of their digits."""
-        if self._lost is not None:
-            text = (
-                f"gradient: slopes of {self._lost.what} lose digits, since nothing proves how small what is divided by "
-                "may be, or how large; clip divisors and the arguments of logarithms and roots to what they can be: "
-                "x.clip(low, high)"
-            )
-            warnings.warn(at(text), RangeWarning, stacklevel=3)
+        if self._lost is None:
+            return
+        if self._lost.dtype.grows:
+            what = "nothing proves how small or how large what is divided by may be"
+            instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
+        else:
+            what = f"{self._lost.dtype} has no room for more"
+            instead = "leave dtype= of the inputs out, so that results grow, or state a wider one"
+        file, line = _source.line()
+        text = at(f"gradient: slopes of {self._lost.what} lose digits, since {what}: {instead}")
+        warnings.warn_explicit(text, RangeWarning, file, line)
 
-    def _operands(self, session: Any, step: Step) -> tuple[Any, ...]:
+    def _operands(self, session: Any, step: Step) -> dict[str, Any]:
         """What `Made` has of the operands."""
         constants: list[np.ndarray | None] = []
         shapes: list[tuple[int, ...]] = []
@@ -181,7 +187,8 @@ class _Program:
             repeats = made is not None and made.op == "broadcast" and node not in self._parameters
             sources.append(made.inputs[0] if made is not None and repeats else None)
             before.append(self._made_by(sources[-1] if repeats else node))
-        return constants, shapes, [node in self._carries for node in step.inputs], sources, before
+        wanted = [node in self._carries for node in step.inputs]
+        return {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
 
     def _made_by(self, node: int | None) -> Step | None:
         return None if node is None or node in self._parameters else self._steps.get(node)
@@ -194,7 +201,7 @@ _SPARE = (64, 24, 8, 0)
 def _attempts(g: Factored) -> Iterator[tuple[int, int]]:
     """What to try: how much larger slopes may become, and how many bits they lose before."""
     yield from ((spare, 0) for spare in _SPARE)
-    yield from ((0, lost) for lost in range(8, g.lifted, 8))
+    yield from ((0, lost) for lost in range(4, g.lifted, 4))
 
 
 def _say(warned: list[warnings.WarningMessage]) -> None:
