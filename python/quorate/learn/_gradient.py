@@ -71,7 +71,7 @@ def gradient(
     raw = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
     program = _Program([Step.of(one) for one in raw], nodes)
     found = program.backwards(session, loss._node, seed)
-    program.say_what_is_lost()
+    program.say_what_is_lost(session)
     for place, node in enumerate(nodes):
         if node not in found:
             raise ConfigError(at(f"gradient: the loss does not depend on parameter {place}, or by comparisons only"))
@@ -156,11 +156,11 @@ class _Program:
             self._lost = self._lost or step
         return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
 
-    def say_what_is_lost(self) -> None:
+    def say_what_is_lost(self, session: Any) -> None:
         """Warns of the first step whose slopes have no room for all of their digits."""
         if self._lost is None:
             return
-        if self._lost.dtype.grows:
+        if SecretArray(session, self._lost.node).dtype.grows:
             what = "nothing proves how small or how large what is divided by may be"
             instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
         else:
