@@ -8,7 +8,6 @@ analysis gives. Where nothing is proven, slopes are as they are.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from quorate import _source
 from quorate._shadow import Step
 from quorate.array import SecretArray
 from quorate.functions import sqrt
-from quorate.learn._made import Factored, Made, most_of, normalised, plain
+from quorate.learn._made import Factored, Made, ceil_log2, floor_log2, most_of, normalised, plain
 
 __all__ = [
     "broadcast_to",
@@ -35,6 +34,9 @@ __all__ = [
 # A factor or divisor that makes slopes smaller by fewer bits leaves them as they are.
 _FEW_BITS = 3
 
+# Quotients that are smaller than dividends by no more bits are precise enough to be used again.
+_FEW_LOST = 4
+
 # An inverse that multiplies many slopes has this many bits more than a single quotient.
 _GUARD_BITS = 2
 
@@ -42,13 +44,13 @@ _GUARD_BITS = 2
 def growth(x: SecretArray) -> int:
     """By how many bits quotients by x may be smaller than what is divided, as far as it is proven and worth a shift."""
     most = most_of(x)
-    return 0 if most is None or most <= 2**_FEW_BITS else math.floor(math.log2(most))
+    return 0 if most is None or most <= 2**_FEW_BITS else floor_log2(most)
 
 
 def shrinkage(x: SecretArray) -> int:
     """By how many bits products with x are smaller at least than what is multiplied."""
     most = most_of(x)
-    return 0 if most is None or not 0 < most < 2.0**-_FEW_BITS else -math.ceil(math.log2(most))
+    return 0 if most is None or not 0 < most < 2.0**-_FEW_BITS else -ceil_log2(most)
 
 
 def negated(g: Factored) -> Factored:
@@ -123,7 +125,7 @@ def _anew(made: Made, step: Step) -> Factored | None:
 def few_digits(by: SecretArray, step: Step) -> bool:
     """Whether the results of a step that divides by these numbers, or their roots, have lost digits."""
     bits = growth(by) // (2 if step.op == "rsqrt" else 1)
-    return bits > max(step.dtype.frac - by.dtype.frac, 0)
+    return bits > _FEW_LOST + max(step.dtype.frac - by.dtype.frac, 0)
 
 
 def over(made: Made, place: int) -> Factored:
@@ -136,7 +138,7 @@ def over(made: Made, place: int) -> Factored:
 def inverse_of(by: SecretArray, spare: int) -> Factored:
     """1 over secrets, element by element, in numbers of a size that keeps digits."""
     most = most_of(by)
-    bits = 0 if not most else max(math.ceil(math.log2(most)) + _GUARD_BITS, 0)
+    bits = 0 if not most else max(ceil_log2(most) + _GUARD_BITS, 0)
     bits = min(bits, spare)
     return Factored(_bounded(2.0**bits / by, by, 2.0**bits, bits)).raised(bits)
 

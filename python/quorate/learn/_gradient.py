@@ -148,6 +148,7 @@ class _Program:
                 try:
                     given = rule(Made(session, step, spare=spare, **operands), g.down(lost) if lost else g)
                 except (RangeError, DtypeError):
+                    self._lost = self._lost or step  # if another attempt does
                     continue
             usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
             if usual or all(one is None or one.is_known for one in given):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from quorate._shadow import Step
 from quorate.array import SecretArray
 from quorate.session import Session
 
-__all__ = ["Factored", "Given", "Made", "most_of", "normalised", "plain"]
+__all__ = ["Factored", "Given", "Made", "ceil_log2", "floor_log2", "most_of", "normalised", "plain"]
 
 # Public numbers of this size and more lose no more than three bits in a product, and stay as they are.
 _LARGE_ENOUGH = 2.0**-3
@@ -91,6 +92,8 @@ class Factored:
             return Factored(self.array + other.array, self.factor, lifted)
         if self.is_public and other.is_public:
             return Factored(self.array * self.factor + other.array * other.factor)
+        if self.is_zero or other.is_zero:
+            return other if self.is_zero else self
         coarse, fine = self.even(), other.even()
         if abs(coarse.factor) < abs(fine.factor):
             coarse, fine = fine, coarse
@@ -103,6 +106,11 @@ class Factored:
             if most_of(array) is not None or not (coarse.is_known and lower.is_known):
                 return Factored(array, lower.factor, lifted)
         return Factored(self.whole() + other.whole())
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is public, and 0."""
+        return self.is_public and not self.array.any()
 
     @property
     def is_known(self) -> bool:
@@ -125,11 +133,22 @@ def normalised(values: np.ndarray) -> tuple[np.ndarray, int]:
     sizes = np.abs(values[values != 0])
     if not sizes.size or _are_whole(values):
         return values, 0
-    usual, most = np.log2(np.median(sizes)), np.log2(sizes.max())
-    if usual >= np.log2(_LARGE_ENOUGH):
+    usual, most = float(np.median(sizes)), float(sizes.max())
+    if usual >= _LARGE_ENOUGH:
         return values, 0
-    power = int(np.floor(max(usual, most - _MOST_SPREAD)))
+    power = max(floor_log2(usual), floor_log2(most) - _MOST_SPREAD)
     return values * 2.0**-power, power
+
+
+def floor_log2(x: float) -> int:
+    """The logarithm of a number above 0, rounded down: exactly, so that it is one at all parties."""
+    return math.frexp(x)[1] - 1
+
+
+def ceil_log2(x: float) -> int:
+    """The logarithm of a number above 0, rounded up: exactly, so that it is one at all parties."""
+    share, power = math.frexp(x)
+    return power - 1 if share == 0.5 else power
 
 
 def _are_whole(values: np.ndarray) -> bool:

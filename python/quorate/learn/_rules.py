@@ -6,7 +6,6 @@ wanted). All rules are linear in g, so that a public factor of all of g may wait
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,7 @@ from quorate.learn._digits import (
     times_public,
     with_operand,
 )
-from quorate.learn._made import Factored, Given, Made, most_of
+from quorate.learn._made import Factored, Given, Made, ceil_log2, most_of
 
 __all__ = ["PIECEWISE", "RULES"]
 
@@ -269,7 +268,7 @@ def _reciprocal(made: Made, g: Factored) -> Given:
 
 def _powers(made: Made, g: Factored, count: int, most: float) -> Factored:
     """The gradient times a power of the step's result, which is 1 / `most` at least."""
-    bits = min(math.ceil(math.log2(max(most, 1.0))), made.spare)
+    bits = min(ceil_log2(max(most, 1.0)), made.spare)
     factor = made.result << bits
     for _ in range(count):
         g = multiplied(made, g, factor).raised(bits)
