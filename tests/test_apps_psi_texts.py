@@ -9,7 +9,7 @@ import quorate as qr
 from protocols import USUAL, Place, among
 from quorate.apps import _texts
 
-A = ["ann@x.org", "bo@y.org", "Bo@y.org", "čapek", ""]
+A = ["ann@x.org", "bo@y.org", "Bo@y.org", "čapek"]
 B = ["čapek", "bo@y.org ", "bo@y.org", "dee"]
 
 
@@ -44,6 +44,7 @@ def test_hashes_are_those_of_sha_256() -> None:
         ([1, 2], {"texts": True}, "one of the elements is int"),
         ("text", {"texts": True}, "not one text"),
         (["w", "x", "x"], {"texts": True}, "more than once in the set of party 0, as numbers 1 and 2 of it"),
+        (["w", ""], {"texts": True}, "element 1 of a set is an empty text"),
         (["a\0"], {"texts": True}, "ends in a character of code 0"),
         (["\ud800"], {"texts": True}, "half of a character"),
     ],

@@ -512,3 +512,17 @@ def test_the_example(tmp_path: Path) -> None:
     assert scores.array[:, 1].sum() == len(patients) // 2
     alone = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
     assert alone.stdout == (tmp_path / "scores.csv").read_text()
+
+
+def test_identifiers_keep_their_zeros(tmp_path: Path) -> None:
+    """00491 and 491 are different texts; as numbers they would be one."""
+    path = tmp_path / "ids.csv"
+    path.write_text("id,age\n491,31\n00491,44\n")
+    with pytest.raises(qr.DtypeError, match=r"line 3, column 'id': '00491' begins with 0.*texts=True"):
+        qr.read(path)
+    assert qr.read(path, columns="age").array.tolist() == [31, 44]
+    path.write_text("x\n0\n-0\n0.5\n00.25\n")
+    assert qr.read(path).array[:, 0].tolist() == [0, 0, 0.5, 0.25]
+    mine, theirs = (["491", "00491"], ["00491", "12"])  # the message's advice
+    with qr.local("rss") as mpc:
+        assert qr.apps.psi(mpc, mine, theirs, texts=True).tolist() == ["00491"]

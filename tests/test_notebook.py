@@ -6,9 +6,11 @@ import sys
 import types
 from typing import Any
 
+import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._notebook import let_complete
 from quorate._progress import Progress
 
 
@@ -73,3 +75,45 @@ def test_statistics_show_as_a_table() -> None:
         mpc.input([3], owner=0).reveal()
         assert repr(mpc.stats()).startswith("rss, 3 parties; semi-honest")
         assert mpc.stats()._repr_html_().startswith("<div>")
+
+
+class Policy:
+    """What a completer of IPython may look at."""
+
+    def __init__(self) -> None:
+        self.allowed_getattr_external: set[Any] = {("pandas", "Series")}
+
+
+def test_a_notebook_may_complete_methods_of_secret_arrays(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    """IPython looks at no object that has a `__getattr__`, but for those on its list."""
+    module, policy = types.ModuleType("IPython.core.guarded_eval"), Policy()
+    vars(module).update(EVALUATION_POLICIES={"limited": policy})
+    monkeypatch.setitem(sys.modules, "IPython.core", types.ModuleType("IPython.core"))
+    monkeypatch.setitem(sys.modules, "IPython.core.guarded_eval", module)
+    let_complete()
+    assert policy.allowed_getattr_external >= {("pandas", "Series"), ("quorate", "SecretArray")}
+    del policy.allowed_getattr_external
+    let_complete()  # of another release: nothing happens
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("mpc.input([1.0], ow", "owner="),
+        ("x.quantile(0.5, ke", "keepdims="),
+        ("x.reveal(t", "to="),
+        ("qr.local('rss', che", "check="),
+        ("qr.session(str", "strict="),
+        ("qr.connect('party.toml', thr", "threads="),
+        ("qr.learn.LogisticRegression(max", "max_iter="),
+        ("np.sum(x, ke", "keepdims="),
+    ],
+)
+def test_ipython_completes_names_of_arguments(line: str, completed: str) -> None:
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell.instance()
+    shell.Completer.use_jedi = False
+    with qr.local("rss") as mpc:
+        shell.user_ns.update(qr=qr, np=np, mpc=mpc, x=mpc.input([1.0], owner=0))
+        let_complete()
+        assert completed in shell.complete("", line=line, cursor_pos=len(line))[1]

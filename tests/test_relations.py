@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,42 @@ def test_what_is_refused() -> None:
         ]:
             with pytest.raises(qr.QuorateError, match=message):
                 bad()
+
+
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+def test_missing_keys_match_nothing(place: Place) -> None:
+    left, right = [-1, 7, -1, 5], [-1, 7, -1]
+    with among(place) as mpc:
+        x, y = mpc.input(left, owner=0), mpc.input(right, owner=1)
+        found = mpc.join(x, y, mpc.input([10, 20, 30], owner=1))
+        assert [v.reveal().tolist() for v in (found.matched, *found.values, found.unique)] == [
+            [False, True, False, False], [0, 20, 0, 0], True
+        ]  # fmt: skip
+
+
+def test_which_number_is_a_missing_key_can_be_stated() -> None:
+    with qr.local("rss") as mpc:
+        x, y = mpc.input([-1, 0, 7], owner=0), mpc.input([0, -1, 0], owner=1)
+        for missing, matched, unique in ((0, [True, False, False], True), (None, [True, True, False], False)):
+            found = mpc.join(x, y, missing=missing)
+            assert found.matched.reveal().tolist() == matched
+            assert bool(found.unique.reveal()) is unique
+            assert bool(mpc.join(x[:0], y, missing=missing).unique.reveal()) is unique
+        with pytest.raises(qr.DtypeError, match="stands for no key"):
+            mpc.join(x, y, missing="none")
+
+
+def test_keys_that_cannot_be_missing_cost_nothing_for_it() -> None:
+    def plan(**options: int | None) -> qr.Plan:
+        with qr.local("rss") as mpc:
+            x = mpc.input([3, 1], owner=0, dtype=qr.uint(8))
+            return mpc.explain(mpc.join(x, x, **options).matched)
+
+    assert plan().online.bytes_sent == plan(missing=None).online.bytes_sent
+
+
+def test_a_date_before_1970_is_a_key() -> None:
+    days = {"day": ["1969-12-31", "1970-01-02"]}
+    with qr.local("rss") as mpc:
+        one, other = (mpc.input_frame(days, owner=i, columns={"day": datetime.date}) for i in (0, 1))
+        assert mpc.join(one["day"], other["day"]).matched.reveal().all()

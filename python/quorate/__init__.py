@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate import errors
 from quorate._hints import no_name as _no_name
+from quorate._notebook import let_complete as _let_complete
 from quorate._quorate import __version__
 from quorate._script import session
 from quorate.array import SecretArray
@@ -117,6 +118,8 @@ __all__ = [
     "uint",
     "write",
 ]
+
+_let_complete()
 
 # Numpy has a function of this name, and here it is a module with nothing in it for users.
 globals().pop("array", None)

@@ -292,12 +292,20 @@ class Joint:
             raise ShapeError(at(f"group_by: groups must be a whole number from 1 on, not {groups!r}"))
         return Groups(self._session(), keys, int(groups))
 
-    def join(self, left: SecretArray, right: SecretArray, *values: SecretArray) -> Joined:
+    def join(self, left: SecretArray, right: SecretArray, *values: SecretArray, missing: int | None = -1) -> Joined:
         """For each key of the left side the values of the right side's row that has it: a left join.
 
         Keys are secret integers along one axis, `values` go with those of the right side, each of which should be there
         once: `unique` of the result is a bit that says so. Nothing is told but both sizes: two sorts of all rows, and
         log2(rows) choices between them.
+
+        Args:
+            left: the keys that are looked for.
+            right: the keys that they are looked for in.
+            values: of the right side's rows.
+            missing: the number that stands for a key that is not known, as -1 does in the codes of pandas: it matches
+                nothing, not even itself, and may be there more than once. None: every number is a key. Keys that
+                cannot be that number, such as `qr.uint`, cost nothing for it; else it is a test for equality of each.
 
         Rounds: rss 585, aby 439, spdz2k 440, pika 440. For 100 keys on both sides.
 
@@ -312,7 +320,7 @@ class Joint:
             ...     print(found.matched.reveal().astype(int), found.values[0].reveal(), found.unique.reveal())
             [1 0 1] [44  0 44] True
         """
-        return join(left, right, values)
+        return join(left, right, values, missing)
 
     def group_sums(self, keys: SecretArray, *values: SecretArray) -> SortedGroups:
         """Sums by secret keys of which nobody knows how many there are: a sort, and log2(rows) choices deep.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from quorate._families import Choice, choices
 from quorate._source import at
 from quorate.errors import ConfigError
 
-__all__ = ["LOCAL", "OPTIONS", "Options"]
+__all__ = ["LOCAL", "OPTIONS", "Options", "named"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What sessions of every place have, with the options of some families, and what local ones have alone.
 OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
@@ -23,6 +27,19 @@ _LOCAL_ONLY = {
     "shadow": "it opens every value of the program on the way",
     "check": "it takes the values of all parties",
 }
+
+
+def named(*options: str) -> Callable[[Function], Function]:
+    """Names the options of a function that takes `**options`, for whatever completes or shows its arguments."""
+
+    def with_names(function: Function) -> Function:
+        signature = inspect.signature(function)
+        stated = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in options]
+        function.__signature__ = signature.replace(parameters=[*stated, *own])  # type: ignore[attr-defined]
+        return function
+
+    return with_names
 
 
 @dataclasses.dataclass(frozen=True)

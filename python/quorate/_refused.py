@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quorate._source import at
 from quorate.errors import DtypeError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Refused"]
 
@@ -43,8 +46,14 @@ class Refused:
             raise TypeError(f"a secret cannot be written as {spec!r}: reveal it first, as in {{x.reveal():{spec}}}")
         return repr(self)
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first; a masked array "
-            "is filled before it meets a secret, m.filled(0) * x"
-        )
+    if TYPE_CHECKING:  # what numpy's stubs ask of an argument of its functions, which secret arrays answer themselves
+
+        def __array__(self) -> np.ndarray[Any, np.dtype[Any]]: ...
+
+    else:
+
+        def __array__(self, *_: Any, **__: Any) -> NoReturn:
+            raise TypeError(
+                "a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first; a masked "
+                "array is filled before it meets a secret, m.filled(0) * x"
+            )

@@ -75,16 +75,37 @@ def _rows(what: str, values: tuple[Any, ...], count: int) -> None:
             raise ShapeError(at(f"{what}: {count} keys, and values of shape {x.shape}"))
 
 
-def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...]) -> Joined:
-    """For each key of the left side the values of the right side's row with this key."""
+def _missing(key: Any) -> None:
+    if key is not None and (isinstance(key, bool) or not isinstance(key, (int, np.integer))):
+        raise DtypeError(at(f"join: missing= is the whole number that stands for no key, or None, not {key!r}"))
+
+
+def _there(keys: SecretArray, missing: Any) -> SecretArray | None:
+    """Which keys are not the one that stands for none; None where there is none such, by what is known of them.
+
+    Days of dates, and codes of words, are all keys: -1 is a date.
+    """
+    low, high = reach(keys)
+    if missing is None or keys._session._native.column(keys._node) is not None or not low <= missing <= high:
+        return None
+    return keys != int(missing)
+
+
+def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...], missing: Any) -> Joined:
+    """For each key of the left side the values of the right side's row with this key; `missing` is no key."""
     _keys("join", left, right)
+    _missing(missing)
     _rows("join", values, len(right))
     mpc, n, m = left._session, len(left), len(right)
     if n == 0 or m == 0:
         nothing = mpc.constant(np.zeros(n, bool))
         zeros = tuple(mpc.constant(np.zeros(n, np.int64), x.dtype) for x in values)
         keys = right.sort()
-        return Joined(nothing, zeros, ~(keys[1:] == keys[:-1]).any() if m > 1 else mpc.constant(True))
+        if m < 2:
+            return Joined(nothing, zeros, mpc.constant(True))
+        again = keys[1:] == keys[:-1]
+        there = _there(keys[1:], missing)
+        return Joined(nothing, zeros, ~(again if there is None else again & there).any())
     both = held(mpc.concatenate([right, left]))
     low, high = reach(both)
     bits = max(low.bit_length(), high.bit_length()) + 2
@@ -95,6 +116,9 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...])
     moved = [both, mpc.constant(from_left), mpc.constant(np.arange(n + m)), *padded]
     _, keys, of_left, place, *carried = mpc.sort(tagged, *moved, stable=False)
     again = (keys[1:] == keys[:-1]) & ~of_left[1:] & ~of_left[:-1]
+    there = _there(keys, missing)
+    if there is not None:
+        again = again & there[1:]
     has, carried = ~of_left, [keys, *carried]
     step = 1
     while step < n + m:
@@ -102,7 +126,7 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...])
         carried = [mpc.where(has, x, y) for x, y in zip(carried, before, strict=True)]
         has = mpc.concatenate([has[:step], has[step:] | has[:-step]])
         step *= 2
-    found = has & (carried[0] == keys)
+    found = (has if there is None else has & there) & (carried[0] == keys)
     kept = [mpc.where(found, x, 0) for x in carried[1:]]
     _, found, *kept = mpc.sort(place, found, *kept, stable=False)
     return Joined(found[m:], tuple(x[m:] for x in kept), ~again.any())

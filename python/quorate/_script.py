@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate._families import DEFAULT
+from quorate._options import LOCAL, OPTIONS, named
 from quorate.session import Session, connect, local
 
 __all__ = ["Settings", "session", "settings"]
@@ -33,6 +34,7 @@ class Settings:
 settings = Settings()
 
 
+@named(*OPTIONS, *LOCAL)
 def session(**options: Any) -> Session:
     """The session that the command line asks for, with the options of `qr.local`; the command line's go before.
 

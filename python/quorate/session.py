@@ -19,7 +19,7 @@ from quorate._held import held, opened
 from quorate._joint import Joint
 from quorate._kept import Kept
 from quorate._measure import measure
-from quorate._options import Options
+from quorate._options import LOCAL, OPTIONS, Options, named
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack, unpack
 from quorate._shadow import Shadow
@@ -423,6 +423,7 @@ def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
     return numbers.copy() if array.shape else numbers[()]
 
 
+@named(*OPTIONS, *LOCAL)
 def local(
     protocol: str = DEFAULT,
     parties: int | None = None,
@@ -497,6 +498,7 @@ def local(
     return Session(native, text, chosen)
 
 
+@named(*OPTIONS)
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
 

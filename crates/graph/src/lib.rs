@@ -35,6 +35,7 @@ mod hash;
 mod in_bits;
 mod index;
 mod interval;
+mod least;
 mod literals;
 mod moves;
 mod network;

@@ -4,6 +4,7 @@ use crate::cut::{cut, product};
 use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
+use crate::least;
 use crate::node::{Division, Give, Node, Op};
 use crate::real;
 use crate::reference::floor_div;
@@ -41,6 +42,13 @@ impl Known {
 ///
 /// Every operation says for itself what it proves: what is not proven here is [`Reach::Unknown`].
 pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
+    match derived(op, inputs, dtype, truncation) {
+        Reach::Fits(found) => Reach::Fits(least::away_from_zero(op, inputs, dtype.frac(), found)),
+        other => other,
+    }
+}
+
+fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     let known = |place: usize| inputs.get(place).and_then(|input: &Known| input.interval);
     let fits = |exact: Interval| match dtype.range().covers(exact) {
         true => Reach::Fits(exact),

@@ -317,6 +317,12 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
+    /// Where a node's values are proven to lie, in ring units; None where nothing is proven.
+    fn proven(&self, py: Python<'_>, node: u32) -> PyResult<Option<(i128, i128)>> {
+        let look = |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+    }
+
     fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
         let function = real_function(function)?;
         self.add(py, line, |mut b| b.real(function, NodeId(x)))

@@ -46,8 +46,11 @@ class Texts:
     def _hashed(self, values: Any) -> np.ndarray:
         if isinstance(values, (str, bytes)):
             raise DtypeError(at("psi: a set of texts is a list of them, not one text"))
-        found = [self._number(text) for text in (values.tolist() if hasattr(values, "tolist") else list(values))]
-        return np.array(found, np.uint64)
+        texts = values.tolist() if hasattr(values, "tolist") else list(values)
+        empty = next((i for i, text in enumerate(texts) if isinstance(text, str) and not text.strip()), None)
+        if empty is not None:  # as missing ones are in files; they would match each other
+            raise RangeError(at(f"psi: element {empty} of a set is an empty text: leave out what is missing"))
+        return np.array([self._number(text) for text in texts], np.uint64)
 
     def _number(self, text: Any) -> int:
         if not isinstance(text, str):

@@ -14,7 +14,7 @@ from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.learn._network import Reals
 from quorate.tables._secret import Frame
 
-__all__ = ["classes_of", "clear_records", "clear_targets", "records", "targets"]
+__all__ = ["classes_of", "clear_records", "clear_targets", "column", "records", "targets"]
 
 
 def classes_of(classes: Any, y: Any) -> tuple[int, ...]:
@@ -63,15 +63,20 @@ def records(x: Any, what: str, features: int | None = None) -> SecretArray:
     return x
 
 
-def _column(x: SecretArray, y: Any) -> SecretArray:
+def column(x: SecretArray, y: Any, what: str) -> SecretArray:
+    """Secret labels or numbers, one for each record.
+
+    Raises:
+        DtypeError, ShapeError, ConfigError: they are none.
+    """
     if not isinstance(y, SecretArray):
-        raise DtypeError(at(f"fit takes secret labels or numbers, not {type(y).__name__}: see mpc.input"))
+        raise DtypeError(at(f"{what} takes secret labels or numbers, not {type(y).__name__}: see mpc.input"))
     if y._session is not x._session:
-        raise ConfigError(at("fit: X and y belong to different sessions"))
+        raise ConfigError(at(f"{what}: X and y belong to different sessions"))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.reshape(-1)
     if y.shape != x.shape[:1]:
-        raise ShapeError(at(f"fit: y has shape {y.shape}, and X {x.shape[0]} records"))
+        raise ShapeError(at(f"{what}: y has shape {y.shape}, and X {x.shape[0]} records"))
     return y
 
 
@@ -81,7 +86,7 @@ def targets(x: SecretArray, y: Any, classes: tuple[int, ...] | None, dtype: Dtyp
     Raises:
         DtypeError, ShapeError, ConfigError: y is not a secret value for each record.
     """
-    y = _column(x, y)
+    y = column(x, y, "fit")
     if classes is None:
         return y.astype(dtype).reshape(-1, 1)
     if y.dtype.kind == "fixed":

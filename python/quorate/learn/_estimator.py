@@ -10,8 +10,8 @@ import numpy as np
 
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.dtypes import Dtype, fixed
-from quorate.errors import ConfigError
+from quorate.dtypes import Dtype, fixed, real
+from quorate.errors import ConfigError, DtypeError
 from quorate.learn import _data
 from quorate.learn._cost import TrainingPlan, planned
 from quorate.learn._network import Reals, Shape, Trained
@@ -26,6 +26,7 @@ __all__ = ["Classifier", "Estimator"]
 Fitted = TypeVar("Fitted", bound="Estimator")
 
 _FRACTIONS = (12, 24)
+_QUOTIENTS = fixed(64, 16)  # which divide
 _HIGHEST_BOUND = 1 << 20
 
 
@@ -133,11 +134,11 @@ class Estimator(Params):
         shape = self._shape_for(x.shape, np.asarray(y))
         t = _data.clear_targets(x, y, shape.classes)
         generator = self._schedule.generator()
-        initial = self._initial(shape, generator)
+        initial, schedule = self._initial(shape, generator), self._schedule.of(len(x))
         state: tuple[list[Reals], list[Reals]] = (initial, [np.zeros_like(w) for w in initial])
         for order in self._schedule.batches(len(x), generator):
             for places in order:
-                state = clear_step(shape, self._schedule, self._weight_bound, state, x[places], t[places])
+                state = clear_step(shape, schedule, self._weight_bound, state, x[places], t[places])
         return _trained(shape, state[0])
 
     def _given(self, X: Any, y: Any) -> tuple[SecretArray, SecretArray, Shape]:
@@ -163,7 +164,7 @@ class Estimator(Params):
         return [np.rint(weights / unit) * unit for weights in shape.initial(generator)]
 
     def _steps(self, x: SecretArray, shape: Shape) -> Steps:
-        return Steps(x._session, shape, self._schedule, self._dtype, self._weight_bound)
+        return Steps(x._session, shape, self._schedule.of(x.shape[0]), self._dtype, self._weight_bound)
 
     def _say(self, text: str) -> None:
         if self._verbose:
@@ -197,6 +198,26 @@ class Estimator(Params):
             ShapeError: the records have other features.
         """
         return self._scores(X, "predict").reshape(-1)
+
+    @sessionless
+    def score(self, X: Any, y: Any) -> SecretArray:
+        """How well records are predicted, as a secret number; `reveal` it.
+
+        R squared: 1 less the squared errors over the squared deviations of y. What is known of the sizes of X and y
+        (`bound=`, `clip`) keeps it cheap. Where all of y is one number, there is no R squared.
+
+        Args:
+            X: secret records (records, features).
+            y: a secret number for each.
+
+        Raises:
+            ConfigError: the estimator is not fitted, or in another session.
+            ShapeError, DtypeError: X and y are not secret, or have other lengths.
+        """
+        predicted = self.predict(X).astype(_QUOTIENTS).astype(real)
+        wanted = _data.column(X, y, "score").astype(_QUOTIENTS).astype(real)
+        errors, deviations = predicted - wanted, wanted - wanted.mean()
+        return 1 - (errors * errors).mean() / (deviations * deviations).mean()
 
     def reveal(self, to: int | Sequence[int] | None = None) -> Trained | None:
         """Opens what was learnt, to all parties or to some. This is the only thing here that reveals anything.
@@ -265,3 +286,21 @@ class Classifier(Estimator):
             return (scores.reshape(-1) > 0) * (classes[1] - classes[0]) + classes[0]
         places = scores.argmax(axis=1)
         return places if classes == tuple(range(len(classes))) else lookup(places, np.array(classes))
+
+    @sessionless
+    def score(self, X: Any, y: Any) -> SecretArray:
+        """The share of records whose label is predicted, as a secret number; `reveal` it.
+
+        Args:
+            X: secret records (records, features).
+            y: a secret label for each, whole numbers or bits.
+
+        Raises:
+            ConfigError: the estimator is not fitted, or in another session.
+            ShapeError, DtypeError: X and y are not secret, or have other lengths.
+        """
+        predicted = self.predict(X)
+        labels = _data.column(X, y, "score")
+        if labels.dtype.kind == "fixed":
+            raise DtypeError(at(f"score: labels are whole numbers or bits, not {labels.dtype}: convert with astype"))
+        return (predicted == labels).mean()

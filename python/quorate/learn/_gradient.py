@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from quorate import _source
 from quorate._shadow import Step
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.errors import ConfigError, DtypeError, ShapeError
-from quorate.learn._rules import PIECEWISE, RULES, Factored, Made
+from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
+from quorate.learn._made import Factored, Given, Made
+from quorate.learn._rules import PIECEWISE, RULES
 
 __all__ = ["gradient"]
 
@@ -36,7 +39,8 @@ def gradient(
 
     Returns:
         Arrays of the parameters' shapes and dtypes. Their error is that of the operations they are made of, each of
-        which states its own; products are rounded down.
+        which states its own; products are rounded down. Slopes on the way that are 1/n of something are kept times
+        powers of two, as far as ranges prove that there is room; a `RangeWarning` says where there is none.
 
     Rounds and bytes: those of a product for each product on the way, of two for each matrix product, none for what only
     moves or adds; `mpc.explain` of the result says them.
@@ -67,6 +71,7 @@ def gradient(
     raw = session._native.ancestors([loss._node], [node for node in nodes if node != loss._node])
     program = _Program([Step.of(one) for one in raw], nodes)
     found = program.backwards(session, loss._node, seed)
+    program.say_what_is_lost(session)
     for place, node in enumerate(nodes):
         if node not in found:
             raise ConfigError(at(f"gradient: the loss does not depend on parameter {place}, or by comparisons only"))
@@ -104,6 +109,7 @@ class _Program:
         self._steps = {step.node: step for step in steps}
         self._parameters = set(parameters)
         self._stuck: set[int] = set()
+        self._lost: Step | None = None
         self._carries: set[int] = set(parameters)
         for step in steps:
             self._place(step)
@@ -128,15 +134,49 @@ class _Program:
             if node in self._stuck:
                 names = ", ".join(sorted(RULES))
                 raise DtypeError(at(f"gradient: {step.what} has no derivative here; these operations have: {names}"))
-            made = Made(session, step, *self._operands(session, step))
-            for operand, gradient in zip(step.inputs, RULES[step.op](made, g), strict=True):
+            for operand, gradient in zip(step.inputs, self._given(session, step, g), strict=True):
                 if gradient is not None:
                     found[operand] = found[operand].plus(gradient) if operand in found else gradient
         return found
 
-    def _operands(self, session: Any, step: Step) -> tuple[list[np.ndarray | None], list[tuple[int, ...]], list[bool]]:
+    def _given(self, session: Any, step: Step, g: Factored) -> Given:
+        """What a rule gives, with as many digits as there is room for, as far as that is proven."""
+        rule, operands = RULES[step.op], self._operands(session, step)
+        for spare, lost in _attempts(g):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", RangeWarning)
+                try:
+                    given = rule(Made(session, step, spare=spare, **operands), g.down(lost) if lost else g)
+                except (RangeError, DtypeError):
+                    self._lost = self._lost or step  # if another attempt does
+                    continue
+            usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
+            if usual or all(one is None or one.is_known for one in given):
+                _say(said)
+                return given
+            self._lost = self._lost or step
+        return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
+
+    def say_what_is_lost(self, session: Any) -> None:
+        """Warns of the first step whose slopes have no room for all of their digits."""
+        if self._lost is None:
+            return
+        if SecretArray(session, self._lost.node).dtype.grows:
+            what = "nothing proves how small or how large what is divided by may be"
+            instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
+        else:
+            what = f"{self._lost.dtype} has no room for more"
+            instead = "leave dtype= of the inputs out, so that results grow, or state a wider one"
+        file, line = _source.line()
+        text = at(f"gradient: slopes of {self._lost.what} lose digits, since {what}: {instead}")
+        warnings.warn_explicit(text, RangeWarning, file, line)
+
+    def _operands(self, session: Any, step: Step) -> dict[str, Any]:
+        """What `Made` has of the operands."""
         constants: list[np.ndarray | None] = []
         shapes: list[tuple[int, ...]] = []
+        sources: list[int | None] = []
+        before: list[Step | None] = []
         for node in step.inputs:
             made = self._steps.get(node)
             if made is None:  # a parameter
@@ -145,4 +185,26 @@ class _Program:
                 shapes.append(made.shape)
             units = None if made is None else made.units
             constants.append(None if made is None or units is None else units.astype(float) / 2.0**made.dtype.frac)
-        return constants, shapes, [node in self._carries for node in step.inputs]
+            repeats = made is not None and made.op == "broadcast" and node not in self._parameters
+            sources.append(made.inputs[0] if made is not None and repeats else None)
+            before.append(self._made_by(sources[-1] if repeats else node))
+        wanted = [node in self._carries for node in step.inputs]
+        return {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
+
+    def _made_by(self, node: int | None) -> Step | None:
+        return None if node is None or node in self._parameters else self._steps.get(node)
+
+
+# Attempts to keep digits: by how many bits a rule may make slopes larger, if there is room.
+_SPARE = (64, 24, 8, 0)
+
+
+def _attempts(g: Factored) -> Iterator[tuple[int, int]]:
+    """What to try: how much larger slopes may become, and how many bits they lose before."""
+    yield from ((spare, 0) for spare in _SPARE)
+    yield from ((0, lost) for lost in range(4, g.lifted, 4))
+
+
+def _say(warned: list[warnings.WarningMessage]) -> None:
+    for one in warned:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

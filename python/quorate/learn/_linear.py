@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quorate.learn._estimator import Classifier, Estimator
-from quorate.learn._schedule import Schedule
+from quorate.learn._schedule import ALPHA, EPOCHS, Schedule, epochs_of
 
 __all__ = ["LinearRegression", "LogisticRegression"]
 
@@ -32,10 +32,13 @@ class LogisticRegression(_Linear, Classifier):
         classes: the labels that there are, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Labels that are bits need
             none. A secret label that is none of them counts as the first of two, and as none of more: nobody sees it.
         epochs: how often all records come.
+        max_iter: scikit-learn's name for `epochs`.
         batch_size: records of a step. More records, fewer steps.
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
         alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
+        C: scikit-learn's name for 1 / (alpha records): how much the losses of all records count together beside half
+            of the squared weights. It is 1 there where nothing is said.
         fit_intercept: whether there is one.
         shuffle: whether records come in a new order in each epoch. The order is public.
         random_state: the number that orders are drawn from. Public.
@@ -68,11 +71,13 @@ class LogisticRegression(_Linear, Classifier):
         self,
         classes: Any = None,
         *,
-        epochs: int = 20,
+        epochs: int = EPOCHS,
+        max_iter: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 0.1,
         momentum: float = 0.9,
-        alpha: float = 1e-4,
+        alpha: float = ALPHA,
+        C: float | None = None,
         fit_intercept: bool = True,
         shuffle: bool = True,
         random_state: int = 0,
@@ -80,7 +85,9 @@ class LogisticRegression(_Linear, Classifier):
         fraction_bits: int = 20,
         verbose: bool = False,
     ) -> None:
-        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        schedule = Schedule(
+            epochs_of(epochs, max_iter), batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state, C
+        )
         super().__init__(schedule, weight_bound, fraction_bits, verbose)
         self._given_classes, self._intercepts = classes, bool(fit_intercept)
 
@@ -93,6 +100,7 @@ class LinearRegression(_Linear, Estimator):
 
     Args:
         epochs: how often all records come.
+        max_iter: scikit-learn's name for `epochs`.
         batch_size: records of a step. More records, fewer steps.
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
@@ -126,7 +134,8 @@ class LinearRegression(_Linear, Estimator):
     def __init__(
         self,
         *,
-        epochs: int = 20,
+        epochs: int = EPOCHS,
+        max_iter: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 0.1,
         momentum: float = 0.9,
@@ -138,6 +147,8 @@ class LinearRegression(_Linear, Estimator):
         fraction_bits: int = 20,
         verbose: bool = False,
     ) -> None:
-        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        schedule = Schedule(
+            epochs_of(epochs, max_iter), batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state
+        )
         super().__init__(schedule, weight_bound, fraction_bits, verbose)
         self._intercepts = bool(fit_intercept)

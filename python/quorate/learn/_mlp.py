@@ -11,7 +11,7 @@ from quorate._source import at
 from quorate.errors import ConfigError
 from quorate.learn._estimator import Classifier, Estimator
 from quorate.learn._network import ACTIVATIONS
-from quorate.learn._schedule import Schedule
+from quorate.learn._schedule import ALPHA, EPOCHS, Schedule, epochs_of
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
@@ -41,6 +41,7 @@ class MLPClassifier(Classifier):
             none. A secret label that is none of them counts as the first of two, and as none of more: nobody sees it.
         activation: "relu", "tanh", "logistic" or "identity".
         epochs: how often all records come.
+        max_iter: scikit-learn's name for `epochs`.
         batch_size: records of a step. More records, fewer steps.
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
@@ -77,18 +78,21 @@ class MLPClassifier(Classifier):
         classes: Any = None,
         *,
         activation: str = "relu",
-        epochs: int = 20,
+        epochs: int = EPOCHS,
+        max_iter: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 0.05,
         momentum: float = 0.9,
-        alpha: float = 1e-4,
+        alpha: float = ALPHA,
         shuffle: bool = True,
         random_state: int = 0,
         weight_bound: float = 8.0,
         fraction_bits: int = 20,
         verbose: bool = False,
     ) -> None:
-        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        schedule = Schedule(
+            epochs_of(epochs, max_iter), batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state
+        )
         super().__init__(schedule, weight_bound, fraction_bits, verbose)
         self._hidden, self._activation = _sizes(hidden_layer_sizes), _activation(activation)
         self._given_classes = classes
@@ -106,6 +110,7 @@ class MLPRegressor(Estimator):
             further than one with this error, and nothing wraps.
         activation: "relu", "tanh", "logistic" or "identity".
         epochs: how often all records come.
+        max_iter: scikit-learn's name for `epochs`.
         batch_size: records of a step. More records, fewer steps.
         learning_rate: how far a step goes along the mean gradient of its batch.
         momentum: how much of a step is done again in the next one, 0 to 0.999.
@@ -142,18 +147,21 @@ class MLPRegressor(Estimator):
         *,
         error_bound: float = 8.0,
         activation: str = "relu",
-        epochs: int = 20,
+        epochs: int = EPOCHS,
+        max_iter: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 0.01,
         momentum: float = 0.9,
-        alpha: float = 1e-4,
+        alpha: float = ALPHA,
         shuffle: bool = True,
         random_state: int = 0,
         weight_bound: float = 8.0,
         fraction_bits: int = 20,
         verbose: bool = False,
     ) -> None:
-        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        schedule = Schedule(
+            epochs_of(epochs, max_iter), batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state
+        )
         super().__init__(schedule, weight_bound, fraction_bits, verbose)
         self._hidden, self._activation = _sizes(hidden_layer_sizes), _activation(activation)
         known = isinstance(error_bound, (int, float)) and not isinstance(error_bound, bool)

@@ -131,6 +131,37 @@ class Trained:
         """The labels, in the order of scores and probabilities."""
         return self.shape.classes
 
+    @property
+    def coef_(self) -> Reals:
+        """Weights as scikit-learn has them: (1 or classes, features), of a linear regression (features,).
+
+        Raises:
+            AttributeError: there are hidden layers, whose weights are `coefs`.
+        """
+        self._is_linear("coef_", "coefs")
+        return self.coefs[0].reshape(-1) if self.shape.classes is None else self.coefs[0].T
+
+    @property
+    def intercept_(self) -> Reals:
+        """Intercepts, (outputs,).
+
+        Raises:
+            AttributeError: there are hidden layers, whose intercepts are `intercepts`.
+        """
+        self._is_linear("intercept_", "intercepts")
+        return self.intercepts[0]
+
+    def _is_linear(self, name: str, instead: str) -> None:
+        if len(self.coefs) > 1:
+            raise AttributeError(f"a network with hidden layers has no {name!r}: see {instead}", name=name)
+
+    def score(self, x: Any, y: Any) -> float:
+        """How well records are predicted: the share of labels that are right, of a regression R squared."""
+        predicted, wanted = self.predict(x), np.asarray(y)
+        if self.classes is not None:
+            return float((predicted == wanted).mean())
+        return float(1 - ((wanted - predicted) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum())
+
     def decision_function(self, x: Any) -> Reals:
         """Scores of records (records, features): (records,) of one output, else (records, outputs)."""
         layers = list(zip(self.coefs, self.intercepts, strict=True))

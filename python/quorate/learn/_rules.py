@@ -11,64 +11,52 @@ from typing import Any
 
 import numpy as np
 
-from quorate import _source
 from quorate.array import SecretArray
-from quorate.functions import rsqrt
+from quorate.functions import rsqrt, sqrt
 from quorate.learn import _windows
-from quorate.learn._made import Factored, Given, Made
+from quorate.learn._digits import (
+    broadcast_to,
+    divided,
+    few_digits,
+    multiplied,
+    negated,
+    over,
+    quotient,
+    times_operand,
+    times_public,
+    with_operand,
+)
+from quorate.learn._made import Factored, Given, Made, ceil_log2, most_of
 
-__all__ = ["PIECEWISE", "RULES", "Factored", "Made"]
+__all__ = ["PIECEWISE", "RULES"]
 
 PIECEWISE = ("argmax", "argmin")
 """Whole numbers that stay as they are where their operands change a little; so do bits."""
 
+# Results of 1 over this at least are as precise as slopes have to be; smaller ones are computed anew, scaled.
+_FEW = 8.0
 
 Rule = Callable[[Made, Factored], Given]
-
-
-def _times(g: Factored, by: Any) -> Factored:
-    """By an array, secret or public."""
-    if isinstance(g.array, np.ndarray) and (g.array == 1).all():
-        return Factored(by, g.factor)
-    return Factored(g.array * by, g.factor)
 
 
 def _add(made: Made, g: Factored) -> Given:
     return [g if wanted else None for wanted in made.wanted]
 
 
-def _negated(g: Factored) -> Factored:
-    return Factored(-g.array, g.factor)
-
-
 def _sub(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: g), made.where(1, lambda: _negated(g))]
+    return [made.where(0, lambda: g), made.where(1, lambda: negated(g))]
 
 
 def _neg(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: _negated(g))]
+    return [made.where(0, lambda: negated(g))]
 
 
 def _mul(made: Made, g: Factored) -> Given:
     def by(other: int) -> Factored:
         constant = made.constants[other]
-        if constant is None:
-            return _times(g, made.operand(other))
-        if isinstance(g.array, np.ndarray):
-            return Factored(g.array * constant, g.factor)
-        return Factored(g.array * _plain(constant * g.factor))  # at once: a factor of 2^-40 undoes integers of 2^40
+        return times_operand(made, g, other) if constant is None else times_public(g, constant)
 
     return [made.where(0, lambda: by(1)), made.where(1, lambda: by(0))]
-
-
-def _plain(values: np.ndarray) -> Any:
-    """Whole numbers as such: multiples by them are local. One number for all that are equal."""
-    values = np.asarray(values, float)
-    if values.size and (values == values.flat[0]).all():
-        values = np.asarray(values.flat[0])
-    if (values == np.rint(values)).all() and (np.abs(values) < 1 << 31).all():
-        return values.astype(np.int64)
-    return values
 
 
 def _matmul(made: Made, g: Factored) -> Given:
@@ -76,65 +64,50 @@ def _matmul(made: Made, g: Factored) -> Given:
     alone = batch == 1
     shapes = [(m, k) if alone else (batch, m, k), (k, n) if alone else (batch, k, n)]
     turned = (1, 0) if alone else (0, 2, 1)
-    out = g.array.reshape((m, n) if alone else (batch, m, n))
 
-    def matrix(place: int) -> tuple[Any, float]:
-        constant = made.constants[place]
-        if constant is None:
-            return made.operand(place).reshape(shapes[place]).transpose(turned), g.factor
-        return np.transpose(constant.reshape(shapes[place]), turned) * g.factor, 1.0
+    def beside(place: int) -> tuple[Factored, Any]:
+        """The gradient, and the transposed operand that it is multiplied with."""
+        slopes, factors = with_operand(made, g, place)
+        slopes = slopes.of(slopes.array.reshape((m, n) if alone else (batch, m, n)))
+        return slopes, factors.reshape(shapes[place]).transpose(turned)
 
     def first() -> Factored:
-        right, factor = matrix(1)
-        return Factored((out @ right).reshape(made.shapes[0]), factor)
+        slopes, right = beside(1)
+        return slopes.of((slopes.array @ right).reshape(made.shapes[0]))
 
     def second() -> Factored:
-        left, factor = matrix(0)
-        return Factored((left @ out).reshape(made.shapes[1]), factor)
+        slopes, left = beside(0)
+        return slopes.of((left @ slopes.array).reshape(made.shapes[1]))
 
     return [made.where(0, first), made.where(1, second)]
-
-
-def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
-    if isinstance(x, np.ndarray):
-        return np.broadcast_to(x, shape)
-    return x._new(x._session._native.broadcast_to(x._node, list(shape), _source.line()))
 
 
 def _sum(made: Made, g: Factored) -> Given:
     outer, length, inner = made.step.numbers
 
     def spread() -> Factored:
-        rows = _broadcast_to(g.array.reshape(outer, 1, inner), (outer, length, inner))
-        return Factored(rows.reshape(made.shapes[0]), g.factor)
+        rows = broadcast_to(g.array.reshape(outer, 1, inner), (outer, length, inner))
+        return g.of(rows.reshape(made.shapes[0]))
 
     return [made.where(0, spread)]
 
 
 def _shl(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: Factored(g.array, g.factor * 2.0 ** made.step.numbers[0]))]
+    return [made.where(0, lambda: g.of(g.array, 2.0 ** made.step.numbers[0]))]
 
 
 def _shr(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: Factored(g.array, g.factor * 2.0 ** -made.step.numbers[0]))]
-
-
-def _by(g: Factored, factors: np.ndarray) -> Factored:
-    """Times public numbers, which wait if they are one."""
-    factors = np.asarray(factors, float)
-    if factors.size and (factors == factors.flat[0]).all():
-        return Factored(g.array, g.factor * float(factors.flat[0]))
-    return _times(g, factors)
+    return [made.where(0, lambda: g.of(g.array, 2.0 ** -made.step.numbers[0]))]
 
 
 def _scale(made: Made, g: Factored) -> Given:
     whole, factors, _ = made.step.scaling or (0, 0, 0)
     ratios = np.asarray(whole, float) + np.asarray(factors, float) * 2.0 ** -made.step.numbers[0]
-    return [made.where(0, lambda: _by(g, ratios))]
+    return [made.where(0, lambda: times_public(g, ratios))]
 
 
 def _floor_div(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: _by(g, 1.0 / np.asarray(made.step.divisors, float)))]
+    return [made.where(0, lambda: times_public(g, 1.0 / np.asarray(made.step.divisors, float)))]
 
 
 def _remainder(made: Made, g: Factored) -> Given:
@@ -145,23 +118,35 @@ def _remainder(made: Made, g: Factored) -> Given:
 
 
 def _divide(made: Made, g: Factored) -> Given:
-    share = Factored(_divided(g.array, made.operand(1)), g.factor)
-    return [made.where(0, lambda: share), made.where(1, lambda: _negated(_times(share, made.result)))]
+    few = made.spare > 0 and few_digits(made.source(1), made.step)
+    if made.wanted[1] and few:  # the quotients have lost digits, by which their own slopes are off
+        over(made, 1)
+    share = divided(made, g, 1)
+
+    def second() -> Factored:
+        if not few:
+            return negated(multiplied(made, share, made.result))
+        constant = made.constants[0]
+        whole = divided(made, Factored(made.operand(0) if constant is None else constant), 1)
+        return negated(multiplied(made, share, whole.array).scaled_as(whole))
+
+    return [made.where(0, lambda: share), made.where(1, second)]
 
 
 def _select(made: Made, g: Factored) -> Given:
     # In the dtype of what is chosen: a multiple of chosen integers would have its bits, and few.
-    array = made.session.constant(g.array, dtype=made.result.dtype) if isinstance(g.array, np.ndarray) else g.array
-    chosen = Factored(made.session.where(made.operand(0), array, 0), g.factor)
+    g = g.even()
+    array = made.session.constant(g.array, dtype=made.result.dtype) if g.is_public else g.array
+    chosen = g.of(made.session.where(made.operand(0), array, 0))
     return [
         None,
         made.where(1, lambda: chosen),
-        made.where(2, lambda: Factored(array - chosen.array, g.factor)),
+        made.where(2, lambda: g.of(array - chosen.array)),
     ]
 
 
 def _gather(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: Factored(_scattered(made, g.array).reshape(made.shapes[0]), g.factor))]
+    return [made.where(0, lambda: g.of(_scattered(made, g.array).reshape(made.shapes[0])))]
 
 
 def _scattered(made: Made, g: Any) -> Any:
@@ -181,14 +166,14 @@ def _scattered(made: Made, g: Any) -> Any:
 
 
 def _reshape(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: Factored(g.array.reshape(made.shapes[0]), g.factor))]
+    return [made.where(0, lambda: g.of(g.array.reshape(made.shapes[0])))]
 
 
 def _broadcast(made: Made, g: Factored) -> Given:
     before, after = made.shapes[0], made.step.shape
     lead = len(after) - len(before)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(before) if n != after[lead + i])
-    return [made.where(0, lambda: Factored((g.array.sum(axis=axes) if axes else g.array).reshape(before), g.factor))]
+    return [made.where(0, lambda: g.of((g.array.sum(axis=axes) if axes else g.array).reshape(before)))]
 
 
 def _concat(made: Made, g: Factored) -> Given:
@@ -197,7 +182,7 @@ def _concat(made: Made, g: Factored) -> Given:
     for place, shape in enumerate(made.shapes):
         size = int(np.prod(shape, dtype=np.int64))
         part = slice(taken, taken + size)
-        given.append(Factored(flat[part].reshape(shape), g.factor) if made.wanted[place] else None)
+        given.append(g.of(flat[part].reshape(shape)) if made.wanted[place] else None)
         taken += size
     return given
 
@@ -209,7 +194,7 @@ def _same(made: Made, g: Factored) -> Given:
 def _cumsum(made: Made, g: Factored) -> Given:
     def back() -> Factored:
         rows = g.array.reshape(made.step.numbers)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        return Factored(rows.reshape(made.shapes[0]), g.factor)
+        return g.of(rows.reshape(made.shapes[0]))
 
     return [made.where(0, back)]
 
@@ -217,25 +202,21 @@ def _cumsum(made: Made, g: Factored) -> Given:
 def _softmax(made: Made, g: Factored) -> Given:
     def back() -> Factored:
         shares = made.result.reshape(made.step.numbers)
-        by = g.array.reshape(made.step.numbers) * shares
-        return Factored((by - shares * by.sum(axis=1, keepdims=True)).reshape(made.shapes[0]), g.factor)
+        by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares)
+        if by.is_public:  # nothing but zeros
+            return by.of(by.array.reshape(made.shapes[0]))
+        return by.of((by.array - shares * by.array.sum(axis=1, keepdims=True)).reshape(made.shapes[0]))
 
     return [made.where(0, back)]
 
 
 def _slope(slope: Callable[[Made], SecretArray]) -> Rule:
     """Of a function of each element, by its derivative."""
-    return lambda made, g: [made.where(0, lambda: _times(g, slope(made)))]
+    return lambda made, g: [made.where(0, lambda: multiplied(made, g, slope(made)))]
 
 
 def _log(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: Factored(_divided(g.array, made.operand(0)), g.factor))]
-
-
-def _divided(g: Any, by: SecretArray) -> SecretArray:
-    if isinstance(g, np.ndarray) or g.dtype.kind == "fixed":
-        return g / by  # type: ignore[no-any-return]
-    return g.astype(by.dtype) / by  # type: ignore[no-any-return]
+    return [made.where(0, lambda: divided(made, g, 0))]
 
 
 def _sigmoid_slope(made: Made) -> SecretArray:
@@ -248,18 +229,50 @@ def _tanh_slope(made: Made) -> SecretArray:
     return 1 - y * y
 
 
-def _root_slope(made: Made) -> SecretArray:
-    return rsqrt(made.operand(0)) * 0.5
+def _known_most(made: Made) -> float | None:
+    """The largest magnitude of the operand, if it is proven and there is room to make use of it."""
+    return most_of(made.operand(0)) if made.spare > 0 else None
 
 
-def _inverse_root_slope(made: Made) -> SecretArray:
-    y = made.result
-    return y * y * y * -0.5
+def _sqrt(made: Made, g: Factored) -> Given:
+    def back() -> Factored:
+        most = _known_most(made)
+        if most is None or most <= _FEW**2:
+            return multiplied(made, g, rsqrt(made.operand(0))).of_half()
+        return quotient(made, g, made.result).of_half()  # an inverse root would have few digits
+
+    return [made.where(0, back)]
 
 
-def _reciprocal_slope(made: Made) -> SecretArray:
-    y = made.result
-    return -(y * y)
+def _rsqrt(made: Made, g: Factored) -> Given:
+    def back() -> Factored:
+        x, most = made.operand(0), _known_most(made)
+        if most is None or most <= _FEW**2:
+            return negated(_powers(made, g, 3, 1.0 if most is None else most**0.5)).of_half()
+        return negated(quotient(made, quotient(made, g, x), sqrt(x))).of_half()
+
+    return [made.where(0, back)]
+
+
+def _reciprocal(made: Made, g: Factored) -> Given:
+    def back() -> Factored:
+        most = _known_most(made)
+        if most is None or most <= _FEW:
+            return negated(_powers(made, g, 2, 1.0 if most is None else most))
+        inverse = over(made, 0)
+        once = multiplied(made, g, inverse.array).scaled_as(inverse)
+        return negated(multiplied(made, once, inverse.array).scaled_as(inverse))
+
+    return [made.where(0, back)]
+
+
+def _powers(made: Made, g: Factored, count: int, most: float) -> Factored:
+    """The gradient times a power of the step's result, which is 1 / `most` at least."""
+    bits = min(ceil_log2(max(most, 1.0)), made.spare)
+    factor = made.result << bits
+    for _ in range(count):
+        g = multiplied(made, g, factor).raised(bits)
+    return g
 
 
 RULES: dict[str, Rule] = {
@@ -292,7 +305,7 @@ RULES: dict[str, Rule] = {
     "tanh": _slope(_tanh_slope),
     "exp": _slope(lambda made: made.result),
     "log": _log,
-    "sqrt": _slope(_root_slope),
-    "rsqrt": _slope(_inverse_root_slope),
-    "reciprocal": _slope(_reciprocal_slope),
+    "sqrt": _sqrt,
+    "rsqrt": _rsqrt,
+    "reciprocal": _reciprocal,
 }

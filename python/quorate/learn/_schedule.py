@@ -14,11 +14,17 @@ import numpy as np
 from quorate._source import at
 from quorate.errors import ConfigError, ShapeError
 
-__all__ = ["Multiples", "Schedule"]
+__all__ = ["ALPHA", "EPOCHS", "Multiples", "Schedule", "epochs_of"]
 
 # So many bits at least has what a gradient, and a weight's decay, is multiplied by.
 _BITS = 12
 _MOST_SHIFT = 40
+
+# Where nothing is stated.
+EPOCHS = 20
+ALPHA = 1e-4
+
+_LARGEST_C = 1e9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Schedule:
     alpha: float
     shuffle: bool
     random_state: int
+    C: float | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch_size", 1), ("random_state", 0)):
@@ -65,6 +72,14 @@ class Schedule:
         _number("learning_rate", self.learning_rate, lambda x: 0 < x <= 1000, "above 0, and at most 1000")
         _number("momentum", self.momentum, lambda x: 0 <= x <= 0.999, "from 0 to 0.999")
         _number("alpha", self.alpha, lambda x: 0 <= x <= 1000, "from 0 to 1000")
+        if self.C is not None:
+            _number("C", self.C, lambda x: 0 < x <= _LARGEST_C, "above 0, and at most 10^9")
+            if self.alpha != ALPHA:
+                raise ConfigError(at("C and alpha say one thing, alpha = 1 / (C records): state one of them"))
+
+    def of(self, rows: int) -> Schedule:
+        """For so many records: `C` says how much the records count together beside the weights, `alpha` for each."""
+        return self if self.C is None else dataclasses.replace(self, alpha=1 / (self.C * rows), C=None)
 
     def check(self, rows: int) -> None:
         """Whether so many records are enough.
@@ -110,6 +125,19 @@ class Schedule:
             )
         one = 1 << shift
         return Multiples(shift, round(self.momentum * one), round(gradient * one), round(decay * one))
+
+
+def epochs_of(epochs: Any, max_iter: Any) -> Any:
+    """How many epochs, of which scikit-learn's name is `max_iter`.
+
+    Raises:
+        ConfigError: both are stated, and differ.
+    """
+    if max_iter is None:
+        return epochs
+    if epochs not in (EPOCHS, max_iter):
+        raise ConfigError(at(f"epochs={epochs!r} and max_iter={max_iter!r} say one thing: state one of them"))
+    return max_iter
 
 
 def _number(name: str, value: Any, holds: Any, what: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from quorate import nn
 from quorate._moves import moved
 from quorate.array import SecretArray
+from quorate.learn._digits import with_operand
 from quorate.learn._made import Factored, Given, Made
 
 __all__ = ["conv", "largest"]
@@ -18,20 +19,19 @@ def conv(made: Made, g: Factored) -> Given:
     """By images the transposed convolution of g with the filters; by filters a convolution of images with g."""
     batch, groups, channels, count, *pairs = made.step.numbers
     image, window, stride, dilation, before, after = (tuple(pairs[i : i + 2]) for i in range(0, 12, 2))
-    out = g.array
 
     def by_images() -> Factored:
-        filters, factor = _operand(made, 1, g)
-        full = nn.conv_transpose2d(
-            _secret(made, out, filters), filters, stride=stride, dilation=dilation, groups=groups
-        )
+        g_by, filters = with_operand(made, g, 1)
+        out = _secret(made, g_by.array, filters)
+        full = nn.conv_transpose2d(out, filters, stride=stride, dilation=dilation, groups=groups)
         ends = [(0, max(b + n - size, 0)) for b, n, size in zip(before, image, full.shape[2:], strict=True)]
         padded = moved(lambda v: np.pad(v, [(0, 0), (0, 0), *ends]), full)
         rows, columns = (slice(b, b + n) for b, n in zip(before, image, strict=True))
-        return Factored(padded[:, :, rows, columns], factor)
+        return g_by.of(padded[:, :, rows, columns])
 
     def by_filters() -> Factored:
-        images, factor = _operand(made, 0, g)
+        g_by, images = with_operand(made, g, 0)
+        out = g_by.array
         # Channels take the place of images, and images that of channels.
         turned = images.reshape(batch, groups, channels, *image).transpose(2, 1, 0, 3, 4)
         turned = turned.reshape(channels, groups * batch, *image)
@@ -39,17 +39,9 @@ def conv(made: Made, g: Factored) -> Given:
         slopes = _secret(made, slopes.reshape(groups * count, batch, *out.shape[2:]), turned)
         around = ((before[0], after[0]), (before[1], after[1]))
         found = nn.conv2d(turned, slopes, stride=dilation, dilation=stride, padding=around, groups=groups)
-        return Factored(found[:, :, : window[0], : window[1]].transpose(1, 0, 2, 3), factor)
+        return g_by.of(found[:, :, : window[0], : window[1]].transpose(1, 0, 2, 3))
 
     return [made.where(0, by_images), made.where(1, by_filters)]
-
-
-def _operand(made: Made, place: int, g: Factored) -> tuple[Any, float]:
-    """An operand, and what factor of g is left: public ones take it."""
-    constant = made.constants[place]
-    if constant is None:
-        return made.operand(place), g.factor
-    return constant.reshape(made.shapes[place]) * g.factor, 1.0
 
 
 def _secret(made: Made, values: Any, other: Any) -> Any:
@@ -67,9 +59,10 @@ def largest(made: Made, g: Factored) -> Given:
         rows = made.operand(0).reshape(outer, length, inner)
         places = (rows.argmax(axis=1) if made.step.op == "max" else rows.argmin(axis=1)).reshape(outer, inner)
         chosen = made.session.one_hot(places, length).transpose(0, 2, 1)
-        slopes = g.array.reshape(outer, 1, inner)
-        if isinstance(slopes, np.ndarray):
+        even = g.even()
+        slopes = even.array.reshape(outer, 1, inner)
+        if even.is_public:
             slopes = made.session.constant(slopes.astype(float), dtype=made.result.dtype)
-        return Factored(made.session.where(chosen, slopes, 0).reshape(made.shapes[0]), g.factor)
+        return even.of(made.session.where(chosen, slopes, 0).reshape(made.shapes[0]))
 
     return [made.where(0, back)]

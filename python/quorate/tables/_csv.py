@@ -22,6 +22,7 @@ _DELIMITERS = ",;\t|"
 _TOO_LONG = "too long beside reals or negative numbers: give them apart, or scale them"
 _WORDS = {"true": True, "false": False}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,640}\Z")  # what int() takes under every setting
+_PADDED = re.compile(r"[+-]?0[0-9]+\Z")
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
@@ -162,12 +163,26 @@ class _Column:
         self._parts: list[np.ndarray] = []
 
     def add(self, cells: list[str], numbers: list[int]) -> None:
+        self._refuse_padded(cells, numbers)
         for convert in (self._integers, self._reals, self._words):
             part = convert(cells)
             if part is not None:
                 self._parts.append(part)
                 return
         self._refuse(cells, numbers)
+
+    def _refuse_padded(self, cells: list[str], numbers: list[int]) -> None:
+        """Leading zeros are part of an identifier: as numbers, 00491 and 491 would be one."""
+        place = next((i for i, cell in enumerate(cells) if cell[:1] in "0+-" and _PADDED.match(cell)), None)
+        if place is not None:
+            raise DtypeError(
+                at(
+                    f"{self._path}: line {numbers[place]}, column {self._name!r}: {cells[place][:24]!r} begins with 0, "
+                    "and as a number would be equal to a text without it. If these are identifiers, leave the column "
+                    "out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True); if they are numbers, write "
+                    "them without leading zeros"
+                )
+            )
 
     @staticmethod
     def _integers(cells: list[str]) -> np.ndarray | None:
