@@ -52,6 +52,7 @@ _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however
 _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
 _FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
+_COARSEST = -200  # units: what has coarser ones is beyond what means anything, and later beyond all floating point
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -144,25 +145,39 @@ class Planner:
         """Bits of the ring in which nothing wraps."""
         return min(self.needed, _SUM) + ROOM
 
-    def plan(self, steps: Sequence[Step], inputs: Tracked) -> Tracked:
-        """Everything from the input on; what is tracked of the last step's result."""
-        arrays = [inputs]
+    def plan(self, steps: Sequence[Step], inputs: Sequence[Tracked]) -> list[Tracked]:
+        """Everything from the inputs on; what is tracked of each step's result, behind the first input."""
+        arrays = [inputs[0]]
         self._need(arrays[0].bits)
         wants = _wanted(steps)
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
             self._now = math.inf if self.reached is None else self.reached[number + 1]
             self._spread = self.spreads.get(number)
+            if step.kind == "input":
+                arrays.append(self._entered(inputs[step.attrs["number"]], step.attrs))
+                continue
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
             self._as_function = bool(users) and users <= set(FUNCTIONS)
             self._chain = Chain.behind(steps, number + 1) if step.kind in WEIGHTED else None
             made = self._step(step, given)
-            self._need(made.bits)
+            if made.unit < _COARSEST:
+                raise self._unbounded(made)
+            self._enter(made)
             arrays.append(made)
-            self.rows.append((self._name, made.place, made.unit))
-            self.errors.append(float(made.error.max(initial=0.0)))
-        return arrays[-1]
+        return arrays
+
+    def _entered(self, given: Tracked, attrs: dict[str, Any]) -> Tracked:
+        """A further input."""
+        made = self._emit("input", [], attrs, given)
+        self._enter(made)
+        return made
+
+    def _enter(self, made: Tracked) -> None:
+        self._need(made.bits)
+        self.rows.append((self._name, made.place, made.unit))
+        self.errors.append(float(made.error.max(initial=0.0)))
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 

@@ -55,10 +55,13 @@ class Weights:
         return self._mpc.input(given, owner=self._owner, shape=shape, dtype=self._dtype, bound=most)
 
 
-def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any, ring: int) -> list[Any]:
-    """What every step makes, behind the input, in a ring of so many bits."""
-    arrays, number, lookups = [x], 0, Lookups(mpc, steps, ring)
+def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Sequence[Any], ring: int) -> list[Any]:
+    """What every step makes, behind the first input, in a ring of so many bits."""
+    arrays, number, lookups = [entered[0]], 0, Lookups(mpc, steps, ring)
     for step in steps:
+        if step["kind"] == "input":
+            arrays.append(entered[step["number"]])
+            continue
         given = [arrays[i] for i in step["inputs"]]
         if step["kind"] in WEIGHTED:
             w, b = weights.of(step.get("same", number), step)

@@ -30,7 +30,7 @@ PARTS = ("erf", "sqrt", "inverse", "quotient")
 """What is computed as a part of something larger alone, which is found before a program is made: of GELU, and of layer
 normalisation."""
 
-KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend")
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend", "input")
 """All that a program may have."""
 
 
@@ -40,7 +40,8 @@ class Step:
 
     Attributes:
         kind: one of `KINDS`.
-        inputs: numbers of the arrays that it takes; 0 is the network's input, and step i makes array i + 1.
+        inputs: numbers of the arrays that it takes; 0 is the network's first input, and step i makes array i + 1.
+            Steps of kind "input" take none: they are the further inputs.
         attrs: what is public of it.
         weights, offsets: the secret numbers, where it has some.
         name: of the node in the file.
@@ -125,9 +126,10 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     return np.asarray(functions[kind](x))
 
 
-def run_clear(steps: Sequence[Step], x: Array) -> list[Array]:
-    """The input, and what every step makes."""
-    arrays = [x]
+def run_clear(steps: Sequence[Step], given: Sequence[Array]) -> list[Array]:
+    """The first input, and what every step makes."""
+    arrays = [given[0]]
     for step in steps:
-        arrays.append(clear(step, [arrays[i] for i in step.inputs]))
+        is_input = step.kind == "input"
+        arrays.append(given[step.attrs["number"]] if is_input else clear(step, [arrays[i] for i in step.inputs]))
     return arrays
