@@ -116,7 +116,7 @@ def test_every_layer_is_within_its_bound_and_its_range(build: Any, trunc: str) -
     assert report.largest_error <= report.error_bound == model.error_bound
     assert report.agreement == 1.0 and "100.00%" in str(report)
     with qr.local("rss", trunc=trunc) as mpc:
-        arrays = model.shape.program(mpc, model._secrets, x, len(x), (0, 1))
+        arrays = model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))
         units = mpc.reveal_all(*arrays[1:], units=True)
     for step, found in zip(model.shape.steps, units, strict=True):
         assert np.abs(found).max() <= 2 ** step["bits"], step
@@ -208,7 +208,7 @@ def test_inputs_that_a_sample_did_not_reach_are_clipped_and_do_not_wrap() -> Non
         model = from_onnx(proto, bound=1.0, sample=x / 50)
     with qr.local("rss") as mpc:  # which looks at values, and would say what wraps
         got = model.predict(mpc, x)
-        units = mpc.reveal_all(*model.shape.program(mpc, model._secrets, x, len(x), (0, 1))[1:], units=True)
+        units = mpc.reveal_all(*model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))[1:], units=True)
     assert np.abs(got).max() < np.abs(model.predict_clear(x)).max()
     for step, found in zip(model.shape.steps, units, strict=True):
         assert np.abs(found).max() <= 2 ** step["bits"], step
@@ -266,7 +266,7 @@ def test_nothing_can_wrap_in_the_ring_of_a_network(seed: int) -> None:
     model = from_onnx(of_sums(r), bound=1.0, bits=bits, weight_bits=weight_bits)
     x = np.where(r.random((2, *model.shape.sizes)) < 0.5, -1.0, 1.0)
     with qr.local("rss", strict=True, trunc=("exact", "probabilistic")[seed % 2]) as mpc:
-        arrays = model.shape.program(mpc, model._secrets, x, len(x), (0, 1))
+        arrays = model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))
         units = mpc.reveal_all(*arrays[1:], units=True)
     for step, found in zip(model.shape.steps, units, strict=True):
         assert np.abs(found).max() <= 2 ** step["bits"] <= 2 ** (model.shape.ring - 1), step

@@ -28,7 +28,7 @@ def hard_lines(r: np.random.Generator, n: int) -> np.ndarray:
 def ranges_hold(model: Any, x: np.ndarray, trunc: str) -> np.ndarray:
     """The outputs, from a session that refuses what may wrap; every number is where the shape says."""
     with qr.local("rss", strict=True, trunc=trunc) as mpc:
-        arrays = model.shape.program(mpc, model._secrets, x, len(x), (0, 1))
+        arrays = model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))
         units = mpc.reveal_all(*arrays[1:], units=True)
     for step, found in zip(model.shape.steps, units, strict=True):
         assert np.abs(found).max() <= 2 ** step["bits"], step
