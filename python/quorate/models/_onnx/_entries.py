@@ -29,6 +29,7 @@ class Entry:
         axis: where the file has the batch.
         is_index: whether inputs are whole numbers, which rows of tables are looked up by.
         is_public: whether all parties give it.
+        is_named: whether the file has others, so that questions name it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Entry:
     axis: int = 0
     is_index: bool = False
     is_public: bool = False
+    is_named: bool = False
 
 
 def split(
@@ -112,7 +114,7 @@ def entries(
     for value, axis, dims in found:
         sizes = _stated(value, axis, dims, shapes.get(value.name))
         is_public = roles[value.name] == "public"
-        made.append(Entry(value.name, (batch or ANY, *sizes), axis, indices[value.name], is_public))
+        made.append(Entry(value.name, (batch or ANY, *sizes), axis, indices[value.name], is_public, len(roles) > 1))
     return batch, made
 
 

@@ -169,6 +169,8 @@ class Lowering:
                 of.append(part)
             elif isinstance(value, (Tensor, Turned)):
                 raise Unsupported(LOOKED_UP)
+            elif operator == "Equal" and np.size(value) > 1:
+                return self._hot(index, of[0] if of else NUMBER, np.asarray(value))
             else:
                 of.append(constant(value, len(index.shape)))
         if operator == "Cast":
@@ -178,6 +180,16 @@ class Lowering:
         tensor = self.emit("reckoned", batch_first(index), {"of": (operator, *of)})
         self.reckoned[tensor.place] = batch_first(index), (operator, *of)
         return turned(tensor, index.layout)
+
+    def _hot(self, index: Tensor | Turned, of: tuple[Any, ...], values: np.ndarray) -> Tensor | Turned:
+        """Which of several constants numbers of a last axis of one place are: rows of a table of ones and zeros."""
+        line = values.ravel()
+        is_line = values.shape[-1:] == line.shape and len(index.shape) > 1 and index.shape[-1] == 1
+        if of != NUMBER or not is_line or values.ndim > len(index.shape) or line.min() < 0 or index.layout != Layout():
+            raise Unsupported(f"constants of shape {values.shape} beside whole numbers of shape {index.shape}")
+        inner = batch_first(index)
+        rows = (np.arange(int(line.max()) + 1)[:, None] == line).astype(np.float64)
+        return self.emit("embedding", self.reshape(inner, inner.shape[:-1]), None, rows)
 
     def table(self, constant: np.ndarray, of: tuple[Any, ...]) -> np.ndarray:
         """A constant's rows for a function of numbers, in double precision: one array, however often these are asked
@@ -424,6 +436,8 @@ def _lowered(
     if proto.op_type == "Shape" and isinstance(given[0], (Tensor, Turned)):
         sizes = np.asarray(given[0].shape, np.int64)
         return [sizes[attrs.get("start", 0) : attrs.get("end")]]
+    if proto.op_type == "Size" and isinstance(given[0], (Tensor, Turned)):
+        return [np.asarray(math.prod(given[0].shape), np.int64)]
     if not any(isinstance(value, (Tensor, Turned)) for value in given):
         return evaluated(proto, given, lowering.source.opsets)
     lowering.name = f"{proto.op_type} ({name})"

@@ -25,9 +25,10 @@ from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, row
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
 from quorate.models._onnx._normalise import spread
-from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._operators_reals import OPERATORS
 from quorate.models._onnx._plan import Planner, Tracked
 from quorate.models._onnx._read import read
+from quorate.models._onnx._reals import LEAST, reached_least
 from quorate.models._onnx._run import Secrets
 from quorate.models._onnx._shape import NetworkShape, program
 from quorate.models._onnx._simplify import simplified
@@ -271,7 +272,7 @@ def scaled(
     _check_finite(steps)
     bits = widths[0]
     planner = Planner(*widths, *met)
-    inputs = [_input(entry, of, bits, len(entries) > 1) for entry, of in zip(entries, limits, strict=True)]
+    inputs = [_input(entry, of, bits) for entry, of in zip(entries, limits, strict=True)]
     tracked = [_tracked(one, of) for one, of in zip(inputs, limits, strict=True)]
     arrays = planner.plan(steps, tracked)
     last, final = arrays[ends[0]], steps[ends[0] - 1]
@@ -304,8 +305,8 @@ def scaled(
     return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors, ends)
 
 
-def _input(entry: Entry, limits: tuple[float, float] | Rows, bits: int, is_named: bool) -> Input:
-    name, sizes = entry.name if is_named else "", entry.sizes[1:]
+def _input(entry: Entry, limits: tuple[float, float] | Rows, bits: int) -> Input:
+    name, sizes = entry.name if entry.is_named else "", entry.sizes[1:]
     if isinstance(limits, tuple):
         return Input(sizes, *limits, bits, None, name, entry.is_public)
     rows = limits.ravel().tolist()
@@ -416,16 +417,19 @@ def _reached(steps: Sequence[Step], sample: Sequence[Array] | None) -> list[floa
 
 
 def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int, float]:
-    """The least deviations of lines that are normalised, in a sample, by the steps' numbers."""
+    """The least deviations of lines that are normalised, and the least of what is divided by, in a sample, by the
+    steps' numbers."""
     found: dict[int, float] = {}
-    places = [number for number, step in enumerate(steps) if step.kind == "normalise"]
+    places = [number for number, step in enumerate(steps) if step.kind in ("normalise", *LEAST)]
     if sample is None or not places:
         return found
     for first in range(0, len(sample[0]), _PIECE):
         arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         for number in places:
             step = steps[number]
-            least = spread(arrays[step.inputs[0]], step.attrs["epsilon"])
+            given = [arrays[i] for i in step.inputs]
+            is_lines = step.kind == "normalise"
+            least = spread(given[0], step.attrs["epsilon"]) if is_lines else reached_least(step.kind, given)
             found[number] = min(found.get(number, math.inf), least)
     return found
 

@@ -33,18 +33,14 @@ from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._chain import Chain
-from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
+from quorate.models._onnx._reals import planned
+from quorate.models._onnx._steps import FUNCTIONS, REALS, WEIGHTED, Step, alone, clear, multiples, placed
+from quorate.models._onnx._tracked import FRACTION, MORE, ROOM, Tracked, bits_of
 
-FRACTION = 16
-"""Fractional bits of the dtype in which arrays are kept, and of what functions take and give."""
-
-ROOM = 3
-"""Bits that the ring has above the largest sum: its sign, and that of a sum and an offset."""
+__all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 
 _SUM = 64 - ROOM  # bits of sums of products, and of offsets
 _ROOM = 44  # bits of what is only added or compared
-_BEYOND = 4  # times what a sample reached, numbers are clipped
-_SLACK = 4  # bits by which what is proven may exceed that before it is
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
@@ -53,65 +49,6 @@ _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
 _FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
 _COARSEST = -200  # units: what has coarser ones is beyond what means anything, and later beyond all floating point
-_MORE = 1 + 1e-9  # bounds are themselves computed with rounding
-
-
-@dataclasses.dataclass
-class Tracked:
-    """An array: bounds on its real values, on the error of what stands for them, the unit, and its place."""
-
-    low: Array
-    high: Array
-    error: Array
-    unit: int
-    place: int
-    reached: float | None = None
-    """The largest magnitude in the sample; infinite without one."""
-    held: Array | None = None
-    """A bound on magnitudes of what stands for the values, however far it is off; None where `largest` is all that is
-    known. A step of a series would otherwise take its errors for larger numbers, and make larger errors of these."""
-
-    @property
-    def most(self) -> float:
-        """The power of two to which it may be clipped."""
-        if self.reached is None or not math.isfinite(self.reached):
-            return math.inf
-        return 2.0 ** exponent_above(_BEYOND * self.reached)
-
-    @property
-    def is_far_beyond(self) -> bool:
-        """Whether much more is proven than was reached."""
-        return float(self.largest.max(initial=0.0)) > self.most * 2**_SLACK
-
-    @property
-    def largest(self) -> Array:
-        """A bound on magnitudes, of what stands for the values too."""
-        found = self.clear + self.error
-        return (found if self.held is None else np.minimum(found, self.held)) * _MORE
-
-    @property
-    def clear(self) -> Array:
-        """A bound on magnitudes of the values."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))
-
-    def holding(self, held: Array | None) -> Tracked:
-        """With such a bound: what lies within one is not further off than both reach."""
-        if held is None:
-            return dataclasses.replace(self, held=None)
-        held = np.broadcast_to(held, self.low.shape)
-        return dataclasses.replace(self, held=held, error=np.minimum(self.error, self.clear + held))
-
-    @property
-    def bits(self) -> int:
-        """The least e with all integers at most 2^e."""
-        return bits_of(float(self.largest.max(initial=0.0)), self.unit)
-
-
-def bits_of(largest: float, unit: int) -> int:
-    """The least e, at least 1, with `largest` 2^unit at most 2^e."""
-    if not math.isfinite(largest):
-        return 1 << 20
-    return max(exponent_above(largest) + unit, 1) if largest else 1
 
 
 @dataclasses.dataclass
@@ -191,6 +128,8 @@ class Planner:
             return self._function(kind, attrs, given[0])
         if kind in MOVES:
             return self._moved(kind, attrs, given)
+        if kind in REALS:
+            return planned(self, kind, attrs, given)
         if kind in ("add", "sub"):
             return self._sum(kind, given)
         if kind in ("mul", "matmul2"):
@@ -329,7 +268,7 @@ class Planner:
         low, high, error, held = (np.broadcast_to(of, sizes) for of in (low, high, error, held))
         public = {"weights": list(w.shape), "offsets": None if b is None else list(b.shape), "width": width}
         public.update(self._secret((id(w), id(b), v, width), whole, offsets))
-        return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * _MORE))
+        return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * MORE))
 
     def _secret(self, key: tuple[Any, ...], whole: Array, offsets: Array | None) -> dict[str, int]:
         """Keeps what is secret of a step, unless an earlier one has the same: then says which."""
@@ -361,7 +300,7 @@ class Planner:
         held = multiples(kind, attrs, x.largest, np.abs(near))
         if step.offsets is not None:
             held = held + np.abs(placed(kind, step.offsets)) + 2.0**-unit
-        made = Tracked(centre - around, centre + around, error, unit, 0).holding(held * _MORE)
+        made = Tracked(centre - around, centre + around, error, unit, 0).holding(held * MORE)
         return made, bits_of(float(made.largest.max(initial=0.0)), unit)
 
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:

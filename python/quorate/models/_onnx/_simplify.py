@@ -13,6 +13,7 @@ from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._onnx._steps import PARTS, Step
 
+_WIDER = 4  # times as wide a table costs more than the product that it saves
 _RISING = ("relu", "clip", "sigmoid", "tanh")
 
 
@@ -44,8 +45,7 @@ def _is_nothing(step: Step) -> bool:
 
 def _refuse_parts(steps: Sequence[Step]) -> None:
     """Raises: all that would be supported as a part of something larger, and is none of that here."""
-    norm = "a layer normalisation, (x - mean) / sqrt(variance + epsilon)"
-    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2", "sqrt": norm, "inverse": norm, "quotient": norm}
+    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2"}
     faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
     if faults:
         many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
@@ -80,7 +80,8 @@ def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], li
 def _may_fold(before: Step, step: Step) -> bool:
     """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
     first = ("conv", "conv_transpose", "matmul", "affine", "scale", "embedding")
-    return before.kind in first and step.kind in ("affine", "scale")
+    is_matrix = before.kind == "embedding" and step.kind == "matmul"
+    return is_matrix or (before.kind in first and step.kind in ("affine", "scale"))
 
 
 def _folded(before: Step, step: Step) -> bool:
@@ -89,6 +90,8 @@ def _folded(before: Step, step: Step) -> bool:
         return _joined(before, step)
     if before.weights is None:
         return False
+    if step.kind == "matmul":
+        return _by_matrix(before, step)
     if step.kind == "scale":
         factor, offset = np.asarray(step.attrs["factor"]), np.asarray(step.attrs["offset"])
     else:
@@ -111,6 +114,21 @@ def _folded(before: Step, step: Step) -> bool:
         return False
     before.weights = _times(before, each[0])
     before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _by_matrix(before: Step, step: Step) -> bool:
+    """Rows that are looked up times a matrix are rows of a table's product with it."""
+    w, matrix = before.weights, step.weights
+    assert w is not None and matrix is not None  # noqa: S101, PT018 - what both kinds are
+    if matrix.shape[1] > _WIDER * w.shape[1]:
+        return False
+    before.weights = w @ matrix
+    if before.offsets is not None:
+        whole = np.broadcast_to(before.offsets, (*np.shape(before.offsets)[:-1], len(matrix)))
+        before.offsets = whole @ matrix
+    if step.offsets is not None:
+        before.offsets = step.offsets if before.offsets is None else before.offsets + step.offsets
     return True
 
 
