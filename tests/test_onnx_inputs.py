@@ -153,7 +153,7 @@ def test_tokens_beside_numbers() -> None:
         model = from_onnx(proto, bound={"x": 5.0}, inputs=roles)
         with qr.local("rss") as mpc:
             assert np.abs(model.predict(mpc, x) - wanted(proto, x)[0]).max() <= model.error_bound + 1e-5
-            with pytest.raises(RangeError, match="input 'i': 9 at index .*whole numbers from 0 to 8"):
+            with pytest.raises(RangeError, match=r"input 'i': 9 at index .*whole numbers from 0 to 8"):
                 model.predict(mpc, {**x, "i": x["i"] * 0 + 9})
 
 
@@ -240,7 +240,7 @@ def test_questions_name_inputs() -> None:
             model.predict(mpc, {name: x[name] for name in ("x", "mask")})
         with pytest.raises(ShapeError, match="other numbers of records"):
             model.predict(mpc, {**x, "u": x["u"][:2]})
-        with pytest.raises(RangeError, match="the input 'mask': 2.0 at index"):
+        with pytest.raises(RangeError, match=r"the input 'mask': 2\.0 at index"):
             model.predict(mpc, {**x, "mask": x["mask"] * 0 + 2})
         with pytest.raises(ModelError, match="X is secret"):
             model.predict(mpc, {**x, "u": mpc.input(x["u"], owner=1)})

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
 
-import quorate as qr
 from quorate._families import DEFAULT, FAMILIES
 from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 

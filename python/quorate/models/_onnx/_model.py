@@ -19,7 +19,7 @@ from quorate.errors import ModelError, ModelWarning
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._notices import tell
-from quorate.models._numerics import exponent_above, finite_float64
+from quorate.models._numerics import finite_float64
 from quorate.models._onnx._entries import Entry
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
@@ -222,7 +222,7 @@ def from_onnx(
     _rows(limits, source.entries, bounds, samples, steps)
     met = _reached(steps, sample_or_none), _spreads(steps, sample_or_none)
     asked = None if output is None or isinstance(output, str) else source.outputs
-    made = scaled(steps, places, source.entries, limits, (bits, width), labels, met, asked)
+    made = _scaled(steps, places, source.entries, limits, (bits, width), labels, met, asked)
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
@@ -248,6 +248,21 @@ def _between(name: str, value: Any, low: int, high: int) -> int:
 
 
 def scaled(
+    steps: Sequence[Step],
+    sizes: Sequence[int],
+    limits: tuple[float, float],
+    bits: int,
+    weight_bits: int,
+    labels: Sequence[Any] | None = None,
+    reached: Sequence[float] | None = None,
+    spreads: Mapping[int, float] | None = None,
+) -> Network:
+    """The network of such steps, whose last one makes its outputs, with scales for inputs between `limits`."""
+    entries, widths = [Entry("", (1, *sizes))], (bits, weight_bits)
+    return _scaled(steps, [len(steps)], entries, [limits], widths, labels, (reached, spreads or {}))
+
+
+def _scaled(
     steps: Sequence[Step],
     ends: Sequence[int],
     entries: Sequence[Entry],
@@ -331,9 +346,7 @@ def given_by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
         if wrong:
-            raise ModelError(
-                f"from_onnx: {what}= names {wrong[0]!r}; the inputs are {', '.join(map(repr, names))}"
-            )
+            raise ModelError(f"from_onnx: {what}= names {wrong[0]!r}; the inputs are {', '.join(map(repr, names))}")
         return [given.get(name) for name in names]
     if what == "sample" and given is not None and len(names) > 1:
         raise ModelError(
@@ -443,7 +456,9 @@ def _warn_of(
 ) -> None:
     """Says where the proven error is not small beside what outputs are for random inputs."""
     random = [
-        drawn(of, 4) if isinstance(of, np.ndarray) else np.random.default_rng(number).uniform(*of, (4, *entry.sizes[1:]))
+        drawn(of, 4)
+        if isinstance(of, np.ndarray)
+        else np.random.default_rng(number).uniform(*of, (4, *entry.sizes[1:]))
         for number, (of, entry) in enumerate(zip(limits, entries, strict=True))
     ]
     arrays = run_clear(steps, random)

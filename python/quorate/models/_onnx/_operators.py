@@ -293,7 +293,7 @@ def _mul(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, one, other, 0.0) if isinstance(one, Tensor) else _affine(lowering, other, one, 0.0)
 
 
-@operator("Div", limits="by 0 nothing: a divisor of the input is proven, or by a sample=, to be none", each=True)
+@operator("Div", limits="by what is proven, or by a sample=, not to be 0", each=True)
 def _div(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(other, Tensor):
@@ -330,7 +330,9 @@ def _pow(lowering: Lowering, node: Node) -> Tensor:
     return square if exponent == 2 else lowering.emit("mul", [square, x])
 
 
-@operator("Where", limits="constants that are finite, but those that a constant condition puts before a softmax", each=True)
+@operator(
+    "Where", limits="constants that are finite, but those that a constant condition puts before a softmax", each=True
+)
 def _where(lowering: Lowering, node: Node) -> Tensor:
     if isinstance(node.value(0), Tensor):
         return _blended(lowering, node)

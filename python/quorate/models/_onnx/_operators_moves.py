@@ -13,7 +13,7 @@ from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, co
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_series import OPERATORS, operator
 
-__all__ = ["OPERATORS"]
+__all__ = ["OPERATORS", "operator"]
 
 _WHOLE = (6, 7)  # TensorProto.INT32, INT64
 _BEYOND_ANY = 10**9  # where slices end that take all of an axis, whatever its size

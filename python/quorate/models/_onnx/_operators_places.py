@@ -30,7 +30,7 @@ def _along(axis: int, indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray
         raise Unsupported(f"indices beyond the {shape[axis]} elements of the axis")
     places = np.indices(indices.shape)
     places[axis] = indices % shape[axis]
-    return np.ravel_multi_index(tuple(places), shape)
+    return np.asarray(np.ravel_multi_index(tuple(places), shape))
 
 
 def _inner_axis(lowering: Lowering, node: Node, x: Tensor, default: int = 0) -> int:

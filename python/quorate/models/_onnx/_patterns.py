@@ -2,8 +2,8 @@
 
 GELU is x (1 + erf(x / sqrt 2)) times a number. Layer normalisations are of lines x with the mean m and the variance v:
 (x - m) / sqrt(f v + e), the same as a product by the inverse root r, and x r + (b - m r); the variance is the mean of
-(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. A softmax is e^x by its sum along an axis. Found is only what is
-one of these term by term; an Erf, a root or a quotient that is left over is refused.
+(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. A softmax is e^x by its
+sum along an axis. Found is only what is one of these term by term; an Erf that is left over is refused.
 """
 
 from __future__ import annotations
@@ -197,8 +197,7 @@ class Patterns:
             yield deviation, weights
 
     def _shares(self, place: int, other: int) -> Tensor | None:
-        """The softmax that powers of e by their sum along an axis are; what is subtracted of a whole line is nothing.
-        """
+        """The softmax that powers of e by their sum along an axis are; what a whole line loses counts nothing."""
         powers = self._step(place, "exp")
         *_, (total, count, offset) = self._multiples(other)
         shape = self._lowering.shapes[other]
@@ -213,7 +212,9 @@ class Patterns:
             return None
         less = self._step(x, "sub")
         if less is not None and self._lowering.shapes[less.inputs[0]] == whole:
-            line = (1,) * (len(whole) - len(self._lowering.shapes[less.inputs[1]])) + self._lowering.shapes[less.inputs[1]]
+            line = (1,) * (len(whole) - len(self._lowering.shapes[less.inputs[1]])) + self._lowering.shapes[
+                less.inputs[1]
+            ]
             x = less.inputs[0] if line[axes[0]] == 1 else x
         return self._lowering.emit("softmax", Tensor(x, whole), {"axis": axes[0] - len(whole)})
 

@@ -101,11 +101,13 @@ def _power(planner: Planner, x: Tracked) -> Tracked:
 
 def _least(planner: Planner, kind: str, low: Array) -> Array:
     """What numbers are above, as far as that is proven or, beyond that, a sample says."""
-    floor = 0.0 if planner._spread is None or planner._spread <= 0 else 2.0 ** (exponent_above(planner._spread / _BELOW) - 1)
+    reached = planner._spread or 0.0
+    floor = 2.0 ** (exponent_above(reached / _BELOW) - 1) if reached > 0 else 0.0
     if not (np.maximum(low, floor) > 0).all():
         raise ModelError(
-            f"from_onnx: {planner._name}: as far as that is proven it may {kind} 0 or numbers on both sides of it: give "
-            "sample= inputs like those to come, of which none comes near to 0 there, or add a constant, or Clip, before"
+            f"from_onnx: {planner._name}: as far as that is proven it may {kind} 0, or numbers on both sides of it: "
+            "give sample= inputs like those to come, none of which comes near to 0 there, or let the network add a "
+            "constant before it (Add, Clip)"
         )
     return np.maximum(low, floor)
 

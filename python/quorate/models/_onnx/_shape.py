@@ -83,19 +83,16 @@ class NetworkShape(Questions):
 
     def _check_inputs(self) -> None:
         """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
-        if isinstance(self.table_rows, list):
-            object.__setattr__(self, "table_rows", tuple(self.table_rows))
+        rows: Any = self.table_rows
+        object.__setattr__(self, "table_rows", tuple(rows) if isinstance(rows, list) else rows)
         known = self.all_inputs
         numbers = [step["number"] for step in self.steps if step["kind"] == "input"]
         whole = {number for number, one in enumerate(known) if one.table_rows is not None}
         if sorted(numbers) != [*range(1, len(known))] or known[0].is_public:
             raise ModelError(f"this is not the shape of a network: {len(known)} inputs do not go with its steps")
         if not all(one.has_counts for one in known) or not are_looked_up(self.steps, whole):
-            rows = [one.table_rows for one in known]
-            raise ModelError(
-                f"this is not the shape of a network: table_rows={rows[0] if len(rows) == 1 else rows!r} do not go "
-                "with its steps"
-            )
+            listed_rows = [one.table_rows for one in known]
+            raise ModelError(f"this is not the shape of a network: table_rows={listed_rows} do not go with its steps")
 
     def bits_of(self, place: int) -> int:
         """No number of an array is above 2^that in its units."""

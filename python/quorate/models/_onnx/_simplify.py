@@ -120,7 +120,7 @@ def _folded(before: Step, step: Step) -> bool:
 def _by_matrix(before: Step, step: Step) -> bool:
     """Rows that are looked up times a matrix are rows of a table's product with it."""
     w, matrix = before.weights, step.weights
-    assert w is not None and matrix is not None  # noqa: S101, PT018 - what both kinds are
+    assert w is not None and matrix is not None  # noqa: S101 - what both kinds are
     if matrix.shape[1] > _WIDER * w.shape[1]:
         return False
     before.weights = w @ matrix
