@@ -233,7 +233,6 @@ LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gat
 _LONGEST = 4096  # steps of a loop
 _FEW = 4  # inputs that a step is tried with, for what it makes of others is of the same sizes
 _MANY = 1021  # inputs, among which nothing of a network is as many by chance
-_HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
 Lower = Callable[[Lowering, Node], Any]
 
@@ -352,7 +351,7 @@ class _Walk:
         of_numbers = any(self.lowering.is_number(values.get(name)) for name in proto.input)
         takes = proto.op_type in self.operators or (of_numbers and proto.op_type in RECKONED)
         if not takes and not _is_known(proto, values, self.poisoned):
-            raise Unsupported(LOOKED_UP if of_numbers else _HINTS.get(proto.op_type, "").format(*proto.input))
+            raise Unsupported(LOOKED_UP if of_numbers else "")
         for taken in self.unmade.keys() & set(proto.input):
             raise Unsupported(f"it takes an output of {self.unmade[taken]} that is not computed")
         if self.poisoned.intersection(proto.input):

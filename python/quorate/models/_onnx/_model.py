@@ -19,7 +19,7 @@ from quorate.errors import ModelError, ModelWarning
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._notices import tell
-from quorate.models._numerics import finite_float64
+from quorate.models._numerics import as_float64, finite_float64
 from quorate.models._onnx._entries import Entry
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
@@ -360,7 +360,7 @@ def _whole_sample(samples: Sequence[Any], names: Sequence[str]) -> list[Array] |
     missing = [name for name, values in zip(names, samples, strict=True) if values is None]
     if len(missing) == len(names):
         return None
-    found = [None if values is None else np.asarray(values, np.float64) for values in samples]
+    found = [None if values is None else as_float64(values, "sample") for values in samples]
     counts = {len(values) for values in found if values is not None and values.ndim}
     if missing or len(counts) != 1:
         raise ModelError(

@@ -58,7 +58,7 @@ def _gather_elements(lowering: Lowering, node: Node) -> Tensor:
 _SCATTERED = "constant indices, alike for all records, not along the batch; no reduction but add, of places named once"
 
 
-@operator("ScatterElements", "Scatter", limits=_SCATTERED)
+@operator("ScatterElements", limits=_SCATTERED)
 def _scatter_elements(lowering: Lowering, node: Node) -> Tensor:
     given = node.known(1)
     if given is None:

@@ -367,11 +367,14 @@ class Planner:
         (a, r), (b, s) = (((t.low + t.high) / 2, (t.high - t.low) / 2) for t in (x, y))
         centre = times(a, b)
         around = times(np.abs(a), s) + times(r, np.abs(b)) + times(r, s)
+        low, high = centre - around, centre + around
+        if kind == "mul" and x.place == y.place:  # a square, which is not below 0
+            low, high = np.maximum(low, 0), np.maximum(np.square(x.low), np.square(x.high))
         size = [np.maximum(np.abs(t.low), np.abs(t.high)) for t in (x, y)]
         unit = x.unit + y.unit - FRACTION
         error = times(x.error, size[1]) + times(size[0], y.error) + times(x.error, y.error) + 2.0**-unit
         terms = x.low.shape[-1] if kind == "matmul2" else 1
-        made = Tracked(centre - around, centre + around, error, unit, 0)
+        made = Tracked(low, high, error, unit, 0)
         made = made.holding(times(x.largest, y.largest) + 2.0**-unit)
         wide = x.bits + y.bits + (terms - 1).bit_length()
         if wide > _SUM:

@@ -36,7 +36,6 @@ _UNITS = 2.0 ** (1 - FRACTION)  # two units, which functions may be off
 _SUM = 64 - ROOM  # bits of sums, where there are functions
 _ROOM = 44
 _POWERS = 11  # e^8 is above 2^that: powers below are within two units
-_INVERSES = 26  # bits before the point of the largest inverse
 _BELOW = 4  # a quotient's bound is about divisors of at least the sample's least over this
 _MOST = 300.0  # powers of e beyond are beyond everything
 
@@ -131,8 +130,7 @@ def _inverse(planner: Planner, x: Tracked) -> Tracked:
     is_split = bool((x.low < 0).any() and (x.high > 0).any())
     least = _least(planner, "divide by", np.maximum(nearest, 0))
     smallest = float(least.min())
-    wanted = round(15 - math.log2(smallest))
-    x = _fitting(planner, x, min(wanted, FRACTION + _INVERSES - math.ceil(-math.log2(smallest))))
+    x = _fitting(planner, x, round(15 - math.log2(smallest)))  # where both roundings weigh the same for that one
     unit = 2 * FRACTION - x.unit
     near = 1 / least
     most = math.ldexp(1.0, math.ceil(math.log2(float(near.max())) + 0.01))

@@ -120,10 +120,12 @@ class NetworkShape(Questions):
     def describe(self) -> dict[str, Any]:
         """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        none: tuple[Any, ...] = (None, "", ())
-        listed = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items() if v not in none}
-        lists = ("steps", "inputs", "outputs")
-        return {**listed, **{k: [dict(one) for one in listed[k]] for k in lists if k in listed}}
+        left_out = {k for k in ("name", "inputs", "outputs") if not found[k]}
+        plain = {k: v for k, v in found.items() if v is not None and k not in left_out}
+        lists: dict[str, Any] = {
+            k: [dict(one) for one in plain[k]] for k in ("steps", "inputs", "outputs") if k in plain
+        }
+        return {**{k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}, **lists}
 
     def __str__(self) -> str:
         bits = f"{self.bits} bits of {self.ring}"
