@@ -209,7 +209,7 @@ def test_series_whose_batch_is_elsewhere_are_refused_in_words() -> None:
     started_short = np.ones((1, 1, 2), np.float32)
     refused([turn, started, squeeze], r"an initial state of shape \(1, 1, 2\) of 3", h=started_short)
     computed = ("LSTM", [*given, "", "t"], ["", "last"], attrs)
-    refused([turn, computed, squeeze], "its input 5 is computed from the network's input")
+    refused([turn, computed, squeeze], r"an initial state of shape \(3, 3, 2\), with the batch as axis 1")
     lengths = ("LSTM", [*given, "n"], ["", "last"], attrs)
     refused([turn, lengths, squeeze], "series that end before others", n=np.array([2, 3], np.int32))
     holes = ("LSTM", [*given, "", "", "", "p"], ["", "last"], attrs)

@@ -181,6 +181,11 @@ def AveragePool_ceil_without_pads_counted(r):
 
 
 @case
+def Pad_with_a_constant(r):
+    return one("Pad", (3, 4), {"p": whole(0, 1, 0, 0, 0, 2), "v": np.float32(-1.5)})
+
+
+@case
 def TopK(r):
     return Net([("TopK", ["x", "k"], ["y", "i"], {"axis": 1})], (6, 3), {"k": whole(2)})
 

@@ -170,14 +170,15 @@ def _expand(lowering: Lowering, node: Node) -> Tensor | Turned:
     return turned(lowering.emit("repeat", batch_first(x), repeats), x.layout)
 
 
-@operator("Pad", limits='with zeros, or mode "reflect" or "edge"; not the batch')
+@operator("Pad", limits='with a finite constant, or mode "reflect" or "edge"; not the batch')
 def _pad(lowering: Lowering, node: Node) -> Tensor:
     x, pads, value = node.tensor(), node.known(1, "pads"), node.known(2, "value")
     mode = node.attrs.get("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
         raise Unsupported(f"mode={mode!r}")
-    if mode == "constant" and value is not None and value.any():
-        raise Unsupported(f"with {value.ravel()[0]} in place of 0")
+    put = float(value.ravel()[0]) if mode == "constant" and value is not None and value.size else 0.0
+    if not math.isfinite(put):
+        raise Unsupported(f"with {put} in place of 0")
     if pads is None:
         raise Unsupported("without pads")
     given, axes = [int(n) for n in pads.ravel()], node.known(3)
@@ -187,7 +188,11 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
         around[place] = [given[i], given[i + len(given) // 2]]
     if around[0] != [0, 0] or min(map(min, around)) < 0:
         raise Unsupported(f"pads={given}")
-    return lowering.emit("pad", x, {"pads": around, "mode": mode})
+    made = lowering.emit("pad", x, {"pads": around, "mode": mode})
+    if not put:
+        return made
+    offsets = np.pad(np.zeros((1, *x.shape[1:])), around, constant_values=put)
+    return lowering.emit("affine", made, None, np.ones(1), offsets)
 
 
 @operator("Slice", limits="constant ends, not of the batch", turned=True)

@@ -139,6 +139,8 @@ def _begun(layer: Recurrent, node: Node, place: int, direction: int, count: int)
     if value.layout != Layout(axis) or len(value.shape) != 3 or value.shape[1 - axis] != count:
         raise Unsupported(f"an initial state of shape {value.shape}, with the batch as axis {value.layout.axis}")
     inner = batch_first(value)  # (batch, directions, hidden)
+    if inner.shape[2] != layer.hidden:
+        raise Unsupported(f"an initial state of shape {value.shape} of {layer.hidden} hidden numbers")
     ends = [direction, direction + 1, 1]
     taken = inner if count == 1 else layer.lowering.emit("slice", inner, {"axes": [1], "ranges": [ends]})
     return layer.lowering.reshape(taken, (inner.shape[0], inner.shape[2]))
