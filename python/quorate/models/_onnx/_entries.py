@@ -58,8 +58,9 @@ def split(
     known = {tensor.name for tensor in graph.initializer}
     given = [value for value in graph.input if value.name not in known]
     names = [value.name for value in given]
+    allowed = {value.name for value in graph.input}  # a value that the file has by default is one, too
     for name, role in said.items():
-        if name not in names and name not in known:
+        if name not in allowed:
             raise ModelError(f"from_onnx: inputs= names {name!r}; the model's inputs are {_listed(names)}")
         if isinstance(role, str) and role not in ROLES:
             raise ModelError(

@@ -388,7 +388,9 @@ class Planner:
         Errors are shared as the arrays are: nearest to whole ones where the share is nearest to 0 or 1.
         """
         share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
-        low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+        sizes = np.broadcast_shapes(share.low.shape, x.low.shape, y.low.shape)
+        ends = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+        low, high = (np.broadcast_to(end, sizes) for end in ends)
         apart = np.maximum(x.high - y.low, y.high - x.low) + x.error + y.error
         shared = np.maximum(*(y.error + end * (x.error - y.error) for end in (share.low, share.high)))
         error = share.error * apart + shared + 2.0**-x.unit

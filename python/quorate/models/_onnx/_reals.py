@@ -113,14 +113,16 @@ def _least(planner: Planner, kind: str, low: Array) -> Array:
 
 def _log(planner: Planner, x: Tracked) -> Tracked:
     least = _least(planner, "take the logarithm of", x.low)
+    lowest = np.where(x.low > 0, x.low, least)  # what is proven holds for all inputs, and the error for the sample's
     x = _fitting(planner, x, 60)
-    floor = max(1, math.floor(math.ldexp(float(least.min()), x.unit)))
-    smallest = float((least - x.error).min())
-    low, high = np.log(least), np.log(np.maximum(x.high, least))
+    floor = max(1, math.floor(math.ldexp(float(lowest.min()), x.unit)))
+    smallest = float((lowest - x.error).min())
+    low, high = np.log(lowest), np.log(np.maximum(x.high, lowest))
     plus = round((FRACTION - x.unit) * math.log(2) * 2**FRACTION) / 2**FRACTION
-    error = np.minimum(x.error / least, high - low + x.error / least) + 1.5 * 2.0**-FRACTION
+    # What stands for a number may be less than it by so much, but not less than the floor.
+    error = np.log1p(x.error / np.maximum(least - x.error, math.ldexp(floor, -x.unit))) + 1.5 * 2.0**-FRACTION
     attrs = {"plus": plus, "floor": floor if math.ldexp(smallest, x.unit) < floor else None}
-    most = np.maximum(np.abs(low), np.abs(high)) + error
+    most = np.maximum(np.abs(math.log(floor) - x.unit * math.log(2)), np.abs(high) + x.error / least) + 2.0**-14
     return planner._kept(planner._emit("log", [x], attrs, Tracked(low, high, error, FRACTION, 0).holding(most)))
 
 
@@ -134,13 +136,14 @@ def _inverse(planner: Planner, x: Tracked) -> Tracked:
     unit = 2 * FRACTION - x.unit
     near = 1 / least
     most = math.ldexp(1.0, math.ceil(math.log2(float(near.max())) + 0.01))
-    error = x.error / (least * np.maximum(least - x.error, 1 / most)) + 2.0 ** (1 - unit)
+    moved = x.error / (least * np.maximum(least - x.error, 1 / most))
+    error = np.where(x.error < least, moved, 2 * most) + 2.0 ** (1 - unit)  # or on the other side of 0
     far = 1 / np.maximum(np.maximum(np.abs(x.low), np.abs(x.high)), least)
     ends = (-near, near) if is_split else (far, near) if sign > 0 else (-near, -far)
     # What stands for a number may be nearer to 0 than it, or on the other side.
     is_near = float((nearest - x.error).min()) < 1 / most
     limits = {"most": math.ldexp(most, unit - FRACTION) if is_near else None}
-    made = Tracked(ends[0], ends[1], np.minimum(error, 2 * most), unit, 0)
+    made = Tracked(ends[0], ends[1], error, unit, 0)
     made = made.holding(np.full(x.low.shape, most + 2.0 ** (1 - unit)))
     return planner._kept(planner._emit("inverse", [x], limits, made))
 
@@ -158,7 +161,7 @@ def _compared(planner: Planner, attrs: dict[str, Any], x: Tracked) -> Tracked:
 
 
 def _floor(planner: Planner, x: Tracked) -> Tracked:
-    low, high, is_exact = np.floor(x.low), np.floor(x.high), x.error == 0
+    low, high, is_exact = np.floor(x.low), np.floor(x.high), (x.error == 0) & (x.unit <= FRACTION)
     x = planner.at(x, FRACTION)
     same = np.floor(x.low - x.error) == np.floor(x.high + x.error)
     error = np.where(same | is_exact, 0.0, np.floor(x.error) + 1)
