@@ -238,12 +238,50 @@ def test_questions_name_inputs() -> None:
             model.predict(mpc, {**x, "y": x["x"]})
         with pytest.raises(ModelError, match="party 1 owns the input 'u': give it there"):
             model.predict(mpc, {name: x[name] for name in ("x", "mask")})
+        assert model.predict(mpc, x).shape == (4, 3)
         with pytest.raises(ShapeError, match="other numbers of records"):
             model.predict(mpc, {**x, "u": x["u"][:2]})
         with pytest.raises(RangeError, match=r"the input 'mask': 2\.0 at index"):
             model.predict(mpc, {**x, "mask": x["mask"] * 0 + 2})
         with pytest.raises(ModelError, match="X is secret"):
             model.predict(mpc, {**x, "u": mpc.input(x["u"], owner=1)})
+
+
+def test_what_messages_about_inputs_advise_works() -> None:
+    r = random_number(11)
+    nodes = [("Mul", ["x", "u"], ["a"], {}), ("Mul", ["a", "rate"], ["y"], {})]
+    inputs = {"x": (FLOAT, ["n", 3]), "u": (FLOAT, [1, 3]), "rate": (FLOAT, [])}
+    proto, x = network(nodes, inputs, {}), floats(r, 2, 3)
+    with pytest.raises(ModelError, match=r"the input 'rate' has 0 axes.*or give it as a constant, inputs="):
+        from_onnx(proto, bound=4.0)
+    with pytest.raises(ModelError, match=r"which axis of the input 'u' .* give it as a constant.*or name that axis"):
+        from_onnx(proto, bound=4.0, inputs={"rate": 0.5})
+    constant = from_onnx(proto, bound=4.0, inputs={"rate": 0.5, "u": np.full((1, 3), 2.0)})
+    inputs["u"] = (FLOAT, ["n", 3])
+    named = from_onnx(network(nodes, inputs, {}), bound=4.0, inputs={"rate": 0.5})
+    with qr.local("rss") as mpc:
+        assert np.abs(constant.predict(mpc, x) - x).max() < 1e-5
+        assert np.abs(named.predict(mpc, {"x": x, "u": x * 0 + 2}) - x).max() < 1e-5
+    with pytest.raises(ModelError, match=r"sample= gives other numbers of records: give the same number of records"):
+        from_onnx(network(nodes, inputs, {}), sample={"x": x, "u": x[:1]}, inputs={"rate": 0.5})
+    same = from_onnx(network(nodes, inputs, {}), sample={"x": x, "u": x}, inputs={"rate": 0.5})
+    assert np.abs(same.predict_clear({"x": x, "u": x}) - x * x / 2).max() < 1e-6
+
+
+def test_an_output_in_which_records_lie_side_by_side_is_cut_off_before() -> None:
+    nodes = [("Relu", ["x"], ["a"], {}), ("Reshape", ["a", "s"], ["y"], {})]
+    proto = network(nodes, {"x": (FLOAT, ["n", 3])}, {"s": whole(1, -1)})
+    with pytest.raises(ModelError, match=r"a part of axis 1 of the output 'y': .*, or name a value that has, output="):
+        from_onnx(proto, bound=4.0)
+    assert from_onnx(proto, bound=4.0, output="a").predict_clear(np.ones((2, 3))).shape == (2, 3)
+
+
+def test_several_outputs_are_named_once() -> None:
+    proto = two_outputs(random_number(12))
+    with pytest.raises(ModelError, match=r"name one value, or each of several once, of .*'a', 'y', 'z'"):
+        from_onnx(proto, bound=4.0, output=["y", "y"])
+    assert len(from_onnx(proto, bound=4.0, output=["a", "y"]).predict_clear(np.ones((2, 4)))) == 2
+    assert from_onnx(proto, bound=4.0, output="y").predict_clear(np.ones((2, 4))).shape == (2, 2)
 
 
 ROLES = """
