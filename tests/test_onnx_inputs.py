@@ -253,7 +253,7 @@ def test_what_messages_about_inputs_advise_works() -> None:
     inputs = {"x": (FLOAT, ["n", 3]), "u": (FLOAT, [1, 3]), "rate": (FLOAT, [])}
     proto, x = network(nodes, inputs, {}), floats(r, 2, 3)
     with pytest.raises(ModelError, match=r"the input 'rate' has 0 axes.*or give it as a constant, inputs="):
-        from_onnx(proto, bound=4.0)
+        from_onnx(proto, bound=4.0, inputs={"u": np.ones((1, 3))})
     with pytest.raises(ModelError, match=r"which axis of the input 'u' .* give it as a constant.*or name that axis"):
         from_onnx(proto, bound=4.0, inputs={"rate": 0.5})
     constant = from_onnx(proto, bound=4.0, inputs={"rate": 0.5, "u": np.full((1, 3), 2.0)})
