@@ -138,6 +138,25 @@ def test_a_state_has_its_batch_elsewhere() -> None:
     assert got["c1"].shape == (3, 1, 4)
 
 
+@pytest.mark.parametrize("operator", ["GRU", "RNN"])
+def test_states_of_both_directions_depend_on_inputs(operator: str) -> None:
+    r = random_number(13)
+    gates = {"GRU": 3, "RNN": 1}[operator]
+    w = {"w": floats(r, 2, 3 * gates, 2) / 2, "r": floats(r, 2, 3 * gates, 3) / 4, "s": whole(0, -1)}
+    nodes = [
+        ("Transpose", ["x"], ["t"], {"perm": [1, 0, 2]}),
+        ("Transpose", ["u"], ["h"], {"perm": [1, 0, 2]}),
+        (operator, ["t", "w", "r", "", "", "h"], ["", "last"], {"hidden_size": 3, "direction": "bidirectional"}),
+        ("Transpose", ["last"], ["l"], {"perm": [1, 0, 2]}),
+        ("Reshape", ["l", "s"], ["y"], {}),
+    ]
+    proto = network(nodes, {"x": (FLOAT, ["n", 3, 2]), "u": (FLOAT, ["n", 2, 3])}, w)
+    x = {"x": floats(r, 4, 3, 2), "u": floats(r, 4, 2, 3)}
+    model = from_onnx(proto, bound=4.0)
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, x) - wanted(proto, x)[0]).max() <= model.error_bound + 1e-5 < 0.05
+
+
 def test_tokens_beside_numbers() -> None:
     r = random_number(6)
     nodes = [

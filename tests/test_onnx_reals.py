@@ -409,6 +409,7 @@ JUMPS = (
 """Functions that jump, of which no error is proven near the jump."""
 
 
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith(JUMPS)])
 @pytest.mark.parametrize("seed", range(2))
 def test_operators(name, seed):
@@ -417,7 +418,7 @@ def test_operators(name, seed):
     compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 2, *net.sizes))
 
 
-@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
+@pytest.mark.filterwarnings("error::quorate.RangeWarning", "ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith(JUMPS)])
 @pytest.mark.parametrize("seed", range(2))
 def test_operators_that_jump(name, seed):

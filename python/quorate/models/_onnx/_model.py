@@ -219,7 +219,7 @@ def from_onnx(
     steps, places = simplified(*lower(source, OPERATORS))
     if 0 in places or any(steps[place - 1].kind == "input" for place in places):
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
-    _rows(limits, source.entries, bounds, samples, steps)
+    _rows(limits, source.entries, bounds, samples, steps, isinstance(bound, Mapping))
     met = _reached(steps, sample_or_none), _spreads(steps, sample_or_none)
     asked = None if output is None or isinstance(output, str) else source.outputs
     made = _scaled(steps, places, source.entries, limits, (bits, width), labels, met, asked)
@@ -401,12 +401,13 @@ def _rows(
     bounds: Sequence[Any],
     samples: Sequence[Any],
     steps: Sequence[Step],
+    is_named: bool,
 ) -> None:
     """Finds how many rows there are for each element of inputs that are numbers of rows."""
     found = rows_of(steps, {number: entry.sizes[1:] for number, entry in enumerate(entries) if entry.is_index})
     for number, rows in found.items():
         limits[number] = rows
-        if len(entries) == 1:
+        if len(entries) == 1 or is_named:
             check_bound(bounds[number], rows)
         if samples[number] is not None:
             _check_sizes(checked(samples[number], rows, "sample"), entries[number].sizes[1:])

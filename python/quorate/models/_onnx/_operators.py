@@ -145,9 +145,11 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
         if max(pads) >= span:
             raise Unsupported(f"a window of {span} lies outside of the image, in pads of {max(pads)}")
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
-    attrs["ceil"] = bool(node.attrs.get("ceil_mode", 0))
+    ceil = bool(node.attrs.get("ceil_mode", 0))
     if kind == "avg_pool":
         attrs["include"] = bool(node.attrs.get("count_include_pad", 0))
+    if ceil or kind == "max_pool":  # descriptions of means had none before
+        attrs["ceil"] = ceil
     return w.back(lowering, lowering.emit(kind, w.x, attrs))
 
 

@@ -18,7 +18,7 @@ from quorate.models._onnx._operators_sums import OPERATORS, operator
 
 __all__ = ["OPERATORS", "operator"]
 
-_LIMITS = "batch after time (Transpose) or layout=1, constant weights, states"
+_LIMITS = "batch after time (Transpose) or layout=1, constant weights"
 
 _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 

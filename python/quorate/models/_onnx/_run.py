@@ -172,7 +172,9 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         size, stride, pads = tuple(step["size"]), tuple(step["stride"]), tuple(map(tuple, step["pads"]))
         if kind == "max_pool":
             return nn.max_pool2d(x, size, stride, pads, ceil_mode=step["ceil"])
-        return nn.avg_pool2d(x, size, stride, pads, count_include_pad=step["include"], ceil_mode=step["ceil"])
+        return nn.avg_pool2d(
+            x, size, stride, pads, count_include_pad=step["include"], ceil_mode=step.get("ceil", False)
+        )
     if kind == "mean":
         count = int(np.prod([x.shape[axis] for axis in step["axes"]]))
         made = x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"])

@@ -115,7 +115,9 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "max_pool":
         return kernels.max_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["ceil"])
     if kind == "avg_pool":
-        return kernels.avg_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"], attrs["ceil"])
+        return kernels.avg_pool(
+            x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"], attrs.get("ceil", False)
+        )
     if kind == "mean":
         return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
     if kind == "normalise":
