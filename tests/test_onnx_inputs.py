@@ -176,6 +176,18 @@ def test_tokens_beside_numbers() -> None:
                 model.predict(mpc, {**x, "i": x["i"] * 0 + 9})
 
 
+def test_an_input_that_nothing_depends_on_is_not_asked_for() -> None:
+    r = random_number(14)
+    nodes = [("Mul", ["u", "v"], ["dead"], {}), ("Mul", ["x", "v"], ["y"], {})]
+    proto = network(nodes, {name: (FLOAT, ["n", 3]) for name in ("x", "u", "v")}, {})
+    x = {"x": floats(r, 2, 3), "v": floats(r, 2, 3)}
+    model = from_onnx(proto, bound=4.0)
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, x) - x["x"] * x["v"]).max() < 1e-4
+        with pytest.raises(ModelError, match="has no input 'u'; it has 'x', 'v'"):
+            model.predict(mpc, {**x, "u": x["x"]})
+
+
 def two_outputs(r: np.random.Generator) -> onnx.ModelProto:
     nodes = [
         ("MatMul", ["x", "w"], ["a"], {}),

@@ -210,26 +210,38 @@ def from_onnx(
     bits = _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output, inputs)
-    names = [entry.name for entry in source.entries]
-    bounds, samples = given_by_name("bound", bound, names), given_by_name("sample", sample, names)
-    sample_or_none = _whole_sample(samples, names)
+    names, entries = [entry.name for entry in source.entries], source.entries
+    bounds, samples = _by_name("bound", bound, names), _by_name("sample", sample, names)
+    _check_samples(samples, names)
     limits: list[tuple[float, float] | Rows] = []
-    for entry, stated_bound, values in zip(source.entries, bounds, samples, strict=True):
+    for entry, stated_bound, values in zip(entries, bounds, samples, strict=True):
         limits.append(_limits(stated_bound, values, entry.sizes[1:]) if not entry.is_index else np.zeros(0, np.int64))
     steps, places = simplified(*lower(source, OPERATORS))
     if 0 in places or any(steps[place - 1].kind == "input" for place in places):
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
-    _rows(limits, source.entries, bounds, samples, steps, isinstance(bound, Mapping))
-    met = _reached(steps, sample_or_none), _spreads(steps, sample_or_none)
+    used = _renumbered(steps)
+    entries, limits = [entries[i] for i in used], [limits[i] for i in used]
+    bounds, samples = [bounds[i] for i in used], [samples[i] for i in used]
+    _rows(limits, entries, bounds, samples, steps, isinstance(bound, Mapping))
+    met = _met(steps, samples)
     asked = None if output is None or isinstance(output, str) else source.outputs
-    made = _scaled(steps, places, source.entries, limits, (bits, width), labels, met, asked)
+    made = _scaled(steps, places, entries, limits, (bits, width), labels, met, asked)
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
-            f"{tolerance:.3g}: state {_finer(source.entries[0].is_index).rstrip(',')}"
+            f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
         )
-    _warn_of(made.error_bound, steps, places, limits, source.entries)
+    _warn_of(made.error_bound, steps, places, limits, entries)
     return made
+
+
+def _renumbered(steps: Sequence[Step]) -> list[int]:
+    """Numbers the inputs on which steps depend, and says which these were; the first one stays."""
+    used = [0, *sorted(step.attrs["number"] for step in steps if step.kind == "input")]
+    for step in steps:
+        if step.kind == "input":
+            step.attrs = {"number": used.index(step.attrs["number"])}
+    return used
 
 
 def _finer(by_tables: bool) -> str:
@@ -341,7 +353,7 @@ def _output(name: str, made: Tracked) -> dict[str, Any]:
     return {"name": name, "output": made.place, "unit": made.unit}
 
 
-def given_by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
+def _by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
     """For each input what is said of it: one thing of all, or a dictionary."""
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
@@ -355,19 +367,21 @@ def given_by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
     return [given] * len(names)
 
 
-def _whole_sample(samples: Sequence[Any], names: Sequence[str]) -> list[Array] | None:
-    """Samples of all inputs, or None."""
+def _check_samples(samples: Sequence[Any], names: Sequence[str]) -> None:
+    """There are some of all inputs, or of none."""
     missing = [name for name, values in zip(names, samples, strict=True) if values is None]
-    if len(missing) == len(names):
-        return None
-    found = [None if values is None else as_float64(values, "sample") for values in samples]
-    counts = {len(values) for values in found if values is not None and values.ndim}
-    if missing or len(counts) != 1:
+    counts = {records_of(as_float64(values, "sample")) for values in samples if values is not None}
+    if len(missing) < len(names) and (missing or len(counts) != 1):
         raise ModelError(
             f"from_onnx: sample= gives {'nothing for ' + repr(missing[0]) if missing else 'other numbers of records'}: "
             "give the same number of records for each input"
         )
-    return [values for values in found if values is not None]
+
+
+def _met(steps: Sequence[Step], samples: Sequence[Any]) -> tuple[list[float] | None, dict[int, float]]:
+    """The largest magnitudes of all arrays in a sample, and the least of what is divided by."""
+    given = None if samples[0] is None else [np.asarray(values, np.float64) for values in samples]
+    return _reached(steps, given), _spreads(steps, given)
 
 
 def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, float]:
