@@ -231,7 +231,13 @@ def test_a_shape_has_all_inputs_and_outputs() -> None:
     assert NetworkShape(**json.loads(json.dumps(several.describe()))) == several
     assert "is the output 'y'" in str(several)
     described = shape.describe()
-    for wrong in ({"inputs": []}, {"inputs": [{"name": "u"}] * 2}, {"outputs": [{"name": "y"}]}):
+    unnumbered = [{k: v for k, v in step.items() if k != "number"} for step in described["steps"]]
+    for wrong in (
+        {"inputs": []},
+        {"inputs": [{"name": "u"}] * 2},
+        {"outputs": [{"name": "y"}]},
+        {"steps": unnumbered},
+    ):
         with pytest.raises(ModelError, match="not the shape of a network"):
             NetworkShape(**{**described, **wrong})
 

@@ -86,7 +86,8 @@ class NetworkShape(Questions):
         rows: Any = self.table_rows
         object.__setattr__(self, "table_rows", tuple(rows) if isinstance(rows, list) else rows)
         known = self.all_inputs
-        numbers = [step["number"] for step in self.steps if step["kind"] == "input"]
+        given = [step.get("number") for step in self.steps if step["kind"] == "input"]
+        numbers = [number if type(number) is int else 0 for number in given]
         whole = {number for number, one in enumerate(known) if one.table_rows is not None}
         if sorted(numbers) != [*range(1, len(known))] or known[0].is_public:
             raise ModelError(f"this is not the shape of a network: {len(known)} inputs do not go with its steps")
