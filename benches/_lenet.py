@@ -189,7 +189,14 @@ class LeNet:
                 then("max_pool", pool)
             if i <= self.convs:
                 then("relu", {})
-        return scaled(steps, (1, 28, 28), (0.0, 1.0), bits, weight_bits, reached=_reached(steps, sample))
+        return scaled(
+            steps,
+            (1, 28, 28),
+            (0.0, 1.0),
+            bits,
+            weight_bits,
+            reached=_reached(steps, None if sample is None else [sample]),
+        )
 
 
 def _unpatched(back: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from quorate._families import FAMILIES
 from quorate._progress import Progress, parts
 from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
+from quorate.models._onnx._inputs import Input
 from quorate.models._onnx._model import scaled
 from quorate.models._onnx._steps import Step
 from quorate.models._questions import Asked, _some
@@ -284,8 +285,8 @@ def test_refusals_under_a_limit_name_the_question() -> None:
 
 def test_no_more_of_a_file_is_looked_at_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "records.npy", RNG.uniform(0, 8, (3000, 4)))
-    model, looked, encode = network(labels=False), [], qr.models.NetworkShape.encode
-    monkeypatch.setattr(qr.models.NetworkShape, "encode", lambda self, X: looked.append(len(X)) or encode(self, X))
+    model, looked, encode = network(labels=False), [], Input.encode
+    monkeypatch.setattr(Input, "encode", lambda self, X: looked.append(len(X)) or encode(self, X))
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
         assert len(model.predict(mpc, tmp_path / "records.npy")) == 3000
     assert sum(looked) == 3000 and max(looked) < 1500

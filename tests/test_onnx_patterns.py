@@ -136,7 +136,8 @@ def test_what_is_nearly_written_so_is_refused_or_computed_as_it_is(name: str) ->
         try:
             model = from_onnx(proto, bound=8.0)
         except ModelError as error:
-            assert "not supported" in str(error) or "no scale gives them room" in str(error) or "valid" in str(error)
+            known = ("not supported", "no scale gives them room", "valid", "as far as that is proven")
+            assert any(words in str(error) for words in known)
             continue
         want = onnxruntime.InferenceSession(proto.SerializeToString(), plain).run(["y"], {"x": x})[0]
         assert np.allclose(model.predict_clear(x), want, rtol=1e-4, atol=1e-4), nodes
@@ -145,12 +146,11 @@ def test_what_is_nearly_written_so_is_refused_or_computed_as_it_is(name: str) ->
 
 
 def test_all_that_is_left_of_patterns_is_named() -> None:
-    nodes = [("Erf", ["x"], ["a"], {}), ("Sqrt", ["x"], ["b"], {}), ("Div", ["a", "b"], ["y"], {})]
-    with pytest.raises(ModelError, match="3 nodes that are not supported") as error:
+    nodes = [("Erf", ["x"], ["a"], {}), ("Erf", ["a"], ["b"], {}), ("Sub", ["a", "b"], ["y"], {})]
+    with pytest.raises(ModelError, match="2 nodes that are not supported") as error:
         from_onnx(model_of(nodes, (4,), {}), bound=1.0)
     text = str(error.value)
-    assert "Erf (Erf_0): supported as part of GELU" in text and "Sqrt (Sqrt_1): supported as part of a layer" in text
-    assert "Div (Div_2): supported as part of a layer normalisation, (x - mean) / sqrt(variance + epsilon)" in text
+    assert "Erf (Erf_0): supported as part of GELU" in text and "Erf (Erf_1): supported as part of GELU" in text
 
 
 # ---- attention as exporters write it --------------------------------------------------------------------------------

@@ -366,6 +366,34 @@ def test_all_unsupported_operators_are_named_at_once() -> None:
     assert "CONV_2D" not in text
 
 
+def test_one_of_several_outputs_is_computed_without_what_the_others_need() -> None:
+    r, file = np.random.default_rng(9), File()
+    first = file.tensor((1, 4), 0.1, 3)
+    w = [r.integers(1, 255, (3, 4)), r.integers(1, 255, (2, 3))]
+    for scale, matrix in zip((0.2, 0.3), w, strict=True):
+        weights = file.tensor(matrix.shape, 0.01, 128, matrix)
+        offsets = file.tensor((len(matrix),), None, 0, np.arange(len(matrix)), "INT32")
+        file.then("FULLY_CONNECTED", (1, len(matrix)), scale, 120, (weights, offsets), FusedActivationFunction=NONE)
+    hidden, last = (operator[2] for operator in file.operators)
+    one = file.bytes()
+    file.outputs = [last, hidden]
+    two = file.bytes()
+    x = r.integers(0, 255, (3, 4)).astype(np.uint8)
+    with pytest.raises(ModelError, match=f"the outputs 't{last}', 't{hidden}': say which, output="):
+        from_tflite(two)
+    with pytest.raises(ModelError, match="output='t99' is no value of the model"):
+        from_tflite(two, output="t99")
+    whole = from_tflite(one)
+    assert np.array_equal(
+        from_tflite(two, output=f"t{last}").decision_function_clear(x), whole.decision_function_clear(x)
+    )
+    cut = from_tflite(two, output=f"t{hidden}")
+    assert len(cut.shape.steps) == 1 and first == 0
+    with qr.local("rss") as mpc:
+        assert np.array_equal(cut.decision_function(mpc, x), cut.decision_function_clear(x))
+    assert cut.decision_function_clear(x).shape == (3, 3)
+
+
 def test_files_that_are_no_quantised_networks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no file"):
         from_tflite(tmp_path / "none.tflite")

@@ -42,6 +42,8 @@ class File:
     type: str = "UINT8"
     tensors: list[Written] = dataclasses.field(default_factory=list)
     operators: list[tuple[str, list[int], int, dict[str, int]]] = dataclasses.field(default_factory=list)
+    outputs: list[int] = dataclasses.field(default_factory=list)
+    """Tensors; the last result where none are named."""
 
     def tensor(
         self, shape: Any, scale: Any = None, zero: int = 0, data: Any = None, kind: str = "", axis: int = 0
@@ -79,7 +81,8 @@ class File:
             tensors.append(self._tensor(b, i, tensor, place))
         codes = [self._code(b, kind) for kind, *_ in self.operators]
         operators = [self._operator(b, i, *operator) for i, operator in enumerate(self.operators)]
-        ends = [b.CreateNumpyVector(np.array([n], np.int32)) for n in (0, self.operators[-1][2])]
+        outputs = self.outputs or [self.operators[-1][2]]
+        ends = [b.CreateNumpyVector(np.array(n, np.int32)) for n in ([0], outputs)]
         vectors = [
             self._vector(b, tflite.SubGraphStartTensorsVector, tensors),
             self._vector(b, tflite.SubGraphStartOperatorsVector, operators),

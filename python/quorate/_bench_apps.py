@@ -222,13 +222,13 @@ def _mnist(images: int, peers: list[dict[str, Any]]) -> _Application:
     ]
     model = scaled(steps, (1, 28, 28), (0.0, 1.0), bits=16, weight_bits=12, labels=range(10))
     drawn = rng.uniform(size=(8 * images, 1, 28, 28))
-    two = np.sort(run_clear(steps, drawn)[-1], axis=1)[:, -2:]
+    two = np.sort(run_clear(steps, [drawn])[-1], axis=1)[:, -2:]
     # Of images with two outputs alike either label is right.
     records = drawn[two[:, 1] - two[:, 0] > 0.2][:images]
     shape = model.shape
 
     def plan(mpc: Session) -> Sequence[Any]:
-        return [shape.program(mpc, model._secrets, records, images, (0, 1))[shape.decided].argmax(axis=-1)]
+        return [shape.program(mpc, model._secrets, [records], images, (0, 1))[shape.decided].argmax(axis=-1)]
 
     def ask(mpc: Session) -> Any:
         with warnings.catch_warnings():

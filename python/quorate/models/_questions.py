@@ -53,7 +53,7 @@ class Answer:
     """What a question reveals, and how whoever learns it reads it."""
 
     arrays: tuple[Any, ...]
-    read: Callable[..., np.ndarray]
+    read: Callable[..., Any]
     units: bool = False
     """Whether fixed point is revealed as whole numbers."""
 
@@ -62,7 +62,10 @@ class Answer:
         found = mpc.reveal_all(*self.arrays, to=to, units=self.units)
         if isinstance(found[0], Placeholder):
             with np.errstate(all="ignore"):
-                return Placeholder(self.read(*(np.zeros(array.shape, np.int64) for array in found)).shape)
+                made = self.read(*(np.zeros(array.shape, np.int64) for array in found))
+            if isinstance(made, dict):
+                return {name: Placeholder(values.shape) for name, values in made.items()}
+            return Placeholder(made.shape)
         return None if found[0] is None else self.read(*found)
 
 
@@ -175,7 +178,8 @@ class Questions:
                     f"model.{question}(mpc, X); this is a {type(mpc).__name__}"
                 )
             )
-        if isinstance(asked.X, (SecretArray, Frame)):
+        given = asked.X.values() if isinstance(asked.X, dict) else [asked.X]
+        if any(isinstance(values, (SecretArray, Frame)) for values in given):
             raise ModelError(
                 at(
                     f"{question}: X is secret, and a model takes one owner's plain records, which it rounds itself as "
@@ -290,4 +294,6 @@ def _joined(found: list[Any]) -> Any:
     """Answers one after the other; None at a party that does not learn them, and of what is not run the shape."""
     if isinstance(found[0], Placeholder):
         return Placeholder((sum(part.shape[0] for part in found), *found[0].shape[1:]))
+    if isinstance(found[0], dict):
+        return {name: _joined([part[name] for part in found]) for name in found[0]}
     return None if found[0] is None else np.concatenate(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ def paths_of(X: Any) -> list[Path] | None:
 
 
 def rows_of(X: Any, first: int, last: int) -> Any:
-    """The records from one place to another, with the names of their columns."""
+    """The records from one place to another, with the names of their columns; of each array of a dictionary."""
+    if isinstance(X, Mapping):
+        return {name: rows_of(values, first, last) for name, values in X.items()}
     if isinstance(X, Table):
         return dataclasses.replace(X, array=X.array[first:last])
     if hasattr(X, "tocsr"):  # sparse, of which not every kind has parts; its owner is told to make it dense
@@ -32,12 +35,17 @@ def rows_of(X: Any, first: int, last: int) -> Any:
 
 
 def records_of(X: Any) -> int:
-    """How many records X has.
+    """How many records X has, or each array of it where it is a dictionary of a network's inputs.
 
     Raises:
         RangeError: rows are not equally long.
-        ShapeError: it is a single number.
+        ShapeError: it is a single number, or arrays have other numbers of records.
     """
+    if isinstance(X, Mapping):
+        counts = {name: records_of(values) for name, values in X.items()}
+        if len({*counts.values()}) != 1:
+            raise ShapeError(f"X: inputs have other numbers of records, their first axis: {counts}")
+        return next(iter(counts.values()))
     try:
         shape = np.shape(X)
     except ValueError as error:
@@ -53,6 +61,8 @@ def check_dense(X: Any) -> None:
     Raises:
         ShapeError: saying what to write.
     """
+    for values in X.values() if isinstance(X, Mapping) else ():
+        check_dense(values)
     if hasattr(X, "toarray"):
         raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
 

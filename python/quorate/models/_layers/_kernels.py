@@ -61,17 +61,22 @@ def max_pool(x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, ce
     return windows.max(axis=(4, 5))
 
 
-def avg_pool(x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, include: bool) -> Array:
-    """The mean of each window."""
-    (top, bottom), (left, right) = pads
-    zeros = ((0, 0), (0, 0), (top, bottom), (left, right))
+def avg_pool(
+    x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, include: bool, ceil: bool = False
+) -> Array:
+    """The mean of each window; what lies beyond the pads, where `ceil`, counts in none."""
+    reach = _reaching(x.shape[2:], size, stride, pads, ceil)
 
-    def sums(values: Array) -> Array:
-        windows = sliding_window_view(np.pad(values, zeros), tuple(size), axis=(2, 3))
+    def sums(values: Array, around: Any) -> Array:
+        padded = np.pad(values, ((0, 0), (0, 0), *around))
+        windows = sliding_window_view(padded, tuple(size), axis=(2, 3))
         return windows[:, :, :: stride[0], :: stride[1]].sum(axis=(4, 5))
 
-    counts = size[0] * size[1] if include else sums(np.ones((1, 1, *x.shape[2:])))
-    return sums(x) / counts
+    ones, beyond = np.ones((1, 1, *x.shape[2:])), reach
+    if include:  # what is within pads counts as well
+        ones = np.pad(ones, ((0, 0), (0, 0), *pads), constant_values=1)
+        beyond = [(0, max(0, whole - pad)) for (_, whole), (_, pad) in zip(reach, pads, strict=True)]
+    return sums(x, reach) / sums(ones, beyond)
 
 
 def _reaching(sizes: Sequence[int], size: Sequence[int], stride: Sequence[int], pads: Any, ceil: bool) -> Any:

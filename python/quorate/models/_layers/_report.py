@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,17 +40,24 @@ class Report:
 
 
 def compared(
-    ours: list[list[np.ndarray]], clear: list[list[np.ndarray]], names: list[str], proven: list[float]
+    ours: list[list[np.ndarray]],
+    clear: list[list[np.ndarray]],
+    names: list[str],
+    proven: list[float],
+    outputs: Sequence[int] = (-1,),
 ) -> Report:
-    """From the arrays of each layer, the output's last, in pieces of the batch."""
+    """From the arrays of each layer, in pieces of the batch; `outputs` says which of these are the network's. The first
+    of them has the largest elements that are compared."""
     errors = [
         max(float(np.abs(a[i] - b[i]).max(initial=0.0)) for a, b in zip(ours, clear, strict=True))
         for i in range(len(names))
     ]
-    same = np.concatenate([_tops(a[-1]) == _tops(b[-1]) for a, b in zip(ours, clear, strict=True)])
+    first = outputs[0]
+    same = np.concatenate([_tops(a[first]) == _tops(b[first]) for a, b in zip(ours, clear, strict=True)])
     layers = tuple(zip(names, errors, proven, strict=True))
     differing = tuple(int(i) for i in np.flatnonzero(~same))
-    return Report(len(same), float(same.mean()), differing, errors[-1], proven[-1], layers)
+    largest, bound = (max(found[end] for end in outputs) for found in (errors, proven))
+    return Report(len(same), float(same.mean()), differing, largest, bound, layers)
 
 
 def _tops(outputs: np.ndarray) -> np.ndarray:

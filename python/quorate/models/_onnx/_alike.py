@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.models._layers._kernels import MOVES
+from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx._indices import drawn, rows_of
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._steps import Step, run_clear
@@ -16,8 +16,8 @@ from quorate.models._onnx._steps import Step, run_clear
 if TYPE_CHECKING:
     from quorate.models._onnx._lower import Lowering
 
-    Made = tuple[Lowering, int]
-    """The steps, and the place of the output."""
+    Made = tuple[Lowering, list[int]]
+    """The steps, and the places of the outputs."""
 
 
 def apart(one: Made, other: Made) -> str | None:
@@ -48,18 +48,27 @@ def _differ_in_axes(one: Step, other: Step) -> bool:
 
 def _give_the_same(one: Made, other: Made, source: Source) -> bool:
     """Whether both have the same outputs, of random inputs."""
-    many, *sizes = source.sizes
-    both = (one[0].steps, one[1]), (other[0].steps, other[1])
     for largest in (0.1, 1.0, 10.0):
-        if source.is_index:
-            x = drawn(np.minimum(*(rows_of(steps, sizes) for steps, _ in both)), many)
-        else:
-            x = np.random.default_rng(0).uniform(-largest, largest, source.sizes)
+        given = _random(one, other, source, largest)
         with np.errstate(all="ignore"):
-            a, b = (run_clear(steps, x)[place] for steps, place in both)
-        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True):
-            return False
+            all_of_one, all_of_other = (run_clear(made[0].steps, given) for made in (one, other))
+        for place, end in zip(one[1], other[1], strict=True):
+            a, b = all_of_one[place], all_of_other[end]
+            if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True):
+                return False
     return True
+
+
+def _random(one: Made, other: Made, source: Source, largest: float) -> list[Array]:
+    """Inputs at random."""
+    sizes = {number: entry.sizes[1:] for number, entry in enumerate(source.entries) if entry.is_index}
+    rows = [rows_of(made[0].steps, sizes) for made in (one, other)]
+    return [
+        drawn(np.minimum(rows[0][number], rows[1][number]), source.batch)
+        if entry.is_index
+        else np.random.default_rng(number).uniform(-largest, largest, entry.sizes)
+        for number, entry in enumerate(source.entries)
+    ]
 
 
 def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int, ...]) -> bool:

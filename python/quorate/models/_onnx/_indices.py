@@ -5,7 +5,8 @@ Element by element an input is below the number of rows of each table in which i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,29 +23,48 @@ Rows = NDArray[np.int64]
 """For each element of an input, how many rows there are: the least of all tables in which it is looked up."""
 
 
-def rows_of(steps: Sequence[Step], sizes: Sequence[int]) -> Rows:
-    """For inputs of these sizes. Elements that no table is looked up by may be what any other may."""
-    count = int(np.prod(sizes, dtype=np.int64))
-    places: dict[int, Array] = {0: np.arange(1.0, count + 1).reshape(1, *sizes)}  # 0 is what is padded with
-    found = np.full(count + 1, np.iinfo(np.int64).max)
+def rows_of(steps: Sequence[Step], sizes: Mapping[int, Sequence[int]]) -> dict[int, Rows]:
+    """For the inputs of these numbers, and of these sizes. Elements that no table is looked up by may be what any other
+    of the input may.
+
+    Raises:
+        ModelError: no table is looked up by any of them.
+    """
+    counts = [0, *np.cumsum([np.prod(of, dtype=np.int64) for of in sizes.values()]).tolist()]
+    starts = {
+        number: np.arange(1.0 + before, 1.0 + after).reshape(1, *of)  # 0 is what is padded with
+        for (number, of), (before, after) in zip(sizes.items(), pairwise(counts), strict=True)
+    }
+    places: dict[int, Array] = {0: starts[0]} if 0 in starts else {}
+    found = np.full(counts[-1] + 1, np.iinfo(np.int64).max)
     for place, step in enumerate(steps, 1):
-        if step.kind == "embedding" and step.weights is not None:
+        if step.kind == "input" and step.attrs["number"] in starts:
+            places[place] = starts[step.attrs["number"]]
+        elif not step.inputs or step.inputs[0] not in places:
+            continue
+        elif step.kind == "embedding" and step.weights is not None:
             np.minimum.at(found, places[step.inputs[0]].astype(np.int64).ravel(), len(step.weights))
-        elif step.kind in MOVES and step.inputs[0] in places:
+        elif step.kind in MOVES:
             places[place] = clear(step, [places[i] for i in step.inputs])
-    inputs = found[1:]
-    known = inputs < np.iinfo(np.int64).max
+    return {number: _filled(found[start.astype(np.int64)][0]) for number, start in starts.items()}
+
+
+def _filled(rows: Rows) -> Rows:
+    known = rows < np.iinfo(np.int64).max
     if not known.any():
-        raise ModelError("from_onnx: the input is of whole numbers, and none of them is looked up in a table")
-    return np.where(known, inputs, inputs[known].max()).reshape(sizes)
+        raise ModelError("from_onnx: an input is of whole numbers, and none of them is looked up in a table")
+    return np.where(known, rows, rows[known].max())
 
 
-def are_looked_up(steps: Iterable[Any], has_rows: bool) -> bool:
-    """Whether steps look rows up by such inputs, or what is moved of them, alone, and take these nowhere else."""
-    found = {0} if has_rows else set()
+def are_looked_up(steps: Iterable[Any], numbers: Collection[int]) -> bool:
+    """Whether steps look rows up by the inputs of these numbers, or what is moved of them, alone, and take these
+    nowhere else."""
+    found = {0} if 0 in numbers else set()
     for place, step in enumerate(steps, 1):
         taken = [i in found for i in step["inputs"]]
-        if step["kind"] in MOVES and all(taken):
+        if step["kind"] == "input":
+            found.update([place] if step["number"] in numbers else [])
+        elif step["kind"] in MOVES and all(taken):
             found.add(place)
         elif any(taken) != (step["kind"] == "embedding"):
             return False

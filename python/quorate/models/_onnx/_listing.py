@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quorate._tables import text_table
-from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._operators_reals import OPERATORS
 
 
 def operators() -> str:

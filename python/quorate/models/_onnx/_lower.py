@@ -12,6 +12,7 @@ import numpy as np
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import MOVES
 from quorate.models._onnx._alike import apart, compute_alike
+from quorate.models._onnx._constants import evaluated
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -98,13 +99,21 @@ class Lowering:
     """Which ones nodes took, by the first thing that they make; those within loops more than once."""
 
     def __post_init__(self) -> None:
-        self.shapes.append(self.source.sizes)
-        self.indices.update([0] if self.source.is_index else [])
+        for number, entry in enumerate(self.source.entries):
+            if number:
+                self.steps.append(Step("input", (), {"number": number}, name=f"the input {entry.name!r}"))
+            self.shapes.append(entry.sizes)
+            self.indices.update([number] if entry.is_index else [])
 
     @property
     def batch(self) -> int:
         """The size of the first axis that the file states; any other does as well."""
-        return self.source.sizes[0]
+        return self.source.batch
+
+    def entered(self) -> dict[str, Tensor | Turned]:
+        """The inputs, by name: array 0 is the first, and the first steps make the others."""
+        found = enumerate(self.source.entries)
+        return {entry.name: turned(Tensor(i, entry.sizes), Layout(entry.axis)) for i, entry in found}
 
     def emit(
         self,
@@ -160,6 +169,8 @@ class Lowering:
                 of.append(part)
             elif isinstance(value, (Tensor, Turned)):
                 raise Unsupported(LOOKED_UP)
+            elif operator == "Equal" and np.size(value) > 1:
+                return self._hot(index, of[0] if of else NUMBER, np.asarray(value))
             else:
                 of.append(constant(value, len(index.shape)))
         if operator == "Cast":
@@ -169,6 +180,16 @@ class Lowering:
         tensor = self.emit("reckoned", batch_first(index), {"of": (operator, *of)})
         self.reckoned[tensor.place] = batch_first(index), (operator, *of)
         return turned(tensor, index.layout)
+
+    def _hot(self, index: Tensor | Turned, of: tuple[Any, ...], values: np.ndarray) -> Tensor | Turned:
+        """Which of several constants numbers of a last axis of one place are: rows of a table of ones and zeros."""
+        line = values.ravel()
+        is_line = values.shape[-1:] == line.shape and len(index.shape) > 1 and index.shape[-1] == 1
+        if of != NUMBER or not is_line or values.ndim > len(index.shape) or line.min() < 0 or index.layout != Layout():
+            raise Unsupported(f"constants of shape {values.shape} beside whole numbers of shape {index.shape}")
+        inner = batch_first(index)
+        rows = (np.arange(int(line.max()) + 1)[:, None] == line).astype(np.float64)
+        return self.emit("embedding", self.reshape(inner, inner.shape[:-1]), None, rows)
 
     def table(self, constant: np.ndarray, of: tuple[Any, ...]) -> np.ndarray:
         """A constant's rows for a function of numbers, in double precision: one array, however often these are asked
@@ -212,38 +233,32 @@ LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gat
 _LONGEST = 4096  # steps of a loop
 _FEW = 4  # inputs that a step is tried with, for what it makes of others is of the same sizes
 _MANY = 1021  # inputs, among which nothing of a network is as many by chance
-_HINTS = {"LogSoftmax": "if it is the last one, name what it takes, output={0!r}: the largest element is the same"}
 
 Lower = Callable[[Lowering, Node], Any]
 
 
-def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
-    """The steps of a model, and the place of its output.
+def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], list[int]]:
+    """The steps of a model, and the places of its outputs.
 
     Raises:
         ModelError: listing every node that is not supported; numbers are made of how many inputs there are.
     """
-    made, place = _made(source, operators)
+    made, places = _made(source, operators)
     if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
-        for many in (source.sizes[0] + 1, _MANY):
-            other, end = _made(_of(source, many), operators)
-            if (name := apart((made, place), (other, end))) is not None:
+        for many in (source.batch + 1, _MANY):
+            other, ends = _made(source.of(many), operators)
+            if (name := apart((made, places), (other, ends))) is not None:
                 raise _goes_by_the_number(name)
         for few in (1, 2):  # which may go another way
-            _check_few((made, place), _of(source, few), operators)
-    return made.steps, place
-
-
-def _of(source: Source, many: int) -> Source:
-    """The same for so many inputs."""
-    return dataclasses.replace(source, sizes=(many, *source.sizes[1:]))
+            _check_few((made, places), source.of(few), operators)
+    return made.steps, places
 
 
 def _goes_by_the_number(name: str) -> ModelError:
     return ModelError(f"from_onnx: {name} goes by the number of inputs, of which any may be given")
 
 
-def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, Any]) -> None:
+def _check_few(one: tuple[Lowering, list[int]], source: Source, operators: dict[str, Any]) -> None:
     """Refuses a network that makes something else of few inputs.
 
     It may be moved in another way: of one place of an axis it can often not be told which axis it is of, so that there
@@ -256,7 +271,7 @@ def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, A
         for made, taken in one[0].branches.items():
             if made not in lowering.branches:
                 raise ModelError(
-                    f"from_onnx: which branch the If of {made!r} takes of {source.sizes[0]} inputs cannot be told, nor "
+                    f"from_onnx: which branch the If of {made!r} takes of {source.batch} inputs cannot be told, nor "
                     "what nodes before it make: export the network for a batch of one size"
                 ) from None
             if taken != lowering.branches[made]:
@@ -267,32 +282,38 @@ def _check_few(one: tuple[Lowering, int], source: Source, operators: dict[str, A
         raise _goes_by_the_number(name)
 
 
-def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, int]:
+def _made(source: Source, operators: dict[str, Any]) -> tuple[Lowering, list[int]]:
     return _made_by(Lowering(source), operators)
 
 
-def _made_by(lowering: Lowering, operators: dict[str, Any]) -> tuple[Lowering, int]:
+def _made_by(lowering: Lowering, operators: dict[str, Any]) -> tuple[Lowering, list[int]]:
     source = lowering.source
-    values: dict[str, Value] = {**source.constants, source.input: Tensor(0, source.sizes)}
+    values: dict[str, Value] = {**source.constants, **lowering.entered()}
     walk = _Walk(lowering, operators)
     walk.through(source.nodes, values)
     if walk.faults:
         many = "a node that is" if len(walk.faults) == 1 else f"{len(walk.faults)} nodes that are"
         listed = "".join(f"\n  {fault}" for fault in walk.faults)
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
-    result = values.get(source.output)
+    return lowering, [_place(lowering, name, values.get(name)) for name in source.outputs]
+
+
+def _place(lowering: Lowering, name: str, result: Value) -> int:
+    """Of an output, with the batch first."""
     if isinstance(result, Turned):
         result = lowering.first(result)
     if isinstance(result, Turned):
-        raise ModelError(
-            f"from_onnx: the batch is axis {result.layout.axis} of the output {source.output!r}, or a part of it: "
-            "export a network whose outputs have it first, or name a value that has, output="
-        )
+        if result.layout.parts:
+            raise ModelError(
+                f"from_onnx: the batch is a part of axis {result.layout.axis} of the output {name!r}: export a network "
+                "whose outputs have it as an axis, or name a value that has, output="
+            )
+        result = result.tensor
     if not isinstance(result, Tensor):
-        raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
+        raise ModelError(f"from_onnx: the output {name!r} does not depend on the input")
     if lowering.is_number(result):
-        raise ModelError(f"from_onnx: the output {source.output!r} is numbers of the input, which look up no row")
-    return lowering, result.place
+        raise ModelError(f"from_onnx: the output {name!r} is numbers of the input, which look up no row")
+    return result.place
 
 
 @dataclasses.dataclass
@@ -330,7 +351,7 @@ class _Walk:
         of_numbers = any(self.lowering.is_number(values.get(name)) for name in proto.input)
         takes = proto.op_type in self.operators or (of_numbers and proto.op_type in RECKONED)
         if not takes and not _is_known(proto, values, self.poisoned):
-            raise Unsupported(LOOKED_UP if of_numbers else _HINTS.get(proto.op_type, "").format(*proto.input))
+            raise Unsupported(LOOKED_UP if of_numbers else "")
         for taken in self.unmade.keys() & set(proto.input):
             raise Unsupported(f"it takes an output of {self.unmade[taken]} that is not computed")
         if self.poisoned.intersection(proto.input):
@@ -414,8 +435,10 @@ def _lowered(
     if proto.op_type == "Shape" and isinstance(given[0], (Tensor, Turned)):
         sizes = np.asarray(given[0].shape, np.int64)
         return [sizes[attrs.get("start", 0) : attrs.get("end")]]
+    if proto.op_type == "Size" and isinstance(given[0], (Tensor, Turned)):
+        return [np.asarray(math.prod(given[0].shape), np.int64)]
     if not any(isinstance(value, (Tensor, Turned)) for value in given):
-        return _evaluated(proto, given, lowering.source)
+        return evaluated(proto, given, lowering.source.opsets)
     lowering.name = f"{proto.op_type} ({name})"
     if proto.op_type in RECKONED and any(map(lowering.is_number, given)):
         return [lowering.reckon(proto.op_type, given, attrs)]
@@ -453,17 +476,3 @@ def _aligned(lowering: Lowering, given: list[Value]) -> tuple[list[Value], Layou
         if isinstance(value, np.ndarray):
             made[place] = constant_beside(value, rank, layout, lowering.batch)
     return made, layout
-
-
-def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
-    """What a node makes of constants, by ONNX's own reference."""
-    from onnx.reference import ReferenceEvaluator
-
-    if any(attr.HasField("g") for attr in proto.attribute):
-        raise Unsupported("graphs within nodes are not, but of Loop and If")
-    try:
-        feeds = {name: value for name, value in zip(proto.input, given, strict=True) if name}
-        opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in source.opsets.items()}
-        return list(ReferenceEvaluator(proto, opsets=opsets).run(None, feeds))
-    except Exception as error:
-        raise Unsupported(f"its constants cannot be computed: {error}") from error

@@ -19,18 +19,22 @@ from quorate.errors import ModelError, ModelWarning
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._notices import tell
-from quorate.models._numerics import exponent_above, finite_float64
+from quorate.models._numerics import as_float64, finite_float64
+from quorate.models._onnx._entries import Entry
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
+from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
 from quorate.models._onnx._normalise import spread
-from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._operators_reals import OPERATORS
 from quorate.models._onnx._plan import Planner, Tracked
 from quorate.models._onnx._read import read
+from quorate.models._onnx._reals import LEAST, reached_least
 from quorate.models._onnx._run import Secrets
 from quorate.models._onnx._shape import NetworkShape, program
 from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._questions import Asked, Questions
+from quorate.models._records import records_of
 
 _PIECE = 16  # inputs that a report looks at at a time
 
@@ -59,15 +63,19 @@ class Network(Questions):
     _steps: Sequence[Step]
     _rows: Sequence[tuple[str, int, int]]
     _errors: Sequence[float]
+    _ends: Sequence[int]
+    """The places of the outputs among the clear arrays."""
 
     def __repr__(self) -> str:
         return f"Network(inputs {self.shape.sizes}, {len(self.shape.steps)} steps)"
 
-    def predict_clear(self, X: Any) -> np.ndarray:
+    def predict_clear(self, X: Any) -> Any:
         """The clear network in double precision: labels, or outputs where there are none."""
         arrays = self._clear(X)
+        if self.shape.outputs:
+            return {made["name"]: arrays[end] for made, end in zip(self.shape.outputs, self._ends, strict=True)}
         if self.shape.labels is None:
-            return arrays[-1]
+            return arrays[self._ends[0]]
         return np.asarray(self.shape.labels)[self._deciding(arrays).argmax(axis=-1)]
 
     def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
@@ -83,25 +91,37 @@ class Network(Questions):
         Returns:
             How many largest outputs agree, and the largest error of the outputs and of each layer.
         """
-        self.shape.encode(X)
-        values, ours, clear = np.asarray(X, np.float64), [], []
-        for first in range(0, len(values), _PIECE):
-            piece = values[first : first + _PIECE]
+        ours: list[list[Array]] = []
+        clear: list[list[Array]] = []
+        given = self._given(X)
+        for first in range(0, len(given[0]), _PIECE):
+            piece = [values[first : first + _PIECE] for values in given]
             with quorate.local(protocol, **{"check": False, **options}) as mpc:
-                arrays = self.shape.program(mpc, self._secrets, piece, len(piece), (0, 1))
+                arrays = self.shape.program(mpc, self._secrets, piece, len(piece[0]), (0, 1))
                 shown = mpc.reveal_all(*(arrays[place] for _, place, _ in self._rows), units=True)
             units = (unit for _, _, unit in self._rows)
             ours.append([np.ldexp(a.astype(np.float64), -unit) for a, unit in zip(shown, units, strict=True)])
             clear.append(run_clear(self._steps, piece)[1:])
-        return compared(ours, clear, [name for name, _, _ in self._rows], list(self._errors))
+        outputs = [end - 1 for end in self._ends]
+        return compared(ours, clear, [name for name, _, _ in self._rows], list(self._errors), outputs)
+
+    def _given(self, X: Any) -> list[Array]:
+        """The numbers of each input, checked."""
+        found = listed(X, self.shape.all_inputs)
+        for one, values in zip(self.shape.all_inputs, found, strict=True):
+            if values is None:
+                raise ModelError(f"X gives nothing for {one.what}")
+            one.encode(values)
+        records_of(X)
+        return [np.asarray(values, np.float64) for values in found]
 
     def _clear(self, X: Any) -> list[Array]:
-        self.shape.encode(X)
-        return run_clear(self._steps, np.asarray(X, np.float64))
+        return run_clear(self._steps, self._given(X))
 
     def _deciding(self, arrays: list[Array]) -> Array:
         """What decides about labels."""
-        return arrays[-1] if self.shape.decided == self.shape.output else arrays[self._steps[-1].inputs[0]]
+        end = self._ends[0]
+        return arrays[end] if self.shape.decided == self.shape.output else arrays[self._steps[end - 1].inputs[0]]
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self.shape, self._secrets, asked, self)
@@ -134,10 +154,11 @@ class Network(Questions):
 def from_onnx(
     model: Any,
     *,
-    bound: float | tuple[float, float] | None = None,
+    bound: Any = None,
     sample: Any = None,
-    shape: Sequence[int] | None = None,
-    output: str | None = None,
+    shape: Any = None,
+    output: str | Sequence[str] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     labels: Sequence[Any] | None = None,
     bits: int = 24,
     weight_bits: int | None = None,
@@ -149,16 +170,21 @@ def from_onnx(
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
 
     Args:
-        model: a path, or an `onnx.ModelProto`. It has one input of float32 or float64, whose first axis is the batch;
-            or of int32 or int64, where these are numbers of rows in tables, as of tokens.
-        bound: the largest magnitude of the inputs, or (lowest, highest). Public. Of numbers of rows tables say it.
+        model: a path, or an `onnx.ModelProto`. Its inputs are of float32 or float64, with the batch as the first one's
+            first axis; or of int32 or int64, where these are numbers of rows in tables, as of tokens. Questions take
+            those of several inputs as a dictionary, by name, each with the batch as its first axis.
+        bound: the largest magnitude of the inputs, or (lowest, highest). Public. Of numbers of rows tables say it. Of
+            several inputs one for all, or a dictionary; so are `sample` and `shape`.
         sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
             much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
             above four times that: networks of many layers need it, and those with layer normalisations, of which the
             error is proven for lines that deviate at least a quarter as much as the least of the sample. The power of
             two is public, the sample is not.
         shape: of one input, without the batch, where the file leaves sizes open.
-        output: the name of the value to compute, where the model has several outputs.
+        output: the name of the value to compute, where the model has several outputs; or a list of names, of which
+            questions give a dictionary.
+        inputs: what inputs are, by name: "secret" (what nothing is said of), "public" where all parties give them, or
+            an array of constants, which become a part of the model.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
         bits: that inputs and results of layers have, 8 to 30. Fewer cost less and are less precise.
         weight_bits: those of weights, 6 to 30; as many as `bits` where nothing is said.
@@ -183,22 +209,39 @@ def from_onnx(
     """
     bits = _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
-    source = read(model, shape, output)
-    sizes = source.sizes[1:]
-    known = None if source.is_index else _limits(bound, sample, sizes)
-    steps, place = simplified(*lower(source, OPERATORS))
-    if place != len(steps) or not steps:
+    source = read(model, shape, output, inputs)
+    names, entries = [entry.name for entry in source.entries], source.entries
+    bounds, samples = _by_name("bound", bound, names), _by_name("sample", sample, names)
+    _check_samples(samples, names)
+    limits: list[tuple[float, float] | Rows] = []
+    for entry, stated_bound, values in zip(entries, bounds, samples, strict=True):
+        limits.append(_limits(stated_bound, values, entry.sizes[1:]) if not entry.is_index else np.zeros(0, np.int64))
+    steps, places = simplified(*lower(source, OPERATORS))
+    if 0 in places or any(steps[place - 1].kind == "input" for place in places):
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
-    limits = _rows(bound, sample, steps, sizes) if known is None else known
-    met = _reached(steps, sample), _spreads(steps, sample)
-    made = scaled(steps, sizes, limits, bits, width, labels, *met)
+    used = _renumbered(steps)
+    entries, limits = [entries[i] for i in used], [limits[i] for i in used]
+    bounds, samples = [bounds[i] for i in used], [samples[i] for i in used]
+    _rows(limits, entries, bounds, samples, steps, isinstance(bound, Mapping))
+    met = _met(steps, samples)
+    asked = None if output is None or isinstance(output, str) else source.outputs
+    made = _scaled(steps, places, entries, limits, (bits, width), labels, met, asked)
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
-            f"{tolerance:.3g}: state {_finer(source.is_index).rstrip(',')}"
+            f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
         )
-    _warn_of(made.error_bound, steps, limits, sizes)
+    _warn_of(made.error_bound, steps, places, limits, entries)
     return made
+
+
+def _renumbered(steps: Sequence[Step]) -> list[int]:
+    """Numbers the inputs on which steps depend, and says which these were; the first one stays."""
+    used = [0, *sorted(step.attrs["number"] for step in steps if step.kind == "input")]
+    for step in steps:
+        if step.kind == "input":
+            step.attrs = {"number": used.index(step.attrs["number"])}
+    return used
 
 
 def _finer(by_tables: bool) -> str:
@@ -219,53 +262,126 @@ def _between(name: str, value: Any, low: int, high: int) -> int:
 def scaled(
     steps: Sequence[Step],
     sizes: Sequence[int],
-    limits: tuple[float, float] | Rows,
+    limits: tuple[float, float],
     bits: int,
     weight_bits: int,
     labels: Sequence[Any] | None = None,
     reached: Sequence[float] | None = None,
     spreads: Mapping[int, float] | None = None,
 ) -> Network:
-    """The network of such steps, whose last one makes its outputs, with scales chosen for inputs between `limits`.
+    """The network of such steps, whose last one makes its outputs, with scales for inputs between `limits`."""
+    entries, widths = [Entry("", (1, *sizes))], (bits, weight_bits)
+    return _scaled(steps, [len(steps)], entries, [limits], widths, labels, (reached, spreads or {}))
 
-    Or for inputs that are numbers of rows, for each element of so many.
+
+def _scaled(
+    steps: Sequence[Step],
+    ends: Sequence[int],
+    entries: Sequence[Entry],
+    limits: Sequence[tuple[float, float] | Rows],
+    widths: tuple[int, int],
+    labels: Sequence[Any] | None = None,
+    met: tuple[Sequence[float] | None, Mapping[int, float]] = (None, {}),
+    asked: Sequence[str] | None = None,
+) -> Network:
+    """The network of such steps, with scales chosen for inputs between `limits`, or of so many rows.
+
+    Args:
+        steps: what it computes.
+        ends: the places of its outputs.
+        entries: its inputs.
+        limits: of each input: between which numbers it lies, or for each element how many rows there are.
+        widths: bits of results, and of weights.
+        labels: as of `from_onnx`.
+        met: the largest magnitudes, and the least deviations, in a sample.
+        asked: names of the outputs, where several were asked for.
     """
     _check_finite(steps)
-    planner = Planner(bits, weight_bits, reached, spreads or {})
-    zeros, known_rows = np.zeros((1, *sizes)), None
-    if isinstance(limits, np.ndarray):
-        rows = limits.ravel().tolist()
-        known_rows = rows[0] if min(rows) == max(rows) else tuple(rows)
-        low, high = 0.0, float(max(rows) - 1)
-        given = Tracked(zeros, zeros + limits - 1, zeros, 0, 0, math.inf)
-    else:
-        low, high = limits
-        unit = bits - exponent_above(max(abs(low), abs(high)))
-        given = Tracked(zeros + low, zeros + high, zeros + 2.0 ** (-unit - 1), unit, 0, math.inf)
-    last = planner.plan(steps, given)
-    decides, error = last.place, float(last.error.max())
-    margin = 2 * error
-    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs == {"axis": -1}:
-        before = steps[-1].inputs[0]
+    bits = widths[0]
+    planner = Planner(*widths, *met)
+    inputs = [_input(entry, of, bits) for entry, of in zip(entries, limits, strict=True)]
+    tracked = [_tracked(one, of) for one, of in zip(inputs, limits, strict=True)]
+    arrays = planner.plan(steps, tracked)
+    last, final = arrays[ends[0]], steps[ends[0] - 1]
+    decides, error = last.place, max(float(arrays[end].error.max()) for end in ends)
+    margin = 2 * float(last.error.max())
+    if labels is not None and final.kind == "softmax" and final.attrs == {"axis": -1}:
+        before = final.inputs[0]
         if before:
             decides, margin = planner.rows[before - 1][1], 2 * planner.errors[before - 1]
+    if labels is not None and asked is not None:
+        raise ModelError("from_onnx: labels= are of one output: name it, output=..., a name and no list")
     if labels is not None and len(labels) != last.low.shape[-1]:
         raise ModelError(f"from_onnx: {len(labels)} labels for outputs of shape {last.low.shape[1:]}")
-    known = None if labels is None else tuple(np.asarray(labels).tolist())
     public = NetworkShape(
-        tuple(sizes),
-        low,
-        high,
+        inputs[0].sizes,
+        inputs[0].low,
+        inputs[0].high,
         bits,
         tuple(planner.steps),
         last.place,
         decides,
         last.unit,
-        known,
+        None if labels is None else tuple(np.asarray(labels).tolist()),
         planner.ring,
-        known_rows,
+        inputs[0].table_rows,
+        inputs[0].name,
+        tuple(one.describe() for one in inputs[1:]),
+        tuple(_output(name, arrays[end]) for name, end in zip(asked or (), ends, strict=asked is not None)),
     )
-    return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
+    return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors, ends)
+
+
+def _input(entry: Entry, limits: tuple[float, float] | Rows, bits: int) -> Input:
+    name, sizes = entry.name if entry.is_named else "", entry.sizes[1:]
+    if isinstance(limits, tuple):
+        return Input(sizes, *limits, bits, None, name, entry.is_public)
+    rows = limits.ravel().tolist()
+    known_rows = rows[0] if min(rows) == max(rows) else tuple(rows)
+    return Input(sizes, 0.0, float(max(rows) - 1), bits, known_rows, name, entry.is_public)
+
+
+def _tracked(one: Input, limits: tuple[float, float] | Rows) -> Tracked:
+    """What is known of an input."""
+    zeros = np.zeros((1, *one.sizes))
+    if not isinstance(limits, tuple):
+        return Tracked(zeros, zeros + limits - 1, zeros, 0, 0, math.inf)
+    return Tracked(zeros + one.low, zeros + one.high, zeros + 2.0 ** (-one.unit - 1), one.unit, 0, math.inf)
+
+
+def _output(name: str, made: Tracked) -> dict[str, Any]:
+    return {"name": name, "output": made.place, "unit": made.unit}
+
+
+def _by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
+    """For each input what is said of it: one thing of all, or a dictionary."""
+    if isinstance(given, Mapping):
+        wrong = [name for name in given if name not in names]
+        if wrong:
+            raise ModelError(f"from_onnx: {what}= names {wrong[0]!r}; the inputs are {', '.join(map(repr, names))}")
+        return [given.get(name) for name in names]
+    if what == "sample" and given is not None and len(names) > 1:
+        raise ModelError(
+            f"from_onnx: sample= of several inputs is a dictionary of arrays by name, of {', '.join(map(repr, names))}"
+        )
+    return [given] * len(names)
+
+
+def _check_samples(samples: Sequence[Any], names: Sequence[str]) -> None:
+    """There are some of all inputs, or of none."""
+    missing = [name for name, values in zip(names, samples, strict=True) if values is None]
+    counts = {records_of(as_float64(values, "sample")) for values in samples if values is not None}
+    if len(missing) < len(names) and (missing or len(counts) != 1):
+        raise ModelError(
+            f"from_onnx: sample= gives {'nothing for ' + repr(missing[0]) if missing else 'other numbers of records'}: "
+            "give the same number of records for each input"
+        )
+
+
+def _met(steps: Sequence[Step], samples: Sequence[Any]) -> tuple[list[float] | None, dict[int, float]]:
+    """The largest magnitudes of all arrays in a sample, and the least of what is divided by."""
+    given = None if samples[0] is None else [np.asarray(values, np.float64) for values in samples]
+    return _reached(steps, given), _spreads(steps, given)
 
 
 def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, float]:
@@ -293,61 +409,80 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     return low, high
 
 
-def _rows(bound: Any, sample: Any, steps: Sequence[Step], sizes: tuple[int, ...]) -> Rows:
-    """How many rows there are for each element of inputs that are numbers of rows."""
-    rows = rows_of(steps, sizes)
-    check_bound(bound, rows)
-    if sample is not None:
-        _check_sizes(checked(sample, rows, "sample"), sizes)
-    return rows
+def _rows(
+    limits: list[tuple[float, float] | Rows],
+    entries: Sequence[Entry],
+    bounds: Sequence[Any],
+    samples: Sequence[Any],
+    steps: Sequence[Step],
+    is_named: bool,
+) -> None:
+    """Finds how many rows there are for each element of inputs that are numbers of rows."""
+    found = rows_of(steps, {number: entry.sizes[1:] for number, entry in enumerate(entries) if entry.is_index})
+    for number, rows in found.items():
+        limits[number] = rows
+        if len(entries) == 1 or is_named:
+            check_bound(bounds[number], rows)
+        if samples[number] is not None:
+            _check_sizes(checked(samples[number], rows, "sample"), entries[number].sizes[1:])
 
 
-def _check_sizes(sample: Array, sizes: tuple[int, ...]) -> None:
+def _check_sizes(sample: Array, sizes: Sequence[int]) -> None:
     if sample.ndim != len(sizes) + 1 or sample.shape[1:] != sizes or not len(sample):
         known = ", ".join(map(str, ("batch", *sizes)))
         raise ModelError(f"from_onnx: sample has shape {sample.shape}; inputs are ({known})")
 
 
-def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
+def _reached(steps: Sequence[Step], sample: Sequence[Array] | None) -> list[float] | None:
     """The largest magnitudes of all arrays in a sample."""
     if sample is None:
         return None
-    values = np.asarray(sample, np.float64)
     found: list[float] = [0.0] * (len(steps) + 1)
-    for first in range(0, len(values), _PIECE):
-        arrays = run_clear(steps, values[first : first + _PIECE])
+    for first in range(0, len(sample[0]), _PIECE):
+        arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
     return found
 
 
-def _spreads(steps: Sequence[Step], sample: Any) -> dict[int, float]:
-    """The least deviations of lines that are normalised, in a sample, by the steps' numbers."""
+def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int, float]:
+    """The least deviations of lines that are normalised, and the least of what is divided by, in a sample, by the
+    steps' numbers."""
     found: dict[int, float] = {}
-    places = [number for number, step in enumerate(steps) if step.kind == "normalise"]
+    places = [number for number, step in enumerate(steps) if step.kind in ("normalise", *LEAST)]
     if sample is None or not places:
         return found
-    values = np.asarray(sample, np.float64)
-    for first in range(0, len(values), _PIECE):
-        arrays = run_clear(steps, values[first : first + _PIECE])
+    for first in range(0, len(sample[0]), _PIECE):
+        arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         for number in places:
             step = steps[number]
-            least = spread(arrays[step.inputs[0]], step.attrs["epsilon"])
+            given = [arrays[i] for i in step.inputs]
+            is_lines = step.kind == "normalise"
+            least = spread(given[0], step.attrs["epsilon"]) if is_lines else reached_least(step.kind, given)
             found[number] = min(found.get(number, math.inf), least)
     return found
 
 
-def _warn_of(error: float, steps: Sequence[Step], limits: tuple[float, float] | Rows, sizes: Sequence[int]) -> None:
+def _warn_of(
+    error: float,
+    steps: Sequence[Step],
+    ends: Sequence[int],
+    limits: Sequence[tuple[float, float] | Rows],
+    entries: Sequence[Entry],
+) -> None:
     """Says where the proven error is not small beside what outputs are for random inputs."""
-    if isinstance(limits, np.ndarray):
-        random = drawn(limits, 4)
-    else:
-        random = np.random.default_rng(0).uniform(*limits, (4, *sizes))
-    usual = float(np.abs(run_clear(steps, random)[-1]).max(initial=0.0))
+    random = [
+        drawn(of, 4)
+        if isinstance(of, np.ndarray)
+        else np.random.default_rng(number).uniform(*of, (4, *entry.sizes[1:]))
+        for number, (of, entry) in enumerate(zip(limits, entries, strict=True))
+    ]
+    arrays = run_clear(steps, random)
+    usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in ends)
     if error > usual / 16:
         text = (
             f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
             f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, "
-            f"{_finer(isinstance(limits, np.ndarray))}, and look at model.report(X), which measures"
+            f"{_finer(entries[0].is_index)}, and look at model.report(X), which measures"
         )
         warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 

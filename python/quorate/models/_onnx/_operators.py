@@ -144,14 +144,12 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
             raise Unsupported(f"a window of {span} does not fit into {n} with {sum(pads)} around it")
         if max(pads) >= span:
             raise Unsupported(f"a window of {span} lies outside of the image, in pads of {max(pads)}")
-    ceil = bool(node.attrs.get("ceil_mode", 0))
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
-    if kind == "max_pool":
-        attrs["ceil"] = ceil
-    else:
+    ceil = bool(node.attrs.get("ceil_mode", 0))
+    if kind == "avg_pool":
         attrs["include"] = bool(node.attrs.get("count_include_pad", 0))
-        if ceil:
-            raise Unsupported("ceil_mode=1")
+    if ceil or kind == "max_pool":  # descriptions of means had none before
+        attrs["ceil"] = ceil
     return w.back(lowering, lowering.emit(kind, w.x, attrs))
 
 
@@ -160,7 +158,7 @@ def _max_pool(lowering: Lowering, node: Node) -> Tensor:
     return _pooled(lowering, node, "max_pool")
 
 
-@operator("AveragePool", limits="one or two axes, no dilations, no ceil_mode")
+@operator("AveragePool", limits="one or two axes, no dilations")
 def _average_pool(lowering: Lowering, node: Node) -> Tensor:
     return _pooled(lowering, node, "avg_pool")
 
@@ -202,8 +200,10 @@ def _by_matrix(lowering: Lowering, x: Tensor | Turned, w: np.ndarray, c: np.ndar
     return turned(lowering.emit("matmul", batch_first(x), None, w, c), x.layout)
 
 
-@operator("MatMul", limits="by a constant matrix on the right, or of two arrays with the batch alike", turned=True)
+@operator("MatMul", limits="with a constant matrix, or of two arrays with the batch alike", turned=True)
 def _matmul(lowering: Lowering, node: Node) -> Tensor | Turned:
+    if not isinstance(node.value(0), (Tensor, Turned)):
+        return _from_left(lowering, node)
     x, w = node.array(), node.value(1)
     if not isinstance(w, (Tensor, Turned)):
         if np.ndim(w) != 2:
@@ -214,6 +214,18 @@ def _matmul(lowering: Lowering, node: Node) -> Tensor | Turned:
         places = f"axes {x.layout.axis} and {w.layout.axis}"
         raise Unsupported(f"of shapes {x.shape} and {w.shape}, with the batch at {places}: before the last two, alike")
     return turned(lowering.emit("matmul2", [batch_first(x), batch_first(w)]), x.layout)
+
+
+def _from_left(lowering: Lowering, node: Node) -> Tensor | Turned:
+    """A constant matrix times each of an array: the turned product of turned factors."""
+    w, x = np.asarray(node.value(0), np.float64), node.array(1)
+    rank = len(x.shape)
+    if w.ndim != 2 or rank < 3 or x.layout.axis >= rank - 2:
+        raise Unsupported(f"a constant of shape {w.shape} times an array of shape {x.shape}")
+    inner = batch_first(x)
+    turn = [*range(len(inner.shape) - 2), len(inner.shape) - 1, len(inner.shape) - 2]
+    made = lowering.emit("matmul", lowering.emit("transpose", inner, {"axes": turn}), None, w.T)
+    return turned(lowering.emit("transpose", made, {"axes": turn}), x.layout)
 
 
 def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
@@ -230,13 +242,23 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
     if factor.size == 1 and offset.size == 1:
         if not factor.any():
             raise Unsupported("a factor of 0")
-        return lowering.emit("scale", x, {"factor": float(factor.ravel()[0]), "offset": float(offset.ravel()[0])})
+        return _scaled(lowering, x, float(factor.ravel()[0]), float(offset.ravel()[0]))
     wide = np.broadcast_shapes(x.shape, factor.shape, offset.shape)
     axes = [axis for axis, n in enumerate(wide) if n != x.shape[axis]]
     if axes and offset.size > 1 and (not offset.any() or (offset <= offset.max() - HIDES).any()):
         # By themselves: masks and zeros, which repeat lines too, are no step in the end.
         x = lowering.emit("repeat", x, {"axes": axes, "times": [wide[axis] for axis in axes]})
     return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
+
+
+def _scaled(lowering: Lowering, x: Tensor, factor: float, offset: float) -> Tensor:
+    """A multiple by a number, and one more; of a multiple that of what it is of, as a mean times how many there are."""
+    before = lowering.steps[x.place - 1] if x.place else None
+    if before is not None and before.kind == "scale" and not offset and not before.attrs["offset"]:
+        x, factor = Tensor(before.inputs[0], x.shape), factor * before.attrs["factor"]
+        if factor == 1.0:
+            return x
+    return lowering.emit("scale", x, {"factor": factor, "offset": offset})
 
 
 @operator("Add", limits="arrays that both have the batch, or a constant", each=True)
@@ -273,12 +295,12 @@ def _mul(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, one, other, 0.0) if isinstance(one, Tensor) else _affine(lowering, other, one, 0.0)
 
 
-@operator("Div", limits="by a constant, or as part of a layer normalisation", each=True)
+@operator("Div", limits="by what is proven, or by a sample=, not to be 0", each=True)
 def _div(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(other, Tensor):
         if isinstance(one, Tensor):
-            return Patterns(lowering).quotient(one, other) or lowering.emit("quotient", [one, other])
+            return Patterns(lowering).quotient(one, other) or quotient(lowering, one, other)
         return _affine(lowering, lowering.emit("inverse", other), one, 0.0)
     divisor = node.weights(1)
     if divisor is None or not divisor.all():
@@ -286,26 +308,36 @@ def _div(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, one, 1.0 / divisor, 0.0)
 
 
-@operator("Sqrt", "Reciprocal", limits="as part of a layer normalisation", each=True)
-def _root(lowering: Lowering, node: Node) -> Tensor:
-    return lowering.emit({"Sqrt": "sqrt", "Reciprocal": "inverse"}[node.operator], node.tensor())
+def quotient(lowering: Lowering, one: Tensor, other: Tensor) -> Tensor:
+    """One array by another, of which one element may be for several of the first."""
+    shape = np.broadcast_shapes(one.shape, other.shape)
+    axes = [axis for axis, n in enumerate(shape) if n != one.shape[axis]]
+    if axes:
+        one = lowering.emit("repeat", one, {"axes": axes, "times": [shape[axis] for axis in axes]})
+    return lowering.emit("quotient", [one, other])
 
 
-@operator("Pow", limits="to the power of 2 or 3; 0.5 and -0.5 as part of a layer normalisation", each=True)
+@operator("Pow", limits="to the power of 2, 3, 0.5, -0.5, 1 or -1", each=True)
 def _pow(lowering: Lowering, node: Node) -> Tensor:
     x, power = node.tensor(), node.weights(1)
     exponent = math.nan if power is None or power.size != 1 else float(power.ravel()[0])
     if abs(exponent) == 0.5:
         root = lowering.emit("sqrt", x)
         return root if exponent > 0 else lowering.emit("inverse", root)
+    if abs(exponent) == 1:
+        return x if exponent > 0 else lowering.emit("inverse", x)
     if exponent not in (2, 3):
         raise Unsupported(f"to the power of {exponent}")
     square = lowering.emit("mul", [x, x])
     return square if exponent == 2 else lowering.emit("mul", [square, x])
 
 
-@operator("Where", limits="a constant condition, and one constant of the others or the same one everywhere", each=True)
+@operator(
+    "Where", limits="constants that are finite, but those that a constant condition puts before a softmax", each=True
+)
 def _where(lowering: Lowering, node: Node) -> Tensor:
+    if isinstance(node.value(0), Tensor):
+        return _blended(lowering, node)
     chosen, one, other = node.known(0), node.value(1), node.value(2)
     if chosen is None:
         raise Unsupported("without a condition")
@@ -318,6 +350,25 @@ def _where(lowering: Lowering, node: Node) -> Tensor:
     values = np.asarray(constant, np.float64)
     offset = np.where(keeps, 0.0, values)
     return _affine(lowering, x, keeps.astype(np.float64), offset)
+
+
+def _blended(lowering: Lowering, node: Node) -> Tensor:
+    """By a condition that depends on the input, which is 1 or 0: c a + (1 - c) b."""
+    condition, one, other = node.tensor(0), node.value(1), node.value(2)
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return lowering.emit("blend", [condition, one, other])
+    if isinstance(one, Tensor):
+        condition, one, other = _affine(lowering, condition, -1.0, 1.0), other, one
+    values = np.asarray(one, np.float64)
+    if not np.isfinite(values).all():
+        raise Unsupported("a constant that is not finite, by a condition that depends on the input")
+    if not isinstance(other, Tensor):
+        less = np.asarray(other, np.float64)
+        return _affine(lowering, condition, values - less, less)
+    if not values.any():
+        return lowering.emit("mul", [_affine(lowering, condition, -1.0, 1.0), other])
+    apart = lowering.emit("mul", [condition, _affine(lowering, other, -1.0, values)])
+    return lowering.emit("add", [other, apart])
 
 
 @operator("Neg", each=True)

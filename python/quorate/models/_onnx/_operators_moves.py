@@ -13,24 +13,37 @@ from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first, co
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_series import OPERATORS, operator
 
-__all__ = ["OPERATORS"]
+__all__ = ["OPERATORS", "operator"]
 
-_BEYOND_ANY = (1 << 31) - 1  # where slices end that take all of an axis, whatever its size
+_WHOLE = (6, 7)  # TensorProto.INT32, INT64
+_BEYOND_ANY = 10**9  # where slices end that take all of an axis, whatever its size
+
+
+@operator("Cast", limits="to float32 or float64; to whole numbers; what is 1 or 0 to any type", turned=True)
+def _cast(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, to = node.array(), node.attrs.get("to")
+    place = batch_first(x).place
+    made = lowering.steps[place - 1].kind if place else "input"
+    if to in (1, 11) or made == "compare" or (to in _WHOLE and made in ("floor", "top")):
+        return x
+    if to not in _WHOLE:
+        raise Unsupported("to another type than float32, float64, int32 or int64")
+    inner = batch_first(x)  # towards 0
+    negative = lowering.emit("scale", inner, {"factor": -1.0, "offset": 0.0})
+    sides = [lowering.emit("floor", lowering.emit("relu", side)) for side in (inner, negative)]
+    return turned(lowering.emit("sub", sides), x.layout)
 
 
 @operator("Identity", turned=True)
 @operator("Dropout", limits="no training mode", turned=True)
-@operator("Cast", limits="to floating-point numbers", turned=True)
 def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
-    if node.operator == "Cast" and node.attrs.get("to") not in (1, 11):
-        raise Unsupported("to another type than float32 or float64")
     training = node.known(2) if node.operator == "Dropout" else None
     if training is not None and training.any():
         raise Unsupported("training mode: export the network as it predicts")
     return node.array()
 
 
-@operator("Constant", "Shape", limits="")
+@operator("Constant", "Shape", "Size", limits="")
 @operator("Loop", "If", limits="which steps they take depends on no input")
 def _known(lowering: Lowering, node: Node) -> Tensor:
     raise Unsupported("of what is not known")  # what is known was computed before
@@ -61,8 +74,10 @@ def _reshape(lowering: Lowering, node: Node) -> Tensor | Turned:
 @operator("Squeeze", limits="not the batch", turned=True)
 def _squeeze(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, axes = node.array(), node.known(1, "axes")
+    if axes is None and lowering.batch == 1:
+        raise Unsupported("without axes, which take the batch of one away")
     if axes is None:
-        raise Unsupported("without axes, which may take the batch away")
+        axes = np.array([axis for axis, n in enumerate(x.shape) if n == 1 and axis != x.layout.axis])
     inner = batch_first(x)
     made = np.squeeze(np.empty(inner.shape, np.bool_), tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
     before = sum(int(a) % len(x.shape) < x.layout.axis for a in axes.ravel())
@@ -105,6 +120,8 @@ def _transpose(lowering: Lowering, node: Node) -> Tensor | Turned:
 @operator("Concat", limits="not along the batch; constants before or behind what depends on the input", turned=True)
 def _concat(lowering: Lowering, node: Node) -> Tensor | Turned:
     parts = [value for value in node.values if isinstance(value, (Tensor, Turned))]
+    if len({part.layout for part in parts}) > 1:
+        parts = [lowering.first(part) for part in parts]
     layout, rank = parts[0].layout, len(parts[0].shape)
     if any(part.layout != layout or len(part.shape) != rank for part in parts):
         raise Unsupported(f"of shapes {' and '.join(str(p.shape) for p in parts)}, with the batch elsewhere")
@@ -153,14 +170,15 @@ def _expand(lowering: Lowering, node: Node) -> Tensor | Turned:
     return turned(lowering.emit("repeat", batch_first(x), repeats), x.layout)
 
 
-@operator("Pad", limits='with zeros, or mode "reflect" or "edge"; not the batch')
+@operator("Pad", limits='with a finite constant, or mode "reflect" or "edge"; not the batch')
 def _pad(lowering: Lowering, node: Node) -> Tensor:
     x, pads, value = node.tensor(), node.known(1, "pads"), node.known(2, "value")
     mode = node.attrs.get("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
         raise Unsupported(f"mode={mode!r}")
-    if mode == "constant" and value is not None and value.any():
-        raise Unsupported(f"with {value.ravel()[0]} in place of 0")
+    put = float(value.ravel()[0]) if mode == "constant" and value is not None and value.size else 0.0
+    if not math.isfinite(put):
+        raise Unsupported(f"with {put} in place of 0")
     if pads is None:
         raise Unsupported("without pads")
     given, axes = [int(n) for n in pads.ravel()], node.known(3)
@@ -170,7 +188,11 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
         around[place] = [given[i], given[i + len(given) // 2]]
     if around[0] != [0, 0] or min(map(min, around)) < 0:
         raise Unsupported(f"pads={given}")
-    return lowering.emit("pad", x, {"pads": around, "mode": mode})
+    made = lowering.emit("pad", x, {"pads": around, "mode": mode})
+    if not put:
+        return made
+    offsets = np.pad(np.zeros((1, *x.shape[1:])), around, constant_values=put)
+    return lowering.emit("affine", made, None, np.ones(1), offsets)
 
 
 @operator("Slice", limits="constant ends, not of the batch", turned=True)
@@ -186,6 +208,10 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
     for place, start, end, step in zip(places, starts.ravel(), ends.ravel(), jumps, strict=True):
         axis = place + len(x.shape) if place < 0 else place
         first, last, _ = _ends(int(start), int(end), step, x.shape[axis])
+        is_one = lowering.batch == 1 and not lowering.source.is_open and starts.size == len(x.layout.parts) == 1
+        if axis == x.layout.axis and is_one:
+            x = _part(lowering, x, [first, last, step])
+            continue
         if axis == x.layout.axis:
             to_any = end == x.shape[axis] or end >= (_BEYOND_ANY if lowering.source.is_open else x.shape[axis])
             if step != 1 or first != 0 or (start and lowering.source.is_open) or not to_any:
@@ -194,6 +220,17 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
         taken["axes"].append(lowering.axis(axis, x))
         taken["ranges"].append([first, last, step])
     return turned(lowering.emit("slice", batch_first(x), taken), x.layout) if taken["axes"] else x
+
+
+def _part(lowering: Lowering, x: Tensor | Turned, ends: list[int | None]) -> Tensor | Turned:
+    """Of one record some of what lies beside it in its axis."""
+    layout, place = x.layout, x.layout.axis + 1
+    made = lowering.emit("slice", batch_first(x), {"axes": [place], "ranges": [ends]})
+    count = made.shape[place]
+    if count == 1:
+        made = lowering.reshape(made, (*made.shape[:place], *made.shape[place + 1 :]))
+    of = {"before": count} if layout.before != 1 else {"after": count}
+    return turned(made, dataclasses.replace(layout, **of))
 
 
 def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:

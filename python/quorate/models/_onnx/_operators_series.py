@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._layout import Layout, Tensor, Turned
+from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_sums import OPERATORS, operator
 
 __all__ = ["OPERATORS", "operator"]
 
-_LIMITS = "batch after time (Transpose) or layout=1, constant weights, states"
+_LIMITS = "batch after time (Transpose) or layout=1, constant weights"
 
 _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
@@ -127,8 +127,23 @@ def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str],
         for i, backward in enumerate(directions)
     ]
     for i, layer in enumerate(layers):
-        layer.states = [_first(layer, _of_direction(node, place, i, count), place) for place in range(states)]
+        layer.states = [_begun(layer, node, place, i, count) for place in range(states)]
     return layers
+
+
+def _begun(layer: Recurrent, node: Node, place: int, direction: int, count: int) -> Tensor | None:
+    """A state to begin with: the same constant for every series, or an array that depends on the input."""
+    value, axis = node.value(5 + place), 0 if int(node.attrs.get("layout", 0)) else 1
+    if not isinstance(value, (Tensor, Turned)):
+        return _first(layer, _of_direction(node, place, direction, count), place)
+    if value.layout != Layout(axis) or len(value.shape) != 3 or value.shape[1 - axis] != count:
+        raise Unsupported(f"an initial state of shape {value.shape}, with the batch as axis {value.layout.axis}")
+    inner = batch_first(value)  # (batch, directions, hidden)
+    if inner.shape[2] != layer.hidden:
+        raise Unsupported(f"an initial state of shape {value.shape} of {layer.hidden} hidden numbers")
+    ends = [direction, direction + 1, 1]
+    taken = inner if count == 1 else layer.lowering.emit("slice", inner, {"axes": [1], "ranges": [ends]})
+    return layer.lowering.reshape(taken, (inner.shape[0], inner.shape[2]))
 
 
 def _of_direction(node: Node, place: int, direction: int, count: int) -> Array | None:

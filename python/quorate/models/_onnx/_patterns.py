@@ -2,8 +2,8 @@
 
 GELU is x (1 + erf(x / sqrt 2)) times a number. Layer normalisations are of lines x with the mean m and the variance v:
 (x - m) / sqrt(f v + e), the same as a product by the inverse root r, and x r + (b - m r); the variance is the mean of
-(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. Found is only what is
-one of these term by term; an Erf, a root or a quotient that is left over is refused.
+(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. A softmax is e^x by its
+sum along an axis. Found is only what is one of these term by term; an Erf that is left over is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Patterns:
         self._lowering = lowering
 
     def quotient(self, one: Tensor, other: Tensor) -> Tensor | None:
-        """What one array by another is, if that is lines by their deviation."""
+        """What one array by another is, if that is lines by their deviation, or powers of e by their sum."""
+        if (made := self._shares(one.place, other.place)) is not None:
+            return made
         for deviation in self._deviations(other.place):
             sign = self._sign(one.place, deviation.lines)
             if sign:
@@ -154,8 +156,11 @@ class Patterns:
         while True:
             *_, (place, times, plus) = self._multiples(place)
             factor, offset = factor * times, offset + factor * plus
-            step = self._step(place, "reshape")
+            step = self._step(place, "reshape", "clip")
+            # A variance is not below 0, which some make sure of.
             if step is None or offset.size != 1:
+                break
+            if step.kind == "clip" and step.attrs != {"low": 0.0, "high": None}:
                 break
             place = step.inputs[0]
         added = float(offset.ravel()[0])
@@ -190,6 +195,28 @@ class Patterns:
         step = self._step(place, "inverse")
         for deviation in self._deviations(step.inputs[0]) if step else ():
             yield deviation, weights
+
+    def _shares(self, place: int, other: int) -> Tensor | None:
+        """The softmax that powers of e by their sum along an axis are; what a whole line loses counts nothing."""
+        powers = self._step(place, "exp")
+        *_, (total, count, offset) = self._multiples(other)
+        shape = self._lowering.shapes[other]
+        while (step := self._step(total, "reshape")) is not None:
+            *_, (total, times, more) = self._multiples(step.inputs[0])
+            count, offset = count * times, offset + more
+        of, axes = self._mean(total, shape)
+        if powers is None or of != place or len(axes) != 1 or offset.any():
+            return None
+        x, whole = powers.inputs[0], self._lowering.shapes[place]
+        if count != whole[axes[0]]:
+            return None
+        less = self._step(x, "sub")
+        if less is not None and self._lowering.shapes[less.inputs[0]] == whole:
+            line = (1,) * (len(whole) - len(self._lowering.shapes[less.inputs[1]])) + self._lowering.shapes[
+                less.inputs[1]
+            ]
+            x = less.inputs[0] if line[axes[0]] == 1 else x
+        return self._lowering.emit("softmax", Tensor(x, whole), {"axis": axes[0] - len(whole)})
 
     # ---- what they are ----------------------------------------------------------------------------------------------
 

@@ -33,18 +33,14 @@ from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._chain import Chain
-from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
+from quorate.models._onnx._reals import planned
+from quorate.models._onnx._steps import FUNCTIONS, REALS, WEIGHTED, Step, alone, clear, multiples, placed
+from quorate.models._onnx._tracked import FRACTION, MORE, ROOM, Tracked, bits_of
 
-FRACTION = 16
-"""Fractional bits of the dtype in which arrays are kept, and of what functions take and give."""
-
-ROOM = 3
-"""Bits that the ring has above the largest sum: its sign, and that of a sum and an offset."""
+__all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 
 _SUM = 64 - ROOM  # bits of sums of products, and of offsets
 _ROOM = 44  # bits of what is only added or compared
-_BEYOND = 4  # times what a sample reached, numbers are clipped
-_SLACK = 4  # bits by which what is proven may exceed that before it is
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
@@ -52,65 +48,7 @@ _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however
 _CLIPPED = 1 << 20  # no unit
 _PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
 _FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
-_MORE = 1 + 1e-9  # bounds are themselves computed with rounding
-
-
-@dataclasses.dataclass
-class Tracked:
-    """An array: bounds on its real values, on the error of what stands for them, the unit, and its place."""
-
-    low: Array
-    high: Array
-    error: Array
-    unit: int
-    place: int
-    reached: float | None = None
-    """The largest magnitude in the sample; infinite without one."""
-    held: Array | None = None
-    """A bound on magnitudes of what stands for the values, however far it is off; None where `largest` is all that is
-    known. A step of a series would otherwise take its errors for larger numbers, and make larger errors of these."""
-
-    @property
-    def most(self) -> float:
-        """The power of two to which it may be clipped."""
-        if self.reached is None or not math.isfinite(self.reached):
-            return math.inf
-        return 2.0 ** exponent_above(_BEYOND * self.reached)
-
-    @property
-    def is_far_beyond(self) -> bool:
-        """Whether much more is proven than was reached."""
-        return float(self.largest.max(initial=0.0)) > self.most * 2**_SLACK
-
-    @property
-    def largest(self) -> Array:
-        """A bound on magnitudes, of what stands for the values too."""
-        found = self.clear + self.error
-        return (found if self.held is None else np.minimum(found, self.held)) * _MORE
-
-    @property
-    def clear(self) -> Array:
-        """A bound on magnitudes of the values."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))
-
-    def holding(self, held: Array | None) -> Tracked:
-        """With such a bound: what lies within one is not further off than both reach."""
-        if held is None:
-            return dataclasses.replace(self, held=None)
-        held = np.broadcast_to(held, self.low.shape)
-        return dataclasses.replace(self, held=held, error=np.minimum(self.error, self.clear + held))
-
-    @property
-    def bits(self) -> int:
-        """The least e with all integers at most 2^e."""
-        return bits_of(float(self.largest.max(initial=0.0)), self.unit)
-
-
-def bits_of(largest: float, unit: int) -> int:
-    """The least e, at least 1, with `largest` 2^unit at most 2^e."""
-    if not math.isfinite(largest):
-        return 1 << 20
-    return max(exponent_above(largest) + unit, 1) if largest else 1
+_COARSEST = -200  # units: what has coarser ones is beyond what means anything, and later beyond all floating point
 
 
 @dataclasses.dataclass
@@ -144,25 +82,39 @@ class Planner:
         """Bits of the ring in which nothing wraps."""
         return min(self.needed, _SUM) + ROOM
 
-    def plan(self, steps: Sequence[Step], inputs: Tracked) -> Tracked:
-        """Everything from the input on; what is tracked of the last step's result."""
-        arrays = [inputs]
+    def plan(self, steps: Sequence[Step], inputs: Sequence[Tracked]) -> list[Tracked]:
+        """Everything from the inputs on; what is tracked of each step's result, behind the first input."""
+        arrays = [inputs[0]]
         self._need(arrays[0].bits)
         wants = _wanted(steps)
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
             self._now = math.inf if self.reached is None else self.reached[number + 1]
             self._spread = self.spreads.get(number)
+            if step.kind == "input":
+                arrays.append(self._entered(inputs[step.attrs["number"]], step.attrs))
+                continue
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
             self._as_function = bool(users) and users <= set(FUNCTIONS)
             self._chain = Chain.behind(steps, number + 1) if step.kind in WEIGHTED else None
             made = self._step(step, given)
-            self._need(made.bits)
+            if made.unit < _COARSEST:
+                raise self._unbounded(made)
+            self._enter(made)
             arrays.append(made)
-            self.rows.append((self._name, made.place, made.unit))
-            self.errors.append(float(made.error.max(initial=0.0)))
-        return arrays[-1]
+        return arrays
+
+    def _entered(self, given: Tracked, attrs: dict[str, Any]) -> Tracked:
+        """A further input."""
+        made = self._emit("input", [], attrs, given)
+        self._enter(made)
+        return made
+
+    def _enter(self, made: Tracked) -> None:
+        self._need(made.bits)
+        self.rows.append((self._name, made.place, made.unit))
+        self.errors.append(float(made.error.max(initial=0.0)))
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 
@@ -176,6 +128,8 @@ class Planner:
             return self._function(kind, attrs, given[0])
         if kind in MOVES:
             return self._moved(kind, attrs, given)
+        if kind in REALS:
+            return planned(self, kind, attrs, given)
         if kind in ("add", "sub"):
             return self._sum(kind, given)
         if kind in ("mul", "matmul2"):
@@ -314,7 +268,7 @@ class Planner:
         low, high, error, held = (np.broadcast_to(of, sizes) for of in (low, high, error, held))
         public = {"weights": list(w.shape), "offsets": None if b is None else list(b.shape), "width": width}
         public.update(self._secret((id(w), id(b), v, width), whole, offsets))
-        return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * _MORE))
+        return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * MORE))
 
     def _secret(self, key: tuple[Any, ...], whole: Array, offsets: Array | None) -> dict[str, int]:
         """Keeps what is secret of a step, unless an earlier one has the same: then says which."""
@@ -346,7 +300,7 @@ class Planner:
         held = multiples(kind, attrs, x.largest, np.abs(near))
         if step.offsets is not None:
             held = held + np.abs(placed(kind, step.offsets)) + 2.0**-unit
-        made = Tracked(centre - around, centre + around, error, unit, 0).holding(held * _MORE)
+        made = Tracked(centre - around, centre + around, error, unit, 0).holding(held * MORE)
         return made, bits_of(float(made.largest.max(initial=0.0)), unit)
 
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
@@ -413,11 +367,14 @@ class Planner:
         (a, r), (b, s) = (((t.low + t.high) / 2, (t.high - t.low) / 2) for t in (x, y))
         centre = times(a, b)
         around = times(np.abs(a), s) + times(r, np.abs(b)) + times(r, s)
+        low, high = centre - around, centre + around
+        if kind == "mul" and x.place == y.place:  # a square, which is not below 0
+            low, high = np.maximum(low, 0), np.maximum(np.square(x.low), np.square(x.high))
         size = [np.maximum(np.abs(t.low), np.abs(t.high)) for t in (x, y)]
         unit = x.unit + y.unit - FRACTION
         error = times(x.error, size[1]) + times(size[0], y.error) + times(x.error, y.error) + 2.0**-unit
         terms = x.low.shape[-1] if kind == "matmul2" else 1
-        made = Tracked(centre - around, centre + around, error, unit, 0)
+        made = Tracked(low, high, error, unit, 0)
         made = made.holding(times(x.largest, y.largest) + 2.0**-unit)
         wide = x.bits + y.bits + (terms - 1).bit_length()
         if wide > _SUM:
@@ -431,7 +388,9 @@ class Planner:
         Errors are shared as the arrays are: nearest to whole ones where the share is nearest to 0 or 1.
         """
         share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
-        low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+        sizes = np.broadcast_shapes(share.low.shape, x.low.shape, y.low.shape)
+        ends = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+        low, high = (np.broadcast_to(end, sizes) for end in ends)
         apart = np.maximum(x.high - y.low, y.high - x.low) + x.error + y.error
         shared = np.maximum(*(y.error + end * (x.error - y.error) for end in (share.low, share.high)))
         error = share.error * apart + shared + 2.0**-x.unit

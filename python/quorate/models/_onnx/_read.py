@@ -4,44 +4,55 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import ModelError
-
-_ANY = 3  # for a batch of any size: more than 1, so that nothing takes it for an axis that is no batch
-_FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
-_WHOLE = (6, 7)  # TensorProto.INT32, INT64
+from quorate.models._onnx._entries import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
 
 
 @dataclasses.dataclass
 class Source:
-    """A checked model: its nodes in order, constants by name, and its one input and one output."""
+    """A checked model: its nodes in order, constants by name, inputs and outputs."""
 
     nodes: list[Any]
     constants: dict[str, np.ndarray]
-    input: str
-    sizes: tuple[int, ...]
-    """Of the input, the batch first."""
+    entries: list[Entry]
+    """The inputs that questions give, secret ones first."""
     is_open: bool
-    """Whether the file leaves the batch's size open; in `sizes` is a number that stands for any."""
-    output: str
+    """Whether the file leaves the batch's size open; in the sizes of entries is a number that stands for any."""
+    outputs: list[str]
     opsets: dict[str, int]
-    is_index: bool = False
-    """Whether inputs are whole numbers, which rows of tables are looked up by."""
+    replaced: Callable[[int], dict[str, np.ndarray]] = lambda _: {}
+    """Constants in place of inputs, for a batch of some size."""
     tables: dict[Any, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
     """Constants that are looked up in, and rows of them in double precision: one array for what is alike."""
 
+    @property
+    def batch(self) -> int:
+        """How many inputs there are."""
+        return self.entries[0].sizes[0]
 
-def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
+    def of(self, many: int) -> Source:
+        """The same for so many inputs."""
+        found = [dataclasses.replace(entry, sizes=(many, *entry.sizes[1:])) for entry in self.entries]
+        return dataclasses.replace(self, entries=found, constants={**self.constants, **self.replaced(many)})
+
+
+def read(
+    model: Any,
+    shape: Any = None,
+    output: str | Sequence[str] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+) -> Source:
     """A model from a path or an `onnx.ModelProto`.
 
     Raises:
         ModelError: no such file, a file that is cut off or no ONNX, missing external data, an input that has not one
-            known size and a floating-point type, several inputs or outputs.
+            known size and a type of numbers, several outputs of which nothing says which.
     """
     try:
         import onnx
@@ -54,21 +65,26 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
     _check(onnx, proto)
     graph = proto.graph
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in constants]
-    if len(inputs) != 1:
-        names = ", ".join(repr(value.name) for value in inputs) or "none"
-        raise ModelError(f"from_onnx: a network has one input; this one's are {names}: make the others constants")
+    outputs = _outputs(graph, output)
+    nodes = list(graph.node) if output is None else _needed(graph.node, outputs)
+    taken = {name for node in nodes for name in _taken(node)}.union(outputs)
+    left, roles = split(onnx, graph, taken.__contains__, inputs)
+    indices = {value.name: is_index(value, lambda name: _is_cast(name, nodes)) for value in left}
+    batch, found = entries(left, shape, indices, roles)
+    word = left[0].type.tensor_type.shape.dim[0].dim_param
+    fixed = {value.name: value for value in graph.input if not isinstance(roles.get(value.name, ""), str)}
+
+    def replaced(many: int) -> dict[str, np.ndarray]:
+        return {name: constant_of(onnx, value, roles[name], many, word) for name, value in fixed.items()}
+
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
-    name, nodes = inputs[0].name, list(graph.node) if output is None else _needed(graph.node, output)
-    is_index = _is_index(onnx, inputs[0], nodes)
-    batch, sizes = _sizes(inputs[0], shape, 1 if is_index else 2)
-    known = (batch or _ANY, *sizes)
-    return Source(nodes, constants, name, known, batch is None, _output(graph, output), opsets, is_index)
+    source = Source(nodes, constants, found, batch is None, outputs, opsets, replaced)
+    return source.of(source.batch)
 
 
-def _needed(nodes: Sequence[Any], output: str) -> list[Any]:
-    """Those on which a value depends; what is behind it may be of any kind."""
-    needed, found = {output}, []
+def _needed(nodes: Sequence[Any], outputs: Sequence[str]) -> list[Any]:
+    """Those on which values depend; what is behind them may be of any kind."""
+    needed, found = set(outputs), []
     for node in reversed(nodes):
         if needed.intersection(node.output):
             needed.update(_taken(node))
@@ -150,62 +166,30 @@ def _check(onnx: Any, proto: Any) -> None:
         raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
 
 
-def _is_index(onnx: Any, value: Any, nodes: Sequence[Any]) -> bool:
-    """Whether an input is of whole numbers: by its type, or as all that takes it makes such of it first."""
-    kind = value.type.tensor_type.elem_type
-    if kind in _WHOLE:
-        return True
-    if kind not in _FLOATS:
-        types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
-        name = types.get(kind, f"of type {kind}, which ONNX does not have")
-        raise ModelError(
-            f"from_onnx: the input {value.name!r} is {name}; networks with inputs of float32 or float64 are supported, "
-            "and of int32 or int64 where tables are looked up by them: export it so, without quantisation or half "
-            "precision"
-        )
-    return _is_cast(value.name, nodes)
-
-
 def _is_cast(name: str, nodes: Sequence[Any]) -> bool:
     """Whether a value is nothing but cast to whole numbers, if only in the end."""
     takers = [node for node in nodes if name in _taken(node)]
     to = [next((a.i for a in node.attribute if a.name == "to"), 0) for node in takers if node.op_type == "Cast"]
     return 0 < len(takers) == len(to) and all(
-        kind in _WHOLE or (kind in _FLOATS and _is_cast(node.output[0], nodes))
+        kind in WHOLE or (kind in FLOATS and _is_cast(node.output[0], nodes))
         for kind, node in zip(to, takers, strict=True)
     )
 
 
-def _sizes(value: Any, shape: Sequence[int] | None, least: int) -> tuple[int | None, tuple[int, ...]]:
-    """Of the batch, None where it is open, and of one input, which have so many axes at least."""
-    dims = list(value.type.tensor_type.shape.dim)
-    if len(dims) < least:
-        raise ModelError(f"from_onnx: the input {value.name!r} has {len(dims)} axes; the first one is the batch")
-    named = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else None for d in dims]
-    if shape is not None:
-        given = [int(n) for n in shape]
-        if len(given) != len(named) - 1 or any(k not in (None, n) for k, n in zip(named[1:], given, strict=True)):
-            known = tuple("?" if n is None else n for n in named[1:])
-            raise ModelError(f"from_onnx: shape={tuple(given)} is not that of one input of the model, {known}")
-        named[1:] = given
-    unknown = [i for i, n in enumerate(named) if i > 0 and n is None]
-    if unknown:
-        what = ", ".join(f"{i} ({dims[i].dim_param or 'no name'})" for i in unknown)
-        known = tuple("?" if n is None else n for n in named[1:])
-        raise ModelError(
-            f"from_onnx: sizes of the input {value.name!r} are not known along axis {what}: give shape= of one input, "
-            f"without the batch, as it will be: {known}"
-        )
-    return named[0], tuple(n for n in named[1:] if n is not None)
-
-
-def _output(graph: Any, output: str | None) -> str:
+def _outputs(graph: Any, output: str | Sequence[str] | None) -> list[str]:
     names = [value.name for value in graph.output]
     if output is not None:
+        wanted = [output] if isinstance(output, str) else list(output)
         made = {name for node in graph.node for name in node.output}
-        if output not in made:
-            raise ModelError(f"from_onnx: output={output!r} is no value of the model; its outputs are {names}")
-        return output
+        for name in wanted:
+            if name not in made:
+                raise ModelError(f"from_onnx: output={name!r} is no value of the model; its outputs are {names}")
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise ModelError(f"from_onnx: output={output!r}: name one value, or each of several once, of {names}")
+        return wanted
     if len(names) != 1:
-        raise ModelError(f"from_onnx: the model has the outputs {', '.join(map(repr, names))}: say which, output=...")
-    return str(names[0])
+        raise ModelError(
+            f"from_onnx: the model has the outputs {', '.join(map(repr, names))}: say which, output=..., one name or a "
+            "list"
+        )
+    return [str(name) for name in names]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import quorate
-from quorate import nn
+from quorate import functions, nn
 from quorate._moves import moved
 from quorate._stated import stated
 from quorate.models._layers import _kernels as kernels
@@ -16,7 +17,7 @@ from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._indices import Lookups
 from quorate.models._onnx._plan import FRACTION, ROOM
-from quorate.models._onnx._steps import WEIGHTED, placed
+from quorate.models._onnx._steps import REALS, WEIGHTED, placed
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """Of each weighted step, in order: integers of its weights, and of its offsets."""
@@ -55,10 +56,13 @@ class Weights:
         return self._mpc.input(given, owner=self._owner, shape=shape, dtype=self._dtype, bound=most)
 
 
-def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any, ring: int) -> list[Any]:
-    """What every step makes, behind the input, in a ring of so many bits."""
-    arrays, number, lookups = [x], 0, Lookups(mpc, steps, ring)
+def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Sequence[Any], ring: int) -> list[Any]:
+    """What every step makes, behind the first input, in a ring of so many bits."""
+    arrays, number, lookups = [entered[0]], 0, Lookups(mpc, steps, ring)
     for step in steps:
+        if step["kind"] == "input":
+            arrays.append(entered[step["number"]])
+            continue
         given = [arrays[i] for i in step["inputs"]]
         if step["kind"] in WEIGHTED:
             w, b = weights.of(step.get("same", number), step)
@@ -92,7 +96,38 @@ def _step(mpc: Any, step: dict[str, Any], given: list[Any]) -> Any:
         return given[2] + x * (given[1] - given[2])
     if kind == "matmul2":
         return x @ given[1]
+    if kind in ("maximum", "minimum"):
+        return mpc.maximum(x, given[1]) if kind == "maximum" else mpc.minimum(x, given[1])
+    if kind in REALS:
+        return _real(mpc, kind, step, x)
     return _alone(mpc, kind, step, x)
+
+
+def _real(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
+    if kind == "exp":
+        return functions.exp(x + step["plus"] if step["plus"] else x)
+    if kind == "log":
+        floor = step["floor"]
+        made = functions.log(x if floor is None else mpc.maximum(x, math.ldexp(floor, -FRACTION)))
+        return made + step["plus"] if step["plus"] else made
+    if kind == "inverse":
+        made, most = functions.reciprocal(x), step["most"]
+        return made if most is None else mpc.minimum(mpc.maximum(made, -most), most)
+    if kind == "compare":
+        made = {"gt": x.__gt__, "ge": x.__ge__, "eq": x.__eq__}[step["than"]](0)
+        return made.astype(x.dtype)
+    if kind == "top":
+        return _top(step, x)
+    return functions.sqrt(x) if kind == "sqrt" else x // 1
+
+
+def _top(step: dict[str, Any], x: Any) -> Any:
+    axis = step["axis"]
+    if step["places"] and step["count"] == 1:
+        places = (x.argmax if step["largest"] else x.argmin)(axis=axis, keepdims=True)
+        return places.astype(x.dtype)
+    values, places = x.topk(step["count"], axis, largest=step["largest"])
+    return places.astype(x.dtype) if step["places"] else values
 
 
 def _weighted(mpc: Any, step: dict[str, Any], x: Any, w: Any, b: Any) -> Any:
@@ -137,7 +172,9 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         size, stride, pads = tuple(step["size"]), tuple(step["stride"]), tuple(map(tuple, step["pads"]))
         if kind == "max_pool":
             return nn.max_pool2d(x, size, stride, pads, ceil_mode=step["ceil"])
-        return nn.avg_pool2d(x, size, stride, pads, count_include_pad=step["include"])
+        return nn.avg_pool2d(
+            x, size, stride, pads, count_include_pad=step["include"], ceil_mode=step.get("ceil", False)
+        )
     if kind == "mean":
         count = int(np.prod([x.shape[axis] for axis in step["axes"]]))
         made = x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"])

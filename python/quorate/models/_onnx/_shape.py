@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import quorate
-from quorate._stated import stated
 from quorate._tables import text_table
-from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.errors import ModelError
 from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
-from quorate.models._layers._kernels import Array
-from quorate.models._numerics import exponent_above, finite_float64
-from quorate.models._onnx._indices import Rows, are_looked_up, checked, shared
+from quorate.models._onnx._indices import are_looked_up
+from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
@@ -43,6 +41,11 @@ class NetworkShape(Questions):
         ring: the bits in which all numbers have room.
         table_rows: where inputs are whole numbers by which rows of tables are looked up, how many rows there are: one
             number, or one for each element of an input, in order. None of inputs that are real numbers.
+        name: of the first input, where there are several; `sizes`, `low`, `high` and `table_rows` are of that one.
+        inputs: further ones, each with a name, sizes, low, high, and table_rows where it has some; is_public says
+            whether all parties give it.
+        outputs: where several were asked for, all of them, each with a name, the array that it is, and its unit.
+            `output` and `unit` are the first one's.
     """
 
     sizes: tuple[int, ...]
@@ -56,28 +59,51 @@ class NetworkShape(Questions):
     labels: tuple[Any, ...] | None = None
     ring: int = 64
     table_rows: int | tuple[int, ...] | None = None
+    name: str = ""
+    inputs: tuple[dict[str, Any], ...] = ()
+    outputs: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
-        object.__setattr__(self, "steps", tuple(self.steps))
+        for field in ("steps", "inputs", "outputs"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
         for place, step in enumerate(self.steps):
-            if step.get("kind") not in KINDS or not all(0 <= i <= place for i in step["inputs"]):
+            of = step.get("inputs", [-1])
+            is_known = step.get("kind") in KINDS and bool(of) != (step["kind"] == "input")
+            if not is_known or not all(0 <= i <= place for i in of):
                 raise ModelError(f"this is not the shape of a network: step {place} is {step}")
         self._check_same()
-        self._check_rows()
+        self._check_inputs()
+        for made in self.outputs:
+            is_one = {*made} == {"name", "output", "unit"} and type(made["unit"]) is int
+            if not is_one or made["output"] not in range(1, len(self.steps) + 1):
+                raise ModelError(f"this is not the shape of a network: an output is {dict(made)}")
 
-    def _check_rows(self) -> None:
+    def _check_inputs(self) -> None:
         """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
-        known: Any = self.table_rows
-        count = math.prod(self.sizes)
-        if isinstance(known, list):
-            object.__setattr__(self, "table_rows", tuple(known))
-        listed = list(known) if isinstance(known, (list, tuple)) else [known] * count
-        are_counts = len(listed) == count and all(type(n) is int and n > 0 for n in listed)
-        if not (known is None or are_counts) or not are_looked_up(self.steps, known is not None):
-            raise ModelError(f"this is not the shape of a network: table_rows={known!r} do not go with its steps")
+        rows: Any = self.table_rows
+        object.__setattr__(self, "table_rows", tuple(rows) if isinstance(rows, list) else rows)
+        known = self.all_inputs
+        given = [step.get("number") for step in self.steps if step["kind"] == "input"]
+        numbers = [number if type(number) is int else 0 for number in given]
+        whole = {number for number, one in enumerate(known) if one.table_rows is not None}
+        if sorted(numbers) != [*range(1, len(known))] or known[0].is_public:
+            raise ModelError(f"this is not the shape of a network: {len(known)} inputs do not go with its steps")
+        if not all(one.has_counts for one in known) or not are_looked_up(self.steps, whole):
+            listed_rows = [one.table_rows for one in known]
+            raise ModelError(f"this is not the shape of a network: table_rows={listed_rows} do not go with its steps")
+
+    def bits_of(self, place: int) -> int:
+        """No number of an array is above 2^that in its units."""
+        return int(self.steps[place - 1]["bits"])
+
+    @property
+    def all_inputs(self) -> list[Input]:
+        """Those that questions give, in order."""
+        first = Input(self.sizes, self.low, self.high, self.bits, self.table_rows, self.name)
+        return [first, *(Input.described(public, self.bits) for public in self.inputs)]
 
     def _check_same(self) -> None:
         """Steps that say so have the weights of one before, of the same sizes."""
@@ -95,73 +121,52 @@ class NetworkShape(Questions):
     def describe(self) -> dict[str, Any]:
         """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        listed = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items() if v is not None}
-        return {**listed, "steps": [dict(step) for step in self.steps]}
+        left_out = {k for k in ("name", "inputs", "outputs") if not found[k]}
+        plain = {k: v for k, v in found.items() if v is not None and k not in left_out}
+        lists: dict[str, Any] = {
+            k: [dict(one) for one in plain[k]] for k in ("steps", "inputs", "outputs") if k in plain
+        }
+        return {**{k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}, **lists}
 
     def __str__(self) -> str:
-        what = "inputs" if self.table_rows is None else "whole numbers"
-        head = f"network of {what} {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits of {self.ring}"
+        bits = f"{self.bits} bits of {self.ring}"
+        head = "; ".join(map(_of_input, self.all_inputs))
         rows = [_row(place, step) for place, step in enumerate(self.steps, 1)]
-        return "\n".join([head, *text_table(("", "step", "of", "weights", "public"), rows, 5)])
-
-    @property
-    def input_unit(self) -> int:
-        """Inputs are kept as whole numbers of 2^-that."""
-        if self.table_rows is not None:
-            return 0
-        return self.bits - exponent_above(max(abs(self.low), abs(self.high)))
-
-    def encode(self, X: Any) -> Array:
-        """The units that stand for inputs; raises before anything is sent if they cannot."""
-        rows = self._rows()
-        values = finite_float64(X, "inputs") if rows is None else checked(X, rows, "inputs")
-        if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
-            sizes = ", ".join(map(str, ("batch", *self.sizes)))
-            raise ShapeError(f"inputs have shape {values.shape}; the network takes ({sizes})")
-        if rows is not None:
-            return values
-        beyond = (values < self.low) | (values > self.high)
-        if beyond.any():
-            place = tuple(int(i) for i in np.argwhere(beyond)[0])
-            raise RangeError(
-                f"inputs: {values[place]} at index {place}; the network takes numbers between {self.low:g} and "
-                f"{self.high:g}: scale them as they were for training, or let the model's owner state a larger bound: "
-                "from_onnx(..., bound=)"
-            )
-        return np.rint(np.ldexp(values, self.input_unit))
+        named = [f"array {made['output']} is the output {made['name']!r}" for made in self.outputs]
+        table = text_table(("", "step", "of", "weights", "public"), rows, 5)
+        return "\n".join([f"network of {head}, {bits}", *table, *named])
 
     def program(
         self,
         mpc: Any,
         secrets: Secrets | None,
-        X: Any,
+        given: Sequence[Any],
         rows: int,
         owners: tuple[int, int],
         kept: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """All arrays, from the input on; what is secret of the network is put into `kept`, or taken from there."""
-        x = self._shared(mpc, None if X is None else self.encode(X), owners[1], (rows, *self.sizes))
+        """All arrays, from the first input on, of what is given for each; what is secret of the network is put into
+        `kept`, or taken from there."""
+        inputs = zip(self.all_inputs, given, strict=True)
+        entered = [one.array(mpc, x, owners[1], rows, self.ring) for one, x in inputs]
         weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept, self.ring)
-        return run(mpc, self.steps, weights, x, self.ring)
+        return run(mpc, self.steps, weights, entered, self.ring)
 
-    def _shared(self, mpc: Any, units: Array | None, owner: int, shape: tuple[int, ...]) -> Any:
-        """The inputs as secrets."""
-        if self.table_rows is not None:
-            return shared(mpc, units, int(np.max(self.table_rows)) - 1, owner, shape)
-        x = mpc.input(
-            None if units is None else np.ldexp(units, -FRACTION),
-            owner=owner,
-            shape=shape,
-            dtype=quorate.fixed(self.ring, FRACTION),
-            bound=math.ldexp(1.0, self.bits - FRACTION),
-        )
-        return stated(x, self.bits, math.floor(math.ldexp(self.low, self.input_unit)))
+    def given(self, asked: Asked, mpc: Any) -> list[Any]:
+        """What this party gives for each input, None where another party has it.
 
-    def _rows(self) -> Rows | None:
-        """How many rows there are for each element of an input."""
-        if self.table_rows is None:
-            return None
-        return np.broadcast_to(np.asarray(self.table_rows, np.int64), math.prod(self.sizes)).reshape(self.sizes)
+        Raises:
+            ModelError: an input is missing, or X has others.
+        """
+        found = listed(asked.X, self.all_inputs)
+        mine = asked.has_records(mpc)
+        for place, one in enumerate(self.all_inputs):
+            if asked.dry or (not one.is_public and not mine):
+                found[place] = None
+            elif found[place] is None:
+                who = "all parties know" if one.is_public else f"party {asked.data_owner} owns"
+                raise ModelError(f"X: {who} {one.what}: give it there, X={{{one.name!r}: ...}}")
+        return found
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self, None, asked, self)
@@ -172,6 +177,13 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     public = ", ".join(f"{k}={_cut(str(v))}" for k, v in step.items() if k not in private)
     weights = "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else ""
     return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
+
+
+def _of_input(one: Input) -> str:
+    what = "inputs" if one.table_rows is None else "whole numbers"
+    named = f" {one.name!r}" if one.name else ""
+    public = " that all parties give" if one.is_public else ""
+    return f"{what}{named} {one.sizes} between {one.low:g} and {one.high:g}{public}"
 
 
 def _cut(text: str) -> str:
@@ -186,7 +198,9 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
     count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
     me, owners = mpc.me, (asked.model_owner, asked.data_owner)
     mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
-    arrays = shape.program(mpc, mine, asked.X if asked.has_records(mpc) else None, count, owners, kept)
+    arrays = shape.program(mpc, mine, shape.given(asked, mpc), count, owners, kept)
+    if shape.outputs:
+        return _several(shape, arrays, asked.reveal)
     decided, output = arrays[shape.decided], arrays[shape.output]
     if question == "predict" and shape.labels is not None:
         best, labels = decided.argmax(axis=-1), shape.labels
@@ -194,8 +208,21 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
         return Answer((best,), functools.partial(named, labels)) if asked.reveal else best
     up = FRACTION - shape.unit
     if not asked.reveal:
-        return _in_units(output, shape.steps[shape.output - 1]["bits"], up)
+        return _in_units(output, shape.bits_of(shape.output), up)
     return Answer((output,), lambda made: np.ldexp(made, up))
+
+
+def _several(shape: NetworkShape, arrays: list[Any], reveal: bool) -> Any:
+    """A dictionary of outputs, by name."""
+    names = [made["name"] for made in shape.outputs]
+    found = [(arrays[made["output"]], FRACTION - made["unit"], made["output"]) for made in shape.outputs]
+    if not reveal:
+        return {name: _in_units(x, shape.bits_of(at), up) for name, (x, up, at) in zip(names, found, strict=True)}
+
+    def read(*made: Any) -> Any:
+        return {name: np.ldexp(x, up) for name, x, (_, up, _) in zip(names, made, found, strict=True)}
+
+    return Answer(tuple(x for x, *_ in found), read)
 
 
 def _in_units(x: Any, bits: int, up: int) -> Any:

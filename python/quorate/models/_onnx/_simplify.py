@@ -13,29 +13,30 @@ from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._onnx._steps import PARTS, Step
 
+_WIDER = 4  # times as wide a table costs more than the product that it saves
 _RISING = ("relu", "clip", "sigmoid", "tanh")
 
 
-def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
-    """What a network does, by fewer steps; the place of the output among theirs."""
-    work, output = _live(steps, output)
-    _masks(work, output)
+def simplified(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], list[int]]:
+    """What a network does, by fewer steps; the places of the outputs among theirs."""
+    work, ends = _live(steps, outputs)
+    _masks(work, ends)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
         step.inputs = tuple(alias[i] for i in step.inputs)
         if _is_nothing(step):
             alias[place] = step.inputs[0]
             continue
-        before = step.inputs[0]
+        before = step.inputs[0] if step.inputs else 0
         if not before or not _may_fold(work[before - 1], step):
             continue
-        uses = _uses(work, alias[output] if output < place else output, alias)
+        uses = _uses(work, [alias[end] if end < place else end for end in ends], alias)
         if uses[before] == 1 and _folded(work[before - 1], step):
             alias[place] = work[before - 1].inputs[0] if _is_nothing(work[before - 1]) else before
-    work, output = _live(work, alias[output])
-    _maxima_first(work, output)
+    work, ends = _live(work, [alias[end] for end in ends])
+    _maxima_first(work, ends)
     _refuse_parts(work)
-    return work, output
+    return work, ends
 
 
 def _is_nothing(step: Step) -> bool:
@@ -44,8 +45,7 @@ def _is_nothing(step: Step) -> bool:
 
 def _refuse_parts(steps: Sequence[Step]) -> None:
     """Raises: all that would be supported as a part of something larger, and is none of that here."""
-    norm = "a layer normalisation, (x - mean) / sqrt(variance + epsilon)"
-    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2", "sqrt": norm, "inverse": norm, "quotient": norm}
+    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2"}
     faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
     if faults:
         many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
@@ -53,15 +53,15 @@ def _refuse_parts(steps: Sequence[Step]) -> None:
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
 
 
-def _uses(steps: Sequence[Step], output: int, alias: Sequence[int]) -> Counter:
-    """How many steps take each array; the output counts."""
+def _uses(steps: Sequence[Step], outputs: Sequence[int], alias: Sequence[int]) -> Counter:
+    """How many steps take each array; outputs count."""
     live = (step for place, step in enumerate(steps, 1) if alias[place] == place)
-    return Counter([output, *(alias[i] for step in live for i in step.inputs)])
+    return Counter([*outputs, *(alias[i] for step in live for i in step.inputs)])
 
 
-def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
-    """Only the steps that the output depends on."""
-    needed, todo = {output}, [output]
+def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], list[int]]:
+    """Only the steps that the outputs depend on."""
+    needed, todo = set(outputs), list(outputs)
     while todo:
         place = todo.pop()
         for i in steps[place - 1].inputs if place else ():
@@ -74,13 +74,14 @@ def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
         if place in needed:
             kept.append(dataclasses.replace(step, inputs=tuple(places[i] for i in step.inputs)))
             places[place] = len(kept)
-    return kept, places[output]
+    return kept, [places[end] for end in outputs]
 
 
 def _may_fold(before: Step, step: Step) -> bool:
     """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
     first = ("conv", "conv_transpose", "matmul", "affine", "scale", "embedding")
-    return before.kind in first and step.kind in ("affine", "scale")
+    is_matrix = before.kind == "embedding" and step.kind == "matmul"
+    return is_matrix or (before.kind in first and step.kind in ("affine", "scale"))
 
 
 def _folded(before: Step, step: Step) -> bool:
@@ -89,6 +90,8 @@ def _folded(before: Step, step: Step) -> bool:
         return _joined(before, step)
     if before.weights is None:
         return False
+    if step.kind == "matmul":
+        return _by_matrix(before, step)
     if step.kind == "scale":
         factor, offset = np.asarray(step.attrs["factor"]), np.asarray(step.attrs["offset"])
     else:
@@ -111,6 +114,21 @@ def _folded(before: Step, step: Step) -> bool:
         return False
     before.weights = _times(before, each[0])
     before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _by_matrix(before: Step, step: Step) -> bool:
+    """Rows that are looked up times a matrix are rows of a table's product with it."""
+    w, matrix = before.weights, step.weights
+    assert w is not None and matrix is not None  # noqa: S101 - what both kinds are
+    if matrix.shape[1] > _WIDER * w.shape[1]:
+        return False
+    before.weights = w @ matrix
+    if before.offsets is not None:
+        whole = np.broadcast_to(before.offsets, (*np.shape(before.offsets)[:-1], len(matrix)))
+        before.offsets = whole @ matrix
+    if step.offsets is not None:
+        before.offsets = step.offsets if before.offsets is None else before.offsets + step.offsets
     return True
 
 
@@ -170,15 +188,15 @@ def _times(step: Step, factor: Array) -> Array:
 HIDES = 1e4  # from how far below the others on a number hides what it is added to
 
 
-def _masks(steps: list[Step], output: int) -> None:
+def _masks(steps: list[Step], outputs: Sequence[int]) -> None:
     """Takes into a softmax which of its numbers are hidden, as by -inf that is added to them.
 
     Which these are is public then, as what connects to what is. `added` is the most that is added to a hidden number,
     `put` the most that stands in the place of one; the planner makes sure that both are far enough below the others.
     """
-    uses = Counter([output, *(i for step in steps for i in step.inputs)])
+    uses = Counter([*outputs, *(i for step in steps for i in step.inputs)])
     for step in steps:
-        place = step.inputs[0]
+        place = step.inputs[0] if step.inputs else 0
         before = steps[place - 1] if place else None
         if step.kind != "softmax" or before is None or before.kind != "affine" or uses[place] != 1:
             continue
@@ -200,11 +218,11 @@ def _masks(steps: list[Step], output: int) -> None:
             before.weights = before.offsets = None
 
 
-def _maxima_first(steps: list[Step], output: int) -> None:
+def _maxima_first(steps: list[Step], outputs: Sequence[int]) -> None:
     """The largest of what an activation makes is the activation of the largest: then there are fewer of them."""
-    uses = Counter([output, *(i for step in steps for i in step.inputs)])
+    uses = Counter([*outputs, *(i for step in steps for i in step.inputs)])
     for step in steps:
-        before = steps[step.inputs[0] - 1] if step.inputs[0] else None
+        before = steps[step.inputs[0] - 1] if step.inputs and step.inputs[0] else None
         if step.kind != "max_pool" or before is None or uses[step.inputs[0]] != 1:
             continue
         rises = before.kind in _RISING or (before.kind == "leaky_relu" and before.attrs["slope"] >= 0)

@@ -26,11 +26,13 @@ PAIRED = ("add", "sub", "mul", "matmul2")
 ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
 
-PARTS = ("erf", "sqrt", "inverse", "quotient")
-"""What is computed as a part of something larger alone, which is found before a program is made: of GELU, and of layer
-normalisation."""
+REALS = ("sqrt", "exp", "log", "inverse", "quotient", "compare", "floor", "top", "maximum", "minimum")
+"""Real functions of one array or of two, and what goes by the order of numbers."""
 
-KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, "blend")
+PARTS = ("erf",)
+"""What is computed as a part of something larger alone, which is found before a program is made: of GELU."""
+
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, *REALS, "blend", "input")
 """All that a program may have."""
 
 
@@ -40,7 +42,8 @@ class Step:
 
     Attributes:
         kind: one of `KINDS`.
-        inputs: numbers of the arrays that it takes; 0 is the network's input, and step i makes array i + 1.
+        inputs: numbers of the arrays that it takes; 0 is the network's first input, and step i makes array i + 1.
+            Steps of kind "input" take none: they are the further inputs.
         attrs: what is public of it.
         weights, offsets: the secret numbers, where it has some.
         name: of the node in the file.
@@ -88,9 +91,9 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
             return np.where(x > 0, x, x * step.weights)
         made = multiples(kind, attrs, x, step.weights)
         return made if step.offsets is None else made + placed(kind, step.offsets)
-    if kind in (*PAIRED, "quotient"):
+    if len(arrays) == 2:
         paired: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}
-        paired["quotient"] = np.divide
+        paired |= {"quotient": np.divide, "maximum": np.maximum, "minimum": np.minimum}
         return np.asarray(paired[kind](x, arrays[1]))
     return alone(kind, attrs, x)
 
@@ -112,22 +115,38 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "max_pool":
         return kernels.max_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["ceil"])
     if kind == "avg_pool":
-        return kernels.avg_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"])
+        return kernels.avg_pool(
+            x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"], attrs.get("ceil", False)
+        )
     if kind == "mean":
         return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
     if kind == "normalise":
         return normalise.lines(x, attrs["epsilon"])
+    if kind == "compare":
+        return np.asarray({"gt": np.greater, "ge": np.greater_equal, "eq": np.equal}[attrs["than"]](x, 0), np.float64)
+    if kind == "top":
+        return _top(attrs, x)
     if kind == "softmax":
         seen = x if "hidden" not in attrs else np.where(attrs["hidden"], -np.inf, x)
         return kernels.softmax(seen, attrs["axis"])
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
-    functions |= {"sqrt": np.sqrt, "inverse": np.reciprocal}
+    functions |= {"sqrt": lambda x: np.sqrt(np.maximum(x, 0)), "exp": np.exp, "log": np.log, "floor": np.floor}
+    functions |= {"inverse": np.reciprocal}
     return np.asarray(functions[kind](x))
 
 
-def run_clear(steps: Sequence[Step], x: Array) -> list[Array]:
-    """The input, and what every step makes."""
-    arrays = [x]
+def _top(attrs: dict[str, Any], x: Array) -> Array:
+    """The largest or the smallest elements along an axis, or their places; of equal ones the first is first."""
+    axis = attrs["axis"]
+    order = np.argsort(-x if attrs["largest"] else x, axis=axis, kind="stable")
+    places = np.take(order, range(attrs["count"]), axis=axis)
+    return places.astype(np.float64) if attrs["places"] else np.take_along_axis(x, places, axis=axis)
+
+
+def run_clear(steps: Sequence[Step], given: Sequence[Array]) -> list[Array]:
+    """The first input, and what every step makes."""
+    arrays = [given[0]]
     for step in steps:
-        arrays.append(clear(step, [arrays[i] for i in step.inputs]))
+        is_input = step.kind == "input"
+        arrays.append(given[step.attrs["number"]] if is_input else clear(step, [arrays[i] for i in step.inputs]))
     return arrays

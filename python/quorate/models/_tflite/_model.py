@@ -94,7 +94,9 @@ class QuantisedNetwork(Questions):
         return program(question, mpc, self, self.shape, asked, self._plan)
 
 
-def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None) -> QuantisedNetwork:
+def from_tflite(
+    model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None, output: str | None = None
+) -> QuantisedNetwork:
     """Makes a quantised network from a TFLite file into a model that computes on secret inputs.
 
     `quorate models` lists the operators. Weights, offsets, zero points and scales stay secret; `print(model.shape)`
@@ -107,6 +109,7 @@ def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None
             for, in rings of 32 bits, as section 6.2 of the ring paper; labels may differ where two outputs are close.
             With `trunc="probabilistic"` of the session it takes two thirds of the time of "exact".
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
+        output: the name of the value to compute, where the file, or the last of several, has several outputs.
 
     Raises:
         ModelError: the file cannot be read or is not quantised, or operators of it are not supported (all are named).
@@ -124,9 +127,11 @@ def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None
     """
     if mode not in MODES:
         raise ModelError(f"from_tflite: mode={mode!r} is none of {', '.join(map(repr, MODES))}")
-    parts = [lowered(read(part)) for part in (model if isinstance(model, (list, tuple)) else [model])]
-    if not parts:
+    files = list(model) if isinstance(model, (list, tuple)) else [model]
+    if not files:
         raise ModelError("from_tflite: no files were given")
+    named = [*[None] * (len(files) - 1), output]
+    parts = [lowered(read(part, name)) for part, name in zip(files, named, strict=True)]
     layers, known, sizes, softmax = parts[0]
     for more, other, inner, ends in parts[1:]:
         now = layers[-1] if layers else None

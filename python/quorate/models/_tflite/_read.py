@@ -62,11 +62,12 @@ class Source:
     output: int
 
 
-def read(model: Any) -> Source:
-    """A file from a path or from its bytes.
+def read(model: Any, output: str | None = None) -> Source:
+    """A file from a path or from its bytes: what one of its values needs, its only output unless `output` names one.
 
     Raises:
-        ModelError: no such file, one that is cut off or no TFLite, several subgraphs, inputs or outputs.
+        ModelError: no such file, one that is cut off or no TFLite, several subgraphs or inputs, several outputs of
+            which nothing says which.
     """
     try:
         import tflite
@@ -76,7 +77,7 @@ def read(model: Any) -> Source:
     if len(data) < 8 or data[4:8] != MAGIC:
         raise ModelError(f"from_tflite: {what} is no TFLite model: bytes 4 to 8 of one are {MAGIC.decode()!r}")
     try:
-        return _parsed(tflite, data)
+        return _parsed(tflite, data, output)
     except ModelError:
         raise
     except Exception as error:
@@ -100,7 +101,7 @@ def _bytes(model: Any) -> tuple[bytes, str]:
     return data, what
 
 
-def _parsed(tflite: Any, data: bytes) -> Source:
+def _parsed(tflite: Any, data: bytes, output: str | None) -> Source:
     root = tflite.Model.GetRootAs(data, 0)
     if root.SubgraphsLength() != 1:
         raise ModelError(f"from_tflite: the model has {root.SubgraphsLength()} subgraphs; one is supported")
@@ -115,15 +116,43 @@ def _parsed(tflite: Any, data: bytes) -> Source:
     operators = [_operator(tflite, root, graph.Operators(i), i, len(tensors)) for i in range(graph.OperatorsLength())]
     if not operators:
         raise ModelError("from_tflite: the model has no operators")
-    ends = []
-    for what, count, one in (
-        ("input", graph.InputsLength(), graph.Inputs),
-        ("output", graph.OutputsLength(), graph.Outputs),
-    ):
-        if count != 1:
-            raise ModelError(f"from_tflite: the model has {count} {what}s; one is supported")
-        ends.append(_place(one(0), len(tensors)))
-    return Source(tensors, operators, ends[0], ends[1])
+    inputs, outputs = (
+        [_place(one(i), len(tensors)) for i in range(min(count, len(tensors)))]
+        for count, one in ((graph.InputsLength(), graph.Inputs), (graph.OutputsLength(), graph.Outputs))
+    )
+    end = _output(tensors, operators, outputs, output)
+    needed, taken = _needed(operators, end)
+    given = [place for place in inputs if place in taken]
+    if len(given) != 1:
+        named = ", ".join(repr(tensors[place].name) for place in given) or "none"
+        raise ModelError(f"from_tflite: the model takes {len(given)} inputs, {named}; one is supported")
+    return Source(tensors, needed, given[0], end)
+
+
+def _output(tensors: list[Tensor], operators: list[Operator], outputs: list[int], output: str | None) -> int:
+    """Which tensor is asked for."""
+    names = [tensors[place].name for place in outputs]
+    if output is None:
+        if len(outputs) != 1:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise ModelError(f"from_tflite: the model has the outputs {listed}: say which, output=...")
+        return outputs[0]
+    made = {place for operator in operators for place in operator.outputs if place >= 0}
+    found = [place for place in made if tensors[place].name == output]
+    if len(found) != 1:
+        many = "no value" if not found else f"the name of {len(found)} values"
+        raise ModelError(f"from_tflite: output={output!r} is {many} of the model; its outputs are {names}")
+    return found[0]
+
+
+def _needed(operators: list[Operator], end: int) -> tuple[list[Operator], set[int]]:
+    """The operators that a tensor depends on, and all tensors that these take; what is behind it may be of any kind."""
+    taken, found = {end}, []
+    for operator in reversed(operators):
+        if taken.intersection(operator.outputs):
+            taken.update(operator.inputs)
+            found.append(operator)
+    return found[::-1], taken
 
 
 def _place(place: int, count: int) -> int:

