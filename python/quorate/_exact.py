@@ -54,17 +54,17 @@ def _most_bits(x: SecretArray) -> int:
     return MOST_BITS if bits >= 64 else bits
 
 
-def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
-    """Integers in a dtype with a sign that holds magnitudes up to `most`, and holds them as reals, too.
+def in_room(what: str, x: SecretArray, most: int, frac: int = real.frac) -> SecretArray:
+    """Integers in a dtype with a sign that holds magnitudes up to `most`, also with so many fractional bits.
 
     Raises:
         DtypeError: there is none.
     """
     bits = most.bit_length() + 1
-    if bits + real.frac > MOST_BITS:
+    if bits + frac > MOST_BITS:
         raise DtypeError(
             at(
-                f"{what}: with {bits + real.frac} bits for the largest result that is possible, and dtypes have up to "
+                f"{what}: with {bits + frac} bits for the largest result that is possible, and dtypes have up to "
                 f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=), or give numbers up "
                 "to 2^26 as reals, mpc.input(..., dtype=qr.real)"
             )

@@ -37,7 +37,7 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     let bits = |interval: Interval| Some(interval.signed_bits());
     match (op, inputs) {
         (Op::Mul | Op::MatMul { .. } | Op::Conv(_), _) => {
-            let shift = product_shift(op, inputs);
+            let shift = product_shift(op, inputs, dtype);
             let proven_bits = known.and_then(|known| bits(product(op, known[0], known[1])));
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }

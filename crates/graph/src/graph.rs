@@ -49,6 +49,8 @@ pub struct Graph {
     pub(crate) recent: Recent,
     /// Lines that were warned of with nothing stated.
     unbounded: BTreeSet<(Arc<str>, u32)>,
+    /// Lines of which it was said that a quotient has few bits.
+    few: BTreeSet<(Arc<str>, u32)>,
 }
 
 /// Whether results are squares, or sums of squares.
@@ -253,7 +255,7 @@ impl Graph {
     /// ring of its dtype; 0 for other operations.
     pub fn product_shift(&self, id: NodeId) -> u32 {
         let node = self.node(id);
-        ranges::product_shift(&node.op, &self.known(&node.inputs))
+        ranges::product_shift(&node.op, &self.known(&node.inputs), node.dtype)
     }
 
     /// Bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven to be
@@ -269,11 +271,18 @@ impl Graph {
         128 - self.node(id).range().hi().max(0).leading_zeros()
     }
 
-    /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0,
-    /// as far as it is proven; the quotient need not fit the dtype.
-    pub fn quotient_bits(&self, a: NodeId, b: NodeId) -> u32 {
-        let (a, b) = (self.node(a), self.node(b));
-        128 - real::quotients(a.range(), b.range(), a.dtype.frac()).1.leading_zeros()
+    /// Bits of the largest magnitude, in ring units, of a quotient of the division `id` by what is not 0, as far as it
+    /// is proven; the quotient need not fit the dtype.
+    pub fn quotient_bits(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        let (a, b) = (self.node(node.inputs[0]), self.node(node.inputs[1]));
+        128 - real::quotients(a.range(), b.range(), self.quotient_shift(id)).1.leading_zeros()
+    }
+
+    /// By how many bits the dividend of the division `id` is shifted left.
+    pub fn quotient_shift(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        ranges::quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 
     /// One line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, what it works on, where.
@@ -388,6 +397,20 @@ impl Graph {
             overflow = self.unbounded_at(id);
         }
         self.warn(id, overflow)
+    }
+
+    /// Says, once for each line, that no value of a quotient has many bits, where nobody looks at values.
+    pub(crate) fn warn_of_few(&mut self, id: NodeId) {
+        let node = self.node(id);
+        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() {
+            return;
+        }
+        let Some(fault) = node.interval.and_then(|values| Fault::few_bits(node.op.name(), node.dtype, values)) else {
+            return;
+        };
+        if self.few.insert((node.source.file.clone(), node.source.line)) {
+            self.warnings.push(RangeWarning { node: id, fault });
+        }
     }
 
     /// What to say of a result that nothing proves to fit, once for each line.

@@ -25,6 +25,7 @@ mod check;
 mod clamp;
 mod column;
 mod cut;
+mod digits;
 pub mod domains;
 mod dtype;
 #[allow(missing_docs)] // messages say what their fields are

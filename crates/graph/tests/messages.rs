@@ -329,8 +329,8 @@ fn conversions_that_dtypes_do_not_take() {
         &mut p,
         "Dtype",
         |mut at| at.divide(long, long),
-        "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use \
-         qr.fixed(64, 16)",
+        "divide does not take fixed(8, 7): at most 60 fractional bits, and here at least 9 bits in all; convert first, \
+         x.astype(qr.fixed(16, 7))",
     );
     refused(
         &mut p,

@@ -19,7 +19,12 @@ impl Builder<'_> {
                     return Ok(multiple);
                 }
             }
+            if let Some([da, db]) = self.fine_factors(&Op::Mul, a, b)? {
+                let factors = [self.place(a, da, &shape)?, self.place(b, db, &shape)?];
+                return self.fine_product(Op::Mul, factors, shape);
+            }
         }
+        let (a, b) = if op == BinaryOp::Mul { (a, b) } else { self.level_both(a, b)? };
         let types = self.types([a, b])?;
         let name = op.name();
         let [da, db] = match op {
@@ -164,6 +169,7 @@ impl Builder<'_> {
         if let Err(Fault::BitsOnly { dtype, .. }) = coerce::only_bits("select", &[of_condition]) {
             return Err(Fault::Condition { dtype });
         }
+        let (a, b) = self.level_both(a, b)?;
         let dtype = coerce::joined("select", &self.types([a, b])?)?;
         let a = self.place(a, dtype, &shape)?;
         let b = self.place(b, dtype, &shape)?;

@@ -6,10 +6,12 @@ mod conv;
 mod convert;
 mod divide;
 mod elementwise;
+mod fine;
 mod layout;
 mod linear;
 mod lookup;
 mod multiples;
+mod quotient;
 mod real;
 mod room;
 mod stated;
@@ -195,10 +197,17 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
     }
 
-    /// The first of the kept widths that holds reals of this bound.
+    /// The first of the kept widths that holds reals of this bound, with more fractional bits than usual if it is
+    /// small.
     fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
         let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
-        let all = [64, 96, MAX_BITS].map(|bits| Dtype::FIXED64.with_bits(bits));
+        let frac = match bound {
+            Bound::Real(magnitude) if magnitude.is_finite() && magnitude > 0.0 => {
+                fine::enough(fine::exponent_of(magnitude))
+            }
+            _ => fine::USUAL,
+        };
+        let all = [64, 96, MAX_BITS].map(|bits| Dtype::Fixed { bits, frac });
         let holds = all.into_iter().find(|&dtype| bounded(dtype, bound).is_ok());
         holds.ok_or(()).or_else(|()| bounded(all[2], bound).map(|_| all[2]))
     }
@@ -407,17 +416,22 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_lookup(a, (first, entries), dtype.checked()?))
     }
 
-    /// A real function of fixed point with at most 16 fractional bits.
+    /// A real function of fixed point with at most 16 fractional bits; of logarithms, roots and reciprocals 60.
     pub fn real(&mut self, function: Real, a: NodeId) -> Built {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// `a / b` of fixed point; by secrets with at most 16 fractional bits ([`Op::Divide`]). Quotients by public numbers
+    /// `a / b` of fixed point, and of integers as reals; by secrets with at most 60 fractional bits ([`Op::Divide`]),
+    /// of which reals without a stated dtype get more than usual where quotients are small. Quotients by public numbers
     /// that the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is
     /// saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
-        self.attempt(|b| b.build_divide(left, right))
+        self.attempt(|b| {
+            let id = b.build_divide(left, right)?;
+            b.graph.warn_of_few(id);
+            Ok(id)
+        })
     }
 
     /// Softmax along an axis, of fixed point with at most 16 fractional bits.
