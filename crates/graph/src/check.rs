@@ -148,7 +148,7 @@ impl Look<'_> {
     }
 
     fn known(&self, id: NodeId) -> Known {
-        Known { dtype: self.graph.node(id).dtype, interval: self.ranges.get(&id).copied() }
+        Known { interval: self.ranges.get(&id).copied(), ..Known::of(self.graph.node(id)) }
     }
 
     /// Whether the step may round a negative real otherwise than numpy does.
@@ -290,7 +290,7 @@ impl Look<'_> {
             Some(value) => value.to_string(),
             None => "a value beyond all dtypes".into(),
         };
-        let whole_bits = (shift > 0).then_some(bits);
+        let whole_bits = (shift > 0 && value.is_some()).then_some(bits);
         let what = Box::new(Excess { index, shown, whole_bits, advice });
         BuildError { fault: Fault::Leaves { op: node.op.name(), dtype, what }, at: node.source.clone() }
     }
@@ -318,7 +318,7 @@ impl Look<'_> {
                     _ => "larger number",
                 };
                 let of = format!("{} / {}", shown(from(0).decode(x[index])), shown(from(1).decode(y[index])));
-                let advice = "divide by mpc.maximum(y, smallest) where y may be 0, or clip the result";
+                let advice = "divide by mpc.maximum(y, smallest) where y may be 0 or nearly so";
                 Fault::Saturates { op: "divide", index, of, numpy, advice }
             }
             Op::Scale(by) => {

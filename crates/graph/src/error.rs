@@ -260,6 +260,13 @@ pub enum Fault {
     )]
     OutOfBound { index: usize, shown: String, lo: f64, hi: f64, largest: f64 },
     #[error(
+        "value {shown} (index {index}) is none from {lo} to {hi}, as bound= states: widen bound= (bound=({}, {}) holds \
+         all)",
+        lowest.floor(),
+        highest.ceil()
+    )]
+    OutOfBounds { index: usize, shown: String, lo: f64, hi: f64, lowest: f64, highest: f64 },
+    #[error(
         "value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state \
          bound={}",
         crate::REAL_BOUND,
@@ -272,16 +279,22 @@ pub enum Fault {
         dtype.shown_range()
     )]
     Bound { bound: f64, dtype: Dtype },
+    #[error(
+        "bounds {} and {} are not a lowest and a highest value that {dtype} can hold ({}): state the lowest value of the \
+         input first, then the highest",
+        shown(*low),
+        shown(*high),
+        dtype.shown_range()
+    )]
+    Bounds { low: f64, high: f64, dtype: Dtype },
     #[error("shift by {} of {dtype}: the shift must lie between 0 and {}", counted(*shift, "bit"), dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
     #[error(
-        "{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}",
-        shown(*lo),
-        shown(*hi),
+        "{op} may leave {dtype}: {possible} and it holds {}; {}",
         dtype.shown_range(),
         smaller_or_wider(*dtype)
     )]
-    MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
+    MayOverflow { op: &'static str, dtype: Dtype, possible: String },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },
     #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int({})))", dtype.bits() + 1)]
@@ -504,6 +517,7 @@ impl Fault {
             | Fault::Rounded { .. }
             | Fault::NotFinite { .. }
             | Fault::OutOfBound { .. }
+            | Fault::OutOfBounds { .. }
             | Fault::BeyondReals { .. }
             | Fault::PublicResult { .. }
             | Fault::Leaves { .. }
@@ -514,6 +528,7 @@ impl Fault {
             | Fault::FewBits { .. }
             | Fault::Unbounded { .. }
             | Fault::Bound { .. }
+            | Fault::Bounds { .. }
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
             | Fault::Domain { .. }
@@ -536,8 +551,22 @@ impl Fault {
         Fault::PublicResult { op, dtype, shown, fits: dtype.holding(Interval::spanning(units)) }
     }
 
-    pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval) -> Fault {
-        Fault::MayOverflow { op, dtype, lo: dtype.decode(reach.lo()), hi: dtype.decode(reach.hi()) }
+    /// Of results that lie in `reach` before `shift` surplus fractional bits are dropped, which their ring holds whole.
+    pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval, shift: u32) -> Fault {
+        let (results, bits) = (reach.shr(shift), reach.signed_bits());
+        let beyond_all = !Interval::signed(MAX_BITS).covers(results);
+        let values = match beyond_all {
+            true => "values beyond all dtypes are possible".into(),
+            false => {
+                let (lo, hi) = (dtype.shown_units(results.lo()), dtype.shown_units(results.hi()));
+                format!("values from {lo} to {hi} are possible")
+            }
+        };
+        let possible = match shift > 0 && !beyond_all {
+            true => format!("{values}, which take {bits} bits before their surplus fractional bits are dropped,"),
+            false => values,
+        };
+        Fault::MayOverflow { op, dtype, possible }
     }
 }
 

@@ -50,6 +50,7 @@ mod repetitions;
 mod rounded;
 mod scale;
 pub mod shape;
+mod sparse;
 mod table;
 mod tabulated;
 mod unbounded;

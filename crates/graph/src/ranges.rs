@@ -4,9 +4,10 @@ use crate::cut::{cut, product};
 use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
-use crate::node::{Division, Give, Node, Op};
+use crate::node::{Axis, Division, Give, Node, Op};
 use crate::real;
 use crate::reference::floor_div;
+use crate::sparse::adds_one;
 
 /// Where a result lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,11 +26,13 @@ pub(crate) struct Known {
     pub dtype: Dtype,
     /// Where they lie; `None`: anywhere in the dtype.
     pub interval: Option<Interval>,
+    /// The axis along which at most one element of each line is not 0.
+    pub sparse: Option<Axis>,
 }
 
 impl Known {
     pub fn of(node: &Node) -> Known {
-        Known { dtype: node.dtype, interval: node.interval }
+        Known { dtype: node.dtype, interval: node.interval, sparse: node.sparse_along() }
     }
 
     pub fn range(self) -> Interval {
@@ -90,10 +93,11 @@ pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncat
         Op::Sub => of_two(&Interval::sub),
         Op::Neg => of_one(&Interval::neg),
         // The ring must hold products whole, before the shift.
-        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => match of_two(&|x, y| product(op, x, y)) {
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => match of_two(&|x, y| product(op, inputs, x, y)) {
             Reach::Fits(whole) => Reach::Fits(down(whole, product_shift(op, inputs, dtype))),
             other => other,
         },
+        Op::Sum(_) | Op::CumSum(_) if adds_one(op, inputs) => of_one(&|x| x.union(Interval::point(0))),
         Op::Sum(axis) => of_one(&|x| x.times(axis.len)),
         Op::CumSum(axis) => of_one(&|x| x.union(x.times(axis.len))),
         Op::Convert => of_one(&|x| match (inputs[0].dtype.frac(), dtype.frac()) {

@@ -182,7 +182,8 @@ impl Builder<'_> {
             let index: Vec<u32> = index.collect();
             return self.graph.push(Op::Gather(index.into()), vec![both], shape, dtype, &self.at);
         }
-        self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)
+        let id = self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)?;
+        self.kept(id) // a clip to a public range takes as many bits as that
     }
 
     /// Swaps by a bit: what [`Builder::select`] gives of `b` and `a`, then the other of the two.

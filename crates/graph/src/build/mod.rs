@@ -88,13 +88,17 @@ pub enum UnaryOp {
     Not,
 }
 
-/// A stated largest magnitude of an input, in the user's units.
+/// A stated largest magnitude of an input, or its lowest and its highest value, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// As an integer.
     Int(i128),
     /// As a real number; only finite ones are bounds.
     Real(f64),
+    /// The lowest and the highest value, integers.
+    Ints(i128, i128),
+    /// The lowest and the highest value, finite real numbers.
+    Reals(f64, f64),
 }
 
 /// What an operation works on: an array of the program, or public numbers written into it, which take the dtype of
@@ -175,8 +179,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_like_column(a, like))
     }
 
-    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest
-    /// magnitude, from which range analysis starts; without it nothing is proven.
+    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest magnitude,
+    /// or their lowest and highest value, from which range analysis starts; without it nothing is proven.
     pub fn input(
         &mut self,
         owner: usize,
@@ -232,7 +236,7 @@ impl<'g> Builder<'g> {
         let (shape, source) = (shape.to_vec(), self.at.clone());
         let op = Op::Input { owner, column: self.column.take() };
         let (inputs, origin) = (Inputs::default(), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
+        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.
@@ -536,23 +540,32 @@ impl<'g> Builder<'g> {
 
 /// The interval of an input with a stated bound.
 fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
-    let shown = match bound {
-        Bound::Int(magnitude) => magnitude as f64,
-        Bound::Real(magnitude) => magnitude,
+    let whole = |value: i128| value.checked_mul(1 << dtype.frac());
+    // Values are rounded to the nearest unit, which may lie beyond the bound, but not beyond the next unit.
+    let real = |value: f64, outwards: fn(f64) -> f64| {
+        value.is_finite().then(|| outwards(value * f64::from(dtype.frac()).exp2()) as i128)
     };
-    let units = match bound {
-        Bound::Int(magnitude) => magnitude.checked_mul(1 << dtype.frac()),
-        // Values are rounded to the nearest unit, which may lie above the bound, but not above the next unit.
-        Bound::Real(magnitude) if magnitude.is_finite() => {
-            Some((magnitude * f64::from(dtype.frac()).exp2()).ceil() as i128)
-        }
-        Bound::Real(_) => None,
-    };
+    match bound {
+        Bound::Int(magnitude) => up_to(dtype, whole(magnitude), magnitude as f64),
+        Bound::Real(magnitude) => up_to(dtype, real(magnitude, f64::ceil), magnitude),
+        Bound::Ints(low, high) => between(dtype, whole(low).zip(whole(high)), (low as f64, high as f64)),
+        Bound::Reals(low, high) => between(dtype, real(low, f64::floor).zip(real(high, f64::ceil)), (low, high)),
+    }
+}
+
+/// Values of magnitudes up to so many units, as far as the dtype has them.
+fn up_to(dtype: Dtype, units: Option<i128>, bound: f64) -> Result<Interval, Fault> {
     let range = dtype.range();
     match units {
         Some(units) if (0..=range.hi().max(-range.lo())).contains(&units) => {
             Ok(Interval::new((-units).max(range.lo()), units.min(range.hi())))
         }
-        _ => Err(Fault::Bound { bound: shown, dtype }),
+        _ => Err(Fault::Bound { bound, dtype }),
     }
+}
+
+/// Values from the first to the second, which the dtype must hold.
+fn between(dtype: Dtype, units: Option<(i128, i128)>, (low, high): (f64, f64)) -> Result<Interval, Fault> {
+    let ordered = units.filter(|(low, high)| low <= high).map(|(low, high)| Interval::new(low, high));
+    ordered.filter(|&all| dtype.range().covers(all)).ok_or(Fault::Bounds { low, high, dtype })
 }
