@@ -84,6 +84,18 @@ def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
     return x.sum(axis, keepdims).astype(real) / count
 
 
+def between(what: str, low: SecretArray, high: SecretArray, part: fractions.Fraction) -> SecretArray:
+    """The real that lies between two integers, a public part of the way from `low` to `high`.
+
+    Rounded down to a multiple of 2^-16 where the part's denominator has as many bits as the integers leave room for;
+    else the part is the nearest fraction with such a denominator.
+    """
+    most = max(max(-least, largest) for least, largest in (reach(low), reach(high)))
+    room = max(MOST_BITS - real.frac - 2 - most.bit_length(), 1)
+    near = part.limit_denominator(1 << room)
+    return weighted(what, [(low, near.denominator - near.numerator), (high, near.numerator)])
+
+
 def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
     """The mean of integers or bits with public weights, rounded down to a multiple of 2^-16."""
     total = sum(weight for _, weight in parts)

@@ -17,7 +17,7 @@ from quorate._moves import Moves
 from quorate._ordered import Ordered
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
-from quorate._refused import Refused
+from quorate._refused import NO_INDEX, Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
 from quorate._words import coded
@@ -505,9 +505,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def _positions(self, key: Any) -> np.ndarray:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(k, SecretArray) for k in keys):
-            raise DtypeError(
-                at("an index must be public: reach a secret position by comparing and selecting (mpc.where)")
-            )
+            raise DtypeError(at(NO_INDEX))
         if self.size >= 1 << 32:
             raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
         places = np.arange(self.size, dtype=np.uint32).reshape(self.shape)
