@@ -30,10 +30,10 @@ def test_every_message_that_advises_is_followed() -> None:
     """The register and the cases are one: a message without a case fails, and so does a case without a message."""
     named = [part for case in CASES for part in parts(case.of)]
     known = [*named, *FOLLOWED, *(part.replace("{}", HOLE) for part in [*ELSEWHERE, *NO_ADVICE])]
-    gone = [part.replace(HOLE, "{}") for part in known if not followed(part)]
-    assert not gone, "these are no messages any more"
+    gone = [f"no message has {part.replace(HOLE, '{}')!r}" for part in known if not followed(part)]
     left = [message for message in messages() if not any(part in message.text for part in known)]
-    assert not left, "\n".join(f"{message.place}: {message.shown}" for message in left)
+    unlike = [*gone, *(f"no case follows {message.place}: {message.shown!r}" for message in left)]
+    assert not unlike, "\n".join(unlike)
     advice = [m for m in messages() if not any(part.replace("{}", HOLE) in m.text for part in NO_ADVICE)]
     assert len(advice) >= 300, "the sources have many messages that advise"
     print(

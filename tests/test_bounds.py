@@ -126,5 +126,15 @@ def test_terciles_of_integers() -> None:
         np.testing.assert_array_equal(wide, np.quantile(values, [1 / 3, 2 / 3]))
         few = mpc.input([1, 2, 4, 9, 11], owner=0, bound=100)
         np.testing.assert_allclose(
-            few.quantile([1 / 3, 0.1, 0.123456789]).reveal(), [7 / 3, 1.4, 1.493827156], atol=2**-15
+            few.quantile([1 / 3, 0.1, 0.123456789]).reveal(), [8 / 3, 1.4, 1.493827156], atol=2**-15
         )
+
+
+def test_what_is_swapped_may_be_in_rings_of_their_own() -> None:
+    """The smaller of both is proven to fit 64 bits, and the larger is not."""
+    with qr.local("rss") as mpc:
+        x, y = mpc.input([1e18, 2.0], owner=0, bound=(0, 2**70)), mpc.input([3.0, -1.0], owner=1, bound=(-1, 3))
+        low, high = mpc.swap(y < x, x, y)
+        assert (low.dtype.bits, high.dtype.bits) == (64, 96)
+        assert low.reveal().tolist() == [3.0, -1.0]
+        assert high.reveal().tolist() == [1e18, 2.0]

@@ -62,11 +62,11 @@ DTYPES = [
         r"convert first \((x\.astype\(qr\.fixed\(64, 16\)\))\)",
     ),
     Case(
-        "here at least {} bits in all; use qr.fixed(64, 16)",
-        "qr.exp(given([0.0], dtype=qr.fixed(64, 62)))",
-        "qr.exp(given([0.0], dtype={0}))",
+        "here at least {} bits in all; convert first, x.astype(qr.{})",
+        "x = given([0.0], dtype=qr.fixed(64, 62)); qr.exp(x)",
+        "x = given([0.0], dtype=qr.fixed(64, 62)); qr.exp({0})",
         [1.0],
-        r"use (qr\.fixed\(64, 16\))",
+        r"convert first, (x\.astype\(qr\.fixed\(\d+, \d+\)\))",
     ),
     Case(
         "if its values fit, convert the wider one (x.astype(qr.int({}))), or state their bound=",

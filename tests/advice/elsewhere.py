@@ -4,6 +4,10 @@ from __future__ import annotations
 
 #: By test, parts of messages: it meets them, and runs what they name.
 _BY_TEST: dict[str, list[str]] = {
+    "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
+        "multiply what it works on by 2**{} first, and divide the result by that where it is large",
+        "give what it works on more fractional bits, x.astype(qr.{}), or {}",
+    ],
     "test_models_boosters.py::test_predictions_are_the_librarys": [
         "are: train the model for one of these",
         "XGBoost with several targets is not supported; train one model for each",
@@ -243,6 +247,7 @@ NO_ADVICE: dict[str, str] = {
     "install the same release of Quorate everywhere": "there is one release in a test",
     "a program holds at most 2^32 - 1 operations": "more than a test can build",
     "has too many elements: an array holds at most 2^32 - 1; split it": "more than a test can hold",
+    "division, roots and logarithms take at most 60 bits": "programs refuse this before, by a message of their own",
     "real functions take at most 16 bits after the point": "programs refuse this before, by a message of their own",
     "the ring is too small for the results of this function": "programs refuse this before, by a message of their own",
     "a session makes fewer than 2^32 triples": "more than a test can make",

@@ -56,13 +56,13 @@ ESTIMATORS = [
         "m = LogisticRegression().fit(X, y); m.coef_[:] = 1e308; load(m, bounds=9)",
         "alike(LogisticRegression().fit(X, y), bounds=9)",
     ),
-    sk(
+    Case(
         "give from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come",
-        "m = MLPRegressor(hidden_layer_sizes=(4,), max_iter=20, random_state=0).fit(X * 1e-4, y); "
-        "load(m).predict(mpc, X * 1e-4, **roles)",
-        "m = MLPRegressor(hidden_layer_sizes=(4,), max_iter=20, random_state=0).fit(X * 1e-4, y); "
-        "load(m, sample=X * 1e-4).predict(mpc, X * 1e-4, **roles)",
-        right=...,
+        "load(m).predict(mpc, D[:2], **roles)",
+        "load(m, sample=D).predict(mpc, D[:2], **roles)",
+        ...,
+        before=SKLEARN + "; from sklearn.datasets import load_diabetes; D, t = load_diabetes(return_X_y=True); "
+        "m = MLPRegressor(hidden_layer_sizes=(4,), max_iter=5, random_state=0).fit(D, t)",
     ),
     sk(
         "Select them in the order of model.shape.names",

@@ -188,8 +188,10 @@ impl Builder<'_> {
 
     /// Swaps by a bit: what [`Builder::select`] gives of `b` and `a`, then the other of the two.
     pub(super) fn build_other(&mut self, a: Operand<'_>, b: Operand<'_>, one: NodeId) -> Result<NodeId, Fault> {
-        let (dtype, shape) = (self.graph.get(one)?.dtype, self.graph.node(one).shape.clone());
-        let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, one];
+        let shape = self.graph.get(one)?.shape.clone();
+        // The one that was chosen may be in a narrower ring than both.
+        let dtype = coerce::joined("select", &self.types([a, b, one.into()])?)?;
+        let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, self.converted(one, dtype)?];
         self.graph.push(Op::Other, inputs, shape, dtype, &self.at)
     }
 }

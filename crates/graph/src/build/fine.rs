@@ -80,7 +80,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let [Some((of_a, x)), Some((of_b, y))] = [self.factor(a)?, self.factor(b)?] else { return Ok(None) };
-        let values = cut::product(op, x, y);
+        let values = cut::product(op, &[], x, y);
         let is_fine = of_a.frac().max(of_b.frac()) > USUAL || enough_for(values, of_a.frac() + of_b.frac()) > USUAL;
         Ok(is_fine.then_some([of_a, of_b]))
     }
@@ -108,7 +108,8 @@ impl Builder<'_> {
     pub(super) fn fine_product(&mut self, op: Op, factors: [NodeId; 2], shape: Vec<usize>) -> Result<NodeId, Fault> {
         let [a, b] = self.in_reach(&op, factors)?;
         let fracs = [a, b].map(|id| self.graph.node(id).dtype.frac());
-        let values = cut::product(&op, self.graph.node(a).range(), self.graph.node(b).range());
+        let known = self.graph.known(&[a, b]);
+        let values = cut::product(&op, &known, known[0].range(), known[1].range());
         let frac = match values == Interval::point(0) {
             true => USUAL.min(fracs[0] + fracs[1]),
             false => of_product(size_bits(values) - (fracs[0] + fracs[1]) as i32, fracs),
@@ -129,7 +130,8 @@ impl Builder<'_> {
         let most = self.graph.rules().rings.most_bits - self.free_bits();
         for _ in 0..2 {
             let [of_a, of_b] = [a, b].map(|id| self.graph.node(id));
-            let excess = cut::product(op, of_a.range(), of_b.range()).signed_bits().saturating_sub(most);
+            let known = self.graph.known(&[a, b]);
+            let excess = cut::product(op, &known, of_a.range(), of_b.range()).signed_bits().saturating_sub(most);
             let (fine_a, fine_b) = (of_a.dtype.frac(), of_b.dtype.frac());
             if excess == 0 || fine_a.max(fine_b) <= USUAL {
                 break;
