@@ -45,6 +45,13 @@ def test_columns_have_names(place: Place) -> None:
         assert few.code("town", "Bern") == 2
 
 
+def test_floats_that_are_whole_are_whole_numbers() -> None:
+    """As pandas reads a column with a gap; long ones may be another number than what the file has."""
+    with qr.local("rss") as mpc:
+        ids = mpc.input_frame({"id": [3.0, -(2.0**53) + 1]}, owner=0, columns={"id": qr.int(64)})["id"]
+        assert ids.reveal().tolist() == [3, 1 - 2**53]
+
+
 def test_tables_of_pandas() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(PEOPLE)
@@ -102,7 +109,7 @@ def test_tables_of_pandas() -> None:
         ({"bmi": [1, 128.0]}, {"bmi": qr.fixed(16, 8)}, "'bmi', row 1: 128.0 does not fit fixed.16, 8."),
         ({"bmi": [1, 128]}, {"bmi": qr.fixed(16, 8)}, "'bmi', row 1: 128 does not fit fixed.16, 8."),
         ({"age": [1, 2, 2.5]}, {"age": qr.int(16)}, "'age', row 2: 2.5 is not whole"),
-        ({"age": [1.0, 2.0]}, {"age": qr.int(16)}, r"'age' has real numbers, and it is int.16.: .*astype\(int\)"),
+        ({"id": [1.0, 2.0**53]}, {"id": qr.int(64)}, r"'id', row 1: 9007199254740992.0 may have lost digits.*Int64"),
         ({"age": [1, float("nan")]}, {"age": qr.int(16)}, "'age', row 1: nan is missing or infinite"),
         ({"bmi": [float("inf")]}, {"bmi": qr.real}, "'bmi', row 0: inf is missing or infinite"),
         ({"sick": [0, 1, 2]}, {"sick": qr.bit}, "'sick', row 2: 2 is no bit"),

@@ -496,8 +496,12 @@ def test_bounds_are_stated() -> None:
 def test_a_layer_that_nothing_bounds_is_named_with_what_would_do() -> None:
     nodes = [("Mul", ["x", "w"], ["a"], {}), ("Sigmoid", ["a"], ["y"], {})]
     proto = model_of(nodes, (2,), {"w": np.array([1e20, 1], np.float32)})
-    with pytest.raises(ModelError, match=r"Sigmoid \(Sigmoid_1\): its results may be as large as 1e\+20.*e-07 times"):
+    with pytest.raises(ModelError, match=r"Sigmoid \(Sigmoid_1\): its results may be as large as 1e\+20.*give sample="):
         from_onnx(proto, bound=1.0)
+    with pytest.raises(ModelError, match=r"use fewer bits=, or scale the weights"):
+        from_onnx(proto, sample=np.ones((1, 2)))
+    small = model_of(nodes, (2,), {"w": np.array([1e20 * 1e-18, 1], np.float32)})
+    assert from_onnx(small, sample=np.ones((1, 2))).predict_clear(np.ones((1, 2))) == 0
     with pytest.raises(ModelError, match="weights that are not finite"):
         from_onnx(
             model_of([("MatMul", ["x", "w"], ["y"], {})], (2,), {"w": np.full((2, 2), np.nan, np.float32)}), bound=1

@@ -97,6 +97,7 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`mpc.one_hot(x, 10)`": (Joint.one_hot, lambda o: o.mpc.one_hot(o.x, 10)),
     "`mpc.take(x, y)` of 100": (Joint.take, lambda o: o.mpc.take(o.x[:100], o.y[:100])),
     "`x.prod()` of 1000": (qr.SecretArray.prod, lambda o: o.x.prod()),
+    "`x.cumprod()` of 1000": (qr.SecretArray.cumprod, lambda o: o.x.cumprod()),
     "`x ** 3`": (qr.SecretArray.__pow__, lambda o: o.x**3),
     "`b.sum()`": (qr.SecretArray.sum, lambda o: o.b.sum()),
     "`b.cumsum()`": (qr.SecretArray.cumsum, lambda o: o.b.cumsum()),

@@ -139,7 +139,8 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
         whole = a * b
     if not (of_a.kind == of_b.kind == "fixed"):
         return Span.exactly(whole)
-    return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=_too_wide(whole, step.dtype, either_way))
+    down = of_a.frac + of_b.frac - step.dtype.frac
+    return dataclasses.replace(_cut(whole, down, either_way), wide=_too_wide(whole, step.dtype, either_way))
 
 
 def _terms(step: Step) -> int:
@@ -313,6 +314,8 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
 
 # Units, or this share of the result: what the docstrings of the real functions state, at most.
 _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
+# Logarithms are within two to minus this.
+_LOG_ERROR_BITS = 26
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
@@ -340,7 +343,8 @@ def _near(real_units: np.ndarray, step: Step, outside: np.ndarray, instead: int)
     most = limits(step.dtype)[1]
     beyond = ~outside & (np.abs(np.where(outside, 0.0, real_units)) > float(most) * (1 + _ERROR_SHARE))
     meant = np.clip(np.where(outside, 0.0, real_units), -float(most), float(most))
-    slack = np.maximum(_ERROR_UNITS, np.abs(meant) * _ERROR_SHARE)
+    least = max(_ERROR_UNITS, 2.0 ** (step.dtype.frac - _LOG_ERROR_BITS)) if step.op == "log" else _ERROR_UNITS
+    slack = np.maximum(least, np.abs(meant) * _ERROR_SHARE)
     low, high = (_integers(np.floor(meant - slack)), _integers(np.ceil(meant + slack)))
     nearest, why = _integers(np.rint(meant)), ""
     if outside.any():
@@ -364,12 +368,12 @@ def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
 
 
 def _quotient(step: Step, operands: list[Operand]) -> Span:
-    (x, _), (y, _) = operands
-    x, y = x.astype(object), y.astype(object)
+    (x, of_x), (y, of_y) = operands
+    x, y = x.astype(object) << (step.dtype.frac + of_y.frac - of_x.frac), y.astype(object)
     most = limits(step.dtype)[1]
     zero = np.asarray(y == 0).astype(bool)
     sign = np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(object)
-    whole = (x << step.dtype.frac) // np.where(zero, 1, y)
+    whole = x // np.where(zero, 1, y)
     beyond = np.asarray((whole > most) | (whole < -most)).astype(bool) & ~zero
     whole = np.where(zero, sign * most, np.clip(whole, -most, most))
     slack = np.maximum(abs(whole) // (1 << 24), _ERROR_UNITS)

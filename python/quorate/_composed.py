@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from quorate import _network, _source
+from quorate import _network, _scans, _source
 from quorate._families import FAMILIES
 from quorate._public import whole_axis
 from quorate._source import at
@@ -125,6 +125,24 @@ class Composed:
         x = self._me()._typed(dtype)
         wanted = whole_axis("cumsum", axis)
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
+
+    def cumprod(self, axis: int | None = None, *, dtype: Dtype | None = None) -> SecretArray:
+        """Products of all elements up to each, along an axis or of the flattened array: log2(n) products deep.
+
+        They have the elements' dtype and wrap in its k bits, as `prod` does; with `dtype=` the elements convert first.
+        n log2(n) / 2 products in all. `np.maximum.accumulate(x)` is made in this way, too.
+
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7], owner=0).cumprod().reveal())
+            [   3  -15 -105]
+        """
+        x = self._me()._typed(dtype)
+        x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
+        return _scans.scanned("cumprod", operator.mul, x, axis)
 
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
         """The same integers, of which one in each row along an axis is 1 and all others are 0: a choice of one.

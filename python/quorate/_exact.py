@@ -54,17 +54,17 @@ def _most_bits(x: SecretArray) -> int:
     return MOST_BITS if bits >= 64 else bits
 
 
-def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
-    """Integers in a dtype with a sign that holds magnitudes up to `most`, and holds them as reals, too.
+def in_room(what: str, x: SecretArray, most: int, frac: int = real.frac) -> SecretArray:
+    """Integers in a dtype with a sign that holds magnitudes up to `most`, also with so many fractional bits.
 
     Raises:
         DtypeError: there is none.
     """
     bits = most.bit_length() + 1
-    if bits + real.frac > MOST_BITS:
+    if bits + frac > MOST_BITS:
         raise DtypeError(
             at(
-                f"{what}: with {bits + real.frac} bits for the largest result that is possible, and dtypes have up to "
+                f"{what}: with {bits + frac} bits for the largest result that is possible, and dtypes have up to "
                 f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=), or give numbers up "
                 "to 2^26 as reals, mpc.input(..., dtype=qr.real)"
             )
@@ -82,6 +82,18 @@ def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
         low, high = reach(x)
         x = in_room("mean", x, count * max(-low, high))
     return x.sum(axis, keepdims).astype(real) / count
+
+
+def between(what: str, low: SecretArray, high: SecretArray, part: fractions.Fraction) -> SecretArray:
+    """The real that lies between two integers, a public part of the way from `low` to `high`.
+
+    Rounded down to a multiple of 2^-16 where the part's denominator has as many bits as the integers leave room for;
+    else the part is the nearest fraction with such a denominator.
+    """
+    most = max(max(-least, largest) for least, largest in (reach(low), reach(high)))
+    room = max(MOST_BITS - real.frac - 2 - most.bit_length(), 1)
+    near = part.limit_denominator(1 << room)
+    return weighted(what, [(low, near.denominator - near.numerator), (high, near.numerator)])
 
 
 def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, check
-from quorate.errors import DtypeError, ShapeError
+from quorate.errors import DtypeError, InputWarning, ShapeError
 
 if TYPE_CHECKING:
     from quorate.session import Session
@@ -102,7 +103,8 @@ class Joint:
     def one_hot(self, index: SecretArray, depth: int) -> SecretArray:
         """Bits along a new last axis of `depth`: 1 at the position that `index` names, none where it is out of range.
 
-        `depth` tests for equality side by side, for each element.
+        `depth` tests for equality side by side, for each element. Sums of what these bits pick, `one_hot(i, n) @ x`,
+        are proven to lie where the elements of x and 0 do: one bit at most is 1.
 
         Rounds: rss 7, aby 6, spdz2k 6, pika 6.
 
@@ -129,7 +131,10 @@ class Joint:
         """The elements at secret positions along an axis, or of the flattened array; 0 where one is out of range.
 
         Every position is compared with all n of the axis, and a product with the resulting bits picks: the work is n
-        for each element. Positions do not count from the end.
+        for each element. Positions do not count from the end. Results are proven to lie where the elements and 0 do.
+
+        Rows of a matrix are those along axis=0. Without `axis=` positions count in the flattened array, as in
+        `numpy.take`, and of a matrix an `InputWarning` says so.
 
         Rounds: rss 9, aby 8, spdz2k 8, pika 8.
 
@@ -142,6 +147,8 @@ class Joint:
         """
         if not isinstance(x, SecretArray):
             x = self._session().constant(x)
+        if axis is None and x.ndim > 1:
+            self._say_flattened(x)
         lined, _ = lined_up("take", x, axis)
         count, rest = len(lined), lined.shape[1:]
         hot = self.one_hot(index, count).reshape(index.size, count)
@@ -156,6 +163,19 @@ class Joint:
         moved = [index.ndim + d for d in range(len(rest))]
         place = axis % x.ndim
         return picked.transpose(*moved[:place], *at_front, *moved[place:])
+
+    def _say_flattened(self, x: SecretArray) -> None:
+        """Says, once for each line, that positions count in the flattened array."""
+        file, line = _source.line()
+        told = f"{file} take", line
+        if told in self._session()._told:
+            return
+        self._session()._told.add(told)
+        text = at(
+            f"take: positions count in the flattened array, as in numpy, since no axis is named for shape {x.shape}: "
+            "write axis=0 for rows, or x.reshape(-1) where the flattened array is meant"
+        )
+        warnings.warn_explicit(text, InputWarning, file, line)
 
     def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
         """Arrays one after another along an axis. Local.

@@ -30,6 +30,15 @@ __all__ = ["det", "inv", "solve"]
 # Beyond this, products are too many: n 2^(n-1).
 _MOST = 10
 
+# What is advised keeps so many fractional bits of inputs.
+_FEWEST_FRAC = 8
+
+# What has the same solution, of numbers that are n times as small.
+_OF_MEANS = {
+    "inv": "np.linalg.inv(X.T @ X / n) / n",
+    "solve": "np.linalg.solve(X.T @ X / n, X.T @ y / n)",
+}
+
 
 def det(a: SecretArray) -> SecretArray:
     """The determinant: of integers an integer, of fixed point rounded down to a multiple of 2^-16."""
@@ -56,11 +65,11 @@ def solve(a: Any, b: Any, what: str = "solve") -> SecretArray:
     down, up = max(b.dtype.frac - a.dtype.frac, 0), max(a.dtype.frac - b.dtype.frac, 0)
     room = _Room.of(what, a, b)
     most = room.check()
-    whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, _magnitude(x))) for x in (whole, right))
+    whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, _magnitude(x)), 0) for x in (whole, right))
     below, above = _minors(whole, right.T)
     signs = np.array([(-1) ** (size - 1 - i) << up for i in range(size)])
     # Without the last column comes first.
-    found = (above[:, ::-1] * signs).astype(real) / (below * (1 << down)).astype(real)
+    found = (above[:, ::-1] * signs) / (below * (1 << down))
     return found.T.reshape(b.shape)
 
 
@@ -92,17 +101,19 @@ class _Room:
             what, len(arrays[0]), tuple((x.dtype.frac, _magnitude(_whole(x)), is_secret(x._node)) for x in arrays)
         )
 
-    def most(self) -> int:
-        """The largest magnitude on the way."""
+    def most(self) -> tuple[int, int]:
+        """The largest magnitudes: of the matrix's determinant, and of what is divided by it."""
         (frac, of_a, _), *right = self.parts
-        largest = of_a**self.rows
+        below, above = of_a**self.rows, 0
         if right:
             (other, of_b, _), minors = right[0], of_a ** (self.rows - 1)
-            largest = max(largest << max(other - frac, 0), minors * of_b << max(frac - other, 0))
-        return math.factorial(self.rows) * largest
+            below, above = below << max(other - frac, 0), minors * of_b << max(frac - other, 0)
+        return math.factorial(self.rows) * below, math.factorial(self.rows) * above
 
     def bits(self) -> int:
-        return self.most().bit_length() + 1 + real.frac
+        """Bits of the largest number: quotients by 1 and more have fractional bits beside those of what is divided."""
+        below, above = (most.bit_length() + 1 for most in self.most())
+        return max(below, above + real.frac + 1) if len(self.parts) > 1 else below + real.frac
 
     def check(self) -> int:
         """The largest magnitude on the way.
@@ -111,7 +122,7 @@ class _Room:
             DtypeError: it has no room; what has, is said.
         """
         if self.bits() <= MOST_BITS:
-            return self.most()
+            return max(self.most())
         frac = max(f for f, _, secret in self.parts if secret)
         bound = max(math.ceil(units / 2**f) for f, units, secret in self.parts if secret)
         raise DtypeError(
@@ -125,14 +136,15 @@ class _Room:
         """Inputs that have room: of smaller bounds, or of fewer fractional bits."""
         largest = {f: self._largest(f) for f in range(frac + 1)}
         said = []
+        if self.what in _OF_MEANS:
+            said.append(f"means in place of sums over n rows, {_OF_MEANS[self.what]}")
         if largest[frac] >= 1:
             said.append(f"a bound up to mpc.input(..., bound={largest[frac]})")
-        fewer = next((f for f in range(frac - 1, -1, -1) if largest[f] >= bound), frac // 2)
-        if fewer < frac and largest[fewer] >= 1:
-            least = min(bound, largest[fewer])
-            bits = next(b for b in (8, 16, 32, 64, MOST_BITS) if b > (least << fewer).bit_length())
-            said.append(f"fewer fractional bits, mpc.input(..., dtype=qr.fixed({bits}, {fewer}), bound={least})")
-        return "state " + " or ".join(said) if said else "solve smaller systems"
+        fewer = next((f for f in range(frac - 1, _FEWEST_FRAC - 1, -1) if largest[f] >= bound), frac)
+        if fewer < frac:
+            bits = next(b for b in (8, 16, 32, 64, MOST_BITS) if b > (bound << fewer).bit_length())
+            said.append(f"fewer fractional bits, mpc.input(..., dtype=qr.fixed({bits}, {fewer}), bound={bound})")
+        return "take " + ", or ".join(said) if said else "solve smaller systems"
 
     def _largest(self, frac: int) -> int:
         """The largest bound that has room with so many fractional bits; 0 where none has."""

@@ -21,6 +21,7 @@ from quorate._numpy_absent import instead
 from quorate._numpy_args import secrets_in, session_of
 from quorate._numpy_counts import COUNTS
 from quorate._public import as_numbers
+from quorate._scans import ACCUMULATED
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import DtypeError, ShapeError
@@ -145,6 +146,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method == "reduce" and ufunc in _REDUCED:
         reduced = FUNCTIONS[getattr(np, _REDUCED[ufunc])]
         return _bound(f"numpy.{ufunc.__name__}.reduce", reduced, inputs, {"axis": 0, **_stated(kwargs)})
+    if method == "accumulate" and ufunc in ACCUMULATED:
+        return _bound(f"numpy.{ufunc.__name__}.accumulate", ACCUMULATED[ufunc], inputs, _stated(kwargs))
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     here = UFUNCS.get(ufunc) if method == "__call__" else None
     if here is None:
@@ -224,6 +227,10 @@ def _std(
 
 def _cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     return x.cumsum(axis, dtype=dtype)
+
+
+def _cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return x.cumprod(axis, dtype=dtype)
 
 
 def _quantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear") -> Any:
@@ -404,6 +411,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.var: _var,
     np.std: _std,
     np.average: _average,
+    np.cumprod: _cumprod,
     np.cumsum: _cumsum,
     np.count_nonzero: _count_nonzero,
     np.quantile: _quantile,
@@ -443,6 +451,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanmean: _mean,
     np.nanvar: _var,
     np.nanstd: _std,
+    np.nancumprod: _cumprod,
     np.nancumsum: _cumsum,
     np.nanquantile: _quantile,
     np.nanpercentile: _percentile,
@@ -527,7 +536,6 @@ _UNKNOWN = {
     "initial": "np.maximum(result, v), or whatever the function does of two",
     "method": "quantiles are linear between neighbours",
     "weights": "np.average(x, weights=w) is the weighted mean",
-    "density": "divide the counts by their sum",
     "fweights": "np.repeat(x, fweights, axis=1) of public ones",
     "aweights": "centre by np.average(x, weights=w), and add up weighted products",
     "order": "secrets have no memory order, and no fields",

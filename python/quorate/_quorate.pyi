@@ -65,7 +65,7 @@ class Session:
         owner: int,
         shape: list[int],
         dtype: _Dtype,
-        bound: float | None,
+        bound: float | tuple[float, float] | None,
         values: tuple[str, bytes] | None,
         column: tuple[str, list[str] | None] | None,
         line: _Line,

@@ -10,7 +10,13 @@ from quorate.errors import DtypeError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Refused"]
+__all__ = ["NO_INDEX", "Refused"]
+
+# Of an index that is secret.
+NO_INDEX = (
+    "an index must be public: write mpc.take(x, i, axis=0) for secret positions, and mpc.where(bits, x, 0) for secret "
+    "truth values, which keeps the elements that count"
+)
 
 
 class Refused:
@@ -39,7 +45,9 @@ class Refused:
         raise TypeError("a secret cannot become a float: keep computing on it (mpc.where selects), or reveal it first")
 
     def __index__(self) -> NoReturn:
-        raise TypeError("a secret cannot be an index: select with mpc.where, or reveal it first")
+        raise TypeError(
+            "a secret cannot be an index: mpc.take(values, i, axis=0) picks by secret positions, or reveal it first"
+        )
 
     def __format__(self, spec: str) -> str:
         if spec:

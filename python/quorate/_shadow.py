@@ -167,8 +167,10 @@ class Shadow:
             span = _clear.span(step, operands, self._either_way)
         if span.saturates:
             file, line = step.line
-            text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
-            warnings.warn_explicit(text, RangeWarning, file, line)
+            if (f"{file} shadow", line) not in self._session._told:
+                self._session._told.add((f"{file} shadow", line))
+                text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
+                warnings.warn_explicit(text, RangeWarning, file, line)
         differs = np.asarray((result < span.low) | (result > span.high))
         if differs.any():
             place = tuple(int(i) for i in np.argwhere(differs)[0]) if differs.ndim else ()

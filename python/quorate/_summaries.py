@@ -24,6 +24,9 @@ __all__ = ["Summaries", "one_axis"]
 
 Axes = int | tuple[int, ...] | None
 
+# Doubles beside a fraction with such a denominator are read as that.
+_SIMPLE = 1000
+
 
 def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, reduce: Any) -> SecretArray:
     """A reduction along several axes: along the one that they make together.
@@ -214,7 +217,9 @@ class Summaries:
         """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
 
         Sorts as far as it takes, as `partition` does. Between two elements a product with a public number: within
-        2^-f. Of integers it is one of them where q falls on it, and a real, within 2^-16, where q falls between two.
+        2^-f. Of integers it is one of them where q falls on it, and a real, within 2^-16, where q falls between two:
+        of a third, too. Of a q with many digits the place between two integers is the nearest fraction for which
+        there is room, which of int(64) without a `bound=` is off by 2^-38 of their distance at most.
 
         Rounds: rss 669, aby 470, spdz2k 537, pika 537 for 1000 elements.
 
@@ -255,11 +260,12 @@ class Summaries:
     def _place(q: float, count: int) -> tuple[int, fractions.Fraction]:
         """The element below, and how far it is from there to the next.
 
-        As numpy counts it, but exactly: 0.1 is what is written, not the double beside it.
+        As numpy counts it, but exactly: 0.1 is what is written, and 1 / 3 a third, not the double beside it.
         """
         if not 0 <= q <= 1:
             raise RangeError(at(f"quantile: q is from 0 to 1, not {q}"))
-        place = fractions.Fraction(repr(q)) * (count - 1)
+        near = fractions.Fraction(q).limit_denominator(_SIMPLE)
+        place = (near if float(near) == q else fractions.Fraction(repr(q))) * (count - 1)
         return int(place), place - int(place)
 
     @staticmethod
@@ -269,9 +275,9 @@ class Summaries:
         low, high = ordered[below], ordered[below + 1]
         if low.dtype.kind == "fixed":
             return low + (high - low) * float(part)
-        from quorate._exact import weighted
+        from quorate import _exact
 
-        return weighted("quantile", [(low, part.denominator - part.numerator), (high, part.numerator)])
+        return _exact.between("quantile", low, high, part)
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The element in the middle, or the mean of both: `quantile(0.5)`.

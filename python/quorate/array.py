@@ -17,7 +17,7 @@ from quorate._moves import Moves
 from quorate._ordered import Ordered
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
-from quorate._refused import Refused
+from quorate._refused import NO_INDEX, Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
 from quorate._words import coded
@@ -143,10 +143,10 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> SecretArray:
-        """Quotients of fixed point, saturated where they do not fit; integers have `//`.
+        """Quotients of fixed point, and of integers as reals, saturated where they do not fit; whole ones are `//`.
 
         By secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers rounded down, or
-        to the nearest where the dtype does not hold the number (0.1).
+        to the nearest where the dtype does not hold the number (0.1). Small ones of `qr.real` have more fractional bits.
 
         Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers a truncation or two.
 
@@ -168,7 +168,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         By public reals that the dtype does not hold: within 2^-f of the quotient by the number itself.
         """
         native = self._session._native
-        x, y = (v.astype(real) if isinstance(v, SecretArray) and v.dtype.kind != "fixed" else v for v in (x, y))
         return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
 
     def __floordiv__(self, other: Any) -> SecretArray:
@@ -506,9 +505,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def _positions(self, key: Any) -> np.ndarray:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(k, SecretArray) for k in keys):
-            raise DtypeError(
-                at("an index must be public: reach a secret position by comparing and selecting (mpc.where)")
-            )
+            raise DtypeError(at(NO_INDEX))
         if self.size >= 1 << 32:
             raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
         places = np.arange(self.size, dtype=np.uint32).reshape(self.shape)

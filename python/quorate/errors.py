@@ -71,7 +71,11 @@ class RangeWarning(UserWarning):
 
 
 class InputWarning(UserWarning):
-    """In a deployment a party gives values for an input that another party owns: only the owner's are used."""
+    """Something else is used than what was given may mean.
+
+    In a deployment, values that a party gives for an input of another one: only the owner's are used. A matrix in
+    `mpc.take` without `axis=`: positions count in the flattened array.
+    """
 
 
 class CostWarning(UserWarning):

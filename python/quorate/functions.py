@@ -1,4 +1,4 @@
-"""Real functions of secret fixed point, with at most 16 fractional bits.
+"""Real functions of secret fixed point, with at most 16 fractional bits; of `log`, `sqrt`, `rsqrt` and `reciprocal` 60.
 
 All are exact integer arithmetic inside, so that every run and every number of parties gives the same. Errors are
 absolute, in units of 2^-f, for any argument of the domain; outside it a function gives the value stated. Where range

@@ -107,7 +107,7 @@ def lookup(
             at(
                 f"lookup in a table of {count} entries, with all of which each number meets: the table alone takes "
                 f"{count / 2**27:.0f} GB, and a number up to {count / 2**26:.0f} s; state a smaller domain=, or look "
-                "up fewer bits (input_bits=20)"
+                "up fewer bits (input_bits=12)"
             )
         )
     values = _values(fn, axes)

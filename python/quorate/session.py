@@ -142,7 +142,7 @@ class Session(Joint, Files, Announcing):
         owner: int | None = None,
         shape: Sequence[int] | int | None = None,
         dtype: Dtype | None = None,
-        bound: float | None = None,
+        bound: float | tuple[float, float] | None = None,
     ) -> SecretArray:
         """A party's secret array.
 
@@ -156,8 +156,9 @@ class Session(Joint, Files, Announcing):
             shape: mandatory where the values are not given; how many rows there are an owner can tell (`announce`).
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
                 int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where there are no values.
-            bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts
-                here. Reals without a stated dtype are held to 2^26 = 67,108,864 where none is stated.
+            bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known:
+                comparisons then cost less, and range analysis starts here. Reals without a stated dtype are held to
+                2^26 = 67,108,864 where none is stated.
 
         Rounds and bytes:
             "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data's
@@ -182,7 +183,7 @@ class Session(Joint, Files, Announcing):
         owner: int,
         shape: Sequence[int] | int | None,
         dtype: Dtype | None,
-        bound: float | None,
+        bound: float | tuple[float, float] | None,
         column: tuple[str, list[str] | None] | None,
     ) -> SecretArray:
         """An input, which may be a column of a table: its name, and the words or dates that it has."""
@@ -305,9 +306,9 @@ class Session(Joint, Files, Announcing):
 
     def _targets(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None) -> list[tuple[int, int | None]]:
         receivers = _receivers(self, to)
-        for array in arrays:
+        for place, array in enumerate(arrays, start=1):
             if not isinstance(array, SecretArray) or array._session is not self:
-                raise DtypeError(at("reveal takes secret arrays of this session"))
+                raise DtypeError(at(_unrevealed(array, f"argument {place} of {len(arrays)}" * (len(arrays) > 1))))
         return [(array._node, receiver) for array in arrays for receiver in receivers]
 
     def _tell(self, array: SecretArray, what: str) -> Any:
@@ -375,9 +376,22 @@ class Session(Joint, Files, Announcing):
 
 def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
     if array.dtype.kind == "f" and dtype.kind != "fixed":
-        raise DtypeError(at(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first"))
+        instead = "name dtype=qr.fixed(64, 16), or give whole numbers, np.rint(values).astype(int)"
+        raise DtypeError(at(f"real numbers do not go into {dtype}: {instead}"))
     if array.dtype.kind in "iuO" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
         raise RangeError(at("bits are 0 or 1; other integers were given"))
+
+
+def _unrevealed(value: Any, which: str) -> str:
+    """What to say of a value that is not revealed; `which` one of several it is."""
+    which = f", {which}," if which else ""
+    if isinstance(value, SecretArray):
+        return f"reveal: the array{which} is of another session: reveal it there"
+    if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
+        return f"reveal takes one array as an argument, not a {type(value).__name__}{which}: write reveal_all(*arrays)"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return f"reveal: {value!r}{which} is no secret array: write to={value!r} for the party that learns the results"
+    return f"reveal takes secret arrays, and here is a {type(value).__name__}{which}: leave it out, it is public"
 
 
 def _receivers(session: Session, to: int | Sequence[int] | None) -> Sequence[int | None]:
@@ -400,13 +414,22 @@ def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
 
 
 def _checked_bound(bound: Any) -> Any:
+    """A largest magnitude, or the lowest and the highest value, as Python's numbers."""
     if bound is None:
         return None
-    if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
-        raise RangeError(at(f"bound must be a number, not {bound!r}"))
-    if not math.isfinite(bound) or bound < 0:
-        raise RangeError(at(f"bound must be a finite number from 0 on, not {bound!r}"))
-    return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
+    ends = tuple(bound) if isinstance(bound, (tuple, list, np.ndarray)) and np.ndim(bound) == 1 else (bound,)
+    numbers = (int, float, np.integer, np.floating)
+    if len(ends) > 2 or not all(isinstance(end, numbers) and not isinstance(end, bool) for end in ends):
+        raise RangeError(
+            at(f"bound must be a number, or the lowest and the highest value, as in bound=(0, 3), not {bound!r}")
+        )
+    if not all(math.isfinite(end) for end in ends) or (len(ends) == 1 and ends[0] < 0):
+        raise RangeError(at(f"bound must be a finite number from 0 on, or two finite numbers, not {bound!r}"))
+    if len(ends) == 2 and ends[0] > ends[1]:
+        raise RangeError(at(f"bound={bound!r}: write the lowest value first, bound=({ends[1]!r}, {ends[0]!r})"))
+    whole = all(isinstance(end, (int, np.integer)) for end in ends)
+    plain = tuple(int(end) if whole else float(end) for end in ends)
+    return plain[0] if len(plain) == 1 else plain
 
 
 def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
@@ -416,10 +439,11 @@ def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
     if kind == "f" and array.dtype.bits > _FLOAT_BITS and not array.dtype.grows and numbers.size:
         largest = float(np.abs(numbers).max())
         if largest * 2.0**array.dtype.frac > 2.0**_FLOAT_BITS:
-            text = at(
-                f"reveal: {largest!r} has more than 53 bits in {array.dtype}; reveal(units=True) gives all of them"
-            )
-            warnings.warn(text, RangeWarning, stacklevel=4)
+            file, line = _source.line()
+            if (f"{file} reveal", line) not in array._session._told:
+                array._session._told.add((f"{file} reveal", line))
+                text = f"reveal: {largest!r} has more than 53 bits in {array.dtype}; write reveal(units=True) for all"
+                warnings.warn_explicit(at(text), RangeWarning, file, line)
     return numbers.copy() if array.shape else numbers[()]
 
 

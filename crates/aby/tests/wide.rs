@@ -56,6 +56,7 @@ fn public_division() {
 #[test]
 fn real_functions() {
     wide::real_functions::<Aby>(2, 120, 16);
+    wide::fine_quotients::<Aby>(2, 96, 40);
 }
 
 #[test]

@@ -41,19 +41,20 @@ pub trait Functions: Gadgets {
         real::exp(self, ctx, x, frac).await
     }
 
-    /// The natural logarithm.
-    async fn log(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
-        real::log(self, ctx, x, frac).await
+    /// The natural logarithm, of an argument and with a result of so many bits after the point.
+    async fn log(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
+        real::log(self, ctx, x, fracs).await
     }
 
-    /// The square root, of an argument of at most so many bits.
-    async fn sqrt(&self, ctx: &Ctx, x: &Self::A, frac: u32, argument_bits: u32) -> Result<Self::A> {
-        real::sqrt(self, ctx, x, frac, argument_bits).await
+    /// The square root, with so many bits after the point of the argument, which has at most `argument_bits`, and of
+    /// the result.
+    async fn sqrt(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32), argument_bits: u32) -> Result<Self::A> {
+        real::sqrt(self, ctx, x, fracs, argument_bits).await
     }
 
-    /// 1 / sqrt(x).
-    async fn rsqrt(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
-        real::rsqrt(self, ctx, x, frac).await
+    /// 1 / sqrt(x), of an argument and with a result of so many bits after the point.
+    async fn rsqrt(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
+        real::rsqrt(self, ctx, x, fracs).await
     }
 
     /// 1 / x.
@@ -61,9 +62,9 @@ pub trait Functions: Gadgets {
         real::reciprocal(self, ctx, x, frac).await
     }
 
-    /// x / y, a quotient of at most so many bits.
-    async fn divide(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, frac: u32, quotient_bits: u32) -> Result<Self::A> {
-        real::divide(self, ctx, x, y, frac, quotient_bits).await
+    /// x 2^up / y, a quotient of at most so many bits.
+    async fn divide(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, up: u32, quotient_bits: u32) -> Result<Self::A> {
+        real::divide(self, ctx, x, y, up, quotient_bits).await
     }
 
     /// The softmax of each lane of a matrix.

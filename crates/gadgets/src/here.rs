@@ -90,16 +90,18 @@ macro_rules! functions_here {
                 fn tanh(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::tanh(s, ctx, x, frac) }
                 fn gelu(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::gelu(s, ctx, x, frac) }
                 fn exp(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::exp(s, ctx, x, frac) }
-                fn log(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::log(s, ctx, x, frac) }
-                fn sqrt(s, ctx, at x: $values, val frac: u32, val argument_bits: u32) -> $values {
-                    $crate::real::sqrt(s, ctx, x, frac, argument_bits)
+                fn log(s, ctx, at x: $values, val fracs: (u32, u32)) -> $values { $crate::real::log(s, ctx, x, fracs) }
+                fn sqrt(s, ctx, at x: $values, val fracs: (u32, u32), val argument_bits: u32) -> $values {
+                    $crate::real::sqrt(s, ctx, x, fracs, argument_bits)
                 }
-                fn rsqrt(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::rsqrt(s, ctx, x, frac) }
+                fn rsqrt(s, ctx, at x: $values, val fracs: (u32, u32)) -> $values {
+                    $crate::real::rsqrt(s, ctx, x, fracs)
+                }
                 fn reciprocal(s, ctx, at x: $values, val frac: u32) -> $values {
                     $crate::real::reciprocal(s, ctx, x, frac)
                 }
-                fn divide(s, ctx, at x: $values, at y: $values, val frac: u32, val quotient_bits: u32) -> $values {
-                    $crate::real::divide(s, ctx, x, y, frac, quotient_bits)
+                fn divide(s, ctx, at x: $values, at y: $values, val up: u32, val quotient_bits: u32) -> $values {
+                    $crate::real::divide(s, ctx, x, y, up, quotient_bits)
                 }
                 fn softmax(s, ctx, at x: $values, at of: $crate::real::Softmax<'_>) -> $values {
                     $crate::real::softmax(s, ctx, x, of)

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::digits;
 use crate::dtype::{Dtype, shown};
 use crate::error::{Advice, BuildError, Excess, Fault};
 use crate::graph::{Graph, Truncation};
@@ -17,6 +18,8 @@ use crate::reference;
 
 /// More numbers than this are not computed only to look at them: 16 bytes each.
 const MOST_ELEMENTS: usize = 1 << 26;
+/// Nor are more sums and products than this computed where nothing but digits may be lost.
+const MOST_WORK: usize = 1 << 22;
 
 /// Where the values of arrays lie that were run.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +41,8 @@ struct Look<'g> {
     nodes: &'g [NodeId],
     ranges: BTreeMap<NodeId, Interval>,
     doubtful: BTreeSet<NodeId>,
+    /// Steps that may lose digits.
+    coarse: BTreeSet<NodeId>,
 }
 
 impl Checker {
@@ -53,12 +58,14 @@ impl Checker {
         inputs: impl Fn(NodeId) -> Option<Interval>,
         values: impl FnOnce(&[NodeId]) -> Result<Vec<Vec<i128>>, E>,
     ) -> Result<Checked, E> {
-        let mut look = Look { graph, nodes, ranges: BTreeMap::new(), doubtful: BTreeSet::new() };
+        let (ranges, doubtful, coarse) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut look = Look { graph, nodes, ranges, doubtful, coarse };
         look.propagate(|id| self.ranges.get(&id).copied().or_else(|| inputs(id)));
-        if look.doubtful.is_empty() {
+        look.leave_out_much();
+        if look.doubtful.is_empty() && look.coarse.is_empty() {
             return Ok(Checked { warnings: vec![], ranges: look.ranges });
         }
-        let steps = look.behind_doubts();
+        let steps = look.behind(look.doubtful.iter().chain(&look.coarse));
         if steps.iter().map(|&id| graph.node(id).elements()).sum::<usize>() > MOST_ELEMENTS {
             return Ok(Checked { warnings: look.unseen(), ranges: look.ranges });
         }
@@ -104,9 +111,10 @@ impl Look<'_> {
         let inputs: Vec<Known> = node.inputs.iter().map(|input| self.known(*input)).collect();
         let rules = self.graph.rules();
         let reach = ranges::reach(op, &inputs, node.dtype, rules.truncation);
-        let half = rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs) > 0;
+        let half =
+            rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs, node.dtype) > 0;
         let crowded = |range: Interval| {
-            let whole = ranges::product_shift(op, &inputs);
+            let whole = ranges::product_shift(op, &inputs, node.dtype);
             half && !Interval::signed(node.dtype.bits() - 1).shr(whole).covers(range)
         };
         let doubt = match reach {
@@ -118,15 +126,29 @@ impl Look<'_> {
         if doubt || self.rounds_down(node) {
             self.doubtful.insert(id);
         }
-        match (reach, node.interval) {
+        let range = match (reach, node.interval) {
             (Reach::Fits(range), Some(proven)) => range.clamped(proven),
             (Reach::Fits(range), None) => range,
             (_, proven) => proven.unwrap_or_else(|| node.dtype.range()),
+        };
+        if digits::may_lose(node, &inputs, range) {
+            self.coarse.insert(id);
+        }
+        range
+    }
+
+    /// Forgets the steps that may lose digits where it takes much to know.
+    fn leave_out_much(&mut self) {
+        let steps = self.behind(self.coarse.iter());
+        let given = self.given_to(&steps).into_iter().map(|id| self.graph.node(id).elements()).sum::<usize>();
+        let work = steps.iter().map(|&id| digits::work(self.graph.node(id)));
+        if work.fold(given, usize::saturating_add) > MOST_WORK {
+            self.coarse.clear();
         }
     }
 
     fn known(&self, id: NodeId) -> Known {
-        Known { dtype: self.graph.node(id).dtype, interval: self.ranges.get(&id).copied() }
+        Known { interval: self.ranges.get(&id).copied(), ..Known::of(self.graph.node(id)) }
     }
 
     /// Whether the step may round a negative real otherwise than numpy does.
@@ -135,9 +157,9 @@ impl Look<'_> {
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
     }
 
-    /// The steps that doubtful ones depend on, and these, in order; short of shuffles, whose order the parties choose.
-    fn behind_doubts(&self) -> Vec<NodeId> {
-        let doubts: Vec<NodeId> = self.doubtful.iter().copied().collect();
+    /// The steps that some depend on, and these, in order; short of shuffles, whose order the parties choose.
+    fn behind<'a>(&self, some: impl Iterator<Item = &'a NodeId>) -> Vec<NodeId> {
+        let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
         let given = |id: NodeId| !running.contains(&id) || matches!(self.graph.node(id).op, Op::Part { .. });
         self.graph.needed(&doubts, given)
@@ -183,6 +205,9 @@ impl Look<'_> {
             let Some(mut result) = self.value(node, &mut known) else {
                 return Err(self.error(id, Leaving::beyond_all()));
             };
+            if self.coarse.contains(&id) {
+                warnings.extend(self.coarseness(node, &result, &known));
+            }
             if self.doubtful.contains(&id) {
                 if let Some(leaving) = self.leaves(node, &result) {
                     return Err(self.error(id, leaving));
@@ -227,7 +252,7 @@ impl Look<'_> {
             return None;
         }
         let inputs: Vec<Known> = node.inputs.iter().map(|&id| Known::of(self.graph.node(id))).collect();
-        let shift = ranges::product_shift(&node.op, &inputs);
+        let shift = ranges::product_shift(&node.op, &inputs, node.dtype);
         let either_way = shift > 0 && self.graph.rules().truncation == Truncation::Probabilistic;
         let all = match node.dtype {
             Dtype::Int { .. } | Dtype::Fixed { .. } => Interval::signed(node.dtype.bits() - u32::from(either_way)),
@@ -265,9 +290,17 @@ impl Look<'_> {
             Some(value) => value.to_string(),
             None => "a value beyond all dtypes".into(),
         };
-        let whole_bits = (shift > 0).then_some(bits);
+        let whole_bits = (shift > 0 && value.is_some()).then_some(bits);
         let what = Box::new(Excess { index, shown, whole_bits, advice });
         BuildError { fault: Fault::Leaves { op: node.op.name(), dtype, what }, at: node.source.clone() }
+    }
+
+    /// What to say of results that lose digits.
+    fn coarseness(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+        let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
+        let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
+        let fault = digits::lost(node, &nodes, &values, result)?;
+        Some(BuildError { fault, at: node.source.clone() })
     }
 
     /// What to say of results that are not numpy's.
@@ -285,7 +318,7 @@ impl Look<'_> {
                     _ => "larger number",
                 };
                 let of = format!("{} / {}", shown(from(0).decode(x[index])), shown(from(1).decode(y[index])));
-                let advice = "divide by mpc.maximum(y, smallest) where y may be 0, or clip the result";
+                let advice = "divide by mpc.maximum(y, smallest) where y may be 0 or nearly so";
                 Fault::Saturates { op: "divide", index, of, numpy, advice }
             }
             Op::Scale(by) => {

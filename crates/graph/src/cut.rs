@@ -5,6 +5,7 @@ use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::ranges::{Known, product_shift};
+use crate::sparse::adds_one;
 
 /// A shift right of a fixed-point value, which may be rounded either way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +38,8 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     let bits = |interval: Interval| Some(interval.signed_bits());
     match (op, inputs) {
         (Op::Mul | Op::MatMul { .. } | Op::Conv(_), _) => {
-            let shift = product_shift(op, inputs);
-            let proven_bits = known.and_then(|known| bits(product(op, known[0], known[1])));
+            let shift = product_shift(op, inputs, dtype);
+            let proven_bits = known.and_then(|known| bits(product(op, inputs, known[0], known[1])));
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }
         (Op::Scale(scale), _) => (scale.shift > 0).then_some(Cut {
@@ -55,9 +56,10 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     }
 }
 
-/// Where a product lies before any shift.
-pub(crate) fn product(op: &Op, a: Interval, b: Interval) -> Interval {
+/// Where a product of operands that lie in `a` and `b` lies before any shift.
+pub(crate) fn product(op: &Op, inputs: &[Known], a: Interval, b: Interval) -> Interval {
     match op {
+        Op::MatMul { .. } if adds_one(op, inputs) => a.mul(b).union(Interval::point(0)),
         Op::MatMul { k, .. } => a.mul(b).times(*k),
         // Zeros around images are some of the factors.
         Op::Conv(conv) if conv.has_zeros() => a.union(Interval::point(0)).mul(b).times(conv.patch()),

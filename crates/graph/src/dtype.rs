@@ -238,11 +238,25 @@ impl Dtype {
     /// The range in the user's units, as text.
     pub(crate) fn shown_range(self) -> String {
         let range = self.range();
-        if self.is_fixed() {
-            format!("{} to {}", shown(self.decode(range.lo())), shown(self.decode(range.hi())))
-        } else {
-            format!("{} to {}", range.lo(), range.hi())
+        format!("{} to {}", self.shown_units(range.lo()), self.shown_units(range.hi()))
+    }
+
+    /// The number that `units` stands for, as text: where a double is as good as another number, with six digits after
+    /// the point, towards zero.
+    pub(crate) fn shown_units(self, units: i128) -> String {
+        let frac = self.frac();
+        if frac == 0 {
+            return units.to_string();
         }
+        if units.unsigned_abs() < 1 << 53 || units.trailing_zeros() >= frac {
+            return shown(self.decode(units));
+        }
+        let (whole, part) = (units.unsigned_abs() >> frac, units.unsigned_abs() & ((1 << frac) - 1));
+        // Of more than 100 fractional bits the lowest do not reach the sixth digit.
+        let (part, frac) = (part >> frac.saturating_sub(100), frac.min(100));
+        let digits = (part * 1_000_000) >> frac;
+        let sign = if units < 0 { "-" } else { "" };
+        format!("{sign}{whole}.{digits:06}")
     }
 }
 

@@ -172,10 +172,11 @@ pub enum Fault {
     )]
     FixedOnly { op: &'static str, dtype: Dtype },
     #[error(
-        "{op} does not take {dtype}: at most 16 fractional bits, and here at least {least} bits in all; use \
-         qr.fixed(64, 16)"
+        "{op} does not take {dtype}: at most {most_frac} fractional bits, and here at least {least} bits in all; \
+         convert first, x.astype(qr.{})",
+        taken(*dtype, *most_frac, *least)
     )]
-    RealDtype { op: &'static str, dtype: Dtype, least: u32 },
+    RealDtype { op: &'static str, dtype: Dtype, most_frac: u32, least: u32 },
     #[error(
         "a table of {}: look-ups take from 1 to {} of them; state a smaller domain=, or look up fewer bits of the \
          number (input_bits=)",
@@ -221,6 +222,27 @@ pub enum Fault {
          run it in parts"
     )]
     NotLooked { op: &'static str },
+    #[error(
+        "{op} gives {becomes} where the exact result is {exact} (index {index}), for {dtype} has units of {}: {}",
+        shown(dtype.decode(1)),
+        finer(*more, *finer_dtype)
+    )]
+    LosesDigits {
+        op: &'static str,
+        index: usize,
+        exact: String,
+        becomes: String,
+        dtype: Dtype,
+        more: u32,
+        finer_dtype: Option<Dtype>,
+    },
+    #[error(
+        "{op} gives nothing larger than {} in {dtype}, which has units of {}: {}",
+        shown(*largest),
+        shown(dtype.decode(1)),
+        finer(*more, *finer_dtype)
+    )]
+    FewBits { op: &'static str, largest: f64, dtype: Dtype, more: u32, finer_dtype: Option<Dtype> },
     #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
     Unbounded { op: &'static str, dtype: Dtype, digits: Option<u32> },
     #[error(
@@ -238,6 +260,13 @@ pub enum Fault {
     )]
     OutOfBound { index: usize, shown: String, lo: f64, hi: f64, largest: f64 },
     #[error(
+        "value {shown} (index {index}) is none from {lo} to {hi}, as bound= states: widen bound= (bound=({}, {}) holds \
+         all)",
+        lowest.floor(),
+        highest.ceil()
+    )]
+    OutOfBounds { index: usize, shown: String, lo: f64, hi: f64, lowest: f64, highest: f64 },
+    #[error(
         "value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state \
          bound={}",
         crate::REAL_BOUND,
@@ -250,16 +279,22 @@ pub enum Fault {
         dtype.shown_range()
     )]
     Bound { bound: f64, dtype: Dtype },
+    #[error(
+        "bounds {} and {} are not a lowest and a highest value that {dtype} can hold ({}): state the lowest value of the \
+         input first, then the highest",
+        shown(*low),
+        shown(*high),
+        dtype.shown_range()
+    )]
+    Bounds { low: f64, high: f64, dtype: Dtype },
     #[error("shift by {} of {dtype}: the shift must lie between 0 and {}", counted(*shift, "bit"), dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
     #[error(
-        "{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}",
-        shown(*lo),
-        shown(*hi),
+        "{op} may leave {dtype}: {possible} and it holds {}; {}",
         dtype.shown_range(),
         smaller_or_wider(*dtype)
     )]
-    MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
+    MayOverflow { op: &'static str, dtype: Dtype, possible: String },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },
     #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int({})))", dtype.bits() + 1)]
@@ -286,6 +321,23 @@ fn axis_hint(dimensions: usize) -> String {
         0 => "a scalar has no axes".into(),
         n => format!("it lies between -{n} and {}", n - 1),
     }
+}
+
+/// What to do where results are too small for their dtype's units.
+fn finer(more: u32, dtype: Option<Dtype>) -> String {
+    let scaled = format!("multiply what it works on by 2**{more} first, and divide the result by that where it is large");
+    match dtype {
+        Some(dtype) => format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {scaled}"),
+        None => scaled,
+    }
+}
+
+/// The dtype whose numbers a function takes.
+fn taken(dtype: Dtype, most_frac: u32, least: u32) -> Dtype {
+    let frac = dtype.frac().min(most_frac);
+    let needed = (dtype.bits() - dtype.frac() + frac).max(least.min(frac + 8));
+    let bits = crate::dtype::USUAL_BITS.into_iter().find(|&bits| bits >= needed).unwrap_or(MAX_BITS);
+    Dtype::Fixed { bits, frac }
 }
 
 /// What to do where a number does not become another.
@@ -406,6 +458,18 @@ fn off_axis(axis: Option<usize>) -> String {
 }
 
 impl Fault {
+    /// What to say where no value of `values`, results of a quotient, has many bits.
+    pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Option<Fault> {
+        const FEWEST: u32 = 12;
+        const ENOUGH: u32 = 24;
+        let largest = values.lo().unsigned_abs().max(values.hi().unsigned_abs());
+        let bits = 128 - largest.leading_zeros();
+        let more = ENOUGH - bits.min(ENOUGH);
+        let finer_dtype = crate::digits::finer(dtype, more as i32);
+        (largest > 0 && bits < FEWEST)
+            .then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, more, finer_dtype })
+    }
+
     /// The exception that this fault becomes.
     pub fn kind(&self) -> Category {
         match self {
@@ -453,14 +517,18 @@ impl Fault {
             | Fault::Rounded { .. }
             | Fault::NotFinite { .. }
             | Fault::OutOfBound { .. }
+            | Fault::OutOfBounds { .. }
             | Fault::BeyondReals { .. }
             | Fault::PublicResult { .. }
             | Fault::Leaves { .. }
             | Fault::Saturates { .. }
             | Fault::RoundsDown { .. }
             | Fault::NotLooked { .. }
+            | Fault::LosesDigits { .. }
+            | Fault::FewBits { .. }
             | Fault::Unbounded { .. }
             | Fault::Bound { .. }
+            | Fault::Bounds { .. }
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
             | Fault::Domain { .. }
@@ -483,8 +551,22 @@ impl Fault {
         Fault::PublicResult { op, dtype, shown, fits: dtype.holding(Interval::spanning(units)) }
     }
 
-    pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval) -> Fault {
-        Fault::MayOverflow { op, dtype, lo: dtype.decode(reach.lo()), hi: dtype.decode(reach.hi()) }
+    /// Of results that lie in `reach` before `shift` surplus fractional bits are dropped, which their ring holds whole.
+    pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval, shift: u32) -> Fault {
+        let (results, bits) = (reach.shr(shift), reach.signed_bits());
+        let beyond_all = !Interval::signed(MAX_BITS).covers(results);
+        let values = match beyond_all {
+            true => "values beyond all dtypes are possible".into(),
+            false => {
+                let (lo, hi) = (dtype.shown_units(results.lo()), dtype.shown_units(results.hi()));
+                format!("values from {lo} to {hi} are possible")
+            }
+        };
+        let possible = match shift > 0 && !beyond_all {
+            true => format!("{values}, which take {bits} bits before their surplus fractional bits are dropped,"),
+            false => values,
+        };
+        Fault::MayOverflow { op, dtype, possible }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::repetitions::StepHashes;
 use crate::units::Units;
-use crate::{real, reference, shape, unbounded};
+use crate::{real, reference, shape, sparse, unbounded};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
 /// that their dtype changes much.
@@ -47,8 +47,26 @@ pub struct Graph {
     pub(crate) literals: Literals,
     pub(crate) ready: Cache,
     pub(crate) recent: Recent,
-    /// Lines that were warned of with nothing stated.
-    unbounded: BTreeSet<(Arc<str>, u32)>,
+    /// Lines that were warned of, in a loop perhaps, and of what.
+    warned: BTreeSet<(Arc<str>, u32, About)>,
+}
+
+/// What a line is warned of, once each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Results,
+    Quotients,
+    PublicNumbers,
+}
+
+impl About {
+    fn of(fault: &Fault) -> About {
+        match fault {
+            Fault::Rounded { .. } => About::PublicNumbers,
+            Fault::FewBits { .. } => About::Quotients,
+            _ => About::Results,
+        }
+    }
 }
 
 /// Whether results are squares, or sums of squares.
@@ -253,7 +271,7 @@ impl Graph {
     /// ring of its dtype; 0 for other operations.
     pub fn product_shift(&self, id: NodeId) -> u32 {
         let node = self.node(id);
-        ranges::product_shift(&node.op, &self.known(&node.inputs))
+        ranges::product_shift(&node.op, &self.known(&node.inputs), node.dtype)
     }
 
     /// Bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven to be
@@ -269,11 +287,18 @@ impl Graph {
         128 - self.node(id).range().hi().max(0).leading_zeros()
     }
 
-    /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0,
-    /// as far as it is proven; the quotient need not fit the dtype.
-    pub fn quotient_bits(&self, a: NodeId, b: NodeId) -> u32 {
-        let (a, b) = (self.node(a), self.node(b));
-        128 - real::quotients(a.range(), b.range(), a.dtype.frac()).1.leading_zeros()
+    /// Bits of the largest magnitude, in ring units, of a quotient of the division `id` by what is not 0, as far as it
+    /// is proven; the quotient need not fit the dtype.
+    pub fn quotient_bits(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        let (a, b) = (self.node(node.inputs[0]), self.node(node.inputs[1]));
+        128 - real::quotients(a.range(), b.range(), self.quotient_shift(id)).1.leading_zeros()
+    }
+
+    /// By how many bits the dividend of the division `id` is shifted left.
+    pub fn quotient_shift(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        ranges::quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 
     /// One line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, what it works on, where.
@@ -309,10 +334,14 @@ impl Graph {
             return Err(Fault::OutOfRange { index, value, shown, dtype: node.dtype, fits: node.dtype.holding(all) });
         }
         let (lo, hi) = (node.dtype.decode(range.lo()), node.dtype.decode(range.hi()));
-        let largest = node.dtype.decode(all.lo()).abs().max(node.dtype.decode(all.hi()));
+        let (lowest, highest) = (node.dtype.decode(all.lo()), node.dtype.decode(all.hi()));
+        let largest = lowest.abs().max(highest);
+        // A magnitude is stated of both signs, as far as the dtype has them.
+        let of_magnitude = range.lo() == -range.hi() || range.lo() == node.dtype.range().lo();
         Err(match node.room {
             Room { assumed: true, .. } => Fault::BeyondReals { index, shown, largest },
-            _ => Fault::OutOfBound { index, shown, lo, hi, largest },
+            _ if of_magnitude => Fault::OutOfBound { index, shown, lo, hi, largest },
+            _ => Fault::OutOfBounds { index, shown, lo, hi, lowest, highest },
         })
     }
 
@@ -327,6 +356,10 @@ impl Graph {
 
     /// Forgets every node from the `len`-th on: a call that failed leaves no trace.
     pub(crate) fn truncate(&mut self, len: usize) {
+        for warning in self.warnings.iter().filter(|w| w.node.index() >= len) {
+            let Source { file, line } = self.node(warning.node).source.clone();
+            self.warned.remove(&(file, line, About::of(&warning.fault)));
+        }
         self.nodes.truncate(len - self.first);
         self.hashes.truncate(len - self.first);
         self.steps.truncate(len);
@@ -377,24 +410,42 @@ impl Graph {
             // Values are looked at where nobody stated how large they are.
             Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
             Reach::Leaves(exact) => {
-                overflow = Some(Fault::may_overflow(name, dtype, exact));
+                let shift = ranges::product_shift(&op, &known, dtype);
+                overflow = Some(Fault::may_overflow(name, dtype, exact, shift));
                 None
             }
         };
         let inputs = Inputs::from(inputs);
         let (source, origin) = (source.clone(), Origin::unknown());
-        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source, origin })?;
-        if may_wrap && interval.is_none() && overflow.is_none() {
-            overflow = self.unbounded_at(id);
+        let id = self.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })?;
+        if may_wrap && interval.is_none() && overflow.is_none() && !self.was_warned(id, About::Results) {
+            overflow = Some(unbounded::fault(self, id));
         }
         self.warn(id, overflow)
     }
 
-    /// What to say of a result that nothing proves to fit, once for each line.
-    fn unbounded_at(&mut self, id: NodeId) -> Option<Fault> {
-        let source = &self.node(id).source;
-        let fresh = self.unbounded.insert((source.file.clone(), source.line));
-        fresh.then(|| unbounded::fault(self, id))
+    /// Says that no value of a quotient has many bits, where nobody looks at values.
+    pub(crate) fn warn_of_few(&mut self, id: NodeId) {
+        let node = self.node(id);
+        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() {
+            return;
+        }
+        if let Some(fault) = node.interval.and_then(|values| Fault::few_bits(node.op.name(), node.dtype, values)) {
+            self.warn_once(id, fault);
+        }
+    }
+
+    /// Whether the line of a node was warned of this.
+    fn was_warned(&self, id: NodeId, about: About) -> bool {
+        let Source { file, line } = &self.node(id).source;
+        self.warned.contains(&(file.clone(), *line, about))
+    }
+
+    fn warn_once(&mut self, node: NodeId, fault: Fault) {
+        let Source { file, line } = self.node(node).source.clone();
+        if self.warned.insert((file, line, About::of(&fault))) {
+            self.warnings.push(RangeWarning { node, fault });
+        }
     }
 
     /// Sets what becomes of results that are made of `id`, which was built last.
@@ -411,12 +462,13 @@ impl Graph {
         }
     }
 
-    /// Passes the node on with a warning, which is an error in strict mode.
+    /// Passes the node on with a warning, once for each line; it is an error in strict mode.
     pub(crate) fn warn(&mut self, node: NodeId, fault: Option<Fault>) -> Result<NodeId, Fault> {
-        match fault {
-            Some(fault) if self.rules.strict => return Err(fault),
-            fault => self.warnings.extend(fault.map(|fault| RangeWarning { node, fault })),
+        let Some(fault) = fault else { return Ok(node) };
+        if self.rules.strict {
+            return Err(fault);
         }
+        self.warn_once(node, fault);
         Ok(node)
     }
 
@@ -436,7 +488,7 @@ impl Graph {
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
         let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
         let (inputs, room, source, origin) = (Inputs::default(), Room::STATED, source.clone(), Origin::unknown());
-        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source, origin })?;
+        let id = self.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)
     }
@@ -461,6 +513,7 @@ impl Graph {
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         let op = Hash::of_op(&node.op);
         node.origin = origin(self, id, &node, op)?;
+        node.sparse = sparse::sparse(self, &node).map(Box::new);
         self.hashes.push(before.then(&node, op));
         self.nodes.push(node);
         Ok(id)

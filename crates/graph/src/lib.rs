@@ -25,6 +25,7 @@ mod check;
 mod clamp;
 mod column;
 mod cut;
+mod digits;
 pub mod domains;
 mod dtype;
 #[allow(missing_docs)] // messages say what their fields are
@@ -50,6 +51,7 @@ mod repetitions;
 mod rounded;
 mod scale;
 pub mod shape;
+mod sparse;
 mod table;
 mod tabulated;
 mod unbounded;

@@ -300,6 +300,8 @@ pub struct Node {
     pub dtype: Dtype,
     /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
     pub interval: Option<Interval>,
+    /// The axis along which at most one element of each line is not 0, where there is one: found when it is built.
+    pub(crate) sparse: Option<Box<Axis>>,
     /// Whether the result's dtype grows with its range, and where that range is from.
     pub room: Room,
     /// The line that the result belongs to in messages and plans.
@@ -317,6 +319,11 @@ impl Node {
     /// The proven interval, or all that the dtype can hold.
     pub fn range(&self) -> Interval {
         self.interval.unwrap_or_else(|| self.dtype.range())
+    }
+
+    /// The axis along which at most one element of each line is proven not to be 0.
+    pub(crate) fn sparse_along(&self) -> Option<Axis> {
+        self.sparse.as_deref().copied()
     }
 
     /// The values of a constant, one per element; `None` for every other node.

@@ -5,9 +5,10 @@ use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::least;
-use crate::node::{Division, Give, Node, Op};
+use crate::node::{Axis, Division, Give, Node, Op};
 use crate::real;
 use crate::reference::floor_div;
+use crate::sparse::adds_one;
 
 /// Where a result lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,11 +27,13 @@ pub(crate) struct Known {
     pub dtype: Dtype,
     /// Where they lie; `None`: anywhere in the dtype.
     pub interval: Option<Interval>,
+    /// The axis along which at most one element of each line is not 0.
+    pub sparse: Option<Axis>,
 }
 
 impl Known {
     pub fn of(node: &Node) -> Known {
-        Known { dtype: node.dtype, interval: node.interval }
+        Known { dtype: node.dtype, interval: node.interval, sparse: node.sparse_along() }
     }
 
     pub fn range(self) -> Interval {
@@ -85,19 +88,24 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
             if known(0).is_none() { Reach::Unknown } else { fits(quotient) }
         }
         Op::Divide => {
-            let reach = known(0).zip(known(1)).and_then(|(x, y)| real::quotient_reach(x, y, dtype));
+            let up = quotient_shift(inputs, dtype);
+            let reach = known(0).zip(known(1)).and_then(|(x, y)| real::quotient_reach(x, y, up, dtype));
             reach.map_or(Reach::Unknown, Reach::Fits)
         }
         Op::Lookup(table) => Reach::Fits(table.reach(inputs[0].range())),
-        Op::Real(function) => function.reach(known(0), dtype).map_or(Reach::Unknown, Reach::Fits),
+        Op::Real(function) => {
+            let from = inputs[0].dtype.frac();
+            function.reach(known(0), from, dtype).map_or(Reach::Unknown, Reach::Fits)
+        }
         Op::Add => of_two(&Interval::add),
         Op::Sub => of_two(&Interval::sub),
         Op::Neg => of_one(&Interval::neg),
         // The ring must hold products whole, before the shift.
-        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => match of_two(&|x, y| product(op, x, y)) {
-            Reach::Fits(whole) => Reach::Fits(down(whole, product_shift(op, inputs))),
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => match of_two(&|x, y| product(op, inputs, x, y)) {
+            Reach::Fits(whole) => Reach::Fits(down(whole, product_shift(op, inputs, dtype))),
             other => other,
         },
+        Op::Sum(_) | Op::CumSum(_) if adds_one(op, inputs) => of_one(&|x| x.union(Interval::point(0))),
         Op::Sum(axis) => of_one(&|x| x.times(axis.len)),
         Op::CumSum(axis) => of_one(&|x| x.union(x.times(axis.len))),
         Op::Convert => of_one(&|x| match (inputs[0].dtype.frac(), dtype.frac()) {
@@ -167,13 +175,22 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
     divisors.iter().map(of).reduce(Interval::union).unwrap_or(x)
 }
 
-/// By how many bits a product is shifted right after it was formed in the ring: the fractional bits where both
-/// operands are fixed point, 0 otherwise and for every other operation.
-pub(crate) fn product_shift(op: &Op, inputs: &[Known]) -> u32 {
+/// By how many bits a product is shifted right after it was formed in the ring: the fractional bits of both operands,
+/// of which the result keeps its own; 0 where one is no fixed point, and for every other operation.
+pub(crate) fn product_shift(op: &Op, inputs: &[Known], dtype: Dtype) -> u32 {
     match (op, inputs) {
         (Op::Mul | Op::MatMul { .. } | Op::Conv(_), [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => {
-            a.dtype.frac()
+            a.dtype.frac() + b.dtype.frac() - dtype.frac()
         }
+        _ => 0,
+    }
+}
+
+/// By how many bits a dividend is shifted left before it is divided, so that the quotient of units is in those of
+/// `dtype`.
+pub(crate) fn quotient_shift(inputs: &[Known], dtype: Dtype) -> u32 {
+    match inputs {
+        [x, y] => dtype.frac() + y.dtype.frac() - x.dtype.frac(),
         _ => 0,
     }
 }

@@ -7,8 +7,9 @@ use crate::dtype::Dtype;
 use crate::interval::Interval;
 
 /// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
-/// which are within a relative 2^-27 beside, and roots of more than 64 bits, within a relative 2^-28; outside its
-/// domain a function gives the value stated here, never an error.
+/// which are within a relative 2^-27 beside; roots of more than 64 bits, and roots and reciprocals with more than 16
+/// fractional bits, within a relative 2^-28; and logarithms with more than 16 fractional bits, within 2^-26. Outside
+/// its domain a function gives the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {
     /// 1 / (1 + e^-x).
@@ -31,6 +32,10 @@ pub enum Real {
 
 /// The most bits after the point.
 pub const MAX_FRAC: u32 = 16;
+/// The most bits after the point for division, roots and logarithms.
+pub const MAX_FINE_FRAC: u32 = 60;
+/// The table of logarithms is within 2 to minus this.
+const LOG_ERROR_BITS: u32 = 26;
 /// Roots and quotients in rings of more than 64 bits are within 4 units, or relative to their size 2 to minus this.
 const WIDE_ERROR_BITS: u32 = 28;
 
@@ -49,14 +54,23 @@ impl Real {
         }
     }
 
-    /// Those of the numbers `argument` outside of which the value is that of the nearest end.
-    pub(crate) fn window(self, argument: Interval, dtype: Dtype) -> Interval {
+    /// The most bits after the point of an argument.
+    pub(crate) fn most_frac(self) -> u32 {
+        match self {
+            Real::Log | Real::Sqrt | Real::Rsqrt | Real::Reciprocal => MAX_FINE_FRAC,
+            Real::Sigmoid | Real::Tanh | Real::Gelu | Real::Exp => MAX_FRAC,
+        }
+    }
+
+    /// Those of the numbers `argument`, with `from` bits after the point, outside of which the value is that of the
+    /// nearest end.
+    pub(crate) fn window(self, argument: Interval, from: u32, dtype: Dtype) -> Interval {
         let frac = dtype.frac();
-        let powers = |n: u32| times_ln_2(n, frac);
+        let powers = |n: u32| times_ln_2(n, from);
         let (lo, hi) = match self {
             // 1 less the value, or twice it, is below e^-x, and with x = (f + 2) ln 2 below a quarter of a unit.
             Real::Sigmoid | Real::Tanh => (-powers(frac + 2), powers(frac + 2)),
-            Real::Gelu => (-(8 << frac), i128::MAX),
+            Real::Gelu => (-(8 << from), i128::MAX),
             Real::Exp => (-powers(frac + 2), powers(dtype.bits() - frac)),
             Real::Log | Real::Sqrt | Real::Rsqrt => (0, i128::MAX),
             Real::Reciprocal => (i128::MIN, i128::MAX),
@@ -64,9 +78,9 @@ impl Real {
         argument.clamped(Interval::new(lo, hi))
     }
 
-    /// Whether protocols compute it in rings of more than 64 bits.
-    pub(crate) fn takes_wide(self) -> bool {
-        matches!(self, Real::Sqrt | Real::Log)
+    /// Whether protocols compute results with `frac` bits after the point in rings of more than 64 bits.
+    pub(crate) fn takes_wide(self, frac: u32) -> bool {
+        matches!(self, Real::Sqrt | Real::Log) || frac > MAX_FRAC && matches!(self, Real::Rsqrt | Real::Reciprocal)
     }
 
     /// Whether the results of some argument in `interval` (ring units) mean what the function's name says.
@@ -79,10 +93,10 @@ impl Real {
         }
     }
 
-    /// Whether the result of some argument in `interval` (ring units) fits the dtype: not that of every one is the
-    /// largest number in place of what the function's name says.
-    pub fn fits_on(self, interval: Interval, dtype: Dtype) -> bool {
-        let (one, most) = (1i128 << dtype.frac(), dtype.range().hi());
+    /// Whether the result of some argument in `interval` (units of 2^-from) fits the dtype: not that of every one is
+    /// the largest number in place of what the function's name says.
+    pub fn fits_on(self, interval: Interval, from: u32, dtype: Dtype) -> bool {
+        let (one, most) = (1i128 << from, dtype.range().hi());
         let largest = interval.lo().unsigned_abs().max(interval.hi().unsigned_abs()).max(1) as i128;
         match self {
             // e^x >= 2^n for n = floor(x 1.4426), from x = 0 on.
@@ -90,8 +104,8 @@ impl Real {
                 let exponent = interval.lo().saturating_mul(14_426) / (10_000 * one);
                 exponent < 64 && one << exponent <= most
             }
-            Real::Rsqrt => (one * one * one / largest) as u128 <= (most * most) as u128,
-            Real::Reciprocal => one * one / largest <= most,
+            Real::Rsqrt => inverse_root(largest.unsigned_abs(), from, dtype.frac()) <= most.unsigned_abs(),
+            Real::Reciprocal => (1i128 << (from + dtype.frac())) / largest <= most,
             _ => true,
         }
     }
@@ -106,8 +120,9 @@ impl Real {
         }
     }
 
-    /// Where results lie, in ring units, as far as it is proven; `None` where they may be saturated.
-    pub(crate) fn reach(self, argument: Option<Interval>, dtype: Dtype) -> Option<Interval> {
+    /// Where results of arguments with `from` bits after the point lie, in ring units, as far as it is proven; `None`
+    /// where they may be saturated.
+    pub(crate) fn reach(self, argument: Option<Interval>, from: u32, dtype: Dtype) -> Option<Interval> {
         let one = 1i128 << dtype.frac();
         let most = dtype.range().hi();
         let fits = |interval: Interval| dtype.range().covers(interval).then_some(interval);
@@ -122,23 +137,32 @@ impl Real {
                 fits(Interval::new(0, power.saturating_add(power >> 20).saturating_add(2)))
             }
             (Real::Log, Some(x)) if x.lo() > 0 => {
-                let at_least = i128::from(x.lo().ilog2()) - i128::from(dtype.frac());
-                let below = i128::from(x.hi().ilog2()) + 1 - i128::from(dtype.frac());
+                let at_least = i128::from(x.lo().ilog2()) - i128::from(from);
+                let below = i128::from(x.hi().ilog2()) + 1 - i128::from(from);
                 let times_ln2 = |n: i128| n * one * 693_147 / 1_000_000;
                 fits(Interval::new(times_ln2(at_least) - one / 1000 - 2, times_ln2(below) + one / 1000 + 2))
             }
             (Real::Sqrt, Some(x)) => {
-                let root = shl(x.hi().max(0) as u128, dtype.frac()).isqrt() as i128;
-                fits(Interval::new(0, root + 3 + if dtype.bits() > 64 { root >> WIDE_ERROR_BITS } else { 0 }))
+                let root = root(x.hi().max(0) as u128, from, dtype.frac()) as i128;
+                let wide = if dtype.bits() > 64 { root >> WIDE_ERROR_BITS } else { coarse(root, dtype) };
+                fits(Interval::new(0, root + 3 + wide))
             }
             (Real::Rsqrt, Some(x)) if x.lo() > 0 => {
-                let inverse = (one * one * one / x.lo()) as u128;
-                fits(Interval::new(0, inverse.isqrt() as i128 + 3))
+                let inverse = i128::try_from(inverse_root(x.lo() as u128, from, dtype.frac())).ok()?;
+                fits(Interval::new(0, inverse + 3 + coarse(inverse, dtype)))
             }
-            (Real::Reciprocal, Some(x)) if x.lo() > 0 => fits(Interval::new(0, one * one / x.lo() + 3)),
+            (Real::Reciprocal, Some(x)) if x.lo() > 0 => {
+                let inverse = (1i128 << (from + dtype.frac())) / x.lo();
+                fits(Interval::new(0, inverse + 3 + coarse(inverse, dtype)))
+            }
             _ => None,
         }
     }
+}
+
+/// The error of a root or an inverse of this size, where the dtype has units that are smaller than it.
+fn coarse(size: i128, dtype: Dtype) -> i128 {
+    if dtype.frac() > MAX_FRAC { size >> WIDE_ERROR_BITS } else { 0 }
 }
 
 /// At least n ln 2, in ring units.
@@ -151,8 +175,28 @@ pub(crate) fn powers_from(frac: u32, arguments: Interval, argument_frac: u32) ->
     arguments.clamped(Interval::new(-times_ln_2(frac + 2, argument_frac), 0))
 }
 
-/// The magnitudes of quotients by divisors that are not 0, in ring units: none is larger than the second, and the first
-/// says how small they can be.
+/// At least the root of a number with `from` bits after the point, less a unit, with `to` of them.
+fn root(x: u128, from: u32, to: u32) -> u128 {
+    // x 2^(2 to - from), in as many bits as there is room for: an even number of them is taken off.
+    let up = 2 * to - from;
+    let room = x.leading_zeros();
+    let missing = up.saturating_sub(room).next_multiple_of(2);
+    let (up, down) = (up.saturating_sub(missing), missing.saturating_sub(up));
+    let root = shl(x >> down, up).isqrt() + u128::from(missing > 0);
+    shl(root, missing / 2)
+}
+
+/// At least the inverse root of a positive number with `from` bits after the point, less a unit, with `to` of them.
+fn inverse_root(x: u128, from: u32, to: u32) -> u128 {
+    // 2^(2 to + from) / x, of which so many bits are taken off, an even number.
+    let up = 2 * to + from;
+    let missing = up.saturating_sub(126).next_multiple_of(2);
+    let inverse = ((1u128 << (up - missing)) / x).isqrt();
+    shl(inverse + u128::from(missing > 0), missing / 2)
+}
+
+/// The magnitudes of quotients by divisors that are not 0, in units, of dividends shifted left by `frac` bits: none is
+/// larger than the second, and the first says how small they can be.
 pub(crate) fn quotients(x: Interval, y: Interval, frac: u32) -> (u128, u128) {
     let far = |i: Interval| i.lo().unsigned_abs().max(i.hi().unsigned_abs());
     let near = |i: Interval| if i.contains(0) { 0 } else { i.lo().unsigned_abs().min(i.hi().unsigned_abs()) };
@@ -168,9 +212,9 @@ fn shl(x: u128, bits: u32) -> u128 {
     if x.leading_zeros() >= bits { x << bits } else { u128::MAX }
 }
 
-/// Where quotients lie, in ring units; `None` where one may be saturated.
-pub(crate) fn quotient_reach(x: Interval, y: Interval, dtype: Dtype) -> Option<Interval> {
-    let largest = i128::try_from(quotients(x, y, dtype.frac()).1).ok()?;
+/// Where quotients of dividends shifted left by `up` bits lie, in ring units; `None` where one may be saturated.
+pub(crate) fn quotient_reach(x: Interval, y: Interval, up: u32, dtype: Dtype) -> Option<Interval> {
+    let largest = i128::try_from(quotients(x, y, up).1).ok()?;
     let error = 4 + if dtype.bits() > 64 { largest >> WIDE_ERROR_BITS } else { 0 };
     let largest = largest.checked_add(error)?; // short ones are rounded
     let (lo, hi) = match (x.lo() >= 0, y.lo() > 0, x.hi() <= 0) {
@@ -181,9 +225,9 @@ pub(crate) fn quotient_reach(x: Interval, y: Interval, dtype: Dtype) -> Option<I
     (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
-/// x / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign (that of
-/// x for y = 0); 0 / 0 is 0.
-pub(crate) fn divide(x: i128, y: i128, dtype: Dtype) -> i128 {
+/// x 2^up / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign
+/// (that of x for y = 0); 0 / 0 is 0.
+pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     let most = dtype.range().hi();
     match (x.signum(), y) {
         (0, _) => 0,
@@ -191,7 +235,7 @@ pub(crate) fn divide(x: i128, y: i128, dtype: Dtype) -> i128 {
         _ => {
             let (x_size, y_size) = (x.unsigned_abs(), y.unsigned_abs());
             let (mut magnitude, mut rest) = (x_size / y_size, x_size % y_size);
-            for _ in 0..dtype.frac() {
+            for _ in 0..up {
                 rest *= 2;
                 magnitude = magnitude.saturating_mul(2).saturating_add(u128::from(rest >= y_size));
                 rest -= if rest >= y_size { y_size } else { 0 };
@@ -230,10 +274,10 @@ mod tests {
             [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
         for (lo, hi) in [(1, 5), (-70_000, 90_000), (-900_000, -400_000), (65_536, 1 << 20), (0, 0), (3, 1 << 40)] {
             for function in all {
-                let Some(reach) = function.reach(Some(Interval::new(lo, hi)), dtype) else { continue };
+                let Some(reach) = function.reach(Some(Interval::new(lo, hi)), dtype.frac(), dtype) else { continue };
                 for i in 0..=64 {
                     let x = lo + (hi - lo) * i / 64;
-                    let value = function.rounded(x, dtype);
+                    let value = function.rounded(x, dtype.frac(), dtype);
                     assert!(reach.contains(value), "{}({x}) = {value} outside {reach:?}", function.name());
                 }
             }
@@ -252,10 +296,10 @@ mod tests {
         for &x in &intervals {
             for &y in &intervals {
                 let (least, most) = quotients(x, y, dtype.frac());
-                let reach = quotient_reach(x, y, dtype);
+                let reach = quotient_reach(x, y, dtype.frac(), dtype);
                 proven += usize::from(reach.is_some());
                 for (a, b) in inside(x).iter().flat_map(|&a| inside(y).map(|b| (a, b))).filter(|&(_, b)| b != 0) {
-                    let value = divide(a, b, dtype);
+                    let value = divide(a, b, dtype.frac(), dtype);
                     assert!(reach.is_none_or(|reach| reach.contains(value)), "{a} / {b} = {value} outside {reach:?}");
                     assert!(value == dtype.range().hi() || value.unsigned_abs() <= most, "{a} / {b}: above {most}");
                     assert!(value.unsigned_abs() >= least.min(dtype.range().hi() as u128), "{a} / {b}: below {least}");
@@ -269,9 +313,9 @@ mod tests {
     fn quotients_saturate() {
         let dtype = Dtype::fixed(32, 8).unwrap_or(Dtype::FIXED64);
         let most = dtype.range().hi();
-        assert_eq!(divide(0, 0, dtype), 0);
-        assert_eq!(divide(-5, 0, dtype), -most);
-        assert_eq!(divide(1 << 30, -1, dtype), -most);
-        assert_eq!(divide(3 << 8, 2 << 8, dtype), 3 << 7);
+        assert_eq!(divide(0, 0, 8, dtype), 0);
+        assert_eq!(divide(-5, 0, 8, dtype), -most);
+        assert_eq!(divide(1 << 30, -1, 8, dtype), -most);
+        assert_eq!(divide(3 << 8, 2 << 8, 8, dtype), 3 << 7);
     }
 }

@@ -148,14 +148,14 @@ fn computed(
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),
-        Op::Mul => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes)),
+        Op::Mul => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes, dtype)),
         Op::Conv(conv) => {
             let sums = convolution(a, b, conv, numbers);
-            map(&sums, |sum| sum >> shift(nodes))
+            map(&sums, |sum| sum >> shift(nodes, dtype))
         }
         Op::MatMul { batch, m, k, n } => {
             let sums = matmul(a, b, *batch, [*m, *k, *n], numbers);
-            map(&sums, |sum| sum >> shift(nodes))
+            map(&sums, |sum| sum >> shift(nodes, dtype))
         }
         Op::Sum(axis) => along(a, axis, |line| numbers.sum(line)),
         Op::Shl(bits) => map(a, |x| numbers.mul(x, 1 << bits)),
@@ -198,8 +198,11 @@ fn computed(
             map(a, |x| if to >= from { numbers.mul(x, 1 << (to - from)) } else { x >> (from - to) })
         }
         Op::Lookup(table) => table.apply(a),
-        Op::Real(function) => map(a, |x| function.rounded(x, dtype)),
-        Op::Divide => zip(a, b, |x, y| real::divide(x, y, dtype)),
+        Op::Real(function) => map(a, |x| function.rounded(x, nodes[0].dtype.frac(), dtype)),
+        Op::Divide => {
+            let up = dtype.frac() + nodes[1].dtype.frac() - nodes[0].dtype.frac();
+            zip(a, b, |x, y| real::divide(x, y, up, dtype))
+        }
         Op::Softmax(axis) => lines(a, axis, |line| real::softmax(line, dtype)),
         Op::Cast => map(a, |x| x << dtype.frac()),
         Op::Input { .. } | Op::Constant(_) => unreachable!("{} is made of nothing", op.name()),
@@ -207,9 +210,9 @@ fn computed(
 }
 
 /// By how much a product is shifted: where both operands are fixed point.
-fn shift(nodes: &[&Node]) -> u32 {
+fn shift(nodes: &[&Node], dtype: Dtype) -> u32 {
     let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
-    if both_fixed { nodes[0].dtype.frac() } else { 0 }
+    if both_fixed { nodes.iter().map(|n| n.dtype.frac()).sum::<u32>() - dtype.frac() } else { 0 }
 }
 
 /// One instance after another.

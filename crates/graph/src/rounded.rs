@@ -23,8 +23,8 @@ const PLACES: u32 = 192;
 impl Real {
     /// The value at an argument, rounded to the nearest unit, halves to even; what is said of arguments outside of the
     /// domain, and of values that do not fit.
-    pub(crate) fn rounded(self, units: i128, dtype: Dtype) -> i128 {
-        let (range, frac) = (dtype.range(), dtype.frac());
+    pub(crate) fn rounded(self, units: i128, from: u32, dtype: Dtype) -> i128 {
+        let (range, to) = (dtype.range(), dtype.frac());
         let largest = range.hi();
         match self {
             Real::Log if units <= 0 => return range.lo(),
@@ -34,26 +34,26 @@ impl Real {
             _ => {}
         }
         let value = match self {
-            Real::Sqrt => root(units.unsigned_abs(), frac),
-            Real::Rsqrt => inverse_root(units.unsigned_abs(), frac),
+            Real::Sqrt => root(units.unsigned_abs(), 2 * to - from),
+            Real::Rsqrt => inverse_root(units.unsigned_abs(), 2 * to + from),
             Real::Reciprocal => {
-                let size = quotient(1 << (2 * frac), units.unsigned_abs());
+                let size = quotient(1 << (to + from), units.unsigned_abs());
                 if units < 0 { -size } else { size }
             }
-            _ => self.nearest(units, frac, largest),
+            _ => self.nearest(units, (from, to), largest),
         };
         value.clamp(-largest, largest)
     }
 
     /// Of functions that are no roots.
-    fn nearest(self, units: i128, frac: u32, largest: i128) -> i128 {
-        let one = f64::from(frac).exp2();
-        let x = units as f64 / one;
+    fn nearest(self, units: i128, (from, to): (u32, u32), largest: i128) -> i128 {
+        let one = f64::from(to).exp2();
+        let x = units as f64 / f64::from(from).exp2();
         // Where e^|x| is beyond any number, or nothing is left of its inverse.
         let far = x.abs() > 128.0;
         match self {
-            Real::Sigmoid if far => return i128::from(x > 0.0) << frac,
-            Real::Tanh if far => return units.signum() << frac,
+            Real::Sigmoid if far => return i128::from(x > 0.0) << to,
+            Real::Tanh if far => return units.signum() << to,
             // 1 less the normal distribution of 16 is below 2^-180.
             Real::Gelu if x.abs() > 16.0 => return units.max(0),
             Real::Exp if far => return if x > 0.0 { largest } else { 0 },
@@ -67,13 +67,13 @@ impl Real {
                 Real::Exp => libm::exp(x),
                 _ => libm::log(x),
             };
-        surely(value).unwrap_or_else(|| self.decided(units, frac))
+        surely(value).unwrap_or_else(|| self.decided(units, from, to))
     }
 
     /// The same in long fixed point, for arguments where a double does not know.
-    fn decided(self, units: i128, frac: u32) -> i128 {
-        let x = BigInt::from(units) << (PLACES - frac);
-        let size = BigInt::from(units.unsigned_abs()) << (PLACES - frac);
+    fn decided(self, units: i128, from: u32, to: u32) -> i128 {
+        let x = BigInt::from(units) << (PLACES - from);
+        let size = BigInt::from(units.unsigned_abs()) << (PLACES - from);
         let value = match self {
             Real::Sigmoid => {
                 let power = power(&-&size);
@@ -90,9 +90,9 @@ impl Real {
                 times(&x, &if units < 0 { one() - above } else { above })
             }
             Real::Exp => power(&x),
-            _ => logarithm(units.unsigned_abs()) - BigInt::from(frac) * &*LN_2,
+            _ => logarithm(units.unsigned_abs()) - BigInt::from(from) * &*LN_2,
         };
-        in_units(&value, frac)
+        in_units(&value, to)
     }
 }
 
@@ -122,12 +122,12 @@ pub(crate) fn exponential(units: i128, argument_frac: u32, frac: u32) -> i128 {
     surely(double).unwrap_or_else(|| in_units(&power(&(BigInt::from(units) << (PLACES - argument_frac))), frac))
 }
 
-/// x / y of fixed point, to the nearest unit; where y is 0 or the quotient does not fit, what `real::divide` says.
-pub(crate) fn fixed_quotient(x: i128, y: i128, dtype: Dtype) -> i128 {
-    if y == 0 || x.unsigned_abs().leading_zeros() < dtype.frac() {
-        return divide(x, y, dtype);
+/// x 2^up / y, to the nearest unit; where y is 0 or the quotient does not fit, what `real::divide` says.
+pub(crate) fn fixed_quotient(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
+    if y == 0 || x.unsigned_abs().leading_zeros() < up {
+        return divide(x, y, up, dtype);
     }
-    let size = quotient(x.unsigned_abs() << dtype.frac(), y.unsigned_abs());
+    let size = quotient(x.unsigned_abs() << up, y.unsigned_abs());
     size.min(dtype.range().hi()) * x.signum() * y.signum()
 }
 
@@ -145,21 +145,22 @@ fn quotient(x: u128, y: u128) -> i128 {
     }
 }
 
-/// The nearest integer to sqrt(x 2^frac): never half-way.
-fn root(x: u128, frac: u32) -> i128 {
-    let long = num_bigint::BigUint::from(x) << frac;
+/// The nearest integer to sqrt(x 2^up): never half-way.
+fn root(x: u128, up: u32) -> i128 {
+    let long = num_bigint::BigUint::from(x) << up;
     let whole = long.sqrt();
     let up = &long - &whole * &whole > whole;
     i128::try_from(whole).unwrap_or(i128::MAX - 1) + i128::from(up)
 }
 
-/// The nearest integer to sqrt(2^(3 frac) / x), halves to even.
-fn inverse_root(x: u128, frac: u32) -> i128 {
-    let power = 1u128 << (3 * frac);
-    let whole = (power / x).isqrt();
-    // Against (whole + 1/2)^2 = (2 whole + 1)^2 / 4; beyond 2^(3 frac + 2) there is nothing.
-    let middle = ((2 * whole + 1) * (2 * whole + 1)).saturating_mul(x);
-    whole as i128 + i128::from((4 * power).cmp(&middle) == Ordering::Greater)
+/// The nearest integer to sqrt(2^up / x), halves to even.
+fn inverse_root(x: u128, up: u32) -> i128 {
+    let power = num_bigint::BigUint::from(1u8) << up;
+    let whole = (&power / x).sqrt();
+    // Against (whole + 1/2)^2 = (2 whole + 1)^2 / 4.
+    let twice: num_bigint::BigUint = (&whole << 1u32) + 1u8;
+    let below = &twice * &twice * x < power << 2u32;
+    i128::try_from(whole).map_or(i128::MAX, |whole| whole + i128::from(below))
 }
 
 fn times(x: &BigInt, y: &BigInt) -> BigInt {
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn known_values() {
         let units =
-            |function: Real, x: f64, frac: u32| function.rounded((x * f64::from(frac).exp2()) as i128, fixed(64, frac));
+            |f: Real, x: f64, frac: u32| f.rounded((x * f64::from(frac).exp2()) as i128, frac, fixed(64, frac));
         assert_eq!(units(Real::Sigmoid, 1.0, 16), 47911); // 0.7310585786 2^16 = 47910.65
         assert_eq!(units(Real::Tanh, -0.5, 16), -30285); // 0.4621171573 2^16 = 30285.31
         assert_eq!(units(Real::Gelu, 1.0, 16), 55138); // 0.8413447461 2^16 = 55138.37
@@ -246,12 +247,12 @@ mod tests {
         assert_eq!(units(Real::Sqrt, 2.0, 16), 92_682); // 1.4142135624 2^16 = 92681.9
         assert_eq!(units(Real::Rsqrt, 2.0, 16), 46_341);
         assert_eq!(units(Real::Reciprocal, -3.0, 16), -21_845);
-        assert_eq!((Real::Sigmoid.rounded(0, fixed(8, 0)), Real::Sigmoid.rounded(1, fixed(8, 0))), (0, 1));
-        assert_eq!(Real::Reciprocal.rounded(2, fixed(8, 0)), 0, "a half goes to the even one");
-        assert_eq!(Real::Rsqrt.rounded(4, fixed(8, 0)), 0);
+        assert_eq!((Real::Sigmoid.rounded(0, 0, fixed(8, 0)), Real::Sigmoid.rounded(1, 0, fixed(8, 0))), (0, 1));
+        assert_eq!(Real::Reciprocal.rounded(2, 0, fixed(8, 0)), 0, "a half goes to the even one");
+        assert_eq!(Real::Rsqrt.rounded(4, 0, fixed(8, 0)), 0);
         let outside = [(Real::Log, 0), (Real::Sqrt, -1), (Real::Rsqrt, 0), (Real::Reciprocal, 0)];
-        assert_eq!(outside.map(|(f, x)| f.rounded(x, fixed(8, 2))), [-128, 0, 127, 127]);
-        assert_eq!(Real::Exp.rounded(1 << 12, fixed(64, 2)), Dtype::Fixed { bits: 64, frac: 2 }.range().hi());
+        assert_eq!(outside.map(|(f, x)| f.rounded(x, 2, fixed(8, 2))), [-128, 0, 127, 127]);
+        assert_eq!(Real::Exp.rounded(1 << 12, 2, fixed(64, 2)), Dtype::Fixed { bits: 64, frac: 2 }.range().hi());
     }
 
     /// Long fixed point and doubles agree wherever a double knows; roots are what their squares say.
@@ -263,13 +264,13 @@ mod tests {
                 for i in 0i128..400 {
                     let x = (i * i * i * 31 + i) % (12 << frac) + i128::from(i % 3 == 0 && function != Real::Gelu) * i;
                     for x in [x + 1, -x] {
-                        let value = function.rounded(x, dtype);
+                        let value = function.rounded(x, frac, dtype);
                         match function {
                             Real::Sigmoid | Real::Tanh | Real::Gelu | Real::Exp => {
-                                let decided = function.decided(x, frac).min(dtype.range().hi());
+                                let decided = function.decided(x, frac, frac).min(dtype.range().hi());
                                 assert_eq!(value, decided, "{function:?} {x} {frac}");
                             }
-                            Real::Log if x > 0 => assert_eq!(value, function.decided(x, frac), "{x} {frac}"),
+                            Real::Log if x > 0 => assert_eq!(value, function.decided(x, frac, frac), "{x} {frac}"),
                             Real::Sqrt if x > 0 => {
                                 let middle = |v: i128| (2 * v + 1) * (2 * v + 1);
                                 let wanted = 4 * (x << frac);
@@ -305,7 +306,7 @@ mod tests {
                     Real::Rsqrt => 1.0 / x.sqrt(),
                     Real::Reciprocal => 1.0 / x,
                 };
-                let off = (function.rounded(units, dtype) as f64 - exact * one).abs();
+                let off = (function.rounded(units, 16, dtype) as f64 - exact * one).abs();
                 // What a double leaves open of values up to 2^32 units.
                 assert!(off <= 0.5 + 1e-6, "{function:?} of {units} units is {off} units off");
             }
@@ -323,13 +324,13 @@ mod tests {
         let dtype = fixed(16, 3);
         let most = dtype.range().hi();
         for (x, y) in (-40..40).flat_map(|x| (-40..40).map(move |y| (x, y))) {
-            let value = fixed_quotient(x, y, dtype);
+            let value = fixed_quotient(x, y, 3, dtype);
             match y {
                 0 => assert_eq!(value, x.signum() * most),
                 _ => assert!((2 * (value * y - 8 * x)).abs() <= y.abs(), "{x} / {y} = {value}"),
             }
         }
-        assert_eq!(fixed_quotient(most, 1, dtype), most, "what does not fit is the largest number");
+        assert_eq!(fixed_quotient(most, 1, 3, dtype), most, "what does not fit is the largest number");
     }
 
     #[test]

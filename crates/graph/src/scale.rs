@@ -54,6 +54,15 @@ fn significand(c: f64) -> (i128, i32) {
 }
 
 impl Ratio {
+    /// n, with the ratio below 2^(n + 1) in size; far below any dtype's unit where it is 0.
+    pub(crate) fn size_exponent(&self) -> i32 {
+        match (self.whole.unsigned_abs(), self.rest.unsigned_abs()) {
+            (0, 0) => -128,
+            (0, rest) => rest.ilog2() as i32 - self.parts.ilog2() as i32,
+            (whole, _) => whole.ilog2() as i32,
+        }
+    }
+
     fn new(negative: bool, top: i128, parts: i128) -> Ratio {
         let (whole, rest) = (top / parts, top % parts);
         let up = i128::from(rest > parts - rest);

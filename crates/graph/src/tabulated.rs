@@ -15,10 +15,12 @@ use crate::table::Table;
 /// Of which function a table is.
 #[derive(Clone, Copy, PartialEq)]
 enum Function {
-    Real(Real),
+    /// Of arguments with so many bits after the point.
+    Real(Real, u32),
     /// e^x with so many bits after the point.
     Power(u32),
-    Divide,
+    /// Of dividends shifted left by so many bits.
+    Divide(u32),
     IntDivide(Give),
 }
 
@@ -34,11 +36,12 @@ impl Graph {
     /// The table in which a real function of node `id` can be looked up, if it has at most so many entries: its
     /// values, correctly rounded.
     pub fn table(&self, id: NodeId, function: Real, most_entries: usize) -> Option<Arc<Table>> {
-        let node = self.node(id);
-        let numbers = function.window(self.node(node.inputs[0]).range(), node.dtype);
+        let (node, of) = (self.node(id), self.node(self.node(id).inputs[0]));
+        let from = of.dtype.frac();
+        let numbers = function.window(of.range(), from, node.dtype);
         has_entries(numbers, most_entries).then(|| {
-            kept((Function::Real(function), node.dtype, [numbers; 2]), numbers.lo(), || {
-                numbers.all().map(|x| function.rounded(x, node.dtype)).collect()
+            kept((Function::Real(function, from), node.dtype, [numbers; 2]), numbers.lo(), || {
+                numbers.all().map(|x| function.rounded(x, from, node.dtype)).collect()
             })
         })
     }
@@ -66,7 +69,10 @@ impl Graph {
         }
         let dtype = node.dtype;
         let (function, of): (_, Box<dyn Fn(i128, i128) -> i128>) = match node.op {
-            Op::Divide => (Function::Divide, Box::new(move |x, y| rounded::fixed_quotient(x, y, dtype))),
+            Op::Divide => {
+                let up = self.quotient_shift(id);
+                (Function::Divide(up), Box::new(move |x, y| rounded::fixed_quotient(x, y, up, dtype)))
+            }
             Op::IntDivide(division) => {
                 (Function::IntDivide(division.give), Box::new(move |x, y| int_divide(division.give, x, y)))
             }

@@ -65,7 +65,7 @@ fn fits(graph: &Graph, id: NodeId, bound: i128) -> bool {
                 }
             }
         };
-        found.push(Known { dtype: node.dtype, interval });
+        found.push(Known { interval, ..Known::of(node) });
     }
     found.last().is_some_and(|last| last.interval.is_some())
 }

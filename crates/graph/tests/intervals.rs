@@ -25,10 +25,11 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
         ids.push(p.at().input(i % 3, 3, &[2, 2], dtype, bound).unwrap());
     }
     for &(op, a, b, c, k) in steps {
+        p.line += 1;
         let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
         let literal = Operand::int(&k);
         let real = k as f64 * 0.37;
-        let built = match op % 35 {
+        let built = match op % 38 {
             0 => p.at().binary(B::Add, a, b),
             1 => p.at().binary(B::Sub, a, b),
             2 | 3 => p.at().binary(B::Mul, a, b),
@@ -60,12 +61,28 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             31 => p.at().int_divide(divided(Give::Remainder), literal, b),
             32 | 33 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
             34 => magnitude(&mut p, a),
+            35 => choice(&mut p, a).and_then(|hot| p.at().matmul(hot, b)),
+            36 => choice(&mut p, a).and_then(|hot| p.at().transpose(hot, None)).and_then(|hot| p.at().matmul(b, hot)),
+            37 => kept_by_choice(&mut p, a, b),
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
         ids.extend(built.ok()); // dtypes that do not mix are refused, which is not what is tested here
     }
     p
+}
+
+/// Rows of bits of which one at most is 1: where two of the numbers are 0 or 1.
+fn choice(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
+    let numbers = p.at().gather(x, vec![0, 3], &[2, 1])?;
+    p.at().binary(B::Eq, numbers, Operand::Ints { shape: &[2], values: &[0, 1] })
+}
+
+fn kept_by_choice(p: &mut Program, x: NodeId, of: NodeId) -> Result<NodeId, BuildError> {
+    let hot = choice(p, x)?;
+    let kept = p.at().binary(B::Mul, hot, of)?;
+    let sums = p.at().sum(kept, Some(1), true)?;
+    p.at().broadcast_to(sums, &[2, 2])
 }
 
 fn magnitude(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
@@ -159,7 +176,9 @@ proptest! {
             }
             // A range that is lost is lost with a warning, or because an operand's was unknown.
             if bounded && node.interval.is_none() {
-                let warned = p.graph.warnings().iter().any(|w| w.node == id);
+                // Once for each line.
+                let line = |id: NodeId| p.graph.node(id).source.line;
+                let warned = p.graph.warnings().iter().any(|w| line(w.node) == line(id));
                 let unknown = |&n: &NodeId| p.graph.node(n).interval.is_none();
                 prop_assert!(warned || node.op.is_approximate() || node.inputs.iter().any(unknown));
             }

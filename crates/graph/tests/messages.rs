@@ -329,8 +329,8 @@ fn conversions_that_dtypes_do_not_take() {
         &mut p,
         "Dtype",
         |mut at| at.divide(long, long),
-        "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use \
-         qr.fixed(64, 16)",
+        "divide does not take fixed(8, 7): at most 60 fractional bits, and here at least 9 bits in all; convert first, \
+         x.astype(qr.fixed(16, 7))",
     );
     refused(
         &mut p,
@@ -503,6 +503,63 @@ fn stated_bounds_are_checked_and_followed() {
 }
 
 #[test]
+fn a_lowest_and_a_highest_value_are_a_bound() {
+    let mut p = Program::default();
+    let x = p.at().input(0, 3, &[2], INT8, Some(Bound::Ints(0, 3))).unwrap();
+    assert_eq!(p.graph.node(x).range(), Interval::new(0, 3));
+    assert_eq!(
+        p.graph.check_input(x, &[-2, 7]).unwrap_err().to_string(),
+        "value -2 (index 0) is none from 0 to 3, as bound= states: widen bound= (bound=(-2, 7) holds all)"
+    );
+    let y = p.at().input(0, 3, &[2], FIX, Some(Bound::Reals(-0.1, 1.0))).unwrap();
+    assert_eq!(p.graph.node(y).range(), Interval::new(-2, 16), "values round to units, and ends are outwards");
+    for (low, high) in [(3, 0), (0, 200), (-200, 0)] {
+        let said = message(p.at().input(0, 3, &[2], INT8, Some(Bound::Ints(low, high))));
+        let start = format!("Range: bounds {low} and {high} are not a lowest and a highest value that int(8) can hold");
+        assert!(said.starts_with(&start), "{said}");
+    }
+    assert!(message(p.at().input(0, 3, &[2], FIX, Some(Bound::Reals(f64::NAN, 1.0)))).starts_with("Range: bounds NaN"));
+}
+
+#[test]
+fn what_may_not_fit_has_other_numbers_than_what_does() {
+    let mut p = Program::default();
+    let said = |p: &Program| p.graph.warnings().last().unwrap().fault.to_string();
+    let half = p.at().input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Real(2f64.powi(46)))).unwrap();
+    p.at().binary(B::Add, half, half).unwrap();
+    assert_eq!(
+        said(&p),
+        "add may leave fixed(64, 16): values from -140737488355328 to 140737488355328 are possible and it holds \
+         -140737488355328 to 140737488355327.999984; state smaller bounds or use a wider dtype"
+    );
+    p.line = 8;
+    let factor = p.at().input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Ints(0, 1 << 20))).unwrap();
+    let other = p.at().input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Ints(0, 1 << 20))).unwrap();
+    p.at().binary(B::Mul, factor, other).unwrap();
+    let products = "mul may leave fixed(64, 16): values from 0 to 1099511627776 are possible, which take 74 bits before \
+                    their surplus fractional bits are dropped, and it holds";
+    assert!(said(&p).starts_with(products), "{}", said(&p));
+    p.line = 9;
+    let wide = p.at().input(0, 3, &[2], Dtype::Int { bits: 120 }, Some(Bound::Int(1 << 118))).unwrap();
+    p.at().binary(B::Mul, wide, wide).unwrap();
+    assert!(said(&p).starts_with("mul may leave int(120): values beyond all dtypes are possible and it holds"));
+}
+
+#[test]
+fn a_clip_to_a_public_range_takes_as_many_bits_as_that() {
+    let mut graph = Graph::new();
+    let at = || Source::new("t.py", 7);
+    let x = graph.at(at()).real_input(0, 3, &[2], Some(Bound::Real(1e20))).unwrap();
+    assert_eq!(graph.node(x).dtype.bits(), 96);
+    let mut clipped = x;
+    for (end, op) in [(-100, B::Gt), (100, B::Lt)] {
+        let within = graph.at(at()).binary(op, clipped, Operand::int(&end)).unwrap();
+        clipped = graph.at(at()).select(within, clipped, Operand::int(&end)).unwrap();
+    }
+    assert_eq!((graph.node(clipped).dtype, graph.node(clipped).range().hi()), (Dtype::FIXED64, 100 << 16));
+}
+
+#[test]
 fn strict_programs_must_fit() {
     let mut graph = Graph::strict();
     let source = || Source::new("t.py", 7);
@@ -528,9 +585,13 @@ fn public_reals_that_the_dtype_changes_are_reported() {
     assert!(p.graph.warnings().is_empty(), "a 256th of the value may go: {:?}", p.graph.warnings());
     let [tiny, near] = [1e-3, 0.3];
     p.at().binary(B::Lt, x, Operand::real(&tiny)).unwrap();
+    p.at().binary(B::Gt, x, Operand::real(&tiny)).unwrap(); // a line is warned of once
+    p.line = 8;
     p.at().floor_div(x, Operand::real(&near)).unwrap();
     let pair = [1.0, -0.02];
+    p.line = 9;
     p.at().constant_reals(&[2], &pair, FIX).unwrap();
+    p.line = 7;
     let said: Vec<String> = p.graph.warnings().iter().map(|w| w.fault.to_string()).collect();
     let end = "in fixed(16, 4), whose unit is 0.0625: scale the values, or use more fractional bits";
     assert_eq!(

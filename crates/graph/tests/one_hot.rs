@@ -1,7 +1,7 @@
 //! Lines with a single 1: what can be asserted of which arrays, and what follows.
 
 use crate::common::{FIX, Program, message};
-use quorate_graph::{Dtype, Interval};
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Interval, NodeId, Operand};
 
 #[test]
 fn lines_with_a_single_one() {
@@ -31,4 +31,62 @@ fn lines_with_a_single_one() {
         let node = p.graph.node(proven);
         assert_eq!((node.range(), node.dtype.bits()), (Interval::BIT, bits));
     }
+}
+
+/// One bit at most of each row is 1: that of the place which a number names.
+fn hot(p: &mut Program, count: usize) -> NodeId {
+    let numbers = p.input(&[4, 1], Dtype::INT64, &[0, 3, 99, -1]);
+    let places: Vec<i128> = (0..count as i128).collect();
+    p.at().binary(B::Eq, numbers, Operand::Ints { shape: &[count], values: &places }).unwrap()
+}
+
+#[test]
+fn what_is_picked_lies_where_the_table_does() {
+    let mut p = Program::default();
+    let table = p.at().input(1, 3, &[50, 3], Dtype::INT64, Some(Bound::Ints(5, 1 << 62))).unwrap();
+    let hot = hot(&mut p, 50);
+    let batch = p.at().reshape(hot, &[2, 2, 50]).unwrap();
+    let (turned, across) = (p.at().transpose(hot, None).unwrap(), p.at().transpose(table, None).unwrap());
+    let row = p.at().gather(hot, (0..50).collect(), &[50, 1]).unwrap();
+    let row = p.at().broadcast_to(row, &[50, 3]).unwrap();
+    let kept = p.at().binary(B::Mul, row, table).unwrap();
+    let chosen = p.at().select(row, table, Operand::int(&0)).unwrap();
+    let stated = p.input(&[4, 50], Dtype::INT64, &[0; 200]);
+    let stated = p.at().assert_one_hot(stated, 1).unwrap();
+    for picked in [
+        p.at().matmul(hot, table),
+        p.at().matmul(batch, table),
+        p.at().matmul(across, turned),
+        p.at().sum(kept, Some(0), false),
+        p.at().cumsum(kept, Some(0)),
+        p.at().sum(chosen, Some(0), false),
+        p.at().matmul(stated, table),
+    ] {
+        let range = p.graph.node(picked.unwrap()).interval;
+        assert_eq!(range, Some(Interval::new(0, 1 << 62)), "0 of a place that is not there");
+    }
+    assert!(p.graph.warnings().is_empty(), "{:?}", p.graph.warnings());
+}
+
+#[test]
+fn other_sums_of_bits_have_all_terms() {
+    let mut p = Program::default();
+    let table = p.at().input(1, 3, &[50], Dtype::INT64, Some(Bound::Int(7))).unwrap();
+    let hot = hot(&mut p, 50);
+    let numbers = p.input(&[4, 1], Dtype::INT64, &[0; 4]);
+    let several = p.input(&[4, 50], Dtype::INT64, &[0; 200]);
+    let twice: Vec<i128> = (0..50).map(|place| place / 2).collect();
+    let places: Vec<i128> = (0..50).collect();
+    let [twice, places] = [&twice, &places].map(|values| Operand::Ints { shape: &[50], values });
+    for bits in [
+        p.at().binary(B::Eq, numbers, twice),
+        p.at().binary(B::Ne, numbers, places),
+        p.at().binary(B::Eq, several, places),
+        p.at().gather(hot, vec![3; 200], &[4, 50]),
+    ] {
+        let sums = p.at().matmul(bits.unwrap(), table).unwrap();
+        assert_eq!(p.graph.node(sums).interval, Some(Interval::new(-7 * 50, 7 * 50)));
+    }
+    let counts = p.at().sum(hot, Some(0), false).unwrap();
+    assert_eq!(p.graph.node(counts).range(), Interval::new(0, 4), "all rows may name one place");
 }

@@ -55,4 +55,5 @@ fn public_division() {
 #[test]
 fn real_functions() {
     wide::real_functions::<Pika>(N, 120, 16);
+    wide::fine_quotients::<Pika>(N, 96, 40);
 }

@@ -87,6 +87,20 @@ impl Of {
     }
 }
 
+/// A largest magnitude, or the lowest and the highest value, integers or not.
+fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
+    if let Ok(whole) = bound.extract::<i128>() {
+        return Ok(Largest::Int(whole));
+    }
+    if let Ok((low, high)) = bound.extract::<(i128, i128)>() {
+        return Ok(Largest::Ints(low, high));
+    }
+    match bound.extract::<(f64, f64)>() {
+        Ok((low, high)) => Ok(Largest::Reals(low, high)),
+        Err(_) => Ok(Largest::Real(bound.extract()?)),
+    }
+}
+
 #[pymethods]
 impl Session {
     /// Shape and dtype of a node.
@@ -112,13 +126,7 @@ impl Session {
         column: Option<Of>,
         line: Line,
     ) -> PyResult<u32> {
-        let bound = match bound {
-            None => None,
-            Some(value) => Some(match value.extract::<i128>() {
-                Ok(whole) => Largest::Int(whole),
-                Err(_) => Largest::Real(value.extract()?),
-            }),
-        };
+        let bound = bound.map(|bound| largest(&bound)).transpose()?;
         let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();

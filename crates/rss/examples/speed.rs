@@ -122,7 +122,7 @@ fn main() {
             time(n, (k, short, 2), async |rss, ctx, x| real::divide(rss, ctx, &x[0], &x[1], 16, k - 1).await)
         });
         report(&format!("root 10^5, k = {k}"), &|| {
-            time(n, (k, short, 1), async |rss, ctx, x| real::sqrt(rss, ctx, &x[0], 16, k - 1).await)
+            time(n, (k, short, 1), async |rss, ctx, x| real::sqrt(rss, ctx, &x[0], (16, 16), k - 1).await)
         });
     }
     report("shuffle 10^5, k = 64", &|| {

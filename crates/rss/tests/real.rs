@@ -24,9 +24,9 @@ async fn by_name(rss: &Rss, ctx: &Ctx, name: &str, x: &A, frac: u32) -> Result<A
         "tanh" => real::tanh(rss, ctx, x, frac).await,
         "gelu" => real::gelu(rss, ctx, x, frac).await,
         "exp" => real::exp(rss, ctx, x, frac).await,
-        "log" => real::log(rss, ctx, x, frac).await,
-        "sqrt" => real::sqrt(rss, ctx, x, frac, 63).await,
-        "rsqrt" => real::rsqrt(rss, ctx, x, frac).await,
+        "log" => real::log(rss, ctx, x, (frac, frac)).await,
+        "sqrt" => real::sqrt(rss, ctx, x, (frac, frac), 63).await,
+        "rsqrt" => real::rsqrt(rss, ctx, x, (frac, frac)).await,
         "reciprocal" => real::reciprocal(rss, ctx, x, frac).await,
         _ => panic!("no function {name}"),
     }
@@ -223,7 +223,7 @@ fn roots_of_long_numbers() {
         let mut x: Vec<i64> = squares.filter(|&x| (0..=top.into()).contains(&x)).map(|x| x as i64).collect();
         x.extend([0, 1, 2, top, top - 1, top / 2, top / 2 + 1, -1, -top - 1, -top / 3]);
         for bits in [63, k - 1] {
-            let got = evaluate(3, k, &x, async |rss, ctx, x| real::sqrt(rss, ctx, x, frac, bits).await);
+            let got = evaluate(3, k, &x, async |rss, ctx, x| real::sqrt(rss, ctx, x, (frac, frac), bits).await);
             for (&x, got) in x.iter().zip(got) {
                 let wanted = (x.max(0) as f64 * 2f64.powi(frac as i32)).sqrt();
                 assert!((got as f64 - wanted).abs() <= 2.0, "root of {x}, k {k}, f {frac}: {got}, not {wanted}");

@@ -63,8 +63,15 @@ fn public_division_of_the_widest() {
 }
 
 #[test]
+fn fine_quotients() {
+    for (n, k, up) in [(3, 120, 60), (3, 96, 32), (3, 64, 17), (3, 40, 20), (5, 126, 48)] {
+        wide::fine_quotients::<Rss>(n, k, up);
+    }
+}
+
+#[test]
 fn real_functions() {
-    for (n, k, frac) in [(3, 65, 16), (3, 96, 16), (3, 104, 0), (3, 120, 16), (3, 126, 7), (5, 96, 16)] {
+    for (n, k, frac) in [(3, 65, 16), (3, 96, 16), (3, 104, 0), (3, 120, 16), (3, 126, 7), (5, 96, 16), (3, 64, 40), (3, 96, 40), (3, 120, 60), (3, 48, 24)] {
         wide::real_functions::<Rss>(n, k, frac);
     }
 }

@@ -42,6 +42,7 @@ fn wide_rings() {
     wide::integer_division::<Spdz2k>(2, 40, true);
     wide::public_division::<Spdz2k>(2, 40);
     wide::real_functions::<Spdz2k>(2, 64, 16);
+    wide::fine_quotients::<Spdz2k>(2, 64, 24);
 }
 
 #[test]

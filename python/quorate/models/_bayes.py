@@ -72,10 +72,11 @@ def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Mode
     squared = Bounds(largest, bounds.guessed)
     shape, secrets, margin = encode_linear(_compared(plain), "linear", classes, squared, link=_link(classes))
     if margin >= 1:
+        tighter = "give sample= records like those to come" if bounds.guessed else "state tighter bounds="
         raise ModelError(
             f"{shape.decision_bits - 2} bits tell log-likelihoods of this GaussianNB apart to {margin:.3g} only, as "
-            "features may reach far beyond what they vary by: state tighter bounds=, or sample= records like those to "
-            "come; of features that hardly vary, fit it with a larger var_smoothing= or leave them out"
+            f"features may reach far beyond what they vary by: {tighter}; of features that hardly vary, fit it with a "
+            "larger var_smoothing= or leave them out"
         )
     return Model(before.shaped(shape, columns), secrets, margin)
 

@@ -22,6 +22,7 @@ _EPOCH = np.datetime64("1970-01-01", "D")
 _DAYS = int_dtype(32)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATES = "dates are datetime.date, datetime64 or texts such as 2000-01-31"
+_MOST_EXACT = 1 << 53  # whole numbers up to here are floats without a loss
 
 
 def is_date(one: Any) -> bool:
@@ -56,7 +57,9 @@ def days(date: Any) -> Any:
     else:
         fine = all(is_date(one) for one in np.ravel(given).tolist())
     if not fine:
-        raise DtypeError(at(f"{_DATES}, not numbers or times of day"))
+        raise DtypeError(
+            at(f"{_DATES}, not numbers or times of day: give date.date(), or values.astype('datetime64[D]') of many")
+        )
     if given.dtype.kind == "O":
         given = np.array([_day(one) for one in given.ravel().tolist()], object).reshape(given.shape)
     try:
@@ -127,10 +130,10 @@ def column(table: Any, name: str, kind: Kind) -> np.ndarray:
         raise ConfigError(at(f"input_frame: the table has no column {name!r} ({error})")) from None
     of = f"input_frame: column {name!r}"
     if isinstance(kind, Dtype):
-        return _numbers(found, of, kind)
+        return _numbers(found, of, kind, name)
     plain = found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)
     _one_axis(plain, of)
-    return _dates(plain, of) if isinstance(kind, type) else _codes(plain, of, kind)
+    return _dates(plain, of, name) if isinstance(kind, type) else _codes(plain, of, kind)
 
 
 def _one_axis(values: np.ndarray, of: str) -> None:
@@ -138,7 +141,17 @@ def _one_axis(values: np.ndarray, of: str) -> None:
         raise ShapeError(at(f"{of} has shape {values.shape}; one axis is wanted"))
 
 
-def _numbers(found: Any, of: str, dtype: Dtype) -> np.ndarray:
+def _whole(array: np.ndarray, of: str, dtype: Dtype, name: str) -> np.ndarray:
+    """Floats that are whole numbers, as such: a column with a gap is read as floats, which have 53 bits."""
+    whole = f"{dtype} holds whole numbers: round the column, or name a dtype=qr.fixed(k, f) for it"
+    _refuse(array % 1 != 0, array, of, f"{{}} is not whole, and {whole}")
+    reads = f"pandas.read_csv(path, dtype={{{{{name!r}: 'Int64'}}}})"
+    lost = f"may have lost digits: it was read as a float, which has 53 bits; read whole numbers, {reads}"
+    _refuse(np.abs(array) >= _MOST_EXACT, array, of, f"{{}} {lost}")
+    return array.astype(np.int64)
+
+
+def _numbers(found: Any, of: str, dtype: Dtype, name: str) -> np.ndarray:
     from quorate._public import as_numbers
 
     array = as_numbers(found, of)
@@ -146,8 +159,7 @@ def _numbers(found: Any, of: str, dtype: Dtype) -> np.ndarray:
     if array.dtype.kind == "f":
         _refuse(~np.isfinite(array), array, of, "{} is missing or infinite: fill it in, or drop the row")
         if dtype.kind != "fixed":
-            _refuse(array % 1 != 0, array, of, f"{{}} is not whole, and {dtype} holds whole numbers: round it first")
-            raise DtypeError(at(f"{of} has real numbers, and it is {dtype}: give whole ones (astype(int))"))
+            array = _whole(array, of, dtype, name)
     if dtype.kind == "bit":
         _refuse((array != 0) & (array != 1), array, of, "{} is no bit: bits are 0 or 1, False or True")
         return array
@@ -160,9 +172,9 @@ def _numbers(found: Any, of: str, dtype: Dtype) -> np.ndarray:
         # Whole numbers compare with Python's, however long, one by one where numpy's are too short.
         first, last = -((-low) >> dtype.frac), high >> dtype.frac
         outside = np.array([not first <= int(v) <= last for v in array.tolist()], bool)
-    scale = 2**dtype.frac
-    shown = (low // scale, high // scale) if dtype.frac == 0 else (low / scale, high / scale)
-    _refuse(outside, array, of, f"{{}} does not fit {dtype}, which holds {shown[0]} to {shown[1]}: name a wider dtype")
+    one = 1 << dtype.frac
+    shown = f"{low // one} to {'below ' * bool(dtype.frac)}{(high + bool(dtype.frac)) // one}"
+    _refuse(outside, array, of, f"{{}} does not fit {dtype}, which holds {shown}: name a wider dtype")
     return array
 
 
@@ -177,7 +189,7 @@ def _refuse(bad: np.ndarray, values: np.ndarray, of: str, problem: str) -> None:
         raise RangeError(at(f"{of}, row {row}: {problem.format(values.tolist()[row])}"))
 
 
-def _dates(plain: np.ndarray, of: str) -> np.ndarray:
+def _dates(plain: np.ndarray, of: str, name: str) -> np.ndarray:
     try:
         return np.asarray(days(plain)).reshape(-1)
     except DtypeError:
@@ -187,8 +199,10 @@ def _dates(plain: np.ndarray, of: str) -> np.ndarray:
                 days(one)
             except DtypeError:
                 problem = (
-                    "the date is missing: fill it in, or drop the row" if missing else f"{one!r} is none: {_DATES}"
+                    f"{one!r} is none: {_DATES}; of times of day, write frame[{name!r}] = frame[{name!r}].dt.date first"
                 )
+                if missing:
+                    problem = "the date is missing: fill it in, or drop the row"
                 raise DtypeError(at(f"{of}, row {row}: {problem}")) from None
         raise
 

@@ -16,7 +16,7 @@ from quorate import dtypes
 from quorate._public import as_numbers, natural_dtype
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.dtypes import Dtype
+from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.tables._csv import listed
 from quorate.tables._read import read
@@ -116,7 +116,7 @@ class Files:
         columns: Columns = None,
         shape: Sequence[int] | int | None = None,
         dtype: Dtype | None = None,
-        bound: float | None = None,
+        bound: float | tuple[float, float] | None = None,
     ) -> SecretArray:
         r"""A party's secret array, from a file that it has.
 
@@ -161,7 +161,7 @@ class Files:
         elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
             raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.is_local, number)}"))
         if shape is None:
-            told = _told(session, _form_of(values) if values is not None else form if here else None, number)
+            told = _told(session, _form_of(values, dtype) if values is not None else form if here else None, number)
             if form is not None and (form.shape, dtype or form.dtype) != (told.shape, dtype or told.dtype):
                 raise ShapeError(at(f"input_file: party {number} has {told}, and --form {number}= expects {form}"))
             shape, dtype = told.shape, dtype or told.dtype
@@ -217,8 +217,10 @@ def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None
     return _form_of(read(text, columns))
 
 
-def _form_of(values: Any) -> Form:
+def _form_of(values: Any, dtype: Dtype | None = None) -> Form:
     array = as_numbers(values, "input_file")
+    if dtype is not None:
+        return Form(array.shape, check(dtype))
     if array.dtype.kind == "u":
         raise ShapeError(at("input_file: numbers beyond int64: state dtype=qr.uint(64)"))
     return Form(array.shape, natural_dtype(array))

@@ -23,7 +23,7 @@ const GROUP: u32 = 4;
 /// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows:
 /// up to an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
 pub(super) fn enough_for(frac: u32) -> u32 {
-    (frac + 2).max(6)
+    (frac + 2).clamp(6, MANTISSA)
 }
 
 /// Numbers of which 0 has no leading bit: all its rows are 0.

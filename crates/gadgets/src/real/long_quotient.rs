@@ -33,12 +33,12 @@ const ONE_TEST: u32 = 61;
 /// Longer ones have divisors below 2^25, and remainders that fit here.
 const SMALL: Ring = Ring::of(28);
 /// The leading bit of a normalised divisor. Longer divisors have quotients below 2^20, for which one digit is enough.
-const DIVISOR_TOP: u32 = 58;
+pub(super) const DIVISOR_TOP: u32 = 58;
 /// The leading bit of a normalised dividend.
-const DIVIDEND_TOP: u32 = 63;
+pub(super) const DIVIDEND_TOP: u32 = 63;
 /// Bits after the point of the digits.
-const FIRST: u32 = 28;
-const SECOND: u32 = 53;
+pub(super) const FIRST: u32 = 28;
+pub(super) const SECOND: u32 = 53;
 const THIRD: u32 = 63;
 
 /// x / y, rounded towards 0, for quotients (by a divisor that is not 0) below 2^bits; saturated as division says.
@@ -85,47 +85,70 @@ async fn mantissa_quotient<S: Gadgets>(
     let first = async |ctx: Ctx| {
         let inverse = async |ctx: Ctx| {
             let value = divisor(s, &ctx, &y.mantissa).await?;
-            rounded(s, &ctx, &value, 3 << (DIVISOR.scale - 2), DIVISOR.scale - RECIPROCAL_BITS).await
+            rounded(s, &ctx, Cuts::EitherWay, &value, 3 << (DIVISOR.scale - 2), DIVISOR.scale - RECIPROCAL_BITS).await
         };
         let (inverse, dividend) = ctx.join(inverse, async |ctx: Ctx| dividend(s, &ctx, &x.mantissa).await).await?;
         let product = s.mul(&ctx, &inverse, &dividend).await?;
-        Ok((plus(s, &rounded(s, &ctx, &product, 5 << 60, 62 - FIRST).await?, -2), inverse))
+        Ok((plus(s, &rounded(s, &ctx, Cuts::EitherWay, &product, 5 << 60, 62 - FIRST).await?, -2), inverse))
     };
     let (normal, (first, inverse)) = ctx.join(normal, first).await?;
     let len = s.shape(&first).1;
     let (x, y) = (element_rows(s, &normal, 0..1, len), element_rows(s, &normal, 1..2, len));
     let up = FIRST + DIVISOR_TOP - DIVIDEND_TOP;
     let rest = s.sub(&times(s, &x, 1 << up), &s.mul(ctx, &first, &y).await?);
-    let second = plus(s, &digit(s, ctx, &rest, &inverse, 0, SECOND - FIRST).await?, -2);
+    let second = plus(s, &digit(s, ctx, Cuts::EitherWay, (&rest, &inverse), 0, SECOND - FIRST).await?, -2);
     let digits = s.add(&times(s, &first, 1 << (THIRD - FIRST)), &times(s, &second, 1 << (THIRD - SECOND)));
     if bits <= TWO_DIGITS {
         return Ok(digits);
     }
     let rest = s.sub(&times(s, &rest, 1 << (SECOND - FIRST)), &s.mul(ctx, &second, &y).await?);
     // What is taken off is 2^-8 units, more than the errors of the other factors.
-    let third = plus(s, &digit(s, ctx, &rest, &inverse, 1 << 40, THIRD - SECOND).await?, -1);
+    let third = plus(s, &digit(s, ctx, Cuts::EitherWay, (&rest, &inverse), 1 << 40, THIRD - SECOND).await?, -1);
     Ok(s.add(&digits, &third))
 }
 
 /// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. Two
 /// truncations and a round.
-async fn digit<S: Gadgets>(s: &S, ctx: &Ctx, rest: &S::A, inverse: &S::A, off: i128, up: u32) -> Result<S::A> {
-    let leading = cut(s, ctx, rest, RECIPROCAL_BITS).await?;
+pub(super) async fn digit<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    cuts: Cuts,
+    (rest, inverse): (&S::A, &S::A),
+    off: i128,
+    up: u32,
+) -> Result<S::A> {
+    let leading = cut(s, ctx, cuts, rest, RECIPROCAL_BITS).await?;
     let product = s.mul(ctx, &leading, inverse).await?;
-    cut(s, ctx, &plus(s, &product, -off), DIVISOR_TOP - up).await
+    cut(s, ctx, cuts, &plus(s, &product, -off), DIVISOR_TOP - up).await
+}
+
+/// How values inside a division are truncated.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Cuts {
+    /// Down or up, at random, where a sharing can promise that for certain; for results that do not depend on it.
+    EitherWay,
+    /// Down.
+    Down,
 }
 
 /// x / 2^shift for |x| < 2^62, rounded down or up; where a sharing cannot promise that, down.
-async fn cut<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> Result<S::A> {
-    match s.trunc_prob_failure(WIDE, shift, 63) == 0.0 {
+async fn cut<S: Gadgets>(s: &S, ctx: &Ctx, cuts: Cuts, x: &S::A, shift: u32) -> Result<S::A> {
+    match cuts == Cuts::EitherWay && s.trunc_prob_failure(WIDE, shift, 63) == 0.0 {
         true => s.trunc_prob(ctx, x, shift).await,
         false => s.trunc_exact(ctx, x, shift).await,
     }
 }
 
 /// x / 2^shift, rounded down or up, for x within 2^62 of `middle`, which 2^shift divides.
-async fn rounded<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, middle: i128, shift: u32) -> Result<S::A> {
-    let around = cut(s, ctx, &plus(s, x, -middle), shift).await?;
+pub(super) async fn rounded<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    cuts: Cuts,
+    x: &S::A,
+    middle: i128,
+    shift: u32,
+) -> Result<S::A> {
+    let around = cut(s, ctx, cuts, &plus(s, x, -middle), shift).await?;
     Ok(plus(s, &around, middle >> shift))
 }
 

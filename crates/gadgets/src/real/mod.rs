@@ -8,11 +8,13 @@
 //! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
 //! bits.
 //!
-//! f is at most 16. k is at most 64; for division, roots and logarithms, 126. Mantissas have 32 bits whatever k is, so
-//! that results in rings of more than 64 bits have, beside the errors stated, a relative one.
+//! f is at most 16 and k at most 64; for division, roots and logarithms 60 and 126. Mantissas have 32 bits whatever k
+//! and f are, so that results in rings of more than 64 bits, and with more than 16 bits after the point, have a
+//! relative error beside those stated.
 
 mod bounded;
 mod cubic;
+mod fine_quotient;
 pub(crate) mod float;
 pub(crate) mod local;
 mod logarithm;
@@ -37,6 +39,9 @@ use quorate_ring::Ring;
 /// The most bits after the point.
 pub const MAX_FRAC: u32 = 16;
 
+/// The most bits after the point for division, roots and logarithms.
+pub const MAX_FINE_FRAC: u32 = 60;
+
 /// Chunks of a function: a few KiB of working memory an element, and as many under way as bit-wise gadgets have.
 fn chunks(len: usize) -> Chunks {
     Chunks { len, chunk: 2048, window: 16 }
@@ -51,6 +56,19 @@ fn check(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
             Misuse::Other { what: "real functions take at most 16 bits after the point; convert the dtype" }.into()
         );
     }
+    check_room(ring, least_bits, most_bits)
+}
+
+/// [`check`] for division, roots and logarithms.
+fn check_fine(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
+    if frac > MAX_FINE_FRAC {
+        let what = "division, roots and logarithms take at most 60 bits after the point; convert the dtype";
+        return Err(Misuse::Other { what }.into());
+    }
+    check_room(ring, least_bits, most_bits)
+}
+
+fn check_room(ring: Ring, least_bits: u32, most_bits: u32) -> Result<()> {
     if ring.bits() > most_bits {
         return Err(Misuse::RingBits { bits: ring.bits() }.into());
     }

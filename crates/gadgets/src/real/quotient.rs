@@ -9,7 +9,7 @@ use super::float::{
 use super::local::{WIDE, not, plus, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{DIVISOR, RECIPROCAL};
-use super::{check, chunks, long_quotient};
+use super::{MAX_FRAC, check_fine, chunks, fine_quotient, long_quotient};
 use crate::adder;
 use crate::equality::and_all;
 use crate::prefix::rows;
@@ -18,20 +18,23 @@ use crate::{Gadgets, stream};
 /// Bits of a divisor's reciprocal, and of a dividend's mantissa, after the point.
 pub(super) const RECIPROCAL_BITS: u32 = 32;
 const DIVIDEND_BITS: u32 = 30;
+/// Bits of a quotient of mantissas after the point.
+pub(super) const QUOTIENT_BITS: u32 = RECIPROCAL_BITS + DIVIDEND_BITS;
 /// Quotients below 2^31 are accurate enough without a remainder.
 const SHORT: u32 = 31;
 
 /// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0;
 /// where the result does not fit, the largest element with the sign of x.
 ///
-/// Error: at most 2 units of 2^-frac for every other x; magnitudes are rounded down, and exact reciprocals below
+/// Error: at most 2 units of 2^-frac for every other x, or 2^-28 of the result where frac > 16 and that is more;
+/// magnitudes are rounded down, and exact reciprocals below
 /// 2^(28 - frac) are exact. The result's magnitude is at most 2^frac.
 ///
 /// # Errors
-/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
+/// [`quorate_engine::Misuse`] unless frac <= 60 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, s.most_bits())?;
+    check_fine(ring, frac, frac + 2, s.most_bits())?;
     let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -59,22 +62,25 @@ pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::
     Ok(s.sub(x, &times(s, &negative, 2)))
 }
 
-/// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the
-/// largest element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
+/// x 2^up / y, element by element: x / y, where the result has as many bits after the point more than x has above those
+/// of y, or all have `up` of them. Where y is 0 or the quotient does not fit: the largest element, 2^(k-1) - 1, with
+/// the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
 /// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units,
 /// if they fit the ring at all; k - 1 always holds.
 ///
-/// Error: in rings of at most 64 bits, the magnitude is exact, rounded down. Where it is proven to have at most 31
-/// bits, it costs fewer rounds and is within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at
-/// most 31 significant bits are exact then. In rings of more than 64 bits it costs as few rounds, and is within 4 units
-/// or 2^-28 of itself, whichever is more.
+/// Error: in rings of at most 64 bits, with up <= 16, the magnitude is exact, rounded down. Where it is proven to have
+/// at most 31 bits, it costs fewer rounds and is within 4 units; exact quotients below 2^26 units of operands with at
+/// most 31 significant bits are exact then. With up > 16 it is within a unit or 2^-50 of itself, whichever is more;
+/// exact quotients below 2^50 units of operands with at most 59 significant bits are exact. In rings of more than 64
+/// bits, with up <= 16, it is within 4 units or 2^-28 of itself.
 ///
 /// # Errors
-/// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.
-pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32, quotient_bits: u32) -> Result<S::A> {
+/// [`Misuse`] unless up <= 60 and the ring has at least 2 and at most 126 bits, and where the operands differ in length
+/// or ring.
+pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, quotient_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, s.most_bits())?;
+    check_fine(ring, up, 2, s.most_bits())?;
     if s.shape(y).1 != len {
         return Err(Misuse::Length { what: "a division", left: len, right: s.shape(y).1 }.into());
     }
@@ -84,25 +90,46 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32,
     let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
         let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
         match quotient_bits.min(ring.bits() - 1) {
-            _ if ring.bits() > 64 => short_chunk(s, &ctx, &x, &y, frac).await,
-            ..=SHORT => short_chunk(s, &ctx, &x, &y, frac).await,
-            bits => long_quotient::divide_chunk(s, &ctx, &x, &y, frac, bits).await,
+            ..=SHORT => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
+            _ if up > MAX_FRAC => mantissas_chunk(s, &ctx, &x, &y, up, Digits::Two).await,
+            _ if ring.bits() > 64 => mantissas_chunk(s, &ctx, &x, &y, up, Digits::One).await,
+            bits => long_quotient::divide_chunk(s, &ctx, &x, &y, up, bits).await,
         }
     };
     stream::to_vector(s, ctx, chunks(len), work).await
 }
 
-/// Quotients that one product of mantissas gives.
-async fn short_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
+/// How a quotient of mantissas is made.
+#[derive(Clone, Copy, PartialEq)]
+enum Digits {
+    /// By one product.
+    One,
+    /// By two digits: [`fine_quotient`].
+    Two,
+}
+
+/// Quotients that one quotient of mantissas gives.
+async fn mantissas_chunk<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    y: &S::A,
+    up: u32,
+    digits: Digits,
+) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
-    let both = normalise(s, ctx, &bits, MANTISSA).await?;
+    let rows = if digits == Digits::One { MANTISSA } else { fine_quotient::MANTISSA };
+    let both = normalise(s, ctx, &bits, rows).await?;
     let (x, y) = (both.lanes(s, 0..len), both.lanes(s, len..2 * len));
-    let mantissa = async |ctx: Ctx| mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await;
-    let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
+    let mantissa = async |ctx: Ctx| match digits {
+        Digits::One => mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await,
+        Digits::Two => fine_quotient::mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await,
+    };
+    let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), up).await;
     let (mantissa, exponent) = ctx.join(mantissa, exponent).await?;
     // The point moves with the exponents.
-    let point = RECIPROCAL_BITS + DIVIDEND_BITS + first_too_large(ring.bits()) - ring.bits();
+    let point = QUOTIENT_BITS + first_too_large(ring.bits()) - ring.bits();
     let magnitude = denormalise(s, ctx, &mantissa, point, exponent, ring).await?;
     let sign = s.xor(&stream::slice_lanes(s, &signs, 0..len), &stream::slice_lanes(s, &signs, len..2 * len));
     with_sign(s, ctx, &sign, &magnitude).await

@@ -14,82 +14,98 @@ use super::float::{
 use super::local::{WIDE, combine, element_rows, lift, not, reduce, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{RSQRT, SQRT, Table};
-use super::{check, chunks};
+use super::{MAX_FRAC, check_fine, chunks};
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
-/// The square root of every element, all with `frac` bits after the point; 0 where x is negative.
+/// The square root of every element, with `from` bits after the point of arguments and `to` of results; 0 where x is
+/// negative.
 ///
 /// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be
 /// 2^31 units or more, they take one correction: twelve rounds.
 ///
-/// Error: at most 2 units of 2^-frac; in rings of more than 64 bits, where no root is corrected, at most 2 units or
-/// 2^-28 of the root, whichever is more. Exact squares whose root is below 2^28 units have exact roots. The result lies
-/// in [0, 2^((k - 1 - frac) / 2)], but for the error.
+/// Error: at most 2 units of 2^-to; in rings of more than 64 bits, and where from or to is above 16, no root is
+/// corrected, and it is at most 2 units or 2^-28 of the root, whichever is more. Exact squares whose root is below 2^28
+/// units have exact roots. The result lies in [0, 2^((k - 1 - from) / 2)], but for the error, which must fit.
 ///
 /// # Errors
-/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
-pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bits: u32) -> Result<S::A> {
-    let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, s.most_bits())?;
-    let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac).filter(|_| ring.bits() <= 64);
-    let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA, long };
-    let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+/// [`quorate_engine::Misuse`] unless both are at most 60 and the ring has at least to + 2 and at most 126 bits.
+pub async fn sqrt<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    (from, to): (u32, u32),
+    argument_bits: u32,
+) -> Result<S::A> {
+    let ring = s.shape(x).0;
+    let corrects = ring.bits() <= 64 && from == to && to <= MAX_FRAC;
+    let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), to).filter(|_| corrects);
+    let twice = |p, from, to| p - from + 2 * to;
+    let root = Root { table: &SQRT, from, to, twice, zero_is_over: false, mantissa: MANTISSA, long };
+    root.of(s, ctx, x).await
 }
 
-/// 1 / sqrt(x) of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is not
-/// positive and where the result does not fit.
+/// 1 / sqrt(x) of every element, with `from` bits after the point of arguments and `to` of results; the largest
+/// element, 2^(k-1) - 1, where x is not positive and where the result does not fit.
 ///
-/// Error: at most 2 units of 2^-frac for every positive x whose result fits. That lies in (0, 2^(frac / 2)].
+/// Error: at most 2 units of 2^-to for every positive x whose result fits; where to > 16, 2 units or 2^-28 of the
+/// result, whichever is more. That lies in (0, 2^(from / 2)].
 ///
 /// # Errors
 /// Those of [`sqrt`].
-pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
-    let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, s.most_bits())?;
-    let root =
-        Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for, long: None };
-    let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
-    stream::to_vector(s, ctx, chunks(len), work).await
+pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {
+    let twice = |p, from, to| 2 * to + from - p;
+    let root = Root { table: &RSQRT, from, to, twice, zero_is_over: true, mantissa: enough_for(to), long: None };
+    root.of(s, ctx, x).await
 }
 
 struct Root {
     table: &'static Table,
-    /// Twice the exponent of the result: of the leading bit's place and frac.
-    twice: fn(i32, i32) -> i32,
+    /// Bits after the point of arguments.
+    from: u32,
+    /// Bits after the point of results.
+    to: u32,
+    /// Twice the exponent of the result in units: of the leading bit's place, and of both.
+    twice: fn(i32, i32, i32) -> i32,
     zero_is_over: bool,
     /// Rows of the mantissa that count.
-    mantissa: fn(u32) -> u32,
+    mantissa: u32,
     /// How results are corrected, where they may be long.
     long: Option<LongRoot>,
 }
 
 impl Root {
-    async fn chunk<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+    async fn of<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
+        let (ring, len) = s.shape(x);
+        check_fine(ring, self.from.max(self.to), self.to + 2, s.most_bits())?;
+        let work = async |ctx: Ctx, range| self.chunk(s, &ctx, &stream::slice(s, x, range)).await;
+        stream::to_vector(s, ctx, chunks(len), work).await
+    }
+
+    async fn chunk<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
         let ring = s.shape(x).0;
         let (bits, not_negative) = below_sign(s, ctx, x).await?;
-        let float = normalise(s, ctx, &bits, (self.mantissa)(frac)).await?;
-        let odd = (0..ring.bits() - 1).filter(|&p| self.twice(p, frac) & 1 == 1).collect();
+        let float = normalise(s, ctx, &bits, self.mantissa).await?;
+        let odd = (0..ring.bits() - 1).filter(|&p| self.twice(p) & 1 == 1).collect();
         let parity = row_sums(s, &float.position, &[odd]);
         let root = async |ctx: Ctx| {
             let argument = mantissa_argument(s, &ctx, &float.mantissa, &SEGMENT_ROWS, Some(&parity)).await?;
             evaluate(s, &ctx, self.table, &argument).await
         };
-        let exponent = async |ctx: Ctx| self.exponent(s, &ctx, &float, &not_negative, ring, frac).await;
+        let exponent = async |ctx: Ctx| self.exponent(s, &ctx, &float, &not_negative, ring).await;
         let (root, exponent) = ctx.join(root, exponent).await?;
         let Some(long) = self.long else {
             return denormalise(s, ctx, &root.value, self.table.scale, exponent, ring).await;
         };
         let result = async |ctx: Ctx| denormalise(s, &ctx, &root.value, self.table.scale, exponent, ring).await;
-        let factor = async |ctx: Ctx| long.factor(s, &ctx, &float.position, &not_negative, &root.lifted, frac).await;
+        let factor = async |ctx: Ctx| long.factor(s, &ctx, &float.position, &not_negative, &root.lifted, self.to).await;
         let (result, factor) = ctx.join(result, factor).await?;
-        long.corrected(s, ctx, x, &result, &reduce(s, &factor, ring), frac).await
+        long.corrected(s, ctx, x, &result, &reduce(s, &factor, ring), self.to).await
     }
 
-    /// Twice the exponent of the result, in units of 2^-frac, for a leading bit at p.
-    fn twice(&self, p: u32, frac: u32) -> i32 {
-        (self.twice)(p as i32, frac as i32)
+    /// Twice the exponent of the result, in its units, for a leading bit at p.
+    fn twice(&self, p: u32) -> i32 {
+        (self.twice)(p as i32, self.from as i32, self.to as i32)
     }
 
     /// Where the root goes: nowhere for negative numbers.
@@ -100,9 +116,8 @@ impl Root {
         float: &Float<S::B>,
         not_negative: &S::B,
         ring: Ring,
-        frac: u32,
     ) -> Result<Exponent<S::B>> {
-        let of = |p: u32| self.twice(p, frac) >> 1;
+        let of = |p: u32| self.twice(p) >> 1;
         let last = ring.bits() as i32 - 1;
         let positions = 0..ring.bits() - 1;
         let number = Number::of_one_hot(s, &float.position, |p| u32::try_from(of(p)).ok().filter(|_| of(p) <= last));

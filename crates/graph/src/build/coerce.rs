@@ -37,7 +37,7 @@ impl Type {
     }
 
     /// Bits of the integer that holds the whole part of every value, with a sign, and no more than the dtype has.
-    fn whole_bits(self) -> u32 {
+    pub(super) fn whole_bits(self) -> u32 {
         match self {
             Type::Is(Dtype::Bit, _) => 2,
             Type::Is(dtype, values) => {

@@ -19,7 +19,12 @@ impl Builder<'_> {
                     return Ok(multiple);
                 }
             }
+            if let Some([da, db]) = self.fine_factors(&Op::Mul, a, b)? {
+                let factors = [self.place(a, da, &shape)?, self.place(b, db, &shape)?];
+                return self.fine_product(Op::Mul, factors, shape);
+            }
         }
+        let (a, b) = if op == BinaryOp::Mul { (a, b) } else { self.level_both(a, b)? };
         let types = self.types([a, b])?;
         let name = op.name();
         let [da, db] = match op {
@@ -164,6 +169,7 @@ impl Builder<'_> {
         if let Err(Fault::BitsOnly { dtype, .. }) = coerce::only_bits("select", &[of_condition]) {
             return Err(Fault::Condition { dtype });
         }
+        let (a, b) = self.level_both(a, b)?;
         let dtype = coerce::joined("select", &self.types([a, b])?)?;
         let a = self.place(a, dtype, &shape)?;
         let b = self.place(b, dtype, &shape)?;
@@ -176,13 +182,16 @@ impl Builder<'_> {
             let index: Vec<u32> = index.collect();
             return self.graph.push(Op::Gather(index.into()), vec![both], shape, dtype, &self.at);
         }
-        self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)
+        let id = self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)?;
+        self.kept(id) // a clip to a public range takes as many bits as that
     }
 
     /// Swaps by a bit: what [`Builder::select`] gives of `b` and `a`, then the other of the two.
     pub(super) fn build_other(&mut self, a: Operand<'_>, b: Operand<'_>, one: NodeId) -> Result<NodeId, Fault> {
-        let (dtype, shape) = (self.graph.get(one)?.dtype, self.graph.node(one).shape.clone());
-        let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, one];
+        let shape = self.graph.get(one)?.shape.clone();
+        // The one that was chosen may be in a narrower ring than both.
+        let dtype = coerce::joined("select", &self.types([a, b, one.into()])?)?;
+        let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, self.converted(one, dtype)?];
         self.graph.push(Op::Other, inputs, shape, dtype, &self.at)
     }
 }

@@ -113,9 +113,10 @@ impl Builder<'_> {
         let mut to = shapes[0].clone();
         to[at] = shapes.iter().map(|s| s[at]).sum();
         shape::elements(&to)?;
-        let dtype = coerce::joined(op, &self.all_types(arrays)?)?;
+        let arrays = self.levelled(arrays)?;
+        let dtype = coerce::joined(op, &self.all_types(&arrays)?)?;
         let mut ids = Vec::with_capacity(arrays.len());
-        for &array in arrays {
+        for array in arrays {
             let own = self.shape_of(array)?;
             ids.push(self.place(array, dtype, &own)?);
         }
@@ -143,8 +144,9 @@ impl Builder<'_> {
             return Err(Fault::Count { given: positions.len(), shape: selection.into(), wanted });
         }
         shape::check_index(positions, size)?;
-        let dtype = coerce::joined("set", &self.types([Operand::Node(a), value])?)?;
-        let old = self.place(Operand::Node(a), dtype, &shape)?;
+        let (a, value) = self.level_both(Operand::Node(a), value)?;
+        let dtype = coerce::joined("set", &self.types([a, value])?)?;
+        let old = self.place(a, dtype, &shape)?;
         let new = self.place(value, dtype, selection)?;
         let mut index: Vec<u32> = (0..size as u32).collect();
         shape::elements(&[size + wanted])?;
@@ -181,6 +183,6 @@ impl Builder<'_> {
         let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
         let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
         let (inputs, source, origin) = (inputs.into(), self.at.clone(), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
+        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
     }
 }

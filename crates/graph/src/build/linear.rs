@@ -91,10 +91,16 @@ impl Builder<'_> {
     ) -> Result<NodeId, Fault> {
         let (mut a, mut b) = (self.real_factor(a, b)?, self.real_factor(b, a)?);
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
+        let finer = self.finer(a, b, terms)?;
+        if finer.is_none()
+            && let Some([da, db]) = self.fine_factors(&product, a, b)?
+        {
+            let factors = [self.place(a, da, &places[0])?, self.place(b, db, &places[1])?];
+            return self.fine_product(product, factors, shape);
+        }
         let types = coerce::multiplied(product.name(), self.types([a, b])?, self.whole())?;
         let [mut da, mut db] = if types == [Dtype::Bit; 2] { [self.whole(); 2] } else { types };
         let mut dtype = if da.is_fixed() { da } else { db };
-        let finer = self.finer(a, b, terms)?;
         if let Some(finer) = &finer {
             let units = Operand::Ints { shape: if finer.is_left { &left } else { &right }, values: &finer.units };
             dtype = dtype.with_bits(finer.bits);
@@ -108,7 +114,9 @@ impl Builder<'_> {
         let Some(finer) = finer else { return self.grown(product, vec![a, b], shape, dtype) };
         let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
         self.graph.warn(product, finer.lost)?;
-        let scale = Scale::shifted(finer.shift, self.graph.node(product).range(), dtype);
+        let values = self.graph.node(product).range();
+        let (shift, dtype) = self.finer_result(values, finer.shift, dtype);
+        let scale = Scale::shifted(shift, values, dtype);
         let scaled = self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)?;
         self.kept(scaled)
     }

@@ -6,10 +6,12 @@ mod conv;
 mod convert;
 mod divide;
 mod elementwise;
+mod fine;
 mod layout;
 mod linear;
 mod lookup;
 mod multiples;
+mod quotient;
 mod real;
 mod room;
 mod stated;
@@ -86,13 +88,17 @@ pub enum UnaryOp {
     Not,
 }
 
-/// A stated largest magnitude of an input, in the user's units.
+/// A stated largest magnitude of an input, or its lowest and its highest value, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// As an integer.
     Int(i128),
     /// As a real number; only finite ones are bounds.
     Real(f64),
+    /// The lowest and the highest value, integers.
+    Ints(i128, i128),
+    /// The lowest and the highest value, finite real numbers.
+    Reals(f64, f64),
 }
 
 /// What an operation works on: an array of the program, or public numbers written into it, which take the dtype of
@@ -173,8 +179,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_like_column(a, like))
     }
 
-    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest
-    /// magnitude, from which range analysis starts; without it nothing is proven.
+    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest magnitude,
+    /// or their lowest and highest value, from which range analysis starts; without it nothing is proven.
     pub fn input(
         &mut self,
         owner: usize,
@@ -195,10 +201,17 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
     }
 
-    /// The first of the kept widths that holds reals of this bound.
+    /// The first of the kept widths that holds reals of this bound, with more fractional bits than usual if it is
+    /// small.
     fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
         let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
-        let all = [64, 96, MAX_BITS].map(|bits| Dtype::FIXED64.with_bits(bits));
+        let frac = match bound {
+            Bound::Real(magnitude) if magnitude.is_finite() && magnitude > 0.0 => {
+                fine::enough(fine::exponent_of(magnitude))
+            }
+            _ => fine::USUAL,
+        };
+        let all = [64, 96, MAX_BITS].map(|bits| Dtype::Fixed { bits, frac });
         let holds = all.into_iter().find(|&dtype| bounded(dtype, bound).is_ok());
         holds.ok_or(()).or_else(|()| bounded(all[2], bound).map(|_| all[2]))
     }
@@ -223,7 +236,7 @@ impl<'g> Builder<'g> {
         let (shape, source) = (shape.to_vec(), self.at.clone());
         let op = Op::Input { owner, column: self.column.take() };
         let (inputs, origin) = (Inputs::default(), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
+        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.
@@ -407,17 +420,22 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_lookup(a, (first, entries), dtype.checked()?))
     }
 
-    /// A real function of fixed point with at most 16 fractional bits.
+    /// A real function of fixed point with at most 16 fractional bits; of logarithms, roots and reciprocals 60.
     pub fn real(&mut self, function: Real, a: NodeId) -> Built {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// `a / b` of fixed point; by secrets with at most 16 fractional bits ([`Op::Divide`]). Quotients by public numbers
+    /// `a / b` of fixed point, and of integers as reals; by secrets with at most 60 fractional bits ([`Op::Divide`]),
+    /// of which reals without a stated dtype get more than usual where quotients are small. Quotients by public numbers
     /// that the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is
     /// saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
-        self.attempt(|b| b.build_divide(left, right))
+        self.attempt(|b| {
+            let id = b.build_divide(left, right)?;
+            b.graph.warn_of_few(id);
+            Ok(id)
+        })
     }
 
     /// Softmax along an axis, of fixed point with at most 16 fractional bits.
@@ -522,23 +540,32 @@ impl<'g> Builder<'g> {
 
 /// The interval of an input with a stated bound.
 fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
-    let shown = match bound {
-        Bound::Int(magnitude) => magnitude as f64,
-        Bound::Real(magnitude) => magnitude,
+    let whole = |value: i128| value.checked_mul(1 << dtype.frac());
+    // Values are rounded to the nearest unit, which may lie beyond the bound, but not beyond the next unit.
+    let real = |value: f64, outwards: fn(f64) -> f64| {
+        value.is_finite().then(|| outwards(value * f64::from(dtype.frac()).exp2()) as i128)
     };
-    let units = match bound {
-        Bound::Int(magnitude) => magnitude.checked_mul(1 << dtype.frac()),
-        // Values are rounded to the nearest unit, which may lie above the bound, but not above the next unit.
-        Bound::Real(magnitude) if magnitude.is_finite() => {
-            Some((magnitude * f64::from(dtype.frac()).exp2()).ceil() as i128)
-        }
-        Bound::Real(_) => None,
-    };
+    match bound {
+        Bound::Int(magnitude) => up_to(dtype, whole(magnitude), magnitude as f64),
+        Bound::Real(magnitude) => up_to(dtype, real(magnitude, f64::ceil), magnitude),
+        Bound::Ints(low, high) => between(dtype, whole(low).zip(whole(high)), (low as f64, high as f64)),
+        Bound::Reals(low, high) => between(dtype, real(low, f64::floor).zip(real(high, f64::ceil)), (low, high)),
+    }
+}
+
+/// Values of magnitudes up to so many units, as far as the dtype has them.
+fn up_to(dtype: Dtype, units: Option<i128>, bound: f64) -> Result<Interval, Fault> {
     let range = dtype.range();
     match units {
         Some(units) if (0..=range.hi().max(-range.lo())).contains(&units) => {
             Ok(Interval::new((-units).max(range.lo()), units.min(range.hi())))
         }
-        _ => Err(Fault::Bound { bound: shown, dtype }),
+        _ => Err(Fault::Bound { bound, dtype }),
     }
+}
+
+/// Values from the first to the second, which the dtype must hold.
+fn between(dtype: Dtype, units: Option<(i128, i128)>, (low, high): (f64, f64)) -> Result<Interval, Fault> {
+    let ordered = units.filter(|(low, high)| low <= high).map(|(low, high)| Interval::new(low, high));
+    ordered.filter(|&all| dtype.range().covers(all)).ok_or(Fault::Bounds { low, high, dtype })
 }

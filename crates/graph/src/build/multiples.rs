@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Operand, coerce, real};
+use super::{Builder, Operand, coerce, fine, real};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::{Rules, Truncation};
@@ -71,6 +71,14 @@ impl Builder<'_> {
         Ok(Some(Finer { is_left, units, shift, bits, lost }))
     }
 
+    /// By how much a product of which nothing is cut yet is cut, and the dtype of what is left: where that is small and
+    /// may get more bits, with more fractional ones.
+    pub(super) fn finer_result(&self, product: Interval, shift: u32, dtype: Dtype) -> (u32, Dtype) {
+        let more = fine::enough_for(product, dtype.frac() + shift).saturating_sub(dtype.frac());
+        let more = more.min(shift - 1);
+        (shift - more, Dtype::Fixed { bits: dtype.bits(), frac: dtype.frac() + more })
+    }
+
     /// `a` times reals that its dtype does not hold; `None` where it does, or where `a` is not fixed point.
     pub(super) fn build_multiple(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let (Operand::Node(id), Operand::Reals { values, shape }) = (a, by) else { return Ok(None) };
@@ -82,8 +90,8 @@ impl Builder<'_> {
         if reals.are_held(dtype) {
             return Ok(None);
         }
-        let ratios: Vec<Ratio> = values.iter().map(|&c| Ratio::of(c)).collect();
-        self.scaled(id, reals, &ratios, false).map(Some)
+        let ratio = |c: f64| (c.abs() < 2f64.powi(63)).then(|| Ratio::of(c));
+        self.scaled(id, reals, &ratio, false).map(Some)
     }
 
     /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones
@@ -103,18 +111,18 @@ impl Builder<'_> {
         let units = dtype.encode_reals(&values)?;
         let reals = Reals { values: &values, shape: &shape };
         let refused = |fault: Option<Fault>| fault.unwrap_or(Fault::ZeroDivisor { op: "/" });
-        let inverse = |&c: &f64| if c == 0.0 { None } else { Ratio::inverse(c) };
-        let Some(ratios) = values.iter().map(inverse).collect::<Option<Vec<Ratio>>>() else {
+        let inverse = |c: f64| if c == 0.0 { None } else { Ratio::inverse(c) };
+        let Some(ratios) = values.iter().map(|&c| inverse(c)).collect::<Option<Vec<Ratio>>>() else {
             return Err(refused(dtype.lost(&values, &units)));
         };
         let whole = ratios.iter().all(|ratio| ratio.is_whole());
-        if reals.are_held(dtype) && !whole {
+        if reals.are_held(dtype) && !whole && self.finer_multiple(id, &ratios) == 0 {
             let exact = self.exact_quotient(id, reals, &units)?;
             if exact.is_some() || real::divides(dtype) {
                 return Ok(exact);
             }
         }
-        self.scaled(id, reals, &ratios, true).map(Some)
+        self.scaled(id, reals, &inverse, true).map(Some)
     }
 
     /// Public numbers as reals, if every one is a real of 64 bits.
@@ -181,12 +189,42 @@ impl Builder<'_> {
         }
     }
 
-    /// `a` times `ratios`, or, of `quotients`, saturated where they do not fit.
-    fn scaled(&mut self, a: NodeId, by: Reals<'_>, ratios: &[Ratio], quotients: bool) -> Result<NodeId, Fault> {
+    /// How many fractional bits more small multiples get, where they may get more.
+    fn finer_multiple(&self, a: NodeId, ratios: &[Ratio]) -> u32 {
+        let node = self.graph.node(a);
+        let dtype = node.dtype;
+        if !self.grows(&[a], dtype) {
+            return 0;
+        }
+        let largest = ratios.iter().map(Ratio::size_exponent).max().unwrap_or(0);
+        let values = node.range();
+        match values == Interval::point(0) {
+            true => 0,
+            false => fine::enough(fine::size_bits(values) - dtype.frac() as i32 + largest + 1)
+                .saturating_sub(dtype.frac()),
+        }
+    }
+
+    /// `a` times the ratio of each real, or, of `quotients`, saturated where they do not fit.
+    fn scaled(
+        &mut self,
+        a: NodeId,
+        by: Reals<'_>,
+        ratio: &dyn Fn(f64) -> Option<Ratio>,
+        quotients: bool,
+    ) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
         let Rules { truncation, rings, .. } = self.graph.rules();
         let x = self.graph.node(a).range();
         let own = self.graph.node(a).dtype;
+        let all = |up: i32| {
+            let moved = |&c: &f64| ratio(c * f64::from(if quotients { -up } else { up }).exp2());
+            by.values.iter().map(moved).collect::<Option<Vec<Ratio>>>()
+        };
+        let usual = all(0).unwrap_or_default();
+        let more = self.finer_multiple(a, &usual);
+        let (more, ratios) = all(more as i32).map_or((0, usual), |finer| (more, finer));
+        let ratios = ratios.as_slice();
         let mut multiples = Multiples { ratios, divisors: None, most_bits: rings.most_bits };
         let all = Scale::new(&multiples, x, own, truncation).reach(x, own, truncation);
         let a = if self.graph.node(a).interval.is_some() { self.in_room_for(a, all)? } else { a };
@@ -204,6 +242,7 @@ impl Builder<'_> {
             scale = scale.gathered(&shape::broadcast_index(by.shape, &to));
         }
         let x = self.broadcast_node(a, &to)?;
+        let dtype = Dtype::Fixed { bits: dtype.bits(), frac: dtype.frac() + more };
         let scaled = self.graph.push(Op::Scale(Arc::new(scale)), vec![x], to, dtype, &self.at)?;
         self.kept(scaled)
     }

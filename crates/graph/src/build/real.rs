@@ -1,35 +1,40 @@
 //! Real functions of fixed point.
 
+use super::fine::{self, USUAL};
 use super::linear::Reduce;
-use super::{BinaryOp, Builder, Operand, coerce};
+use super::{BinaryOp, Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::interval::Interval;
 use crate::node::{NodeId, Op};
-use crate::real::{self, MAX_FRAC, Real};
+use crate::real::{MAX_FRAC, Real};
 use crate::shape;
 
-/// Checks that real functions take `dtype` and that it has `least` bits, which their results need.
-fn check(op: &'static str, dtype: Dtype, least: u32) -> Result<(), Fault> {
+/// Bits after the point for which the table of logarithms is good enough.
+const LOG_FRAC: u32 = 26;
+
+/// Checks that real functions take `dtype`, with at most so many bits after the point, and that it has `least` bits,
+/// which their results need.
+pub(super) fn check(op: &'static str, dtype: Dtype, most_frac: u32, least: u32) -> Result<(), Fault> {
     match dtype {
-        Dtype::Fixed { bits, frac } if frac <= MAX_FRAC && bits >= least => Ok(()),
-        Dtype::Fixed { .. } => Err(Fault::RealDtype { op, dtype, least }),
+        Dtype::Fixed { bits, frac } if frac <= most_frac && bits >= least => Ok(()),
+        Dtype::Fixed { .. } => Err(Fault::RealDtype { op, dtype, most_frac, least }),
         _ => Err(Fault::FixedOnly { op, dtype }),
     }
 }
 
 /// The bits that results of at least 1 take: a sign, a whole bit, and the fraction.
-fn usual(dtype: Dtype) -> u32 {
+pub(super) fn usual(dtype: Dtype) -> u32 {
     dtype.frac() + 2
 }
 
-/// Whether quotients by secrets are there.
+/// Whether quotients by secrets are exact.
 pub(super) fn divides(dtype: Dtype) -> bool {
-    check("divide", dtype, usual(dtype)).is_ok()
+    check("divide", dtype, MAX_FRAC, usual(dtype)).is_ok()
 }
 
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
+        let a = self.argument(function.most_frac(), a)?;
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
         let least = match function {
@@ -40,21 +45,64 @@ impl Builder<'_> {
             }
             _ => usual(dtype),
         };
-        check(function.name(), dtype, least)?;
-        if dtype.bits() > 64 && !function.takes_wide() {
+        check(function.name(), dtype, function.most_frac(), least)?;
+        let to = self.result_frac(function, a);
+        if function == Real::Reciprocal && to > MAX_FRAC {
+            return self.build_divide(Operand::int(&1), a.into());
+        }
+        if dtype.bits() > 64 && !function.takes_wide(to) {
             return self.real_of_wide(function, a);
         }
+        let node = self.graph.node(a);
+        let result = Dtype::Fixed { bits: dtype.bits(), frac: to };
         if let Some(interval) = node.interval.filter(|_| node.elements() > 0) {
             let (lo, hi) = (dtype.decode(interval.lo()), dtype.decode(interval.hi()));
             if !function.is_defined_on(interval) {
                 return Err(Fault::Domain { op: function.name(), lo, hi });
             }
-            if !function.fits_on(interval, dtype) {
+            if !function.fits_on(interval, dtype.frac(), result) {
                 return Err(Fault::NoResultFits { op: function.name(), dtype, lo, hi });
             }
         }
-        let result = self.graph.push(Op::Real(function), vec![a], shape, dtype, &self.at)?;
+        let result = self.graph.push(Op::Real(function), vec![a], shape, result, &self.at)?;
         self.kept(result)
+    }
+
+    /// What a function with at most so many fractional bits is taken of: a real that may get more bits goes back to the
+    /// usual ones where it has more, to the nearest.
+    fn argument(&mut self, most_frac: u32, a: NodeId) -> Result<NodeId, Fault> {
+        self.graph.get(a)?;
+        if most_frac > MAX_FRAC { Ok(a) } else { self.lowered(a, USUAL) }
+    }
+
+    /// Bits after the point of a function's results: the argument's, and more or fewer where it may get more bits.
+    fn result_frac(&self, function: Real, a: NodeId) -> u32 {
+        let node = self.graph.node(a);
+        let (dtype, x) = (node.dtype, node.range());
+        let from = dtype.frac();
+        if !self.grows(&[a], dtype) {
+            return from;
+        }
+        // All arguments are below 2^far.
+        let far = fine::size_bits(x) - from as i32;
+        let usual = |to: u32| {
+            let dtype = Dtype::Fixed { bits: 120, frac: to };
+            function.reach(node.interval, from, dtype).map_or(to, |values| fine::enough_for(values, to))
+        };
+        match function {
+            Real::Log => usual(USUAL).min(LOG_FRAC),
+            Real::Sqrt if from > USUAL => from.div_ceil(2).max(from.min((46 - far / 2).max(16) as u32)),
+            Real::Sqrt => usual(USUAL),
+            Real::Reciprocal => fine::enough(1 - far).max(from),
+            // The largest results, of 2^-from and more, leave so much.
+            Real::Rsqrt => {
+                let near = if x.lo() > 0 { x.lo().ilog2() as i32 - from as i32 } else { -(from as i32) };
+                let room = dtype.bits() as i32 - 2 - (1 - near).div_euclid(2);
+                let wanted = fine::enough((1 - far).div_euclid(2)).max(from) as i32;
+                wanted.min(room).max(USUAL as i32) as u32
+            }
+            _ => from,
+        }
     }
 
     /// Functions that are the same for all large magnitudes, to the unit: of arguments that are cut off there, in 64
@@ -92,49 +140,11 @@ impl Builder<'_> {
         self.emit_as(Op::Select, &[above, high, raised], dtype)
     }
 
-    pub(super) fn build_divide(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
-        let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
-        let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
-        if let Some(quotient) = self.build_quotient(a, b)? {
-            return Ok(quotient);
-        }
-        let dtype = coerce::joined("divide", &self.types([a, b])?)?;
-        check("divide", dtype, usual(dtype))?;
-        if let Operand::Reals { values, .. } = b {
-            let units = dtype.encode_reals(values)?;
-            if units.contains(&0) {
-                return Err(dtype.lost(values, &units).unwrap_or(Fault::ZeroDivisor { op: "/" }));
-            }
-        }
-        let mut a = self.place(a, dtype, &to)?;
-        let mut b = self.place(b, dtype, &to)?;
-        let (dividend, divisor) = (self.graph.node(a), self.graph.node(b));
-        let only_zero = divisor.elements() > 0 && divisor.interval == Some(Interval::point(0));
-        if only_zero || divisor.constant().is_some_and(|values| values.contains(&0)) {
-            return Err(Fault::ZeroDivisor { op: "/" });
-        }
-        let mut dtype = dtype;
-        if let Some((x, y)) = dividend.interval.zip(divisor.interval).filter(|_| dividend.elements() > 0) {
-            let (least, most) = real::quotients(x, y, dtype.frac());
-            if self.grows(&[a, b], dtype) {
-                let most = i128::try_from(most.saturating_add(3)).unwrap_or(i128::MAX);
-                dtype = self.room_for(dtype, Interval::new(-most, most));
-                let both = self.all_in(&[a, b], dtype.bits())?;
-                (a, b) = (both[0], both[1]);
-            }
-            if least > dtype.range().hi().unsigned_abs() {
-                let (lo, hi) = (dtype.decode(x.lo()), dtype.decode(x.hi()));
-                return Err(Fault::NoResultFits { op: "divide", dtype, lo, hi });
-            }
-        }
-        let quotient = self.graph.push(Op::Divide, vec![a, b], to, dtype, &self.at)?;
-        self.kept(quotient)
-    }
-
     pub(super) fn build_softmax(&mut self, a: NodeId, along: i64) -> Result<NodeId, Fault> {
+        let a = self.argument(MAX_FRAC, a)?;
         let node = self.graph.get(a)?;
         let (dtype, to) = (node.dtype, node.shape.clone());
-        check("softmax", dtype, usual(dtype))?;
+        check("softmax", dtype, MAX_FRAC, usual(dtype))?;
         let (axis, _) = shape::reduction(&to, Some(along), false)?;
         if axis.len == 0 {
             return Err(Fault::EmptyReduction { op: "softmax", shape: to.as_slice().into() });

@@ -15,7 +15,7 @@ use crate::node::{NodeId, Op};
 use crate::ranges::{self, Reach};
 
 /// Widths in which reals without a stated dtype are kept.
-const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
+pub(super) const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
 
 /// Conversions that are looked for again; a line of a program rarely goes back further.
 const REMEMBERED: usize = 64;
@@ -25,11 +25,11 @@ const REMEMBERED: usize = 64;
 pub(crate) struct Recent(VecDeque<(NodeId, Dtype, NodeId)>);
 
 impl Recent {
-    fn find(&self, from: NodeId, dtype: Dtype) -> Option<NodeId> {
+    pub(super) fn find(&self, from: NodeId, dtype: Dtype) -> Option<NodeId> {
         self.0.iter().rev().find(|known| (known.0, known.1) == (from, dtype)).map(|known| known.2)
     }
 
-    fn note(&mut self, from: NodeId, dtype: Dtype, to: NodeId) {
+    pub(super) fn note(&mut self, from: NodeId, dtype: Dtype, to: NodeId) {
         if self.0.len() == REMEMBERED {
             self.0.pop_front();
         }
@@ -63,7 +63,16 @@ impl Builder<'_> {
         dtype: Dtype,
     ) -> Result<NodeId, Fault> {
         let known = self.graph.known(&inputs);
-        let (inputs, dtype) = match ranges::reach(&op, &known, dtype, self.graph.rules().truncation) {
+        let reach = ranges::reach(&op, &known, dtype, self.graph.rules().truncation);
+        if let Reach::Leaves(exact) = reach
+            && ranges::product_shift(&op, &known, dtype) == 0
+            && self.grows(&inputs, dtype)
+            && let Some(lowered) = self.lowered_for(&inputs, exact)?
+        {
+            let frac = lowered.iter().map(|&id| self.graph.node(id).dtype.frac()).max().unwrap_or(dtype.frac());
+            return self.grown(op, lowered, shape, Dtype::Fixed { bits: dtype.bits(), frac });
+        }
+        let (inputs, dtype) = match reach {
             Reach::Leaves(exact) if self.grows(&inputs, dtype) => {
                 let bits = width(exact, self.product_bits()).max(dtype.bits());
                 (self.all_in(&inputs, bits)?, dtype.with_bits(bits))
@@ -112,7 +121,7 @@ impl Builder<'_> {
     }
 
     /// The widths, or the family's largest where they are more.
-    fn within(&self, widths: [u32; 3]) -> [u32; 3] {
+    pub(super) fn within(&self, widths: [u32; 3]) -> [u32; 3] {
         widths.map(|bits| bits.min(self.graph.rules().rings.most_bits))
     }
 

@@ -9,10 +9,17 @@ pub const INT8: Dtype = Dtype::Int { bits: 8 };
 pub const FIX: Dtype = Dtype::Fixed { bits: 16, frac: 4 };
 
 /// A program and the values of its inputs.
-#[derive(Default)]
 pub struct Program {
     pub graph: Graph,
+    /// The line of what is built next.
+    pub line: u32,
     pub inputs: BTreeMap<NodeId, Vec<i128>>,
+}
+
+impl Default for Program {
+    fn default() -> Program {
+        Program { graph: Graph::default(), line: 7, inputs: BTreeMap::new() }
+    }
 }
 
 impl Program {
@@ -23,7 +30,7 @@ impl Program {
     }
 
     pub fn at(&mut self) -> Builder<'_> {
-        self.graph.at(Source::new("t.py", 7))
+        self.graph.at(Source::new("t.py", self.line))
     }
 
     /// The values of a node, which must have this type and shape.

@@ -149,11 +149,11 @@ impl Functions for PikaMalicious {
         fn tanh(x: &Tagged, frac: u32) -> Tagged;
         fn gelu(x: &Tagged, frac: u32) -> Tagged;
         fn exp(x: &Tagged, frac: u32) -> Tagged;
-        fn log(x: &Tagged, frac: u32) -> Tagged;
-        fn sqrt(x: &Tagged, frac: u32, argument_bits: u32) -> Tagged;
-        fn rsqrt(x: &Tagged, frac: u32) -> Tagged;
-        fn reciprocal(x: &Tagged, frac: u32) -> Tagged;
-        fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
+        fn log(x: &Tagged, fracs: (u32, u32)) -> Tagged;
+        fn sqrt(x: &Tagged, fracs: (u32, u32), argument_bits: u32) -> Tagged;
+        fn rsqrt(x: &Tagged, fracs: (u32, u32)) -> Tagged;
+        fn reciprocal(x: &Tagged, fracs: (u32, u32)) -> Tagged;
+        fn divide(x: &Tagged, y: &Tagged, up: u32, quotient_bits: u32) -> Tagged;
     }
 
     /// By keys where powers are looked up.

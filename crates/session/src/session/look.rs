@@ -19,6 +19,8 @@ pub(crate) struct Look {
     held: BTreeSet<NodeId>,
     /// The run that was looked at last, until it has ended well.
     under_way: Option<(Checked, Vec<NodeId>)>,
+    /// Lines that were warned of, in a loop perhaps.
+    told: BTreeSet<(Arc<str>, u32)>,
 }
 
 impl Look {
@@ -65,7 +67,8 @@ impl Look {
         let range = |id: NodeId| self.given.get(&id).map(|given| given.1);
         let values = |ids: &[NodeId]| self.values(session, graph, ids);
         let mut checked = self.checker.look(graph, &nodes, range, values)?;
-        let warnings = std::mem::take(&mut checked.warnings);
+        let mut warnings = std::mem::take(&mut checked.warnings);
+        warnings.retain(|warning| self.told.insert((warning.at.file.clone(), warning.at.line)));
         self.under_way = Some((checked, nodes));
         Ok(warnings)
     }

@@ -160,12 +160,15 @@ class Planner:
         self._need(bits + max(FRACTION - down, 0) if down > 0 else bits)
 
     def _unbounded(self, made: Tracked) -> ModelError:
-        largest, most = float(made.largest.max(initial=0.0)), _SUM - FRACTION
-        less = 2.0 ** (most - math.ceil(math.log2(largest))) if 0 < largest < math.inf else 0.0
+        largest = float(made.largest.max(initial=0.0))
+        instead = (
+            "give sample= inputs like those to come, from which it takes how large results become"
+            if self.reached is None
+            else "use fewer bits=, or scale the weights so that results become smaller"
+        )
         return ModelError(
-            f"from_onnx: {self._name}: its results may be as large as {largest:.3g}, and no scale gives them room in "
-            f"64 bits with the {self.bits} that a layer keeps: a bound= of the inputs (or a table that they look up) "
-            f"which is {min(less, 0.5):.2g} times as large would do, or fewer bits="
+            f"from_onnx: {self._name}: its results may be as large as {largest:.3g}, as far as that is proven, and no "
+            f"scale gives them room in 64 bits with the {self.bits} that a layer keeps: {instead}"
         )
 
     def at(self, x: Tracked, unit: int) -> Tracked:

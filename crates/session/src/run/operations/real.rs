@@ -22,7 +22,7 @@ impl<S: Computes> Executor<'_, S> {
     ) -> Result<Value<S>> {
         let (s, x) = (self.s, self.arith(operand)?);
         let node = self.work.graph.node(id);
-        let frac = node.dtype.frac();
+        let (frac, to) = (self.work.graph.node(node.inputs[0]).dtype.frac(), node.dtype.frac());
         if let Some(table) = self.work.graph.table(id, function, s.most_entries()) {
             return self.lookup(ctx, id, &table, operand).await;
         }
@@ -31,9 +31,9 @@ impl<S: Computes> Executor<'_, S> {
             Real::Tanh => s.tanh(ctx, &x, frac).await?,
             Real::Gelu => s.gelu(ctx, &x, frac).await?,
             Real::Exp => s.exp(ctx, &x, frac).await?,
-            Real::Log => s.log(ctx, &x, frac).await?,
-            Real::Sqrt => s.sqrt(ctx, &x, frac, self.work.graph.value_bits(node.inputs[0])).await?,
-            Real::Rsqrt => s.rsqrt(ctx, &x, frac).await?,
+            Real::Log => s.log(ctx, &x, (frac, to)).await?,
+            Real::Sqrt => s.sqrt(ctx, &x, (frac, to), self.work.graph.value_bits(node.inputs[0])).await?,
+            Real::Rsqrt => s.rsqrt(ctx, &x, (frac, to)).await?,
             Real::Reciprocal => s.reciprocal(ctx, &x, frac).await?,
         }))
     }
@@ -43,9 +43,8 @@ impl<S: Computes> Executor<'_, S> {
             return self.lookup_pairs(ctx, id, &pairs, pair).await;
         }
         let (x, y) = self.ariths(pair)?;
-        let node = self.work.graph.node(id);
-        let bits = self.work.graph.quotient_bits(node.inputs[0], node.inputs[1]);
-        Ok(Value::Arith(self.s.divide(ctx, &x, &y, node.dtype.frac(), bits).await?))
+        let (up, bits) = (self.work.graph.quotient_shift(id), self.work.graph.quotient_bits(id));
+        Ok(Value::Arith(self.s.divide(ctx, &x, &y, up, bits).await?))
     }
 
     pub(crate) async fn softmax(

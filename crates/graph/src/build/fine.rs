@@ -1,0 +1,217 @@
+//! Fractional bits of results of reals whose dtype nobody stated: more than usual where values are proven to be small.
+//!
+//! Such reals have [`USUAL`] fractional bits. Where proven ranges leave the largest value of a result fewer than
+//! [`FEWEST`] bits, it gets as many more as make it [`ENOUGH`], up to [`MAX_FINE_FRAC`]. Products take factors with
+//! different fractional bits as they are. What no ring holds goes back to fewer fractional bits, the usual ones at
+//! least, rounded to the nearest, so that what was built with the usual ones still is.
+
+use super::{Builder, Operand};
+use crate::cut;
+use crate::dtype::{Dtype, MAX_BITS};
+use crate::error::Fault;
+use crate::graph::Truncation;
+use crate::interval::Interval;
+use crate::node::{NodeId, Op};
+use crate::real::MAX_FINE_FRAC;
+
+/// Fractional bits of reals without a stated dtype.
+pub(super) const USUAL: u32 = 16;
+/// Bits of a result's largest value below which it gets more of them.
+pub(super) const FEWEST: i32 = 12;
+/// Bits that a result's largest value then has.
+pub(super) const ENOUGH: i32 = 24;
+/// Bits that a product's largest value has where a factor has more than the usual fractional bits: sums of 2^16 such
+/// products fit 64 bits.
+const FILLED: i32 = 46;
+/// Bits of the ring in which a product keeps the fractional bits of its factors.
+const KEEPS: i32 = 94;
+
+/// The bits of a largest magnitude, in units.
+pub(super) fn size_bits(values: Interval) -> i32 {
+    128 - values.lo().unsigned_abs().max(values.hi().unsigned_abs()).leading_zeros() as i32
+}
+
+/// Fractional bits for values below 2^exponent: the usual ones where these leave enough.
+pub(super) fn enough(exponent: i32) -> u32 {
+    match exponent + USUAL as i32 {
+        FEWEST.. => USUAL,
+        _ => ((ENOUGH - exponent) as u32).min(MAX_FINE_FRAC),
+    }
+}
+
+/// The same of values in units of 2^-frac; the usual ones where all are 0.
+pub(super) fn enough_for(values: Interval, frac: u32) -> u32 {
+    if values == Interval::point(0) { USUAL } else { enough(size_bits(values) - frac as i32) }
+}
+
+/// e with |value| < 2^e, from the bits of the number alone, which are the same on every machine.
+pub(super) fn exponent_of(value: f64) -> i32 {
+    (value.to_bits() >> 52 & 0x7ff) as i32 - 1022
+}
+
+/// Fractional bits of a product below 2^exponent of factors with these.
+fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
+    let [a, b] = fracs;
+    if fracs == [USUAL; 2] {
+        return enough(exponent).min(a + b);
+    }
+    let keeps = (a.max(b) as i32).min(KEEPS - exponent);
+    (FILLED - exponent).max(keeps).clamp(USUAL as i32, MAX_FINE_FRAC.min(a + b).max(USUAL) as i32) as u32
+}
+
+impl Builder<'_> {
+    /// Whether the operand is a secret real that may get more bits.
+    fn is_growing(&self, id: NodeId) -> bool {
+        let node = self.graph.node(id);
+        node.room.grows && node.dtype.is_fixed() && !node.is_public()
+    }
+
+    /// The dtypes of two factors of fixed point, of which one may get more bits, where their product is small or one
+    /// has more than the usual fractional bits; public reals take as few as hold them. `None` for others.
+    pub(super) fn fine_factors(
+        &self,
+        op: &Op,
+        a: Operand<'_>,
+        b: Operand<'_>,
+    ) -> Result<Option<[Dtype; 2]>, Fault> {
+        let grows = |operand: Operand<'_>| matches!(operand, Operand::Node(id) if self.is_growing(id));
+        self.shape_of(a).and(self.shape_of(b))?;
+        if !grows(a) && !grows(b) {
+            return Ok(None);
+        }
+        let [Some((of_a, x)), Some((of_b, y))] = [self.factor(a)?, self.factor(b)?] else { return Ok(None) };
+        let values = cut::product(op, &[], x, y);
+        let is_fine = of_a.frac().max(of_b.frac()) > USUAL || enough_for(values, of_a.frac() + of_b.frac()) > USUAL;
+        Ok(is_fine.then_some([of_a, of_b]))
+    }
+
+    /// The dtype of a factor of fixed point as it is, and where its values lie.
+    fn factor(&self, a: Operand<'_>) -> Result<Option<(Dtype, Interval)>, Fault> {
+        Ok(match a {
+            Operand::Node(id) => {
+                let node = self.graph.get(id)?;
+                node.dtype.is_fixed().then(|| (node.dtype, node.range()))
+            }
+            Operand::Ints { .. } => None,
+            Operand::Reals { values, .. } => {
+                let whole = |frac: u32| values.iter().all(|v| (v * f64::from(frac).exp2()).fract() == 0.0);
+                (0..=MAX_FINE_FRAC).find(|&frac| whole(frac)).and_then(|frac| {
+                    let dtype = Dtype::Fixed { bits: MAX_BITS, frac };
+                    let units = Interval::spanning(&dtype.encode_reals(values).ok()?);
+                    Some((dtype.with_bits(units.signed_bits().max(frac + 2)), units))
+                })
+            }
+        })
+    }
+
+    /// The product of two arrays of fixed point of which one may get more bits.
+    pub(super) fn fine_product(&mut self, op: Op, factors: [NodeId; 2], shape: Vec<usize>) -> Result<NodeId, Fault> {
+        let [a, b] = self.in_reach(&op, factors)?;
+        let fracs = [a, b].map(|id| self.graph.node(id).dtype.frac());
+        let known = self.graph.known(&[a, b]);
+        let values = cut::product(&op, &known, known[0].range(), known[1].range());
+        let frac = match values == Interval::point(0) {
+            true => USUAL.min(fracs[0] + fracs[1]),
+            false => of_product(size_bits(values) - (fracs[0] + fracs[1]) as i32, fracs),
+        };
+        let own = [a, b].map(|id| self.graph.node(id).dtype.bits()).into_iter().fold(0, u32::max);
+        let bits = self.product_room(Dtype::Fixed { bits: own, frac }, values, self.free_bits());
+        let inputs = self.all_in(&[a, b], bits)?;
+        self.grown(op, inputs, shape, Dtype::Fixed { bits, frac })
+    }
+
+    /// Bits of a product's ring that truncation leaves free.
+    fn free_bits(&self) -> u32 {
+        u32::from(self.graph.rules().truncation == Truncation::Probabilistic)
+    }
+
+    /// Factors whose product some ring holds whole: with fewer fractional bits where it takes that.
+    fn in_reach(&mut self, op: &Op, [mut a, mut b]: [NodeId; 2]) -> Result<[NodeId; 2], Fault> {
+        let most = self.graph.rules().rings.most_bits - self.free_bits();
+        for _ in 0..2 {
+            let [of_a, of_b] = [a, b].map(|id| self.graph.node(id));
+            let known = self.graph.known(&[a, b]);
+            let excess = cut::product(op, &known, of_a.range(), of_b.range()).signed_bits().saturating_sub(most);
+            let (fine_a, fine_b) = (of_a.dtype.frac(), of_b.dtype.frac());
+            if excess == 0 || fine_a.max(fine_b) <= USUAL {
+                break;
+            }
+            if a == b {
+                a = self.lowered(a, fine_a.saturating_sub(excess.div_ceil(2)))?;
+                b = a;
+            } else if fine_a >= fine_b {
+                a = self.lowered(a, fine_a.saturating_sub(excess))?;
+            } else {
+                b = self.lowered(b, fine_b.saturating_sub(excess))?;
+            }
+        }
+        Ok([a, b])
+    }
+
+    /// A secret real that may grow with so many fractional bits, the usual ones at least, to the nearest; others, and
+    /// what has no more, as they are.
+    pub(super) fn lowered(&mut self, id: NodeId, frac: u32) -> Result<NodeId, Fault> {
+        let node = self.graph.node(id);
+        let (from, shape, frac) = (node.dtype, node.shape.clone(), frac.max(USUAL));
+        if !self.is_growing(id) || from.frac() <= frac {
+            return Ok(id);
+        }
+        let to = Dtype::Fixed { bits: from.bits(), frac };
+        if let Some(known) = self.graph.recent.find(id, to) {
+            return Ok(known);
+        }
+        let half = Interval::point(1 << (from.frac() - frac - 1));
+        let near = match from.range().covers(node.range().add(half)) {
+            true => {
+                let half = self.graph.push_constant(vec![half.lo()], shape.clone(), from, &self.at)?;
+                self.graph.push(Op::Add, vec![id, half], shape.clone(), from, &self.at)?
+            }
+            false => id,
+        };
+        let lowered = self.graph.push(Op::Convert, vec![near], shape, to, &self.at)?;
+        self.graph.recent.note(id, to, lowered);
+        Ok(lowered)
+    }
+
+    /// Operands of one dtype, of which no dtype holds a result that lies in `exact`: with fewer fractional bits. `None`
+    /// where they have no more than the usual ones.
+    pub(super) fn lowered_for(&mut self, inputs: &[NodeId], exact: Interval) -> Result<Option<Vec<NodeId>>, Fault> {
+        let frac = inputs.iter().map(|&id| self.graph.node(id).dtype.frac()).max().unwrap_or(0);
+        let excess = exact.signed_bits().saturating_sub(MAX_BITS);
+        let all_grow = inputs.iter().all(|&id| self.is_growing(id) || !self.graph.node(id).dtype.is_fixed());
+        if excess == 0 || frac <= USUAL || !all_grow {
+            return Ok(None);
+        }
+        let lowered = |&id: &NodeId| self.lowered(id, frac.saturating_sub(excess));
+        inputs.iter().map(lowered).collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    /// [`levelled`](Builder::levelled) of two.
+    pub(super) fn level_both<'a>(
+        &mut self,
+        a: Operand<'a>,
+        b: Operand<'a>,
+    ) -> Result<(Operand<'a>, Operand<'a>), Fault> {
+        let both = self.levelled(&[a, b])?;
+        Ok((both[0], both[1]))
+    }
+
+    /// Operands that get one dtype: with fewer fractional bits where no dtype holds all of them.
+    pub(super) fn levelled<'a>(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Operand<'a>>, Fault> {
+        let fine = |operand: &Operand<'_>| match *operand {
+            Operand::Node(id) if self.is_growing(id) => self.graph.node(id).dtype.frac(),
+            _ => 0,
+        };
+        let frac = operands.iter().map(fine).max().unwrap_or(0);
+        if frac <= USUAL {
+            return Ok(operands.to_vec());
+        }
+        let whole = self.all_types(operands)?.iter().map(|known| known.whole_bits()).max().unwrap_or(0);
+        let most = MAX_BITS.saturating_sub(whole);
+        let level = |operand: &Operand<'a>| match *operand {
+            Operand::Node(id) if frac > most => self.lowered(id, most).map(Operand::Node),
+            other => Ok(other),
+        };
+        operands.iter().map(level).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! Results that lose digits because they are small: which steps may, and what whoever has the values says of them.
+//!
+//! A column of a result (the numbers with one last index; an array of one axis is one column) loses digits where
+//! rounding takes more than 2^-8 of it: the sum of what each number is off, against the sum of their magnitudes. So
+//! numbers that are nearly 0 beside others lose digits without a word, as they do in any data, and a column that is
+//! small as a whole does not.
+
+use crate::dtype::{Dtype, shown};
+use crate::error::Fault;
+use crate::interval::Interval;
+use crate::node::{Node, Op};
+use crate::ranges::{self, Known};
+use crate::real::{MAX_FINE_FRAC, Real};
+use crate::reference;
+
+/// A column may lose its magnitude over this.
+const SHARE: f64 = 256.0;
+/// Values from this on, in units, lose less than that.
+const SAFE: i128 = 256;
+/// Bits that advice adds beyond those that are lost.
+const MORE_BITS: i32 = 4;
+
+/// Whether the step rounds results that may be small, `range` being where they lie. Functions that are small by nature,
+/// such as powers and softmax, are not meant: their errors are stated in units.
+pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
+    let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
+    if is_large || !node.dtype.is_fixed() || node.is_public() {
+        return false;
+    }
+    match &node.op {
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
+        Op::Scale(scale) => scale.shift > 0,
+        Op::FloorDiv(_) | Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
+        // By oneself one says what is dropped.
+        Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
+        _ => false,
+    }
+}
+
+/// How many numbers a step computes with, at most.
+pub(crate) fn work(node: &Node) -> usize {
+    let terms = match &node.op {
+        Op::MatMul { k, .. } => *k,
+        Op::Conv(conv) => conv.patch(),
+        _ => 1,
+    };
+    node.elements().saturating_mul(terms.max(1))
+}
+
+/// What to say of the first column that loses digits.
+pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &[i128]) -> Option<Fault> {
+    let exact = exact(node, nodes, operands)?;
+    let width = if node.shape.len() > 1 { node.shape.last().copied().unwrap_or(1) } else { 1 };
+    let mut sums = vec![(0.0f64, 0.0f64); width];
+    for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
+        let (off, size) = &mut sums[i % width];
+        // What is saturated, or has no value, is said elsewhere.
+        if exact.is_finite() && result.abs() < node.dtype.range().hi() {
+            *off += (result as f64 - exact).abs();
+            *size += exact.abs();
+        }
+    }
+    let column = sums.iter().position(|(off, size)| off * SHARE > *size)?;
+    let (off, size) = sums[column];
+    let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
+    let index = (column..result.len()).step_by(width).find(off_by)?;
+    let more = (off * SHARE / size).log2().ceil() as i32 + MORE_BITS;
+    let unit = f64::from(node.dtype.frac()).exp2();
+    Some(Fault::LosesDigits {
+        op: node.op.name(),
+        index,
+        exact: shown(exact[index] / unit),
+        becomes: shown(node.dtype.decode(result[index])),
+        dtype: node.dtype,
+        more: more.clamp(1, 127) as u32,
+        finer_dtype: if node.room.grows { None } else { finer(node.dtype, more) },
+    })
+}
+
+/// A dtype of the same whole bits with `more` fractional ones, in a usual width.
+pub(crate) fn finer(dtype: Dtype, more: i32) -> Option<Dtype> {
+    let more = u32::try_from(more).ok()?;
+    let (bits, frac) = (dtype.bits() + more, dtype.frac() + more);
+    let width = [64, 96, 120].into_iter().find(|&width| width >= bits)?;
+    (frac <= MAX_FINE_FRAC).then_some(Dtype::Fixed { bits: width, frac })
+}
+
+/// Results before they are rounded, in units; `None` where no number says so.
+fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>> {
+    let of = |place: usize| operands.get(place).copied().unwrap_or_default();
+    let (x, to) = (of(0), node.dtype.frac());
+    let from = nodes.first()?.dtype.frac();
+    let each = |value: &dyn Fn(f64) -> f64| x.iter().map(|&x| value(x as f64)).collect::<Vec<_>>();
+    Some(match &node.op {
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => {
+            let frac = nodes.iter().map(|node| node.dtype.frac()).sum::<u32>();
+            let whole = Dtype::Fixed { bits: 127, frac };
+            let units = f64::from(frac - to).exp2();
+            let products = reference::exact(&node.op, nodes, operands, &node.shape, whole)?;
+            products.into_iter().map(|product| product as f64 / units).collect()
+        }
+        Op::Scale(scale) => {
+            let (whole, factors) = (scale.whole.expand(x.len()), scale.factors.expand(x.len()));
+            let unit = f64::from(scale.shift).exp2();
+            let one = |i: usize| x[i] as f64 * (whole[i] as f64 + factors[i] as f64 / unit);
+            (0..x.len()).map(one).collect()
+        }
+        Op::FloorDiv(divisors) => {
+            let divisor = |i: usize| divisors[if divisors.len() == 1 { 0 } else { i }] as f64;
+            (0..x.len()).map(|i| x[i] as f64 / divisor(i)).collect()
+        }
+        Op::Divide => {
+            let up = f64::from(to + nodes[1].dtype.frac() - from).exp2();
+            x.iter().zip(of(1)).map(|(&x, &y)| x as f64 * up / y as f64).collect()
+        }
+        Op::Real(Real::Rsqrt) => each(&|x| f64::from(2 * to + from).exp2().sqrt() / x.sqrt()),
+        Op::Real(Real::Reciprocal) => each(&|x| f64::from(to + from).exp2() / x),
+        Op::Convert => each(&|x| x / f64::from(from - to).exp2()),
+        _ => return None,
+    })
+}

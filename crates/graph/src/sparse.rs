@@ -1,0 +1,112 @@
+//! Lines of which at most one element is not 0: choices of one (`x == [0, 1, ...]`, `assert_one_hot`) and what is made
+//! of them. Whatever is added up along such a line is one of its elements, or 0.
+
+use crate::graph::Graph;
+use crate::node::{Axis, Node, NodeId, Op};
+use crate::ranges::Known;
+
+/// The axis along which at most one element of each line of the next node is not 0, where there is one.
+pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {
+    let of = |place: usize| graph.node(node.inputs[place]).sparse_along();
+    match &node.op {
+        Op::AssertOneHot(axis) => Some(*axis),
+        Op::Eq => distinct(graph, node),
+        // These keep zeros, and the order of elements.
+        Op::Reshape | Op::To(_) | Op::AsFactor | Op::Cast | Op::Convert | Op::Neg | Op::Shl(_) | Op::Shr(_) => of(0),
+        Op::Mul | Op::And => of(0).or_else(|| of(1)),
+        Op::Select if is_zero(graph.node(node.inputs[2])) => of(0).or_else(|| of(1)),
+        Op::Broadcast => spread(&graph.node(node.inputs[0]).shape, of(0)?, &node.shape),
+        Op::Gather(index) => gathered(&index.expand(), of(0)?, &node.shape),
+        _ => None,
+    }
+}
+
+/// Whether the sums of an operation run along lines of which at most one element is not 0.
+pub(crate) fn adds_one(op: &Op, inputs: &[Known]) -> bool {
+    let is = |place: usize, axis: Axis| inputs.get(place).is_some_and(|known| known.sparse == Some(axis));
+    match *op {
+        Op::Sum(axis) | Op::CumSum(axis) => is(0, axis),
+        Op::MatMul { batch, m, k, n } => {
+            is(0, Axis { outer: batch * m, len: k, inner: 1 }) || is(1, Axis { outer: batch, len: k, inner: n })
+        }
+        _ => false,
+    }
+}
+
+fn is_zero(node: &Node) -> bool {
+    matches!(&node.op, Op::Constant(units) if units.to_vec().iter().all(|&unit| unit == 0))
+}
+
+/// The axis `place` of an array.
+fn axis_of(shape: &[usize], place: usize) -> Axis {
+    let (before, behind) = (&shape[..place], &shape[place + 1..]);
+    Axis { outer: before.iter().product(), len: shape[place], inner: behind.iter().product() }
+}
+
+/// Numbers compared with constants: along an axis on which these differ and those are one number each.
+fn distinct(graph: &Graph, node: &Node) -> Option<Axis> {
+    let constant_of = |id: NodeId| match &graph.node(id).op {
+        Op::Constant(units) if units.len() > 1 => Some(units),
+        _ => None,
+    };
+    let &[a, b] = node.inputs.as_slice() else { return None };
+    let (units, number) = constant_of(a).map(|units| (units, b)).or_else(|| constant_of(b).map(|units| (units, a)))?;
+    let number = graph.node(number);
+    let from = match number.op {
+        Op::Broadcast => graph.node(number.inputs[0]).shape.as_slice(),
+        _ => return None,
+    };
+    let shape = &node.shape;
+    let is_one_number = |&d: &usize| shape[d] > 1 && (d + from.len()).checked_sub(shape.len()).is_none_or(|d| from[d] == 1);
+    let values = units.to_vec();
+    (0..shape.len()).filter(is_one_number).map(|d| axis_of(shape, d)).find(|&axis| differ(&values, axis))
+}
+
+/// Whether the values of each line along an axis differ from each other.
+fn differ(values: &[i128], Axis { outer, len, inner }: Axis) -> bool {
+    let mut line = Vec::with_capacity(len);
+    (0..outer).all(|o| {
+        (0..inner).all(|i| {
+            line.clear();
+            line.extend((0..len).map(|j| values[(o * len + j) * inner + i]));
+            line.sort_unstable();
+            line.windows(2).all(|pair| pair[0] < pair[1])
+        })
+    })
+}
+
+/// The axis after its array was broadcast.
+fn spread(from: &[usize], axis: Axis, to: &[usize]) -> Option<Axis> {
+    let place = (0..from.len()).find(|&d| axis_of(from, d) == axis)?;
+    let moved = place + to.len() - from.len();
+    (to[moved] == from[place]).then(|| axis_of(to, moved))
+}
+
+/// An axis of an array of these elements along which all are of one line, and of places that only rise or only fall.
+fn gathered(index: &[u32], axis: Axis, to: &[usize]) -> Option<Axis> {
+    let line = |position: u32| {
+        let (position, block) = (position as usize, axis.len * axis.inner);
+        (position / block, position % axis.inner)
+    };
+    let place = |position: u32| position as usize / axis.inner % axis.len;
+    let along = |d: usize| {
+        let Axis { len, inner, .. } = axis_of(to, d);
+        let (mut rises, mut falls) = (true, true);
+        for (i, &position) in index.iter().enumerate().filter(|(i, _)| i / inner % len > 0) {
+            let before = index[i - inner];
+            if line(before) != line(position) {
+                return false;
+            }
+            rises &= place(before) < place(position);
+            falls &= place(before) > place(position);
+            if !rises && !falls {
+                return false;
+            }
+        }
+        true
+    };
+    if index.is_empty() {
+        return None;
+    }
+    (0..to.len()).filter(|&d| to[d] > 1).find(|&d| along(d)).map(|d| axis_of(to, d))
+}

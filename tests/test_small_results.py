@@ -1,0 +1,261 @@
+"""Results that are small keep their digits where ranges prove that they are, and are named where they lose them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from deploying import ended_of
+from quorate._families import FAMILIES
+
+SHARE = 2.0**-8
+
+
+def _kept(got: Any, wanted: Any, share: float = SHARE) -> bool:
+    """Whether the array has all but this share of itself."""
+    got, wanted = np.asarray(got, float), np.asarray(wanted, float)
+    return bool(np.abs(got - wanted).sum() <= share * np.abs(wanted).sum())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_quotient_of_integers_keeps_its_digits(name: str) -> None:
+    with qr.local(name) as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        x, y = mpc.input([7, -7, 6], owner=0), mpc.input([1_250_000, 1_250_000, 3], owner=1)
+        assert ((x / y) * 100_000).reveal() == pytest.approx([0.56, -0.56, 200_000], rel=2**-14)
+
+
+def test_whole_quotients_are_whole() -> None:
+    with qr.local("rss") as mpc:
+        x, y = mpc.input([6, -35, 10**12, 3, 0], owner=0), mpc.input([3, 7, 10**6, 4, 9], owner=1)
+        assert (x / y).reveal().tolist() == [2.0, -5.0, 10**6, 0.75, 0.0]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_shares_of_a_total_keep_their_digits(whole: bool) -> None:
+    rows = 10**5
+    counts = np.random.default_rng(1).integers(1, 100, rows)
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        h = mpc.input(counts if whole else counts.astype(float), owner=0)
+        shares = h[:40] / h.sum()
+        assert shares.reveal() == pytest.approx(counts[:40] / counts.sum(), rel=2**-10)
+        squares = shares.clip(0, 1) ** 2
+        assert squares.reveal() == pytest.approx((counts[:40] / counts.sum()) ** 2, rel=2**-8)
+
+
+def test_a_mean_by_weights_of_a_thousandth() -> None:
+    values = np.random.default_rng(2).uniform(-1, 1, 1000)
+    with qr.local("rss") as mpc:
+        x = mpc.input(values, owner=0, bound=1)
+        assert (x / 1000).reveal() == pytest.approx(values / 1000, abs=2**-26)
+        assert (x * 0.001).reveal() == pytest.approx(values / 1000, abs=2**-26)
+        assert (x / 1000).sum().reveal() == pytest.approx(values.mean(), abs=2**-20)
+
+
+def test_products_of_small_factors() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(-0.01, 0.01, (2, 200))
+    with qr.local("rss") as mpc:
+        x, y = mpc.input(a, owner=0, bound=0.01), mpc.input(b, owner=1, bound=0.01)
+        assert _kept((x * y).reveal(), a * b, 2**-12)
+        assert _kept((x @ y).reveal(), a @ b, 2**-12)
+        assert _kept((x * y * x).reveal(), a * b * a, 2**-12)
+
+
+def _operations(a: np.ndarray, b: np.ndarray) -> dict[str, tuple[Any, np.ndarray]]:
+    size = float(np.abs(b).max())
+    return {
+        "x * y": (lambda x, y: x * y, a * b),
+        "x / y": (lambda x, y: x / y, a / b),
+        "x @ y": (lambda x, y: x @ y, a @ b),
+        "x * c": (lambda x, y: x * size, a * size),
+        "x / c": (lambda x, y: x / size, a / size),
+        "1 / y": (lambda x, y: 1 / y, 1 / b),
+        "reciprocal": (lambda x, y: qr.reciprocal(y), 1 / b),
+        "sqrt": (lambda x, y: qr.sqrt(y), np.sqrt(b)),
+        "rsqrt": (lambda x, y: qr.rsqrt(y), 1 / np.sqrt(b)),
+        "x * x * y": (lambda x, y: x * x * y, a * a * b),
+        "(x + y) / y": (lambda x, y: (x + y) / y, (a + b) / b),
+    }
+
+
+def _drawn(rng: np.random.Generator, of_x: int, of_y: int, count: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    a = rng.choice([-1, 1], count) * rng.uniform(0.5, 1, count) * 10.0**of_x
+    return a, rng.uniform(0.5, 1, count) * 10.0**of_y
+
+
+def _right_or_named(name: str, pairs: list[tuple[int, int]], only: tuple[str, ...] = ()) -> tuple[int, int]:
+    """How many results were right, and how many were named or refused."""
+    rng = np.random.default_rng(4)
+    right = named = 0
+    for of_x, of_y in pairs:
+        a, b = _drawn(rng, of_x, of_y)
+        for what, (operation, wanted) in _operations(a, b).items():
+            if only and what not in only:
+                continue
+            with qr.local(name) as mpc, warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                x, y = mpc.input(a, owner=0, bound=10.0**of_x), mpc.input(b, owner=1, bound=10.0**of_y)
+                try:
+                    got = operation(x, y).reveal()
+                except (qr.errors.RangeError, qr.errors.DtypeError):
+                    named += 1
+                    continue
+            if said:
+                named += 1
+                continue
+            assert _kept(got, wanted), f"{what} of 1e{of_x} and 1e{of_y}: {got}, not {wanted}"
+            right += 1
+    return right, named
+
+
+def test_results_of_every_magnitude_are_right_or_named() -> None:
+    right, named = _right_or_named("rss", list(itertools.product(range(-9, 10, 3), repeat=2)))
+    assert right > 10 * named, f"{named} of {right + named} results are named"
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "rss"])
+def test_results_of_some_magnitudes_are_right_or_named_in_every_family(name: str) -> None:
+    right, named = _right_or_named(name, [(-9, -6), (-3, 9)], ("x * y", "x / y", "rsqrt"))
+    assert right > named
+
+
+@pytest.mark.parametrize(("bits", "frac"), [(96, 40), (120, 60), (64, 24), (64, 40)])
+def test_functions_of_dtypes_with_many_fractional_bits(bits: int, frac: int) -> None:
+    values = np.array([0.5, 1.5, 3.0, 0.001, 7.25])
+    dtype = qr.fixed(bits, frac)
+    with qr.local("rss") as mpc:
+        x, y = mpc.input(values, owner=0, dtype=dtype), mpc.input(values[::-1].copy(), owner=1, dtype=dtype)
+        for got, wanted in [
+            (x / y, values / values[::-1]),
+            (1 / x, 1 / values),
+            (qr.reciprocal(x), 1 / values),
+            (qr.sqrt(x), np.sqrt(values)),
+            (qr.rsqrt(x), 1 / np.sqrt(values)),
+        ]:
+            assert got.dtype == dtype
+            assert got.reveal() == pytest.approx(wanted, rel=2**-27, abs=4 * 2.0**-frac)
+        assert qr.log(x).reveal() == pytest.approx(np.log(values), abs=2**-26)
+        assert (x / x).reveal().tolist() == [1.0] * 5
+        half = qr.lookup(x.clip(0, 1), lambda v: v / 2, domain=(0, 1), input_bits=8)
+        assert half.reveal()[0] == pytest.approx(0.25, abs=2**-8)
+
+
+@pytest.mark.parametrize("function", [qr.exp, qr.sigmoid, qr.tanh, qr.gelu, qr.softmax])
+def test_functions_of_few_fractional_bits_say_what_to_do(function: Any) -> None:
+    values = np.array([0.5, -1.5, 3.0])
+    with qr.local("rss") as mpc:
+        x = mpc.input(values, owner=0, dtype=qr.fixed(96, 40))
+        with pytest.raises(qr.errors.DtypeError, match="convert first") as error:
+            function(x)
+        bits, frac = map(int, re.findall(r"x\.astype\(qr\.fixed\((\d+), (\d+)\)\)", str(error.value))[0])
+        followed = function(x.astype(qr.fixed(bits, frac))).reveal()
+        plain = function(mpc.input(values, owner=0)).reveal()
+    assert followed == pytest.approx(plain, abs=2**-15)
+
+
+def test_a_real_with_more_fractional_bits_is_an_argument_of_every_function() -> None:
+    values = np.random.default_rng(5).uniform(-0.02, 0.02, 20)
+    with qr.local("rss") as mpc:
+        x = mpc.input(values, owner=0, bound=0.02)
+        assert x.dtype.frac > 16
+        assert qr.exp(x).reveal() == pytest.approx(np.exp(values), abs=2**-14)
+        assert qr.sigmoid(x).reveal() == pytest.approx(1 / (1 + np.exp(-values)), abs=2**-15)
+        assert mpc.concatenate([x, x + 5]).reveal() == pytest.approx(np.concatenate([values, values + 5]), abs=2**-20)
+        assert (x < 0.0001).reveal().tolist() == (values < 0.0001).tolist()
+
+
+# Each loses digits, for nothing is stated of what is small; with what makes it right by the advice.
+LOSING = {
+    "product": lambda mpc, x, y, k: x * 2**k * y,
+    "quotient": lambda mpc, x, y, k: x * 2**k / (y + 10**5),
+    "by a public number": lambda mpc, x, y, k: x * 2**k / 30_000,
+}
+
+
+@pytest.mark.parametrize("what", LOSING)
+@pytest.mark.parametrize("shadow", [False, True])
+def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool) -> None:
+    a, b = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
+    wanted = {"product": a * b, "quotient": a / (b + 10**5), "by a public number": a / 30_000}[what]
+    with qr.local("rss", shadow=shadow) as mpc:
+        x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
+        with pytest.warns(qr.errors.RangeWarning, match=r"where the exact result is") as said:
+            got = LOSING[what](mpc, x, y, 0).reveal()
+        assert not _kept(got, wanted)
+        k = int(re.findall(r"by 2\*\*(\d+) first", str(said[0].message))[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            followed = LOSING[what](mpc, x, y, k).reveal() / 2**k
+    assert _kept(followed, wanted)
+
+
+def test_a_stated_dtype_is_named_with_one_that_keeps_the_digits() -> None:
+    a, b = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
+    with qr.local("rss") as mpc:
+        x, y = (mpc.input(v, owner=0, dtype=qr.fixed(64, 16)) for v in (a, b))
+        with pytest.warns(qr.errors.RangeWarning, match=r"x\.astype\(qr\.fixed") as said:
+            got = (x * y).reveal()
+        assert (x * y).dtype == qr.fixed(64, 16)
+        assert not _kept(got, a * b)
+        bits, frac = map(int, re.findall(r"x\.astype\(qr\.fixed\((\d+), (\d+)\)\)", str(said[0].message))[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            x, y = (mpc.input(v, owner=0).astype(qr.fixed(bits, frac)) for v in (a, b))
+            assert _kept((x * y).reveal(), x.reveal() * y.reveal())
+
+
+def test_small_numbers_beside_others_are_not_named() -> None:
+    values = np.array([1e-4, 5.0, 3.0, 1e-3, 40.0, 2.0])
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        x = mpc.input(values, owner=0)
+        (x * x).reveal()
+        (x / 7).reveal()
+        qr.softmax(mpc.input([20.0, 0.0, -5.0], owner=0)).reveal()
+        qr.exp(mpc.input([-20.0, -30.0], owner=0)).reveal()
+        p = qr.sigmoid(mpc.input(np.linspace(-9, 9, 30), owner=0))
+        (p * (1 - p)).reveal()
+
+
+def test_a_deployment_names_a_quotient_of_few_bits_once(tmp_path: Path) -> None:
+    ended = ended_of(
+        tmp_path,
+        "x = mpc.input(np.full(3, 0.5), owner=0, dtype=qr.fixed(64, 16), bound=1)\n"
+        "for _ in range(3):\n"
+        "    y = x / 1000\n"
+        "y.reveal()\n",
+    )
+    assert [(e.status, e.err.count("gives nothing larger than")) for e in ended] == [(0, 1)] * 3, ended
+
+
+@pytest.mark.parametrize("rows", [3_000, 10_000])
+def test_inverses_of_normal_equations_are_right(rows: int) -> None:
+    rng = np.random.default_rng(6)
+    data = np.column_stack([np.ones(rows), rng.normal(0, 1, rows).round(3), rng.normal(1, 2, rows).round(3)])
+    data = np.clip(data, -10, 10)
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        x = mpc.input(data, owner=0, bound=10)
+        inverse = np.linalg.inv(x.T @ x).reveal()
+    assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=1e-3, abs=1e-9)
+
+
+def test_an_inverse_that_has_no_room_names_means_and_they_are_right() -> None:
+    rng, rows = np.random.default_rng(7), 10_000
+    data = np.clip(np.column_stack([np.ones(rows), rng.normal(0, 2, (rows, 3)).round(3)]), -10, 10)
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        x = mpc.input(data, owner=0, bound=10)
+        with pytest.raises(qr.errors.DtypeError, match=re.escape("np.linalg.inv(X.T @ X / n) / n")):
+            np.linalg.inv(x.T @ x)
+        inverse = (np.linalg.inv(x.T @ x / rows) / rows).reveal()
+    assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=5e-3, abs=1e-9)
