@@ -30,6 +30,7 @@ pub(super) fn divides(dtype: Dtype) -> bool {
 
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
+        let a = if function == Real::Reciprocal { self.proven(a)? } else { a };
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
         let least = match function {
@@ -94,6 +95,7 @@ impl Builder<'_> {
 
     pub(super) fn build_divide(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let b = self.proven_operand(b)?;
         let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
         if let Some(quotient) = self.build_quotient(a, b)? {
             return Ok(quotient);

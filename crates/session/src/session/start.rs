@@ -129,6 +129,7 @@ impl Session {
             rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
             proves_nothing: protocol.proves_nothing(),
             keeps_factors: options.keeps_factors(protocol),
+            proves_bounds: protocol.is_checked(),
         });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();
