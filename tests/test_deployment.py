@@ -218,6 +218,7 @@ BAD_FILES = {
     "one certificate twice": (GOOD + PARTIES.replace("party2.crt", "party1.crt"), ["certificate"]),
     "an address without a port": (GOOD + PARTIES.replace(":9001", ""), ["127.0.0.1", "port"]),
     "a limit of zero": (GOOD + PARTIES + "[limits]\npeer_timeout_s = 0\n", ["peer_timeout_s", "positive"]),
+    "a limit below zero": (GOOD + PARTIES + "[limits]\nstall_timeout_s = -1\n", ["stall_timeout_s", "positive", "-1"]),
     "a limit of words": (GOOD + PARTIES + '[limits]\npeer_timeout_s = "long"\n', ["peer_timeout_s"]),
     "no TOML": ("me = = 0\n", ["TOML"]),
 }
@@ -258,6 +259,20 @@ def test_two_parties_with_one_number(deployment: Deployment) -> None:
     ended = deployment.start(2, script, config=deployment.config(9, text)).end()
     assert ended.status == 2, ended
     assert "party2.key" in error_of(ended)
+
+
+def test_files_that_name_different_protocols(deployment: Deployment) -> None:
+    """And options, of which those that one protocol alone has follow from its choice."""
+    script = deployment.script(PRODUCT)
+    other = deployment.config(2).read_text().replace('protocol = "rss"', 'protocol = "pika"')
+    running = [deployment.start(me, script) for me in (0, 1)]
+    running.append(deployment.start(2, script, "--trunc", "probabilistic", config=deployment.config(2, other)))
+    ended = [party.end() for party in running]
+    assert statuses(ended) == [1, 1, 1], ended
+    ours, theirs = "protocol=rss, trunc=exact", "protocol=pika, trunc=probabilistic"
+    for e in ended[:2]:
+        assert f"ProgramMismatch: party 2 chose {theirs}, this party {ours}." in error_of(e)
+    assert f"party 0 chose {ours}, this party {theirs}." in error_of(ended[2])
 
 
 def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
@@ -518,6 +533,39 @@ def test_a_party_does_not_come_up(deployment: Deployment, how: str) -> None:
         assert ended.status == 3, ended
         assert ended.seconds < 20
         assert "party 2" in error_of(ended)
+
+
+def test_a_party_that_is_there_and_sends_nothing(deployment: Deployment) -> None:
+    """Its heartbeats go on. The others end, and can ask again, which no limit of zero keeps them from."""
+    body = (
+        INPUTS
+        + """
+x = secret(0, 3)
+x.reveal()
+if mpc.me == 1:
+    time.sleep(4.0)
+for _ in range(5):
+    try:
+        print((x * x).reveal())
+        break
+    except qr.QuorateError as error:
+        print(type(error).__name__, error)
+"""
+    )
+    script = deployment.script(body)
+    deployment.limits["stall_timeout_s"] = 2.5
+    running = [deployment.start(0, script)]
+    deployment.limits["stall_timeout_s"] = 0.0
+    running += [deployment.start(me, script) for me in (1, 2)]
+    ended = [party.end() for party in running]
+    assert statuses(ended) == [0, 0, 0], ended
+    lines = [e.out.splitlines() for e in ended]
+    assert lines[0][0].startswith("PeerTimeout party 1, whose connection is alive, sent nothing"), lines[0]
+    assert "stall_timeout_s in [limits] of party.toml" in lines[0][0]
+    assert "as party 0 reports" in lines[2][0], lines[2]
+    assert lines[2][0].startswith("PeerTimeout party 1 "), lines[2]
+    assert lines[1][0].startswith("RunAborted party 0 stopped the run: it got nothing"), lines[1]
+    assert [own[-1] for own in lines] == ["[0 1 4]"] * 3
 
 
 @pytest.mark.parametrize("whose", [0, 1], ids=["a peer's", "this party's own"])

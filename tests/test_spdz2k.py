@@ -327,6 +327,28 @@ def test_processes_find_what_one_of_them_chooses_wrongly(options: tuple[str, ...
     assert "one element of each row is 1" in said and "CheatingDetected" in said, said
 
 
+@pytest.mark.parametrize("options", [{}, {"malicious": True}], ids=["spdz2k", "pika"])
+def test_bounds_of_places_and_divisors_are_proven(options: dict[str, Any]) -> None:
+    with qr.local("pika", **options) if options else qr.local("spdz2k", parties=2) as mpc:
+        table = mpc.input([10, 20, 30, 40], owner=0)
+        plans = []
+        for check in ("proven", "trusted"):
+            i = mpc.input([3, 0, 2], owner=1, bound=3, bound_check=check)
+            plans.append(mpc.explain(mpc.take(table, i)).online.bytes_sent)
+            assert mpc.take(table, i).reveal().tolist() == [40, 10, 30]
+            assert mpc.one_hot(i, 4).reveal().argmax(axis=1).tolist() == [3, 0, 2]
+            assert qr.lookup(i, lambda x: x * x, domain=(0, 4)).reveal().tolist() == [9, 0, 4]
+            j = mpc.input([1, 2, 2], owner=0, bound=2, bound_check=check)
+            assert qr.lookup((i, j), lambda x, y: 10 * x + y, domain=[(0, 4), (0, 3)]).reveal().tolist() == [31, 2, 22]
+            n = mpc.input([3, -4], owner=1, bound=8, bound_check=check)
+            assert (mpc.input([100, 100], owner=0) // n).reveal().tolist() == [33, -25]
+            d = mpc.input([3.0, -4.0], owner=1, bound=8, bound_check=check)
+            np.testing.assert_allclose((mpc.input([9.0, 2.0], owner=0, bound=10) / d).reveal(), [3, -0.5], atol=1e-3)
+        assert plans[0] > plans[1], "a comparison of each place"
+        with pytest.raises(qr.ConfigError, match='bound_check is "proven" or "trusted", not \'yes\''):
+            mpc.input([1], owner=0, bound=3, bound_check="yes")
+
+
 @pytest.mark.parametrize("row", [(1, 1, 0), (0, 0, 0), (1, 1, -1)])
 def test_a_trees_owner_chooses_one_feature_for_each_node(row: tuple[int, ...]) -> None:
     model = qr.models.from_sklearn(MODELS["tree"]())

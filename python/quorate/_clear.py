@@ -307,6 +307,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "to": lambda step, a: a,
     "as_factor": lambda step, a: a,
     "assert_one_hot": lambda step, a: a,
+    "assert_within": lambda step, a, outside: a,
     "lookup": _lookup,
 }
 

@@ -120,12 +120,18 @@ class Joint:
         if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 0:
             raise ShapeError(at(f"one_hot: depth must be a whole number from 0 on, not {depth!r}"))
         whole = index.astype(self._session()._whole) if index.dtype.kind == "bit" else index
+        whole = self._places(whole)
         most = (1 << (whole.dtype.bits - (whole.dtype.kind == "int"))) - 1
         known = min(int(depth), most + 1)
         hot = whole.reshape(*whole.shape, 1) == np.arange(known)
         if known == depth:
             return hot
         return self.concatenate([hot, np.zeros((*whole.shape, int(depth) - known), bool)], axis=-1)
+
+    def _places(self, index: SecretArray) -> SecretArray:
+        """Positions; where parties may cheat, proven to lie where a stated bound says."""
+        node = self._session()._native.places(index._node, _source.line())
+        return index if node == index._node else self._array(node)
 
     def take(self, x: Any, index: SecretArray, axis: int | None = None) -> SecretArray:
         """The elements at secret positions along an axis, or of the flattened array; 0 where one is out of range.

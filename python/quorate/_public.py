@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise DtypeError(at(f"{what}: some values are masked; fill or drop them first"))
     try:
         array = np.asarray(values)
+        is_new = type(values) in (list, tuple)  # not copied again: what is freed of it is not wiped
     except ValueError as error:
         raise ShapeError(at(f"{what}: the values do not form an array; are all rows equally long? ({error})")) from None
     if _lost_integers(values, array):
@@ -46,11 +49,11 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         return array.astype(np.uint64)
     if array.dtype.kind in "iu":
-        return array.astype(np.int64)
+        return array if is_new and array.dtype == np.int64 else array.astype(np.int64)
     if array.dtype.kind == "f":
         if array.dtype.itemsize > 8 and array.size and not np.array_equal(array.astype(np.float64), array):
             raise RangeError(at(f"{what}: values need more than 64-bit floats; round them first"))
-        return array.astype(np.float64)
+        return array if is_new and array.dtype == np.float64 else array.astype(np.float64)
     raise DtypeError(at(f"{what}: values of numpy dtype {array.dtype} are not numbers: {_instead(array.dtype.kind)}"))
 
 
@@ -100,6 +103,27 @@ def pack(array: np.ndarray) -> Packed:
     if kind == "w":
         return kind, array.shape, b"".join(int(v).to_bytes(16, "little", signed=True) for v in array.ravel())
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
+
+
+@contextlib.contextmanager
+def wiped(array: np.ndarray, *, is_ours: bool) -> Iterator[tuple[str, bytearray]]:
+    """Kind and bytes of secret values, which are wiped at the end, and with them the array where it is the package's.
+
+    Integers of more than 64 bits are Python's, which cannot be wiped.
+    """
+    if array.dtype.kind == "O":
+        kind, _, packed = pack(array)
+        values = bytearray(packed)
+    else:
+        kind = {"b": "?"}.get(array.dtype.kind, array.dtype.kind)
+        values = bytearray(array.nbytes)
+        np.frombuffer(values, array.dtype)[:] = array.ravel()
+    try:
+        yield kind, values
+    finally:
+        values[:] = bytes(len(values))
+        if is_ours:
+            array.fill(0)
 
 
 _TEXTS = ("str", "date", "datetime", "Timestamp")

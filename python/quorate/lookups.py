@@ -193,6 +193,7 @@ class _Axis:
 
 def _joint(arrays: list[SecretArray], axes: list[_Axis]) -> SecretArray:
     """The place in a table of several axes, the last one running fastest."""
+    arrays = [x._session._places(x) for x in arrays]  # the place is of all owners together, and not proven
     index = axes[0].place(arrays[0])
     for x, axis in zip(arrays[1:], axes[1:], strict=True):
         index = index * axis.count + axis.place(x)

@@ -21,7 +21,7 @@ from quorate._kept import Kept
 from quorate._measure import measure
 from quorate._options import LOCAL, OPTIONS, Options, named
 from quorate._progress import Progress
-from quorate._public import as_numbers, natural_dtype, pack, unpack
+from quorate._public import as_numbers, natural_dtype, pack, unpack, wiped
 from quorate._shadow import Shadow
 from quorate._source import at
 from quorate.array import SecretArray, operand
@@ -30,6 +30,7 @@ from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
+from quorate.tables._frames import is_frame
 from quorate.tables._inputs import Files
 from quorate.tables._secret import Announcing
 
@@ -143,6 +144,7 @@ class Session(Joint, Files, Announcing):
         shape: Sequence[int] | int | None = None,
         dtype: Dtype | None = None,
         bound: float | tuple[float, float] | None = None,
+        bound_check: str = "proven",
     ) -> SecretArray:
         """A party's secret array.
 
@@ -159,6 +161,8 @@ class Session(Joint, Files, Announcing):
             bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known:
                 comparisons then cost less, and range analysis starts here. Reals without a stated dtype are held to
                 2^26 = 67,108,864 where none is stated.
+            bound_check: where parties may cheat, a stated bound is "proven" wherever the input is a position or a
+                divisor, for a comparison of each element; "trusted" leaves the proof out. Alike at all parties.
 
         Rounds and bytes:
             "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data's
@@ -175,7 +179,12 @@ class Session(Joint, Files, Announcing):
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
-        return self._input(values, self._owner(owner), shape, dtype, bound, None)
+        if bound_check not in ("proven", "trusted"):
+            raise ConfigError(at(f'input: bound_check is "proven" or "trusted", not {bound_check!r}'))
+        array = self._input(values, self._owner(owner), shape, dtype, bound, None)
+        if bound_check == "trusted":
+            self._native.trust(array._node)
+        return array
 
     def _input(
         self,
@@ -188,7 +197,7 @@ class Session(Joint, Files, Announcing):
     ) -> SecretArray:
         """An input, which may be a column of a table: its name, and the words or dates that it has."""
         here = self.me == owner
-        array = self._given(values, here, owner)
+        array, is_ours = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
         if array is not None:
             wanted = wanted or natural_dtype(array, self._whole)
@@ -209,11 +218,11 @@ class Session(Joint, Files, Announcing):
         else:
             size = _as_shape(shape)
         bound = _checked_bound(bound)
-        data = None
-        if here and array is not None:
-            kind, _, data_bytes = pack(array)
-            data = (kind, data_bytes)
-        node = self._native.input(owner, list(size), wanted.parts, bound, data, column, _source.line())
+        line = _source.line()
+        with contextlib.ExitStack() as stack:
+            own = None if not here or array is None else wiped(array, is_ours=is_ours and self._shadow is None)
+            data = None if own is None else stack.enter_context(own)
+            node = self._native.input(owner, list(size), wanted.parts, bound, data, column, line)
         if self._shadow is not None and array is not None:
             self._shadow.give(node, array)
         return SecretArray(self, node)
@@ -226,7 +235,8 @@ class Session(Joint, Files, Announcing):
             raise ConfigError(at(f"input: owner {owner} does not exist: this session has parties {known}"))
         return int(owner)
 
-    def _given(self, values: Any, here: bool, owner: int) -> np.ndarray | None:
+    def _given(self, values: Any, here: bool, owner: int) -> tuple[np.ndarray | None, bool]:
+        """The values as an array, and whether that is a copy which nobody else has."""
         if isinstance(values, SecretArray):
             raise DtypeError(at("input takes public values; this is a secret array already"))
         if callable(values):
@@ -235,8 +245,9 @@ class Session(Joint, Files, Announcing):
             if here and not self._nothing_is_sent:
                 every = ", as every party is in a local session" if self.is_local else ""
                 raise ConfigError(at(f"input: party {owner} is here{every}: give its values"))
-            return None
-        return as_numbers(values, "input")
+            return None, False
+        array = as_numbers(values, "input")
+        return array, not is_frame(values) and array.dtype.kind in "iuf"
 
     @contextlib.contextmanager
     def _without_values(self) -> Iterator[None]:

@@ -5,8 +5,6 @@
 
 use std::cell::RefCell;
 
-use quorate_net::Wait;
-
 use crate::error::{Error, Mismatch, Result};
 use crate::lane::LaneId;
 use crate::scheduler::Core;
@@ -52,7 +50,7 @@ pub(crate) fn confirm(core: &Core) -> Result<()> {
         if let Some(peer) = waited_for().find(|&peer| core.has_left(peer)) {
             return Err(Error::Mismatch(Mismatch::Left { peer }));
         }
-        match core.pump(Wait::Forever) {
+        match core.pump(&|peer| core.confirmed.lacks(peer)) {
             Err(error) if error.is_final() || waited_for().next().is_some() => return Err(error),
             _ => {}
         }

@@ -311,10 +311,15 @@ impl Ctx {
         if again || self.is_dry() {
             return Ok(());
         }
+        let mut has_waited = false;
         poll_fn(|context| {
             let lane = self.channels();
             let ahead = lane.channel(to, |channel| channel.sent.saturating_sub(channel.granted));
-            self.ready_or_wait((ahead < LANE_WINDOW).then_some(()), to, Want::Credit, context.waker())
+            let ready = self.ready_or_wait((ahead < LANE_WINDOW).then_some(()), to, Want::Credit, context.waker());
+            if std::mem::replace(&mut has_waited, true) && ready.is_ready() {
+                self.core.table.patience.heard(to);
+            }
+            ready
         })
         .await
     }

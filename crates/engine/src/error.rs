@@ -29,6 +29,11 @@ pub enum Cause {
         /// Who was silent.
         peer: usize,
     },
+    /// That party got nothing of what it waited for from `peer`, whose connection was alive.
+    Stalled {
+        /// Who sent nothing.
+        peer: usize,
+    },
     /// That party's user stopped the run.
     Interrupted,
     /// That party refused its own input or request.
@@ -216,6 +221,11 @@ pub enum Fault {
         /// For how long; 0 if another party found out.
         seconds: u64,
     },
+    /// Heartbeats came, and nothing of what was waited for.
+    Stalled {
+        /// For how long; 0 if another party found out.
+        seconds: u64,
+    },
     /// As the link says.
     Other(std::sync::Arc<str>),
 }
@@ -317,6 +327,10 @@ impl fmt::Display for Mismatch {
     }
 }
 
+/// What to do about a peer that is there and sends nothing.
+const ASK: &str = "Its program may hang, wait for another party, compute for longer, or hold a message back: ask who \
+    runs it. Where it needs longer, raise stall_timeout_s in [limits] of party.toml; 0 waits for ever";
+
 fn link_message(
     peer: usize,
     fault: &Fault,
@@ -328,10 +342,17 @@ fn link_message(
         Fault::Lost => format!("party {peer} is gone: its connection closed"),
         Fault::Silent { seconds: 0 } => format!("party {peer} was silent beyond the time-out"),
         Fault::Silent { seconds } => format!("party {peer} was silent for {seconds} s"),
+        Fault::Stalled { seconds: 0 } => format!("party {peer} sent nothing that was waited for, within the time-out"),
+        Fault::Stalled { seconds } => {
+            format!("party {peer}, whose connection is alive, sent nothing that is waited for within {seconds} s")
+        }
         Fault::Other(text) => format!("the link to party {peer} failed: {text}"),
     };
     let at = step.as_ref().map_or(String::new(), |s| format!(", at `{s}`"));
     let by = reported_by.map_or(String::new(), |p| format!(", as party {p} reports"));
+    if let Fault::Stalled { .. } = fault {
+        return format!("{what}{by} ({phase} phase{at}). {ASK}");
+    }
     format!("{what}{by} ({phase} phase{at}). Check that party's process and network, then open a new session")
 }
 
@@ -339,6 +360,7 @@ fn cause_message(cause: Cause) -> String {
     match cause {
         Cause::Lost { peer } => format!("it lost party {peer}"),
         Cause::Silent { peer } => format!("it heard nothing from party {peer}"),
+        Cause::Stalled { peer } => format!("it got nothing that it waited for from party {peer}"),
         Cause::Interrupted => "its user interrupted it".into(),
         Cause::Refused => "it refused its own input or request; its own message says why".into(),
         Cause::Cheating => "a consistency check failed there".into(),
@@ -362,6 +384,7 @@ impl Error {
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Error::Net { peer, fault: Fault::Silent { .. }, .. } => Cause::Silent { peer: *peer },
+            Error::Net { peer, fault: Fault::Stalled { .. }, .. } => Cause::Stalled { peer: *peer },
             Error::Net { peer, .. } => Cause::Lost { peer: *peer },
             Error::Aborted { cause, .. } => *cause,
             Error::Misuse { .. } => Cause::Refused,
@@ -388,6 +411,8 @@ impl Error {
     /// any other error it can be used again.
     pub fn is_final(&self) -> bool {
         match self {
+            // A peer that hangs may come back: families whose parties may cheat end their keys.
+            Error::Net { fault: Fault::Stalled { .. }, .. } => false,
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
             // What was under way when it happened may be half done, and what was drawn for it drawn again.
             Error::OutOfMemory { .. } => true,

@@ -6,8 +6,6 @@
 //! of their nodes, and then, with each peer whose program differs, what they have at the first node that does: its
 //! description, which holds shapes, dtypes and a line, and nothing that a party keeps to itself.
 
-use quorate_net::Wait;
-
 use crate::error::{Error, Mismatch, Misuse, Result};
 use crate::scheduler::Core;
 use crate::wire::{self, FrameType};
@@ -161,14 +159,25 @@ pub(crate) fn agree(
     mismatch.map_or(Ok(Agreement { run, notes }), |abort| Err(core.abort_error(abort)))
 }
 
-/// Which terms differ.
+/// Which terms differ. Those of a name that one party alone has follow from another choice, such as the protocol, and
+/// are told where nothing else differs.
 fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
-    let theirs = presentable(theirs);
+    let theirs = cleaned(theirs);
+    let names = |terms: &str| terms.split("; ").map(|term| name_of(term).to_owned()).collect::<Vec<_>>();
+    let both = [names(ours), names(&theirs)];
     let only_in = |one: &str, other: &str| {
         let known: Vec<&str> = other.split("; ").collect();
-        one.split("; ").filter(|term| !known.contains(term)).collect::<Vec<_>>().join(", ").into()
+        let differing = one.split("; ").filter(|term| !known.contains(term));
+        let has_both = |term: &&str| both.iter().all(|names| names.iter().any(|name| name == name_of(term)));
+        let (shared, single): (Vec<&str>, Vec<&str>) = differing.partition(has_both);
+        let shown: String = if shared.is_empty() { single } else { shared }.join(", ").chars().take(SHOWN).collect();
+        shown.into()
     };
     Mismatch::Options { peer, ours: only_in(ours, &theirs), theirs: only_in(&theirs, ours) }
+}
+
+fn name_of(term: &str) -> &str {
+    term.split_once('=').map_or(term, |(name, _)| name)
 }
 
 /// The longest text of a peer's that is shown, in characters; and in bytes, which is what a party says of a node.
@@ -177,8 +186,12 @@ const SAID: usize = 4 * SHOWN;
 
 /// What a peer sent, cut and cleaned before anybody sees it.
 fn presentable(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SAID)]);
-    text.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+    cleaned(&bytes[..bytes.len().min(SAID)]).chars().take(SHOWN).collect()
+}
+
+/// A text without what controls a terminal.
+fn cleaned(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect()
 }
 
 /// All parties see that some program differs, so all exchange their traces; each tells every peer whose program differs
@@ -226,6 +239,6 @@ fn next(core: &Core, peer: usize, kind: FrameType) -> Result<(u32, Vec<u8>)> {
         if let Some(peer) = core.peers().find(gone) {
             return Err(Error::Mismatch(Mismatch::Left { peer }));
         }
-        core.pump(Wait::Forever)?;
+        core.pump(&|awaited| awaited == peer)?;
     }
 }

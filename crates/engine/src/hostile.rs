@@ -4,7 +4,7 @@
 use quorate_net::{Net, Wait, memory};
 use quorate_ring::{Ring, Vector};
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, Error, Fault, Result};
 use crate::handshake::{Greeting, Trace};
 use crate::lane::LaneId;
 use crate::wire::{self, Abort, FrameType, Tag};
@@ -51,7 +51,7 @@ impl Dice {
             FrameType::Abort => {
                 let abort = Abort { own: self.number(), number, cause: Cause::Refused, origin: 1 };
                 frame = wire::abort_frame(abort);
-                frame[wire::HEADER_BYTES] = self.roll(12) as u8;
+                frame[wire::HEADER_BYTES] = self.roll(13) as u8;
             }
             _ => frame.resize(frame.len() + [0, 8, 65, 66, 66, 66, 100][self.roll(7) as usize], 0),
         }
@@ -107,6 +107,66 @@ fn any_frames_of_a_peer_end_in_a_typed_error_and_a_session_that_says_how_it_stan
         assert!(party.is_over(), "the peer is gone, seed {seed}");
         assert_eq!(party.begin_alone().err(), Some(Error::Poisoned));
     }
+}
+
+/// Frames of which this party's lane needs none: credit for nothing, progress of no stream, words of another lane, and
+/// greetings of runs that have ended.
+fn noise(stage: usize, number: u32) -> Vec<u8> {
+    let lane = LaneId::ROOT.child(Phase::Online as u64);
+    let mut frame = wire::frame(if stage == 0 { FrameType::Data } else { FrameType::Start }, 1);
+    if stage == 0 {
+        wire::push_piece(&mut frame, Tag::Credit, lane, 0, 0);
+        wire::push_piece(&mut frame, Tag::Progress, lane, number, 0);
+        wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT.child(7), 1, 1);
+        frame.push(0);
+    } else {
+        frame.resize(frame.len() + 66, 0);
+    }
+    frame
+}
+
+#[test]
+fn a_peer_that_says_much_and_nothing_that_is_due_is_not_waited_for_without_end() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+    let mut nets = memory::mesh(2).into_iter();
+    let mut party = Party::new(Box::new(nets.next().unwrap()));
+    let mut peer = nets.next().unwrap();
+    let stage = AtomicUsize::new(0);
+    party.set_patience(Some(Duration::from_millis(300)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut start = wire::frame(FrameType::Start, 1);
+            start.resize(start.len() + 66, 0);
+            peer.send(0, start).unwrap();
+            for number in 0.. {
+                let stage = stage.load(Ordering::SeqCst);
+                if stage > 1 {
+                    break;
+                }
+                peer.send(0, noise(stage, number)).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        for at in 0..2 {
+            let ended = party.begin_alone().and_then(|mut run| {
+                run.phase(Phase::Online, async |ctx| {
+                    let send = async |ctx: Ctx| {
+                        for _ in 0..6 {
+                            ctx.exchange::<Vector>(&[(1, &Vector::zeros(RING, 1 << 17))], &[]).await?; // beyond credit
+                        }
+                        Ok(())
+                    };
+                    let hear = async |ctx: Ctx| ctx.exchange::<Vector>(&[], &[(1, (RING, 1))]).await;
+                    ctx.join(send, hear).await
+                })
+                .map(drop)
+            });
+            let stalled = matches!(&ended, Err(Error::Net { peer: 1, fault: Fault::Stalled { .. }, .. }));
+            stage.store(at + 1, Ordering::SeqCst);
+            assert!(stalled, "{at}: {ended:?}");
+        }
+    });
 }
 
 #[test]

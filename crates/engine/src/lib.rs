@@ -32,6 +32,7 @@ mod oneway;
 mod opened;
 mod pace;
 mod party;
+mod patience;
 mod permutation;
 mod plans;
 mod rates;

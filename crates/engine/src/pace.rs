@@ -66,7 +66,7 @@ impl Pace {
         if self.core.has_left(peer) {
             return Poll::Ready(Err(Error::Mismatch(Mismatch::Left { peer })));
         }
-        self.core.table.wait_for_progress(&self.lane, waker);
+        self.core.table.wait_for_progress(&self.lane, peer, waker);
         Poll::Pending
     }
 }

@@ -75,6 +75,12 @@ impl Party {
         self.over
     }
 
+    /// How long this party waits for a peer whose connection is alive and who sends nothing that is due: at a run's
+    /// start, in it and at its end. As long as it takes, where nothing is said.
+    pub fn set_patience(&self, patience: Option<Duration>) {
+        self.core.table.patience.set(patience);
+    }
+
     /// Agrees with the peers to run the program that `greeting` names. Nothing that depends on an input is sent.
     ///
     /// # Errors
@@ -201,6 +207,12 @@ impl Run<'_> {
     /// told.
     pub fn compare(&mut self, plan: [u8; 32]) -> Result<()> {
         self.party.core.compare(plan).map_err(|error| self.fail(error))
+    }
+
+    /// Takes in what predicts the seconds of the run: peers are waited for ten times as long, where that is longer than
+    /// the [patience](Party::set_patience) that the party has, until the next run says so.
+    pub fn predict(&self, seconds: impl FnOnce() -> f64 + 'static) {
+        self.party.core.table.patience.predict(Box::new(seconds));
     }
 
     /// [`Party::wire_bytes`], while the run is under way.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::{guarded, with_room};
@@ -235,7 +236,7 @@ impl Core {
                 gave_way.into_iter().for_each(Waker::wake);
                 continue;
             }
-            self.pump(Wait::Forever)?;
+            self.pump(&|peer| self.table.awaits(peer))?;
         }
     }
 
@@ -245,14 +246,26 @@ impl Core {
         result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }))
     }
 
-    /// Waits for a frame, then takes in everything that has arrived.
-    pub fn pump(&self, wait: Wait) -> Result<()> {
+    /// Waits for a frame, then takes in everything that has arrived. `awaits` says whether something is due of a peer.
+    ///
+    /// # Errors
+    /// [`Fault::Stalled`] where a peer's is due for too long; whatever ends a run.
+    pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
         #[cfg(any(test, feature = "testing"))]
         self.probe.borrow_mut().jitter();
         let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
-        let mut wait = wait;
-        for _ in 0..FRAMES_AT_ONCE {
+        let patience = &self.table.patience;
+        let awaited: Vec<usize> = self.peers().filter(|&peer| awaits(peer)).collect();
+        let stalled = |(peer, waited): (usize, Duration)| {
+            self.net_error(peer, Fault::Stalled { seconds: waited.as_secs().max(1) }, None)
+        };
+        let (begun, left) = (Instant::now(), patience.left(&awaited).map_err(stalled)?);
+        let mut wait = left.and_then(|left| begun.checked_add(left)).map_or(Wait::Forever, Wait::Until);
+        for taken in 0..FRAMES_AT_ONCE {
             let received = links.net.borrow_mut().recv(wait);
+            if taken == 0 {
+                patience.waited(begun.elapsed(), &awaited);
+            }
             match received {
                 Ok(Some((peer, _))) if self.has_left(peer) => {
                     self.fail(Error::Malformed { peer, what: "a frame after its goodbye" });
@@ -441,6 +454,9 @@ impl Core {
             Cause::Lost { peer } if peer != self.me => self.net_error(peer, Fault::Lost, Some(origin)),
             Cause::Silent { peer } if peer != self.me => {
                 self.net_error(peer, Fault::Silent { seconds: 0 }, Some(origin))
+            }
+            Cause::Stalled { peer } if peer != self.me => {
+                self.net_error(peer, Fault::Stalled { seconds: 0 }, Some(origin))
             }
             Cause::Left { peer } if peer != self.me => Error::Mismatch(Mismatch::Left { peer }),
             cause => Error::Aborted { by: origin, cause },

@@ -13,7 +13,8 @@ use quorate_ring::memory::make_room;
 use crate::costs::Phase;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
-use crate::wire::Tag;
+use crate::patience::Patience;
+use crate::wire::{PIECE_BYTES, Tag};
 
 /// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a
 /// window and so has every stream. A peer beyond it breaks the protocol.
@@ -59,8 +60,8 @@ pub(crate) struct Lane {
     /// Who made this party hold the lane before its own context did, and what that counts for.
     charged: Cell<Option<(usize, usize)>>,
     channels: RefCell<Vec<Channel>>,
-    /// Waits for the slowest peer of the stream with this lane.
-    pacer: RefCell<Option<Waker>>,
+    /// Who waits for the slowest peer of the stream with this lane, and which one that is.
+    pacer: RefCell<Option<(usize, Waker)>>,
     label: OnceCell<(Phase, Option<Step>)>,
 }
 
@@ -99,8 +100,9 @@ pub(crate) struct Table {
     /// Parked bytes by peer, and how many may be.
     parked: Vec<Cell<usize>>,
     limit: Cell<usize>,
-    /// Lanes that wait for a peer.
-    waits: Cell<usize>,
+    /// How many lanes wait for each peer, and for how long this party has.
+    waits: Vec<Cell<usize>>,
+    pub patience: Patience,
     /// The lane for which a message arrived last.
     recent: RefCell<Option<Rc<Lane>>>,
     /// How many lanes this party has of its own, and how many it had at most.
@@ -120,7 +122,8 @@ impl Table {
             lanes: RefCell::default(),
             parked,
             limit,
-            waits: Cell::new(0),
+            waits: vec![Cell::default(); parties],
+            patience: Patience::new(parties),
             recent: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             own_lanes: Cell::default(),
@@ -135,15 +138,25 @@ impl Table {
     pub fn clear(&self) {
         self.lanes.borrow_mut().clear();
         self.parked.iter().for_each(|bytes| bytes.set(0));
-        self.waits.set(0);
+        self.waits.iter().for_each(|waits| waits.set(0));
+        self.patience.forget();
         #[cfg(any(test, feature = "testing"))]
         self.own_lanes.set([0, self.own_lanes.get()[1]]);
         *self.recent.borrow_mut() = None;
     }
 
-    /// Whether some lane waits for a peer.
+    /// Whether some lane waits for any peer.
     pub fn is_waiting(&self) -> bool {
-        self.waits.get() > 0
+        (0..self.parties).any(|peer| self.awaits(peer))
+    }
+
+    /// Whether some lane waits for this peer.
+    pub fn awaits(&self, peer: usize) -> bool {
+        self.waits[peer].get() > 0
+    }
+
+    fn unregister(&self, peer: usize, waiting: usize) {
+        self.waits[peer].set(self.waits[peer].get() - waiting);
     }
 
     /// The lane of a context, which says what to call it in an error.
@@ -205,10 +218,11 @@ impl Table {
         self.refund_lane(lane);
         for (peer, channel) in lane.channels.borrow().iter().enumerate() {
             self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());
-            let waiting = usize::from(channel.reader.is_some()) + usize::from(channel.writer.is_some());
-            self.waits.set(self.waits.get() - waiting);
+            self.unregister(peer, usize::from(channel.reader.is_some()) + usize::from(channel.writer.is_some()));
         }
-        self.waits.set(self.waits.get() - usize::from(lane.pacer.borrow().is_some()));
+        if let Some((peer, _)) = &*lane.pacer.borrow() {
+            self.unregister(*peer, 1);
+        }
     }
 
     /// Accounts for memory that a peer makes this party hold.
@@ -247,6 +261,9 @@ impl Table {
             channel.partial_charge += charge;
         }
         if !last {
+            if range.len() == PIECE_BYTES && channel.reader.is_some() {
+                self.patience.heard(peer); // of a long message, on a slow line
+            }
             return Ok(());
         }
         let message = if whole && frame.len() > 2 * range.len() + OVERHEAD_BYTES {
@@ -262,7 +279,7 @@ impl Table {
             Message { depth, frame: Rc::new(whole), range, charge }
         };
         channel.messages.push_back(message);
-        self.wake(&mut channel.reader);
+        self.wake(peer, &mut channel.reader);
         drop(channels);
         *self.recent.borrow_mut() = Some(lane);
         Ok(())
@@ -275,8 +292,9 @@ impl Table {
         let message = channel.messages.pop_front()?;
         self.refund(peer, message.charge);
         if channel.reader.take().is_some() {
-            self.waits.set(self.waits.get() - 1);
+            self.unregister(peer, 1);
         }
+        self.patience.heard(peer);
         Some(message)
     }
 
@@ -287,39 +305,56 @@ impl Table {
             let Some(lane) = self.lanes.borrow().get(&id).cloned() else { return Ok(()) };
             let mut channels = lane.channels.borrow_mut();
             channels[peer].granted = channels[peer].granted.saturating_add(u64::from(number));
-            self.wake(&mut channels[peer].writer);
+            self.wake(peer, &mut channels[peer].writer);
         } else {
             let lane = self.lane_for(peer, id)?;
             let done = &mut lane.channels.borrow_mut()[peer].progress;
+            let moved = number > *done;
             *done = (*done).max(number);
-            self.wake(&mut lane.pacer.borrow_mut());
+            self.wake_pacer(&lane, moved.then_some(peer));
         }
         Ok(())
     }
 
     /// Has `waker` woken when the lane gets what it wants of the peer.
     pub fn wait(&self, lane: &Lane, peer: usize, want: Want, waker: &Waker) {
-        self.register(lane.channels.borrow_mut()[peer].waker(want), waker);
-    }
-
-    /// Has `waker` woken when some peer reports progress on the stream with this lane.
-    pub fn wait_for_progress(&self, lane: &Lane, waker: &Waker) {
-        self.register(&mut lane.pacer.borrow_mut(), waker);
-    }
-
-    fn register(&self, place: &mut Option<Waker>, waker: &Waker) {
+        let mut channels = lane.channels.borrow_mut();
+        let place = channels[peer].waker(want);
         match place {
             Some(held) => held.clone_from(waker),
             None => {
-                self.waits.set(self.waits.get() + 1);
+                self.register(peer);
                 *place = Some(waker.clone());
             }
         }
     }
 
-    fn wake(&self, place: &mut Option<Waker>) {
+    /// Has `waker` woken when some peer reports progress on the stream with this lane; `slowest` is waited for.
+    pub fn wait_for_progress(&self, lane: &Lane, slowest: usize, waker: &Waker) {
+        if let Some((before, _)) = lane.pacer.replace(Some((slowest, waker.clone()))) {
+            self.unregister(before, 1);
+        }
+        self.register(slowest);
+    }
+
+    fn register(&self, peer: usize) {
+        self.waits[peer].set(self.waits[peer].get() + 1);
+    }
+
+    fn wake(&self, peer: usize, place: &mut Option<Waker>) {
         if let Some(waker) = place.take() {
-            self.waits.set(self.waits.get() - 1);
+            self.unregister(peer, 1);
+            waker.wake();
+        }
+    }
+
+    /// Wakes who waits for progress on the stream with this lane, since a peer has `moved` or left.
+    fn wake_pacer(&self, lane: &Lane, moved: Option<usize>) {
+        if let Some((peer, waker)) = lane.pacer.take() {
+            if moved == Some(peer) {
+                self.patience.heard(peer);
+            }
+            self.unregister(peer, 1);
             waker.wake();
         }
     }
@@ -328,9 +363,9 @@ impl Table {
     pub fn wake_all(&self, peer: usize) {
         for lane in self.lanes.borrow().values() {
             let mut channels = lane.channels.borrow_mut();
-            self.wake(&mut channels[peer].reader);
-            self.wake(&mut channels[peer].writer);
-            self.wake(&mut lane.pacer.borrow_mut());
+            self.wake(peer, &mut channels[peer].reader);
+            self.wake(peer, &mut channels[peer].writer);
+            self.wake_pacer(lane, None);
         }
     }
 
@@ -368,10 +403,12 @@ mod tests {
         table.park(1, LaneId(7), 1, true, &frame, 0..9).unwrap();
         table.wait(&lane, 2, Want::Message, Waker::noop());
         table.wait(&lane, 2, Want::Message, Waker::noop());
-        table.wait_for_progress(&lane, Waker::noop());
-        assert_eq!(table.waits.get(), 2);
+        table.wait_for_progress(&lane, 1, Waker::noop());
+        table.wait_for_progress(&lane, 0, Waker::noop());
+        assert_eq!([0, 1, 2].map(|peer| table.awaits(peer)), [true, false, true]);
         table.retire(&lane);
-        assert_eq!((table.parked[1].get(), table.waits.get(), table.lanes.borrow().len()), (0, 0, 0));
+        assert!(!table.is_waiting());
+        assert_eq!((table.parked[1].get(), table.lanes.borrow().len()), (0, 0));
     }
 
     #[test]

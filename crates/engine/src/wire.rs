@@ -138,6 +138,7 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
         Cause::Left { peer } => (8, peer),
         Cause::Memory => (9, 0),
         Cause::Over => (10, 0),
+        Cause::Stalled { peer } => (11, peer),
     };
     let mut frame = frame(FrameType::Abort, abort.number);
     frame.push(code);
@@ -170,6 +171,7 @@ pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &
         8 => Cause::Left { peer },
         9 => Cause::Memory,
         10 => Cause::Over,
+        11 => Cause::Stalled { peer },
         _ => return Err("abort of an unknown cause"),
     };
     Ok(Abort { own, number, cause, origin })
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn aborts_round_trip() {
-        for code in 0..=10u8 {
+        for code in 0..=11u8 {
             for peer in 0..4u8 {
                 match abort(5, &[code, peer, 0, 1, 0, 4, 0, 0, 0], 3) {
                     Ok(read) => {

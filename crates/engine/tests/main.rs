@@ -10,6 +10,7 @@ mod ledger;
 mod oneway;
 mod randomness;
 mod rounds;
+mod stall;
 mod tcp;
 mod together;
 mod toss;

@@ -47,6 +47,8 @@ pub struct Graph {
     pub(crate) literals: Literals,
     pub(crate) ready: Cache,
     pub(crate) recent: Recent,
+    /// Inputs whose stated bounds are taken as they are.
+    trusted: BTreeSet<NodeId>,
     /// Lines that were warned of, in a loop perhaps, and of what.
     warned: BTreeSet<(Arc<str>, u32, About)>,
 }
@@ -99,6 +101,8 @@ pub struct Rules {
     pub proves_nothing: Option<usize>,
     /// Whether families are told which values stay factors of many products.
     pub keeps_factors: bool,
+    /// Whether places and divisors are proven to lie where stated bounds of inputs say: parties may cheat.
+    pub proves_bounds: bool,
 }
 
 /// The rings of a family, as it states them.
@@ -366,6 +370,16 @@ impl Graph {
         self.literals.truncate(len);
         self.warnings.retain(|w| w.node.index() < len);
         self.recent.truncate(len);
+        self.trusted.retain(|id| id.index() < len);
+    }
+
+    /// Takes the stated bound of an input as it is, where others are proven. Alike at all parties.
+    pub fn trust(&mut self, input: NodeId) {
+        self.trusted.insert(input);
+    }
+
+    pub(crate) fn is_trusted(&self, input: NodeId) -> bool {
+        self.trusted.contains(&input)
     }
 
     /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.

@@ -293,6 +293,7 @@ impl Writer {
             Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
             Op::AsFactor
+            | Op::AssertWithin
             | Op::Select
             | Op::Other
             | Op::Reshape

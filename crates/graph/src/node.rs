@@ -157,6 +157,9 @@ pub enum Op {
     /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
     /// is proven, and inputs behind it in the program wait until the proof was checked.
     AssertOneHot(Axis),
+    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, once all that was opened before was
+    /// checked, and the run ends where one of them is 1.
+    AssertWithin,
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
     Broadcast,
     /// The flattened operands, one after another.

@@ -173,7 +173,7 @@ fn computed(
         Op::Select => (0..a.len()).map(|i| if a[i] == 1 { b[i] } else { c[i] }).collect(),
         Op::Other => (0..a.len()).map(|i| a[i] + b[i] - c[i]).collect(),
         Op::Gather(index) => index.expand().iter().map(|&i| a[i as usize]).collect(),
-        Op::Reshape | Op::To(_) | Op::AsFactor | Op::AssertOneHot(_) => a.to_vec(),
+        Op::Reshape | Op::To(_) | Op::AsFactor | Op::AssertOneHot(_) | Op::AssertWithin => a.to_vec(),
         Op::Broadcast => shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect(),
         Op::Concat | Op::Shuffle { .. } => values.concat(),
         Op::Part { before, .. } => a[*before..before + shape::elements(result_shape).unwrap_or(0)].to_vec(),

@@ -15,3 +15,4 @@ mod one_hot;
 mod reveals;
 mod robust;
 mod values;
+mod within;

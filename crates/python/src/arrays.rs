@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyByteArray, PyBytes};
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
@@ -12,7 +12,7 @@ use quorate_graph::{
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
-use crate::operands::{Argument, dtype, dtype_parts, is_real, numbers};
+use crate::operands::{Argument, dtype, dtype_parts, is_real, numbers, secret_numbers};
 use crate::session::Session;
 
 type Dtype<'a> = (&'a str, u32, u32);
@@ -122,7 +122,7 @@ impl Session {
         shape: Vec<usize>,
         dtype: Dtype<'_>,
         bound: Option<Bound<'_, PyAny>>,
-        values: Option<(String, Bound<'_, PyBytes>)>,
+        values: Option<(String, Bound<'_, PyByteArray>)>,
         column: Option<Of>,
         line: Line,
     ) -> PyResult<u32> {
@@ -131,7 +131,7 @@ impl Session {
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();
         let column = column.map(Of::read);
-        let data = values.map(|(kind, bytes)| numbers(&kind, bytes.as_bytes())).transpose()?;
+        let data = values.map(|(kind, bytes)| secret_numbers(&kind, &bytes)).transpose()?;
         let id = self.add(py, line, |b| match (real, b.of_column(column)) {
             (true, mut b) => b.real_input(owner, parties, &shape, bound),
             (false, mut b) => b.input(owner, parties, &shape, dtype, bound),
@@ -392,6 +392,16 @@ impl Session {
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
         Ok(if self.lock()?.protocol().is_checked() { proven } else { x })
+    }
+
+    /// The array itself where no proof of its range is needed.
+    fn places(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.places(NodeId(x)))
+    }
+
+    /// Takes the stated bound of an input as it is.
+    fn trust(&self, py: Python<'_>, input: u32) -> PyResult<()> {
+        self.lock()?.trust(NodeId(input)).map_err(|error| raise(py, &error))
     }
 
     /// The array itself where products send all that they take whenever they run.

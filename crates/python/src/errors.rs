@@ -75,13 +75,13 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
 fn class_of_engine(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Misuse { .. } => "ConfigError",
-        Error::Net { fault: Fault::Silent { .. }, .. } => "PeerTimeout",
+        Error::Net { fault: Fault::Silent { .. } | Fault::Stalled { .. }, .. } => "PeerTimeout",
         Error::Net { .. } => "PeerLost",
         Error::Aborted { cause: Cause::Memory, .. } | Error::OutOfMemory { .. } => "ResourceError",
         Error::Aborted { cause: Cause::Cheating, .. } | Error::Cheating { .. } => "CheatingDetected",
         Error::Aborted { cause: Cause::Mismatch, .. } | Error::Mismatch(_) => "ProgramMismatch",
         Error::Aborted { cause: Cause::Lost { .. }, .. } => "PeerLost",
-        Error::Aborted { cause: Cause::Silent { .. }, .. } => "PeerTimeout",
+        Error::Aborted { cause: Cause::Silent { .. } | Cause::Stalled { .. }, .. } => "PeerTimeout",
         Error::Aborted { cause: Cause::Over, .. } | Error::Poisoned => "SessionClosed",
         Error::Aborted { .. } | Error::Malformed { .. } => "RunAborted",
         Error::Exhausted { .. } => "PoolExhausted",

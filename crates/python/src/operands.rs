@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyByteArray, PyBytes};
 
 use quorate_graph::{Dtype, Fault, NodeId, Operand};
 use quorate_ring::memory::{OutOfMemory, collected};
@@ -25,6 +25,15 @@ pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
         "?" => roomy(|| Data::Bools(collected(bytes.iter().map(|&b| b != 0)))),
         other => Err(PyTypeError::new_err(format!("numbers of kind {other:?} are not known"))),
     }
+}
+
+/// Values of an input; the copy that they are read from is wiped.
+pub(crate) fn secret_numbers(kind: &str, bytes: &Bound<'_, PyByteArray>) -> PyResult<Data> {
+    let mut bytes = bytes.to_vec();
+    let data = numbers(kind, &bytes);
+    bytes.fill(0);
+    std::hint::black_box(&bytes);
+    data
 }
 
 /// The bytes of values that leave, with their kind.

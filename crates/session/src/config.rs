@@ -94,11 +94,20 @@ pub struct Limits {
     pub connect_timeout_s: f64,
     /// Of silence, not of slowness: heartbeats go out every second.
     pub peer_timeout_s: f64,
+    /// Of waiting for a peer whose heartbeats come and who sends nothing that is due; 0: as long as it takes.
+    pub stall_timeout_s: f64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0 }
+        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0, stall_timeout_s: 600.0 }
+    }
+}
+
+impl Limits {
+    /// How long a peer is waited for that is there and sends nothing that is due; `None`: as long as it takes.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.stall_timeout_s).ok().filter(|limit| !limit.is_zero())
     }
 }
 
@@ -135,6 +144,9 @@ impl Config {
         };
         seconds("connect_timeout_s", config.limits.connect_timeout_s)?;
         seconds("peer_timeout_s", config.limits.peer_timeout_s)?;
+        if config.limits.stall_timeout_s != 0.0 {
+            seconds("stall_timeout_s", config.limits.stall_timeout_s)?; // 0 waits for ever
+        }
         let addresses = config.parties.iter().map(|p| &p.address).chain(&config.listen);
         if let Some(address) = addresses.into_iter().find(|address| !has_port(address)) {
             return Err(fail(format!("address `{address}` has no port: write it as \"host:port\"")));

@@ -171,9 +171,9 @@ impl Options {
         if is_far && self.max_memory.is_none() { FAR_WINDOWS } else { 1 }
     }
 
-    /// What decides about that, in words that parties of other releases would not have.
-    pub(crate) fn how_wide() -> String {
-        format!("{FAR_WINDOWS} windows from {FAR:?} on")
+    /// This release, with what decides about that, in words that parties of other releases would not have.
+    pub(crate) fn release() -> String {
+        format!("release={} ({FAR_WINDOWS} windows from {FAR:?} on)", env!("CARGO_PKG_VERSION"))
     }
 
     /// These options, with those of the protocol's family read.
@@ -228,7 +228,8 @@ impl Options {
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
         let own: String =
             protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
-        format!("trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
+        let (release, protocol) = (Options::release(), protocol.name());
+        format!("{release}; protocol={protocol}; trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
     }
 }
 

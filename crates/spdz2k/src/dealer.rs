@@ -208,14 +208,15 @@ impl Spdz2k {
         };
         let mut tags = value.clone();
         tags.scale(dealer.alpha);
-        Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags), known: None }
+        let [share, tag] = [value, &tags].map(|total| Wiped(share(total)));
+        Tagged { ring: Ring::of(bits), share, tag, known: None }
     }
 
     /// The same of a vector that may be all of one party's share.
     fn deal_to(&self, dealer: &Dealer, drawn: &mut Stream, (owner, (bits, value)): &Known<(u32, Vector)>) -> Tagged {
         let mut dealt = self.deal(dealer, drawn, (*bits, value));
         if let Some(owner) = owner {
-            dealt.share = value.clone();
+            dealt.share = Wiped(value.clone());
             if self.keys.me != *owner {
                 dealt.share.scale(0);
             }

@@ -7,11 +7,9 @@ use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
 use crate::dealt::Nobody;
-use crate::forms::SharedBits;
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
-use crate::tagged::Tagged;
 
 /// Where correlations come from: a dealer for tests that are not about that.
 #[cfg(feature = "testing")]
@@ -224,10 +222,7 @@ impl Family for Spdz2k {
     fn wipe(&mut self) {
         self.keys.wipe();
         if self.keys.is_over() {
-            for material in self.stock.take_made().values_mut() {
-                material.vectors.iter_mut().for_each(Tagged::wipe);
-                material.bits.iter_mut().for_each(SharedBits::wipe);
-            }
+            drop(self.stock.take_made()); // which wipes it
             self.forget_openings();
             self.third = self.third.take().map(|_| Nobody::deals());
         }

@@ -25,13 +25,6 @@ pub(crate) enum Form {
 const MIXED: &str = "bits of one session have one form";
 
 impl SharedBits {
-    /// Overwrites elements and their tags; bits with MACs are overwritten when dropped.
-    pub(crate) fn wipe(&mut self) {
-        if let Form::Elements(bits) = &mut self.0 {
-            bits.elements.wipe();
-        }
-    }
-
     pub(crate) fn elements(bits: TaggedBits) -> SharedBits {
         SharedBits(Form::Elements(bits))
     }

@@ -8,7 +8,7 @@ use quorate_engine::{
     ComparisonMasks, Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
     TruncMasks, Update, UpdateBits,
 };
-use quorate_ring::{Conv, Ring, Vector};
+use quorate_ring::{Conv, Ring, Vector, Wiped};
 
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
@@ -278,7 +278,7 @@ impl Stocks for Spdz2k {
     fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
         let wide = self.keys.params.shares(ring);
         let blank = if dry || self.keys.watches() { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
-        Tagged { ring, share: blank.clone(), tag: blank, known: None }
+        Tagged { ring, share: Wiped(blank.clone()), tag: Wiped(blank), known: None }
     }
 
     fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> SharedBits {

@@ -6,28 +6,27 @@
 //! follows from the program alone, alike at all parties and in dry runs; a value without one may be anything.
 
 use quorate_engine::{Linear, Update};
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::shared::Shared;
 
-/// One party's share of a vector, and of its tags.
-#[derive(Clone)]
+/// One party's share of a vector, and of its tags. Wiped when dropped: the share of who knows a value is all of it.
 pub struct Tagged {
     /// The ring of the values.
     pub(crate) ring: Ring,
-    pub(crate) share: Vector,
-    pub(crate) tag: Vector,
+    pub(crate) share: Wiped<Vector>,
+    pub(crate) tag: Wiped<Vector>,
     /// Who knows all of it, and has all of it in its share.
     pub(crate) known: Option<usize>,
 }
 
-impl Tagged {
-    /// Overwrites both.
-    pub(crate) fn wipe(&mut self) {
-        self.share.wipe();
-        self.tag.wipe();
+impl Clone for Tagged {
+    fn clone(&self) -> Self {
+        self.map(Vector::clone)
     }
+}
 
+impl Tagged {
     /// The ring of the values, and how many there are.
     pub(crate) fn shape(&self) -> (Ring, usize) {
         (self.ring, self.share.len())
@@ -40,7 +39,8 @@ impl Tagged {
 
     /// What a linear function makes of share and tag.
     pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Tagged {
-        Tagged { share: function(&self.share), tag: function(&self.tag), ..*self }
+        let [share, tag] = [&self.share, &self.tag].map(|vector| Wiped(function(vector)));
+        Tagged { ring: self.ring, share, tag, known: self.known }
     }
 
     /// What a function that is linear in both makes of two shares, and of their tags.
@@ -64,12 +64,12 @@ impl Tagged {
 
     /// Shares of values over this ring.
     pub fn of(ring: Ring, shared: &Shared) -> Tagged {
-        Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone(), known: None }
+        Tagged { ring, share: Wiped(shared.share.clone()), tag: Wiped(shared.tag.clone()), known: None }
     }
 
     /// Shares and tags, of whatever ring.
     pub fn shared(&self) -> Shared {
-        Shared { share: self.share.clone(), tag: self.tag.clone() }
+        Shared { share: (*self.share).clone(), tag: (*self.tag).clone() }
     }
 
     /// Half of them, where all shares and tags are even; modulo half as much.
@@ -77,7 +77,7 @@ impl Tagged {
         let ring = Ring::of(self.ring.bits() - 1);
         let wide = self.wide(ring);
         let half = |x: &Vector| {
-            let mut half = x.clone();
+            let mut half = Wiped(x.clone());
             half.shr_logical(1);
             half.convert(wide)
         };
@@ -86,7 +86,8 @@ impl Tagged {
 
     /// One after the other.
     pub fn concat(parts: &[&Tagged]) -> Tagged {
-        let all = |of: fn(&Tagged) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
+        let all =
+            |of: fn(&Tagged) -> &Vector| Wiped(Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>()));
         let known = parts[0].known.filter(|_| parts.iter().all(|part| part.known == parts[0].known));
         Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag), known }
     }

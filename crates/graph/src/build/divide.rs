@@ -72,6 +72,7 @@ impl Builder<'_> {
         b: Operand<'_>,
     ) -> Result<NodeId, Fault> {
         let op = if division.give == Give::Remainder { "%" } else { "//" };
+        let b = self.proven_operand(b)?;
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
         let dtype = coerce::summed(op, self.types([a, b])?, self.whole())?;
         if !dtype.is_integer() {

@@ -15,6 +15,7 @@ impl Builder<'_> {
         (first, entries): (i128, &[i128]),
         dtype: Dtype,
     ) -> Result<NodeId, Fault> {
+        let a = self.proven(a)?;
         let node = self.graph.get(a)?;
         let (shape, range) = (node.shape.clone(), node.range());
         if entries.is_empty() || entries.len() > MOST_ENTRIES {

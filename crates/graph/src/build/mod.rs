@@ -15,6 +15,7 @@ mod quotient;
 mod real;
 mod room;
 mod stated;
+mod within;
 
 use std::sync::Arc;
 
@@ -396,6 +397,12 @@ impl<'g> Builder<'g> {
     /// proven before anything that is input behind it.
     pub fn assert_one_hot(&mut self, a: NodeId, axis: i64) -> Built {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
+    }
+
+    /// The same numbers, which are places among others: proven to lie in their range where parties may cheat and that
+    /// rests on a stated bound of one's input.
+    pub fn places(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| b.proven(a))
     }
 
     /// The bits of every element along a new last axis, lowest first, in two's complement of the ring units.

@@ -76,6 +76,7 @@ impl Quotient {
 impl Builder<'_> {
     pub(super) fn build_divide(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let b = self.proven_operand(b)?;
         let by_public = match b {
             Operand::Node(id) => self.graph.get(id)?.is_public(),
             _ => true,

@@ -35,6 +35,7 @@ pub(super) fn divides(dtype: Dtype) -> bool {
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let a = self.argument(function.most_frac(), a)?;
+        let a = if function == Real::Reciprocal { self.proven(a)? } else { a };
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
         let least = match function {

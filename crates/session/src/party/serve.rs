@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Error, Greeting, Party, Phase, Result, Trace};
+use quorate_engine::{Error, Greeting, Mismatch, Party, Phase, Result, Trace};
 use quorate_gadgets::Family;
 use quorate_protocols::{Protocol, Visit};
 use quorate_ring::memory::guarded;
@@ -26,6 +27,8 @@ pub(crate) struct Serve {
     pub options: Options,
     pub coins: Option<Seed>,
     pub setting: Setting,
+    /// How long a peer is waited for that is there and sends nothing.
+    pub patience: Option<Duration>,
     pub desk: Desk,
 }
 
@@ -39,7 +42,8 @@ impl Visit for Serve {
 
 /// Sets the backend up, then serves commands until told to leave.
 fn serve<B: Family>(serve: Serve) {
-    let Serve { mut party, protocol, options, coins, setting, desk } = serve;
+    let Serve { mut party, protocol, options, coins, setting, patience, desk } = serve;
+    party.set_patience(patience);
     let Desk { program, progress, book, commands, ready, replies } = desk;
     let me = party.me();
     let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
@@ -56,7 +60,8 @@ fn serve<B: Family>(serve: Serve) {
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let free = vec![u64::MAX; party.parties()];
     let remembered = Remembered::default();
-    let mut worker = Worker { party, backend, options, store, program, progress, prices, remembered, sharing, free };
+    let mut worker =
+        Worker { party, backend, options, store, program, progress, prices, remembered, setting, sharing, free };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
@@ -100,6 +105,12 @@ fn serve<B: Family>(serve: Serve) {
     }
 }
 
+/// The error; where a party's setup is another program, it is of another release.
+fn of_setup(error: Error) -> Error {
+    let Error::Mismatch(Mismatch::Program { peer, .. }) = error else { return error };
+    Error::Mismatch(Mismatch::Options { peer, theirs: "another release".into(), ours: Options::release().into() })
+}
+
 /// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
 /// Where sharings are mixed, they agree on what steps take, too.
 fn set_up<B: Family>(
@@ -109,10 +120,9 @@ fn set_up<B: Family>(
     coins: Option<Seed>,
     (setting, book): (Setting, Arc<Mutex<Book>>),
 ) -> Result<(B, Option<Prices>)> {
-    let text = format!("quorate {} {} {}", env!("CARGO_PKG_VERSION"), protocol.name(), Options::how_wide());
-    let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
-    let greeting = Greeting { program: hash.into(), terms: options.shared(protocol), ..Greeting::default() };
-    let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
+    let program = blake3::derive_key("quorate/session/setup", b"the release and the protocol are among the terms");
+    let greeting = Greeting { program, terms: options.shared(protocol), ..Greeting::default() };
+    let mut run = party.begin(&greeting, &Trace::default, &|_| String::new()).map_err(of_setup)?;
     let mixes = options.mixes(protocol);
     let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
         let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;

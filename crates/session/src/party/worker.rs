@@ -18,12 +18,12 @@ use crate::memory::sizes::held_bytes;
 use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
-use crate::plan::Predicted;
 use crate::plan::again::{Likeness, Remembered};
 use crate::plan::dry_run::{Asked, DryRun, dry_run};
 use crate::plan::lines::by_line;
 use crate::plan::sharings::assign::Deciding;
 use crate::plan::sharings::prices::Prices;
+use crate::plan::{Predicted, Pricing, Setting};
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
 use crate::run::shapes::kept;
@@ -42,6 +42,8 @@ pub(crate) struct Worker<B: Family> {
     pub(super) prices: Option<Prices>,
     /// Requests that were run dry before.
     pub(super) remembered: Remembered<B::Kind>,
+    /// Where the parties run.
+    pub(super) setting: Setting,
     /// How many parties share this process.
     pub(super) sharing: usize,
     /// What each party had free when the last run began.
@@ -109,6 +111,7 @@ impl<B: Family> Worker<B> {
             run.compare(plan_hash(&work, garbles_ahead, &correlations))?;
         }
 
+        run.predict(seconds_of(&predicted, self.setting));
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, foreseen);
         self.backend.forget();
@@ -161,6 +164,15 @@ impl<B: Family> Worker<B> {
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let needs = graph.may_forget().then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })
+    }
+}
+
+/// What predicts the seconds of a run by its own party's part.
+fn seconds_of(predicted: &Predicted, setting: Setting) -> impl FnOnce() -> f64 + 'static {
+    let predicted = Predicted { by_line: BTreeMap::new(), ..predicted.clone() };
+    move || {
+        let pricing = Pricing::at(setting);
+        [Phase::Offline, Phase::Online].map(|phase| pricing.phase(phase, &[&predicted]).seconds()).iter().sum()
     }
 }
 

@@ -115,7 +115,15 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     for (me, net) in nets.into_iter().enumerate() {
         let (office, all, options, done) = (office.clone(), all.clone(), options.clone(), done.clone());
         std::thread::spawn(move || {
-            let place = Place { parties, network: None, me: Some(me), seed: None, check: false, held: Held::default() };
+            let place = Place {
+                parties,
+                network: None,
+                me: Some(me),
+                seed: None,
+                check: false,
+                patience: None,
+                held: Held::default(),
+            };
             let net: Box<dyn Net> = Box::new(net);
             let session = Session::start(protocol, place, vec![net], options).unwrap();
             let (mut seat, mut log) = (Seat { session, me, office, all }, Log::default());

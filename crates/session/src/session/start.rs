@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use quorate_crypto::Seed;
 use quorate_engine::Party;
@@ -52,6 +53,8 @@ pub(crate) struct Place {
     pub seed: Option<Seed>,
     /// Whether values are looked at before they are computed on.
     pub check: bool,
+    /// How long a peer is waited for that is there and sends nothing; in a local session as long as it takes.
+    pub patience: Option<Duration>,
     pub held: Held,
 }
 
@@ -77,7 +80,8 @@ impl Session {
             .as_ref()
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
-        let place = Place { parties, network, me: None, seed, check: options.check, held: Held::default() };
+        let (check, held) = (options.check, Held::default());
+        let place = Place { parties, network, me: None, seed, check, patience: None, held };
         Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
@@ -95,7 +99,7 @@ impl Session {
         let held = Held { approved, audit, sessions_before };
         let net = connect::deployed(config, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
-        let place = Place { parties, network, me, seed: None, check: false, held };
+        let place = Place { parties, network, me, seed: None, check: false, patience: config.limits.patience(), held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
@@ -107,7 +111,7 @@ impl Session {
         options: Options,
     ) -> Result<Session, SessionError> {
         keep_reserve();
-        let Place { parties, network, me, seed, check, held } = place;
+        let Place { parties, network, me, seed, check, patience, held } = place;
         let setting = match me {
             None => Setting::Here { parties, network },
             Some(_) => Setting::Apart { network },
@@ -125,6 +129,7 @@ impl Session {
             rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
             proves_nothing: protocol.proves_nothing(),
             keeps_factors: options.keeps_factors(protocol),
+            proves_bounds: protocol.is_checked(),
         });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();
@@ -143,7 +148,7 @@ impl Session {
             let serve_party = move || {
                 let party = Party::new(net);
                 let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
-                protocol.visit(Serve { party, protocol, options, coins, setting, desk });
+                protocol.visit(Serve { party, protocol, options, coins, setting, patience, desk });
             };
             let thread = std::thread::Builder::new()
                 .name(format!("party {party_number}"))

@@ -13,7 +13,8 @@ use crate::options::Options;
 
 /// One party of a deployment, which goes by a network of its own.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
-    let place = Place { parties: 2, network, me: Some(me), seed: None, check: false, held: Held::default() };
+    let place =
+        Place { parties: 2, network, me: Some(me), seed: None, check: false, patience: None, held: Held::default() };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 

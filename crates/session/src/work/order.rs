@@ -77,7 +77,7 @@ impl Order {
             false => places.of(node).map_or(0, |place| place + 1),
         };
         let reveals = work.reveals.iter().enumerate().map(|(i, reveal)| (before(reveal.node), i));
-        let waiting = if is_checked { inputs_behind_proofs(work) } else { Vec::new() };
+        let waiting = if is_checked { behind_checks(work) } else { Vec::new() };
         Order { is_checked, waiting, ..Order::with(work.nodes.len(), reveals.collect()) }
     }
 
@@ -118,16 +118,24 @@ impl Order {
     }
 }
 
-/// The first input behind each run of proofs, by places.
-fn inputs_behind_proofs(work: &Work<'_>) -> Vec<usize> {
-    let mut is_proven = false;
-    let waits = |&(_, &id): &(usize, &NodeId)| match work.graph.node(id).op {
-        Op::AssertOneHot(_) => {
-            is_proven = true;
-            false
+/// The first input behind each run of proofs of choices, and the first of each row of proofs of ranges, whose bits are
+/// results of products: a party that lied in one of these would read more in what is opened. By places.
+fn behind_checks(work: &Work<'_>) -> Vec<usize> {
+    let (mut is_proven, mut opens) = (false, false);
+    let waits = |&(place, &id): &(usize, &NodeId)| {
+        let opened_before = std::mem::take(&mut opens);
+        match work.graph.node(id).op {
+            Op::AssertOneHot(_) => {
+                is_proven = true;
+                false
+            }
+            Op::AssertWithin => {
+                opens = true;
+                !opened_before && place > 0
+            }
+            Op::Input { .. } => std::mem::take(&mut is_proven),
+            _ => false,
         }
-        Op::Input { .. } => std::mem::take(&mut is_proven),
-        _ => false,
     };
     work.nodes.iter().enumerate().filter(waits).map(|(place, _)| place).collect()
 }

@@ -28,6 +28,8 @@ use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, ring_of};
 use crate::work::value::{KINDS, Value};
 
+const WITHIN: &str = "an owner's input lies within its stated bound";
+
 /// The operands of an operation on two arrays, as far as they are there.
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
@@ -91,6 +93,7 @@ impl<S: Computes> Executor<'_, S> {
                 let x = self.arith(first)?;
                 self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x))
             }
+            Op::AssertWithin => self.assert_within(ctx, operands).await,
             Op::AsFactor => Ok(Value::Arith(self.s.as_factor(ctx, &self.arith(first)?, id.0).await?)),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
@@ -113,6 +116,18 @@ impl<S: Computes> Executor<'_, S> {
             }
             _ => Err(KINDS),
         }
+    }
+
+    /// The first operand, where the bits of the second are zeros: what they are is opened where parties may cheat.
+    async fn assert_within(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+        let (Some(x), Some(outside)) = (operands.first(), operands.get(1)) else { return Err(KINDS) };
+        if S::CHECKED {
+            let opened = self.s.open_bits(ctx, &self.bits(Some(outside))?).await?;
+            if !opened.is_shape() && opened.to_bools().contains(&true) {
+                return Err(Error::Cheating { check: WITHIN });
+            }
+        }
+        Ok((**x).clone())
     }
 
     /// The operand as shares, public ones too.

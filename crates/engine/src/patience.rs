@@ -1,0 +1,122 @@
+//! How long this party waits for a peer whose connection is alive and who sends nothing that is due.
+//!
+//! Heartbeats, credit that is of no use, and messages that no lane reads do not count: a peer that withholds one message
+//! of a run would keep this party waiting for ever. The time counts in which this party has nothing else to do.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+/// Predicts the seconds that a run takes. Called when a peer is late, and not before.
+type Predict = Box<dyn FnOnce() -> f64>;
+
+/// A peer is waited for as many times as long as the whole run is predicted to take, where that is longer.
+const TIMES_PREDICTED: f64 = 10.0;
+/// No wait is longer, whatever is predicted: a year.
+const LONGEST_S: f64 = 365.0 * 86_400.0;
+
+/// How long to wait for each peer, and how long this party has waited.
+pub(crate) struct Patience {
+    /// What the user allows; `None`: as long as it takes.
+    least: Cell<Option<Duration>>,
+    /// Of the run under way or, between runs, of the last one, at which a peer may still be.
+    limit: Cell<Option<Duration>>,
+    predict: RefCell<Option<Predict>>,
+    /// For how long this party has waited for each peer since that peer last sent what was due.
+    waited: Vec<Cell<Duration>>,
+}
+
+impl Patience {
+    pub fn new(parties: usize) -> Patience {
+        let (least, limit, predict) = Default::default();
+        Patience { least, limit, predict, waited: vec![Cell::default(); parties] }
+    }
+
+    /// Sets what the user allows.
+    pub fn set(&self, least: Option<Duration>) {
+        self.least.set(least);
+        self.limit.set(least);
+    }
+
+    /// Takes in what predicts how long the run takes that begins.
+    pub fn predict(&self, seconds: Predict) {
+        self.limit.set(self.least.get());
+        *self.predict.borrow_mut() = Some(seconds);
+    }
+
+    /// Forgets all waits: a run has ended.
+    pub fn forget(&self) {
+        self.waited.iter().for_each(|waited| waited.set(Duration::ZERO));
+    }
+
+    /// A peer sent something that is due.
+    pub fn heard(&self, peer: usize) {
+        self.waited[peer].set(Duration::ZERO);
+    }
+
+    /// Notes that this party waited for these peers, and for no others.
+    pub fn waited(&self, took: Duration, awaited: &[usize]) {
+        for (peer, waited) in self.waited.iter().enumerate() {
+            waited.set(if awaited.contains(&peer) { waited.get().saturating_add(took) } else { Duration::ZERO });
+        }
+    }
+
+    /// For how long this party may still wait for any of these peers; `None`: as long as it takes.
+    ///
+    /// # Errors
+    /// The peer for which it has waited longest, and how long, where that is too long.
+    pub fn left(&self, awaited: &[usize]) -> Result<Option<Duration>, (usize, Duration)> {
+        let longest = awaited.iter().map(|&peer| (self.waited[peer].get(), peer)).max_by_key(|(waited, _)| *waited);
+        let Some((waited, peer)) = longest else { return Ok(None) };
+        let is_over = |limit: Duration| waited >= limit;
+        if self.limit.get().is_some_and(is_over)
+            && let Some(predict) = self.predict.take()
+        {
+            let times = (predict() * TIMES_PREDICTED).clamp(0.0, LONGEST_S);
+            self.limit.set(self.limit.get().max(Duration::try_from_secs_f64(times).ok()));
+        }
+        match self.limit.get() {
+            Some(limit) if is_over(limit) => Err((peer, waited)),
+            limit => Ok(limit.map(|limit| limit - waited)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_peer_is_waited_for_until_the_limit_and_anew_when_it_sent_what_is_due() {
+        let patience = Patience::new(3);
+        assert_eq!(patience.left(&[1, 2]), Ok(None), "without a limit");
+        patience.set(Some(10 * SECOND));
+        patience.waited(6 * SECOND, &[1, 2]);
+        patience.heard(1);
+        assert_eq!(patience.left(&[1]), Ok(Some(10 * SECOND)));
+        assert_eq!(patience.left(&[1, 2]), Ok(Some(4 * SECOND)));
+        patience.waited(4 * SECOND, &[1, 2]);
+        assert_eq!(patience.left(&[1]), Ok(Some(6 * SECOND)));
+        assert_eq!(patience.left(&[1, 2]), Err((2, 10 * SECOND)));
+        patience.waited(SECOND, &[1]);
+        assert_eq!(patience.left(&[1, 2]), Ok(Some(5 * SECOND)), "nothing was due of party 2 for a while");
+        patience.forget();
+        assert_eq!(patience.left(&[1, 2]), Ok(Some(10 * SECOND)));
+        assert_eq!(patience.left(&[]), Ok(None));
+    }
+
+    #[test]
+    fn a_run_that_is_predicted_to_take_long_is_waited_for_ten_times_as_long() {
+        for (predicted, limit) in [(0.5, 10.0), (3.0, 30.0), (f64::INFINITY, LONGEST_S), (f64::NAN, 10.0)] {
+            let patience = Patience::new(2);
+            patience.set(Some(10 * SECOND));
+            patience.predict(Box::new(move || predicted));
+            patience.waited(10 * SECOND, &[1]);
+            let left = (limit - 10.0 > 0.0).then(|| Duration::from_secs_f64(limit - 10.0));
+            assert_eq!(patience.left(&[1]), left.map_or(Err((1, 10 * SECOND)), |left| Ok(Some(left))), "{predicted}");
+            patience.predict(Box::new(|| 0.0));
+            assert_eq!(patience.left(&[1]), Err((1, 10 * SECOND)), "the next run has a limit of its own");
+        }
+    }
+}

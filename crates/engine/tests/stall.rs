@@ -1,0 +1,183 @@
+//! A peer whose connection is alive and who sends nothing that is due is not waited for without end.
+
+use std::cell::Cell;
+use std::sync::Barrier;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{RING, chain, own, pass, within_seconds};
+use quorate_engine::{Cause, Chunks, Ctx, Error, Fault, Party, Phase, Result, testing};
+use quorate_ring::{Ring, Vector};
+
+const LIMIT: Duration = Duration::from_millis(400);
+
+/// At what a party sends nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Handshake,
+    Offline,
+    Online,
+    Credit,
+    Progress,
+    Confirmation,
+}
+
+/// A run of three parties. The party that `withholds` stays where it is until the others have given up.
+fn run(party: &mut Party, at: At, withholds: Option<&Barrier>) -> Result<()> {
+    let others = Cell::new(withholds);
+    let stay = || others.take().map(Barrier::wait);
+    if at == At::Handshake {
+        stay();
+    }
+    let mut run = party.begin_alone()?;
+    let phase = if at == At::Offline { Phase::Offline } else { Phase::Online };
+    run.phase(phase, async |ctx| {
+        let value = chain(ctx, own(ctx, 3), 2).await?;
+        match at {
+            At::Credit => reading(ctx, &stay).await?,
+            At::Progress => streaming(ctx, &stay).await?,
+            At::Offline | At::Online => drop(stay()),
+            At::Handshake | At::Confirmation => {}
+        }
+        chain(ctx, value, 2).await
+    })?;
+    if at == At::Confirmation {
+        stay();
+    }
+    run.confirm()?;
+    run.finish();
+    Ok(())
+}
+
+/// Party 1 reads what the others send beyond any window, or does not.
+async fn reading<T>(ctx: &Ctx, stay: &impl Fn() -> Option<T>) -> Result<()> {
+    const LEN: usize = 1 << 18;
+    let x = Vector::zeros(Ring::of(64), LEN);
+    for _ in 0..8 {
+        match ctx.me() {
+            1 => {
+                stay();
+                ctx.exchange::<Vector>(&[], &[(0, (Ring::of(64), LEN)), (2, (Ring::of(64), LEN))]).await?;
+            }
+            _ => drop(ctx.exchange::<Vector>(&[(1, &x)], &[]).await?),
+        }
+    }
+    Ok(())
+}
+
+/// A stream in which party 1 gets on, or does not, though it owes no message.
+async fn streaming<T>(ctx: &Ctx, stay: &impl Fn() -> Option<T>) -> Result<()> {
+    let chunks = Chunks { len: 20, chunk: 1, window: 2 };
+    let work = async |_: Ctx, _| {
+        stay();
+        Ok(())
+    };
+    ctx.stream(chunks, work, |_, ()| {}).await
+}
+
+#[test]
+fn who_withholds_something_is_named_and_the_session_goes_on() {
+    within_seconds(60, || {
+        for at in [At::Handshake, At::Offline, At::Online, At::Credit, At::Progress, At::Confirmation] {
+            let gave_up = Barrier::new(3);
+            let errors = testing::parties(3, |mut party| {
+                party.set_patience((party.me() != 1).then_some(LIMIT));
+                let begun = Instant::now();
+                let error = match party.me() {
+                    1 => run(&mut party, at, Some(&gave_up)).err(),
+                    _ => {
+                        let error = run(&mut party, at, None).err();
+                        gave_up.wait();
+                        error
+                    }
+                };
+                assert!(begun.elapsed() >= LIMIT, "{at:?}");
+                assert!(!party.is_over(), "{at:?}");
+                party.set_patience(None);
+                while let Err(error) = run(&mut party, at, None) {
+                    assert!(
+                        matches!(error, Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }),
+                        "{at:?}: {error}"
+                    );
+                }
+                error
+            });
+            let phase = if at == At::Offline { Phase::Offline } else { Phase::Online };
+            for me in [0, 2] {
+                let Some(Error::Net { peer: 1, fault: Fault::Stalled { .. }, phase: found, .. }) = &errors[me] else {
+                    panic!("party {me}, {at:?}: {:?}", errors[me]);
+                };
+                assert_eq!(*found, phase, "party {me}, {at:?}");
+            }
+            // At the end, party 1 has everybody's word: the run counts there, as after an interrupt.
+            let told = matches!(&errors[1], Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }));
+            assert!(told || (at == At::Confirmation && errors[1].is_none()), "{at:?}: {:?}", errors[1]);
+        }
+    });
+}
+
+#[test]
+fn the_message_says_who_how_long_where_and_what_to_do() {
+    within_seconds(20, || {
+        let gave_up = Barrier::new(2);
+        let errors = testing::parties(2, |mut party| {
+            party.set_patience((party.me() == 0).then_some(Duration::from_millis(1100)));
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let error = run.phase(Phase::Online, async |ctx| match me {
+                0 => pass(ctx, &own(ctx, 1)).await.map(drop),
+                _ => {
+                    gave_up.wait();
+                    Ok(())
+                }
+            });
+            if me == 0 {
+                gave_up.wait();
+            }
+            error.err()
+        });
+        let message = errors[0].as_ref().unwrap().to_string();
+        for words in ["party 1", "alive", "within 1 s", "(online phase)", "stall_timeout_s in [limits]"] {
+            assert!(message.contains(words), "{message}");
+        }
+    });
+}
+
+/// Neither this party's own work, nor what it does with others, nor a peer that sends a message now and then, however
+/// long it takes in all, nor a long message that comes in pieces; nor a run that is predicted to take long.
+#[test]
+fn who_gets_on_is_waited_for() {
+    within_seconds(60, || {
+        let results = testing::parties(2, |mut party| {
+            party.set_patience(Some(3 * LIMIT));
+            let mut run = party.begin_alone()?;
+            run.phase(Phase::Online, async |ctx| {
+                if ctx.me() == 0 {
+                    sleep(2 * LIMIT); // the peer waits
+                    for _ in 0..2 {
+                        pass(ctx, &own(ctx, 1)).await?;
+                        sleep(2 * LIMIT);
+                    }
+                    return pass(ctx, &own(ctx, 1)).await.map(drop);
+                }
+                for _ in 0..3 {
+                    pass(ctx, &own(ctx, 1)).await?;
+                }
+                Ok(())
+            })?;
+            run.finish();
+            party.set_patience(Some(LIMIT));
+            let mut run = party.begin_alone()?;
+            run.predict(|| 60.0);
+            run.phase(Phase::Online, async |ctx| {
+                if ctx.me() == 0 {
+                    sleep(2 * LIMIT);
+                }
+                ctx.exchange(&[(1 - ctx.me(), &own(ctx, 1))], &[(1 - ctx.me(), (RING, 1))]).await.map(drop)
+            })?;
+            run.finish();
+            Result::Ok(())
+        });
+        results.into_iter().for_each(|result| result.unwrap());
+    });
+}

@@ -1,0 +1,135 @@
+//! An owner that goes beyond the bound of its input, from outside: its own check of its values is left out.
+
+use std::sync::Arc;
+
+use quorate_engine::Error;
+use quorate_graph::{BinaryOp, Bound, Builder, Division, Dtype, Give, Operand, Real};
+use quorate_ring::{Ring, Vector};
+
+use super::start::LocalOptions;
+use super::*;
+use crate::options::Options;
+use crate::work::data::{OwnInput, Plain};
+
+const FIXED: Dtype = Dtype::FIXED64;
+
+/// The families whose parties may cheat.
+fn families() -> [(Protocol, usize, &'static [(&'static str, &'static str)]); 3] {
+    [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
+}
+
+fn session((protocol, parties, family): (Protocol, usize, &[(&str, &str)])) -> Session {
+    let family = family.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let options = Options { family, ..Options::default() };
+    let options = LocalOptions { protocol, parties, network: None, insecure_seed: None, check: false, options };
+    Session::local(options).unwrap()
+}
+
+/// What a program does with an input of party 1, of numbers up to 49.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    /// A place in a table.
+    Table,
+    /// The same, from 100 on: both ends of the range are compared with.
+    Moved,
+    /// One of the places to compare with.
+    Places,
+    /// Together with an input of party 0.
+    Joined,
+    /// A whole divisor.
+    Whole,
+    /// A divisor of reals.
+    Reals,
+    Reciprocal,
+}
+
+const USES: [Use; 7] = [Use::Table, Use::Moved, Use::Places, Use::Joined, Use::Whole, Use::Reals, Use::Reciprocal];
+
+impl Use {
+    fn dtype(self) -> Dtype {
+        if matches!(self, Use::Reals | Use::Reciprocal) { FIXED } else { Dtype::INT64 }
+    }
+
+    fn build(self, b: &mut Builder<'_>, x: NodeId, other: NodeId) -> Result<NodeId, BuildError> {
+        let table: Vec<i128> = (0..200).map(|i| 1000 + i).collect();
+        match self {
+            Use::Table => b.lookup(x, 0, &table[..50], Dtype::INT64),
+            Use::Moved => {
+                let moved = b.binary(BinaryOp::Add, x, Operand::int(&100))?;
+                b.lookup(moved, 0, &table, Dtype::INT64)
+            }
+            Use::Places => {
+                let x = b.places(x)?;
+                b.binary(BinaryOp::Eq, x, Operand::int(&7))
+            }
+            Use::Joined => {
+                let both = b.concat(&[other.into(), x.into()], 0)?;
+                b.lookup(both, 0, &table[..50], Dtype::INT64)
+            }
+            Use::Whole => b.int_divide(Division { give: Give::Quotient, quotient_bits: None }, Operand::int(&1000), x),
+            Use::Reals => b.divide(Operand::real(&100.0), x),
+            Use::Reciprocal => b.real(Real::Reciprocal, x),
+        }
+    }
+}
+
+/// What comes of a program whose party 1 puts in these numbers, whatever their bound; and whether it did as predicted.
+fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> Result<Vec<Revealed>, SessionError> {
+    let (parties, here) = (session.parties, || Source::new("bounds.rs", 1));
+    let [other, x] = [0, 1].map(|owner| {
+        let build = |mut b: Builder<'_>| b.input(owner, parties, &[numbers.len()], how.dtype(), Some(Bound::Int(49)));
+        let id = session.build(here(), build).unwrap();
+        session.provide(id, owner, &Data::Ints(vec![1; numbers.len()])).unwrap();
+        id
+    });
+    if trusted {
+        session.trust(x).unwrap();
+    }
+    let units: Vec<i64> = numbers.iter().map(|&number| number << how.dtype().frac()).collect();
+    let seat = session.seats.iter_mut().find(|seat| seat.party == 1).unwrap();
+    seat.inputs.insert(x, Arc::new(OwnInput(Plain::Vector(Vector::from_i64s(Ring::of(64), &units)))));
+    let asked = session.build(here(), |mut b| how.build(&mut b, x, other)).unwrap();
+    session.run(&[(asked, None)])?.finish()
+}
+
+#[test]
+fn what_is_out_of_bounds_ends_the_run_before_anything_is_revealed() {
+    for family in families() {
+        for how in USES {
+            let outside: &[i64] = if how.dtype() == FIXED { &[50, -50, 5000] } else { &[50, -50, 5000, i64::MIN] };
+            for &number in outside {
+                let mut session = session(family);
+                let error = outcome(&mut session, how, &[1, number, 2], false).err();
+                let found =
+                    matches!(&error, Some(SessionError::Engine(Error::Cheating { check })) if check.contains("bound"));
+                assert!(found, "{family:?}, {how:?} of {number}: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_within_its_bound_has_its_result_and_the_proof_is_foreseen() {
+    for family in families() {
+        let mut session = session(family);
+        for how in USES {
+            let values = outcome(&mut session, how, &[49, -49, 7], false).unwrap();
+            assert!(values[0].is_some(), "{family:?}, {how:?}");
+            let trusted = session.stats().parties[&0].online.bytes_sent;
+            outcome(&mut session, how, &[49, -49, 7], true).unwrap();
+            let stats = &session.stats().parties[&0];
+            assert_eq!(stats.predicted.online.traffic.bytes(), stats.online.bytes_sent, "{family:?}, {how:?}");
+            assert_eq!(u64::from(stats.predicted.online.traffic.rounds), stats.online.rounds, "{family:?}, {how:?}");
+            assert!(trusted > 0);
+        }
+    }
+}
+
+/// A trusted bound is not proven: the owner alone is believed.
+#[test]
+fn a_trusted_bound_is_taken_as_it_is() {
+    let mut session = session(families()[0]);
+    assert!(outcome(&mut session, Use::Table, &[1, 5000, 2], true).is_ok());
+    let mut semi_honest = self::session((Protocol::Rss, 3, &[]));
+    assert!(outcome(&mut semi_honest, Use::Table, &[1, 5000, 2], false).is_ok());
+}
