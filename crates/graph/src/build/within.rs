@@ -91,7 +91,7 @@ impl Builder<'_> {
         let node = self.graph.node(inputs[0]);
         let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
         let (inputs, origin) = (Inputs::from(inputs), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval: None, room, source, origin })
+        self.graph.append(Node { op, inputs, shape, dtype, interval: None, sparse: None, room, source, origin })
     }
 }
 
