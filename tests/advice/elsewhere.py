@@ -66,13 +66,26 @@ _BY_TEST: dict[str, list[str]] = {
     "test_onnx_embeddings.py::test_bounds_and_samples_go_by_the_tables": [
         "leave bound= out, since tables say it",
     ],
-    "test_onnx.py::test_labels_are_those_of_the_largest_output": [
-        "if it is the last one, name what it takes, output={}: the largest element is the same",
-    ],
     "test_onnx.py::test_several_inputs_and_outputs_are_named": [
-        "export a network whose outputs have it first, or name a value that has, output=",
-        "a network has one input; this one's are {}: make the others constants",
         "say which, output=...",
+    ],
+    "test_onnx_inputs.py::test_an_output_in_which_records_lie_side_by_side_is_cut_off_before": [
+        "export a network whose outputs have it as an axis, or name a value that has, output=",
+    ],
+    "test_onnx_inputs.py::test_what_messages_about_inputs_advise_works": [
+        "cannot be told: give it as a constant, inputs={{}: ...}, or name that axis as the first input's in the file",
+        ", or give it as a constant, inputs={{}: ...}",
+        "give the same number of records for each input",
+    ],
+    "test_onnx_inputs.py::test_questions_name_inputs": [
+        "give a dictionary of arrays by name",
+        "give it there, X={{}: ...}",
+    ],
+    "test_onnx_inputs.py::test_several_outputs_are_a_dictionary": [
+        "labels= are of one output: name it, output=..., a name and no list",
+    ],
+    "test_onnx_inputs.py::test_several_outputs_are_named_once": [
+        "name one value, or each of several once",
     ],
     "test_onnx_loops.py::test_what_one_input_cannot_be_told_of_is_no_matter_of_branches": [
         "export the network for a batch of one size",
@@ -254,6 +267,8 @@ NO_ADVICE: dict[str, str] = {
     "this session accepted {} packets": "more than a test can send",
     "correlations or checks side by side: make them ahead": "a defect of a protocol",
     "the system does not give {} threads": "of a machine without threads",
+    "take the logarithm of": "a part of the message that says what may be 0",
+    "divide by": "a part of the message that says what may be 0",
     "from_onnx: the model is not valid ONNX, or cut off: {}": "says what a file is",
     "give one for each, or a single one for all": "Python checks this before",
     "look-ups take from 1 to {} of them; state a smaller domain=": "Python checks this before",
