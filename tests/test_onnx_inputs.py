@@ -91,7 +91,7 @@ def test_an_input_in_its_own_units_keeps_its_digits() -> None:
         assert np.abs(model.predict(mpc, x) - wanted(proto, x)[0]).max() < 1e-5
 
 
-def test_a_public_input_is_sent_by_nobody() -> None:
+def test_a_public_input_costs_no_message() -> None:
     r = random_number(3)
     proto, x = masked(r), given(r)
     sent = []

@@ -175,7 +175,7 @@ def _stated(value: Any, axis: int, dims: list[int | None], shape: Sequence[int] 
 
 
 def constant_of(onnx: Any, value: Any, given: Any, batch: int, word: str) -> np.ndarray:
-    """A constant in place of an input, of the type that the file states, and as many records along its batch.
+    """Returns the constant for an input, in the type that the file states, with `batch` records along its batch.
 
     Raises:
         ModelError: its shape or its numbers are not what the file takes.

@@ -284,7 +284,7 @@ def _scaled(
     met: tuple[Sequence[float] | None, Mapping[int, float]] = (None, {}),
     asked: Sequence[str] | None = None,
 ) -> Network:
-    """The network of such steps, with scales chosen for inputs between `limits`, or of so many rows.
+    """Returns the network of these steps, with scales chosen for inputs within `limits`.
 
     Args:
         steps: what it computes.

@@ -37,7 +37,7 @@ class Source:
         return self.entries[0].sizes[0]
 
     def of(self, many: int) -> Source:
-        """The same for so many inputs."""
+        """Returns the model for a batch of `many` inputs."""
         found = [dataclasses.replace(entry, sizes=(many, *entry.sizes[1:])) for entry in self.entries]
         return dataclasses.replace(self, entries=found, constants={**self.constants, **self.replaced(many)})
 

@@ -170,7 +170,7 @@ def _floor(planner: Planner, x: Tracked) -> Tracked:
 
 
 def _top(planner: Planner, attrs: dict[str, Any], x: Tracked) -> Tracked:
-    """The largest along an axis: each lies between the bounds of as many."""
+    """Adds the step that takes the first elements of an axis by size; the j-th lies between the j-th bounds."""
     axis, count = attrs["axis"], attrs["count"]
     size = x.low.shape[axis]
 

@@ -57,7 +57,7 @@ class Weights:
 
 
 def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Sequence[Any], ring: int) -> list[Any]:
-    """What every step makes, behind the first input, in a ring of so many bits."""
+    """Returns the first input and what every step makes, in a ring of `ring` bits."""
     arrays, number, lookups = [entered[0]], 0, Lookups(mpc, steps, ring)
     for step in steps:
         if step["kind"] == "input":
