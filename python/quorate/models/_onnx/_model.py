@@ -5,25 +5,25 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import quorate
-from quorate import _source
 from quorate._families import DEFAULT
-from quorate._source import at
-from quorate.errors import ModelError, ModelWarning
+from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
+from quorate.models._ml import Stated
 from quorate.models._notices import tell
 from quorate.models._numerics import as_float64, finite_float64
 from quorate.models._onnx._entries import Entry
+from quorate.models._onnx._files import File, opened
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
+from quorate.models._onnx._measured import BEYOND, Measured, warn_of
 from quorate.models._onnx._normalise import spread
 from quorate.models._onnx._operators_reals import OPERATORS
 from quorate.models._onnx._plan import Planner, Tracked
@@ -35,6 +35,7 @@ from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._questions import Asked, Questions
 from quorate.models._records import records_of
+from quorate.models._said import short
 
 _PIECE = 16  # inputs that a report looks at at a time
 
@@ -65,6 +66,8 @@ class Network(Questions):
     _errors: Sequence[float]
     _ends: Sequence[int]
     """The places of the outputs among the clear arrays."""
+    _measured: Measured | None = None
+    """What was found on a sample, where proofs do not reach as far."""
 
     def __repr__(self) -> str:
         return f"Network(inputs {self.shape.sizes}, {len(self.shape.steps)} steps)"
@@ -138,17 +141,20 @@ class Network(Questions):
         what = "inputs" if outputs.ndim == 2 else "labels"
         largest = np.sort(outputs, axis=-1)[..., -2:]
         apart = largest[..., 1] - largest[..., 0]
+        found = self._measured
+        near = self.margin_bound if found is None else min(self.margin_bound, 2 * BEYOND * found.deciding)
+        why = "the margin" if found is None else f"{BEYOND} times what was measured on the sample"
 
         def words(close: int, answers: int) -> str | None:
             return (
                 f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
-                f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; "
+                f"{near:.3g}, {why}, within which labels may differ from the clear network's; "
                 f"{_finer(self.shape.table_rows is not None)} make it smaller"
                 if close
                 else None
             )
 
-        tell(id(self), words, int((apart <= self.margin_bound).sum()), apart.size)
+        tell(id(self), words, int((apart <= near).sum()), apart.size)
 
 
 def from_onnx(
@@ -163,8 +169,11 @@ def from_onnx(
     bits: int = 24,
     weight_bits: int | None = None,
     tolerance: float | None = None,
-) -> Network:
+) -> Any:
     """Makes a network from an ONNX file into a model that computes on secret inputs.
+
+    A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs gives what `from_sklearn` makes of
+    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
@@ -207,6 +216,10 @@ def from_onnx(
         ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
         [[1.25 0.  ]]
     """
+    file = opened(model, Stated(bound, sample, labels, output, shape))
+    if not isinstance(file, File):
+        return _within(file, tolerance)
+    model, output, labels = file.proto, file.output, file.labels
     bits = _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output, inputs)
@@ -231,8 +244,13 @@ def from_onnx(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
             f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
         )
-    _warn_of(made.error_bound, steps, places, limits, entries)
-    return made
+    finer = _finer(entries[0].is_index)
+    return dataclasses.replace(made, _measured=warn_of(made, _random(limits, entries), _whole(samples), finer))
+
+
+def _whole(samples: Sequence[Any]) -> list[Array] | None:
+    """Samples of all inputs, or None."""
+    return None if any(values is None for values in samples) else [np.asarray(v, np.float64) for v in samples]
 
 
 def _renumbered(steps: Sequence[Step]) -> list[int]:
@@ -242,6 +260,18 @@ def _renumbered(steps: Sequence[Step]) -> list[int]:
         if step.kind == "input":
             step.attrs = {"number": used.index(step.attrs["number"])}
     return used
+
+
+def _within(made: Any, tolerance: float | None) -> Any:
+    """A model that is no network of real numbers, if its margin is not too large."""
+    margin = float(getattr(made, "margin_bound", 0.0))
+    if tolerance is not None and margin > tolerance:
+        raise ModelError(
+            f"from_onnx: the margin is {margin:.3g}, more than the tolerance {tolerance:.3g}: such files "
+            "compute in float32; of linear models a smaller bound=, or "
+            "sample= records like those to come, makes it smaller"
+        )
+    return made
 
 
 def _finer(by_tables: bool) -> str:
@@ -255,7 +285,7 @@ def _between(name: str, value: Any, low: int, high: int) -> int:
     except TypeError:
         found = low - 1
     if not low <= found <= high:
-        raise ModelError(f"from_onnx: {name}={value!r} is no whole number between {low} and {high}")
+        raise ModelError(f"from_onnx: {name}={short(value)} is no whole number between {low} and {high}")
     return found
 
 
@@ -398,14 +428,14 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     ends = finite_float64(bound, "bound").ravel().tolist()
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
     if not low < high:
-        raise ModelError(f"from_onnx: bound={bound!r} is no magnitude above 0, nor (lowest, highest)")
+        raise ModelError(f"from_onnx: bound={short(bound)} is no magnitude above 0, nor (lowest, highest)")
     if sample is not None and not low <= values.min() <= values.max() <= high:
         raise ModelError(
-            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={bound!r}, which "
-            "all inputs are held to: state a larger bound, or scale the sample as inputs will be"
+            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={short(bound)}, "
+            "which all inputs are held to: state a larger bound, or scale the sample as inputs will be"
         )
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
-        raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
+        raise ModelError(f"from_onnx: bound={short(bound)} is beyond 2^100 or below its inverse; rescale the inputs")
     return low, high
 
 
@@ -462,29 +492,14 @@ def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int,
     return found
 
 
-def _warn_of(
-    error: float,
-    steps: Sequence[Step],
-    ends: Sequence[int],
-    limits: Sequence[tuple[float, float] | Rows],
-    entries: Sequence[Entry],
-) -> None:
-    """Says where the proven error is not small beside what outputs are for random inputs."""
-    random = [
+def _random(limits: Sequence[tuple[float, float] | Rows], entries: Sequence[Entry]) -> list[Array]:
+    """Four inputs between the limits."""
+    return [
         drawn(of, 4)
         if isinstance(of, np.ndarray)
         else np.random.default_rng(number).uniform(*of, (4, *entry.sizes[1:]))
         for number, (of, entry) in enumerate(zip(limits, entries, strict=True))
     ]
-    arrays = run_clear(steps, random)
-    usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in ends)
-    if error > usual / 16:
-        text = (
-            f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
-            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, "
-            f"{_finer(entries[0].is_index)}, and look at model.report(X), which measures"
-        )
-        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 
 
 def _check_finite(steps: Sequence[Step]) -> None:
