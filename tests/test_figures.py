@@ -77,6 +77,8 @@ def test_what_is_measured_is_a_row_of_the_benchmark(figures: ModuleType) -> None
     row = figures.cell("random-bit", 32, 50, "spdz2k", mac=48, offline="protocol")
     assert (row["workload"], row["k"], row["batch"], row["parties"], row["link"]) == ("random-bit", 32, 50, 2, "memory")
     assert float(figures.seconds(row)) > 0 and figures.sent(row).endswith(" MB")
+    for name in ("ot-cot", "ot-cot-malicious"):  # the first selects both
+        assert figures.cell(name, 128, 1000, "ot")["workload"] == name
     compared = figures.comparisons(20)
     assert re.fullmatch(r"[\d.]+; [\d.]+", figures.seconds(compared, True)) and compared["bytes_per_party"] > 100
     assert figures.opening() > 0

@@ -58,8 +58,8 @@ fn every_workload_measures_right_results() {
     }
 }
 
-/// Three parties compute the logistic function of 16 bits, as sessions do; those who look it up take as many rounds as a
-/// table does.
+/// Three parties compute the logistic function of 16 bits, as sessions do; those who look it up take the rounds of a
+/// table.
 #[test]
 fn sigmoids_go_the_way_of_sessions() {
     let mut bench = Bench::new(brief());
