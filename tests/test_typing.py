@@ -45,17 +45,18 @@ def main() -> list[float]:
 '''
 
 
-def checked(folder: Path, program: str, plugins: str) -> str:
+def checked(folder: Path, program: str) -> str:
     (folder / "program.py").write_text(program)
-    (folder / "mypy.ini").write_text(f"[mypy]\n{plugins}\ncache_dir = {Path('.mypy_cache').resolve()}\n")
+    (folder / "mypy.ini").write_text(f"[mypy]\nplugins = quorate.mypy\ncache_dir = {Path('.mypy_cache').resolve()}\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "mypy.ini", "program.py"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
 def test_a_program_with_functions_of_numpy_is_strictly_typed(tmp_path: Path) -> None:
-    assert "Success" in checked(tmp_path, PROGRAM, "plugins = quorate.mypy")
-    wrong = PROGRAM.replace("chosen.sum(axis=0)", "chosen.revealed()")
-    assert '"SecretArray" has no attribute "revealed"' in checked(tmp_path, wrong, "plugins = quorate.mypy")
+    asked = "\n\ndef kind(x: qr.SecretArray) -> None:\n    reveal_type(np.where(x > 0, x, 0))\n"
+    said = checked(tmp_path, PROGRAM + asked)
+    assert 'Revealed type is "quorate.array.SecretArray"' in said
+    assert "Success" in said
 
 
 def test_the_program_runs(tmp_path: Path) -> None:
