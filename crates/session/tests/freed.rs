@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session};
 
-const INPUTS: usize = 512;
+const INPUTS: usize = 128;
 /// The upper bits of an input, and of no number beside.
 const MARK: u64 = 0x1ec7_5a3c;
 

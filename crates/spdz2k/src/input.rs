@@ -1,7 +1,7 @@
 //! Inputs: the owner tells all how far its value is from a mask that only it would know, and does not wait for them.
 
 use quorate_engine::{Ctx, Misuse, Result};
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
@@ -24,7 +24,7 @@ impl Spdz2k {
                 Some(value) if !ctx.is_dry() => value.convert(ring),
                 _ => Vector::shape(ring, len),
             };
-            difference.sub_assign(&mask.share.convert(ring));
+            difference.sub_assign(&Wiped(mask.share.convert(ring)));
             difference.reduce();
             difference
         };

@@ -8,7 +8,7 @@
 //! has all of a value in its share, it alone tells it.
 
 use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
-use quorate_ring::{Bits, Vector};
+use quorate_ring::{Bits, Vector, Wiped};
 
 use crate::bits::from_elements;
 use crate::forms::{Form, SharedBits};
@@ -102,7 +102,7 @@ impl Spdz2k {
             opened = self.told_to_third(ctx, opened).await?;
         }
         // Its owner's share is all of the mask.
-        opened.add_assign(&mask.share.convert(ring));
+        opened.add_assign(&Wiped(mask.share.convert(ring)));
         Ok((to == self.keys.me).then_some(opened))
     }
 
