@@ -191,7 +191,11 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
+    use quorate_graph::{Bound, Dtype, Graph, Rules, Source};
+
     use super::*;
+    use crate::work::Reveal;
+    use crate::work::domains::Domains;
 
     #[test]
     fn places_are_found_whatever_the_gaps() {
@@ -214,6 +218,25 @@ mod tests {
         for (step, item) in wanted.into_iter().enumerate() {
             assert!(!matches!(item, Node(place) if order.of_node(place) != step));
         }
+    }
+
+    #[test]
+    fn what_a_proof_of_a_range_opens_comes_after_a_check() {
+        let mut graph = Graph::with(Rules { proves_bounds: true, ..Rules::default() });
+        let here = || Source::new("order.py", 1);
+        let [x, y] =
+            [0, 1].map(|owner| graph.at(here()).input(owner, 2, &[3], Dtype::INT64, Some(Bound::Int(9))).unwrap());
+        let both = graph.at(here()).concat(&[x.into(), y.into()], 0).unwrap();
+        let places = graph.at(here()).places(both).unwrap();
+        let nodes: Vec<NodeId> = (0..graph.len()).map(|id| NodeId(id as u32)).collect();
+        let proofs = (0..nodes.len()).filter(|&place| graph.node(nodes[place]).op == Op::AssertWithin);
+        let mut wanted: Vec<usize> = proofs.collect();
+        assert_eq!(wanted.len(), 2);
+        wanted.extend([nodes.len(), nodes.len() + 1]);
+        let reveals = vec![Reveal { node: places, to: None }];
+        let work = Work { graph: &graph, nodes, reveals, domains: Domains::default() };
+        assert_eq!(Order::of(&work, true).stages(), wanted);
+        assert_eq!(Order::of(&work, false).stages(), [work.nodes.len() + 1]);
     }
 
     #[test]
