@@ -4,7 +4,6 @@ mod broadcasting;
 mod columns;
 mod common;
 mod convolutions;
-mod fine;
 mod forget;
 mod hashes;
 mod in_bits;
