@@ -34,6 +34,7 @@ class Span:
         wide: where a value is too wide for its ring before its fractional bits are dropped: beyond a quarter of the
             ring where they may be dropped either way.
         saturates: why some results are the stated saturation; empty if none is.
+        exact: results before they are rounded, where that may take many of their digits.
     """
 
     low: np.ndarray
@@ -41,6 +42,7 @@ class Span:
     nearest: np.ndarray
     wide: np.ndarray | None = None
     saturates: str = ""
+    exact: np.ndarray | None = None
 
     @staticmethod
     def exactly(values: np.ndarray) -> Span:
@@ -117,6 +119,25 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
     return Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
 
 
+def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int] | None:
+    """The first number of a column that loses more than 2^-8 of itself, and how many bits more would keep it.
+
+    A column is the numbers with one last index, or an array of one axis.
+    """
+    columns = exact.reshape(-1, exact.shape[-1]) if exact.ndim > 1 else exact.reshape(-1, 1)
+    got = result.astype(float)
+    off = np.abs(got.reshape(columns.shape) - columns)
+    sums, sizes = off.sum(axis=0), np.abs(columns).sum(axis=0)
+    lost = np.flatnonzero(sums * _SHARE > sizes)
+    if not len(lost):
+        return None
+    column = int(lost[0])
+    most = max(sums[column], np.count_nonzero(columns[:, column]))
+    row = int(np.flatnonzero(off[:, column] * _SHARE > np.abs(columns[:, column]))[0])
+    place = np.unravel_index(row * columns.shape[1] + column, exact.shape) if exact.ndim else ()
+    return tuple(int(i) for i in place), math.ceil(math.log2(most * _SHARE / sizes[column])) + 4
+
+
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
     """Any order of the rows is right; other rows are not."""
     old, new = (sorted(map(tuple, value.reshape(rows, -1).tolist())) for value in (before, after))
@@ -140,7 +161,8 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
     if not (of_a.kind == of_b.kind == "fixed"):
         return Span.exactly(whole)
     down = of_a.frac + of_b.frac - step.dtype.frac
-    return dataclasses.replace(_cut(whole, down, either_way), wide=_too_wide(whole, step.dtype, either_way))
+    wide = _too_wide(whole, step.dtype, either_way)
+    return dataclasses.replace(_cut(whole, down, either_way), wide=wide, exact=whole.astype(float) / 2.0**down)
 
 
 def _terms(step: Step) -> int:
@@ -211,7 +233,8 @@ def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
     instead = np.where((x > 0) == (whole > 0), most, -most)
     ends = [np.where(beyond, instead, end) for end in ends]
     why = f"{int(beyond.sum())} of its results do not fit {step.dtype}" if beyond.any() else ""
-    return Span(np.minimum.reduce(ends), np.maximum.reduce(ends), ends[0], saturates=why)
+    exact = (whole * x).astype(float) + rest.astype(float) / 2.0**shift
+    return Span(np.minimum.reduce(ends), np.maximum.reduce(ends), ends[0], saturates=why, exact=exact)
 
 
 def _lines(step: Step, value: np.ndarray) -> np.ndarray:
@@ -315,6 +338,8 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
 
 # Units, or this share of the result: what the docstrings of the real functions state, at most.
 _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
+# Rounding may take this part of a column's magnitudes.
+_SHARE = 256.0
 # Logarithms are within two to minus this.
 _LOG_ERROR_BITS = 26
 
@@ -365,7 +390,10 @@ def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
     with np.errstate(all="ignore"):
         units = _REAL[step.op](x) * 2.0**step.dtype.frac
     outside = np.isnan(units) | (np.isinf(units) & (step.op != "exp"))
-    return _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
+    found = _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
+    if step.op in ("rsqrt", "reciprocal"):
+        found.exact = np.where(outside, 0.0, units)
+    return found
 
 
 def _quotient(step: Step, operands: list[Operand]) -> Span:
@@ -382,7 +410,8 @@ def _quotient(step: Step, operands: list[Operand]) -> Span:
     why = f"{int(zero.sum())} of its divisors are 0" if zero.any() else ""
     if beyond.any():
         why = why or f"{int(beyond.sum())} of its results do not fit {step.dtype}"
-    return Span(whole - slack, whole + slack, whole, saturates=why)
+    exact = np.where(zero, 0.0, x.astype(float) / np.where(zero, 1, y).astype(float))
+    return Span(whole - slack, whole + slack, whole, saturates=why, exact=exact)
 
 
 def _softmax(step: Step, operand: Operand) -> Span:

@@ -171,10 +171,25 @@ class Shadow:
                 self._session._told.add((f"{file} shadow", line))
                 text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
                 warnings.warn_explicit(text, RangeWarning, file, line)
+        if span.exact is not None and step.dtype.kind == "fixed":
+            self._name_lost(step, span.exact, result)
         differs = np.asarray((result < span.low) | (result > span.high))
         if differs.any():
             place = tuple(int(i) for i in np.argwhere(differs)[0]) if differs.ndim else ()
             raise self._difference(step, place, result, span, operands)
+
+    def _name_lost(self, step: Step, exact: np.ndarray, result: np.ndarray) -> None:
+        found = _clear.coarse(exact, np.asarray(result)) if result.size else None
+        if found is None:
+            return
+        place, more = found
+        unit = 2.0**step.dtype.frac
+        text = (
+            f"{step.what}: gives {float(result[place]) / unit:.6g} where the exact result is "
+            f"{float(exact[place]) / unit:.6g} (index {place}): multiply what it works on by 2**{more} first, and divide "
+            "by that again where results are large"
+        )
+        warnings.warn_explicit(text, RangeWarning, *step.line)
 
     def _difference(
         self,

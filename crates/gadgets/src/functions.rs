@@ -57,9 +57,9 @@ pub trait Functions: Gadgets {
         real::rsqrt(self, ctx, x, fracs).await
     }
 
-    /// 1 / x.
-    async fn reciprocal(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
-        real::reciprocal(self, ctx, x, frac).await
+    /// 1 / x, of an argument and with a result of so many bits after the point.
+    async fn reciprocal(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
+        real::reciprocal(self, ctx, x, fracs).await
     }
 
     /// x 2^up / y, a quotient of at most so many bits.

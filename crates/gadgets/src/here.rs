@@ -97,8 +97,8 @@ macro_rules! functions_here {
                 fn rsqrt(s, ctx, at x: $values, val fracs: (u32, u32)) -> $values {
                     $crate::real::rsqrt(s, ctx, x, fracs)
                 }
-                fn reciprocal(s, ctx, at x: $values, val frac: u32) -> $values {
-                    $crate::real::reciprocal(s, ctx, x, frac)
+                fn reciprocal(s, ctx, at x: $values, val fracs: (u32, u32)) -> $values {
+                    $crate::real::reciprocal(s, ctx, x, fracs)
                 }
                 fn divide(s, ctx, at x: $values, at y: $values, val up: u32, val quotient_bits: u32) -> $values {
                     $crate::real::divide(s, ctx, x, y, up, quotient_bits)

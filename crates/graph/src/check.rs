@@ -131,7 +131,7 @@ impl Look<'_> {
             (Reach::Fits(range), None) => range,
             (_, proven) => proven.unwrap_or_else(|| node.dtype.range()),
         };
-        if digits::may_lose(node, &inputs, range) {
+        if digits::may_lose(self.graph, node, &inputs, range) {
             self.coarse.insert(id);
         }
         range

@@ -7,6 +7,7 @@
 
 use crate::dtype::{Dtype, shown};
 use crate::error::Fault;
+use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
 use crate::ranges::{self, Known};
@@ -22,7 +23,7 @@ const MORE_BITS: i32 = 4;
 
 /// Whether the step rounds results that may be small, `range` being where they lie. Functions that are small by nature,
 /// such as powers and softmax, are not meant: their errors are stated in units.
-pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
+pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() {
         return false;
@@ -30,11 +31,19 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     match &node.op {
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
         Op::Scale(scale) => scale.shift > 0,
-        Op::FloorDiv(_) | Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
+        Op::FloorDiv(divisors) => !is_mean(graph.node(node.inputs[0]), divisors),
+        Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
         // By oneself one says what is dropped.
         Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
         _ => false,
     }
+}
+
+/// Whether a sum is divided by no more than the number of what was summed: where numbers cancel, a mean is small, and no
+/// digit of it is better known than those of the numbers.
+fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
+    let Op::Sum(axis) = &sum.op else { return false };
+    divisors.iter().all(|by| (1..=(axis.len as i128) << sum.dtype.frac()).contains(by))
 }
 
 /// How many numbers a step computes with, at most.
@@ -51,20 +60,22 @@ pub(crate) fn work(node: &Node) -> usize {
 pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &[i128]) -> Option<Fault> {
     let exact = exact(node, nodes, operands)?;
     let width = if node.shape.len() > 1 { node.shape.last().copied().unwrap_or(1) } else { 1 };
-    let mut sums = vec![(0.0f64, 0.0f64); width];
+    let mut sums = vec![(0.0f64, 0.0f64, 0.0f64); width];
     for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
-        let (off, size) = &mut sums[i % width];
+        let (off, size, count) = &mut sums[i % width];
         // What is saturated, or has no value, is said elsewhere.
         if exact.is_finite() && result.abs() < node.dtype.range().hi() {
             *off += (result as f64 - exact).abs();
             *size += exact.abs();
+            *count += f64::from(exact != 0.0);
         }
     }
-    let column = sums.iter().position(|(off, size)| off * SHARE > *size)?;
-    let (off, size) = sums[column];
+    let column = sums.iter().position(|(off, size, _)| off * SHARE > *size)?;
+    let (off, size, count) = sums[column];
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
-    let more = (off * SHARE / size).log2().ceil() as i32 + MORE_BITS;
+    // Where little is left, what is off says less than that each may be off by a unit.
+    let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
     let unit = f64::from(node.dtype.frac()).exp2();
     Some(Fault::LosesDigits {
         op: node.op.name(),

@@ -225,7 +225,7 @@ pub enum Fault {
     #[error(
         "{op} gives {becomes} where the exact result is {exact} (index {index}), for {dtype} has units of {}: {}",
         shown(dtype.decode(1)),
-        finer(*more, *finer_dtype)
+        finer(op, *more, *finer_dtype)
     )]
     LosesDigits {
         op: &'static str,
@@ -240,7 +240,7 @@ pub enum Fault {
         "{op} gives nothing larger than {} in {dtype}, which has units of {}: {}",
         shown(*largest),
         shown(dtype.decode(1)),
-        finer(*more, *finer_dtype)
+        finer(op, *more, *finer_dtype)
     )]
     FewBits { op: &'static str, largest: f64, dtype: Dtype, more: u32, finer_dtype: Option<Dtype> },
     #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
@@ -324,8 +324,15 @@ fn axis_hint(dimensions: usize) -> String {
 }
 
 /// What to do where results are too small for their dtype's units.
-fn finer(more: u32, dtype: Option<Dtype>) -> String {
-    let scaled = format!("multiply what it works on by 2**{more} first, and divide the result by that where it is large");
+fn finer(op: &str, more: u32, dtype: Option<Dtype>) -> String {
+    let scaled = match op {
+        "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
+        "reciprocal" => format!("divide its argument by 2**{more} first"),
+        "rsqrt" => format!("divide its argument by 4**{more} first"),
+        "astype" => return "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more".into(),
+        _ => format!("multiply a factor by 2**{more} first"),
+    };
+    let scaled = format!("{scaled}, and divide by that again where results are large");
     match dtype {
         Some(dtype) => format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {scaled}"),
         None => scaled,

@@ -34,8 +34,6 @@ pub enum Real {
 pub const MAX_FRAC: u32 = 16;
 /// The most bits after the point for division, roots and logarithms.
 pub const MAX_FINE_FRAC: u32 = 60;
-/// The table of logarithms is within 2 to minus this.
-const LOG_ERROR_BITS: u32 = 26;
 /// Roots and quotients in rings of more than 64 bits are within 4 units, or relative to their size 2 to minus this.
 const WIDE_ERROR_BITS: u32 = 28;
 

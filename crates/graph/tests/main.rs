@@ -4,6 +4,7 @@ mod broadcasting;
 mod columns;
 mod common;
 mod convolutions;
+mod fine;
 mod forget;
 mod hashes;
 mod in_bits;

@@ -131,7 +131,7 @@ impl Function {
             Function::Sqrt => real::sqrt(rss, ctx, x, (frac, frac), K - 1).await,
             Function::SqrtShort => real::sqrt(rss, ctx, x, (frac, frac), 62 - frac).await,
             Function::Rsqrt => real::rsqrt(rss, ctx, x, (frac, frac)).await,
-            Function::Reciprocal => real::reciprocal(rss, ctx, x, frac).await,
+            Function::Reciprocal => real::reciprocal(rss, ctx, x, (frac, frac)).await,
             Function::Divide => real::divide(rss, ctx, x, y, frac, K - 1).await,
             Function::DivideShort => real::divide(rss, ctx, x, y, frac, 31).await,
             Function::Softmax => real::softmax(rss, ctx, x, &computed(frac, ROWS)).await,

@@ -27,7 +27,7 @@ async fn by_name(rss: &Rss, ctx: &Ctx, name: &str, x: &A, frac: u32) -> Result<A
         "log" => real::log(rss, ctx, x, (frac, frac)).await,
         "sqrt" => real::sqrt(rss, ctx, x, (frac, frac), 63).await,
         "rsqrt" => real::rsqrt(rss, ctx, x, (frac, frac)).await,
-        "reciprocal" => real::reciprocal(rss, ctx, x, frac).await,
+        "reciprocal" => real::reciprocal(rss, ctx, x, (frac, frac)).await,
         _ => panic!("no function {name}"),
     }
 }

@@ -23,34 +23,33 @@ pub(super) const QUOTIENT_BITS: u32 = RECIPROCAL_BITS + DIVIDEND_BITS;
 /// Quotients below 2^31 are accurate enough without a remainder.
 const SHORT: u32 = 31;
 
-/// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0;
-/// where the result does not fit, the largest element with the sign of x.
+/// 1 / x of every element, with `from` bits after the point of arguments and `to` of results; the largest element,
+/// 2^(k-1) - 1, where x is 0; where the result does not fit, the largest element with the sign of x.
 ///
-/// Error: at most 2 units of 2^-frac for every other x, or 2^-28 of the result where frac > 16 and that is more;
-/// magnitudes are rounded down, and exact reciprocals below
-/// 2^(28 - frac) are exact. The result's magnitude is at most 2^frac.
+/// Error: at most 2 units of 2^-to for every other x, or 2^-28 of the result where to > 16 and that is more; magnitudes
+/// are rounded down, and exact reciprocals below 2^(28 - to) are exact. The result's magnitude is at most 2^from.
 ///
 /// # Errors
-/// [`quorate_engine::Misuse`] unless frac <= 60 and the ring has at least frac + 2 and at most 126 bits.
-pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+/// [`quorate_engine::Misuse`] unless both are at most 60 and the ring has at least to + 2 and at most 126 bits.
+pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check_fine(ring, frac, frac + 2, s.most_bits())?;
-    let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
+    check_fine(ring, from.max(to), to + 2, s.most_bits())?;
+    let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), (from, to)).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
 
-async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -> Result<S::A> {
     let ring = s.shape(x).0;
     let (bits, sign) = magnitude(s, ctx, x).await?;
-    let float = normalise(s, ctx, &bits, enough_for(frac)).await?;
+    let float = normalise(s, ctx, &bits, enough_for(to)).await?;
     let argument = mantissa_argument(s, ctx, &float.mantissa, &SEGMENT_ROWS, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
-    let exponent = |p: u32| 2 * frac as i32 - p as i32;
+    let exponent = |p: u32| (from + to) as i32 - p as i32;
     let fits = |p: u32| exponent(p) < ring.bits() as i32;
     let number = Number::of_one_hot(s, &float.position, |p| u32::try_from(exponent(p)).ok().filter(|_| fits(p)));
     let too_large: Vec<u32> = (0..ring.bits()).filter(|&p| !fits(p)).collect();
     let over = s.xor(&not(s, &float.nonzero), &row_sums(s, &float.position, &[too_large]));
-    let most = (2 * frac).min(ring.bits() - 1);
+    let most = (from + to).min(ring.bits() - 1);
     let exponent = Exponent { number, over: Some(over), most };
     let magnitude = denormalise(s, ctx, &value, RECIPROCAL.scale, exponent, ring).await?;
     with_sign(s, ctx, &sign, &magnitude).await

@@ -368,7 +368,7 @@ pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
             ("sqrt", real::sqrt(s, ctx, &a, (frac, frac), k - 1).await?),
             ("log", real::log(s, ctx, &a, (frac, frac)).await?),
             ("rsqrt", real::rsqrt(s, ctx, &a, (frac, frac)).await?),
-            ("reciprocal", real::reciprocal(s, ctx, &a, frac).await?),
+            ("reciprocal", real::reciprocal(s, ctx, &a, (frac, frac)).await?),
         ];
         let mut opened = Vec::new();
         for (name, result) in &results {

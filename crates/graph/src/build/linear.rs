@@ -115,7 +115,7 @@ impl Builder<'_> {
         let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
         self.graph.warn(product, finer.lost)?;
         let values = self.graph.node(product).range();
-        let (shift, dtype) = self.finer_result(values, finer.shift, dtype);
+        let (shift, dtype) = self.finer_result(product, finer.shift);
         let scale = Scale::shifted(shift, values, dtype);
         let scaled = self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)?;
         self.kept(scaled)

@@ -73,8 +73,13 @@ impl Builder<'_> {
 
     /// By how much a product of which nothing is cut yet is cut, and the dtype of what is left: where that is small and
     /// may get more bits, with more fractional ones.
-    pub(super) fn finer_result(&self, product: Interval, shift: u32, dtype: Dtype) -> (u32, Dtype) {
-        let more = fine::enough_for(product, dtype.frac() + shift).saturating_sub(dtype.frac());
+    pub(super) fn finer_result(&self, product: NodeId, shift: u32) -> (u32, Dtype) {
+        let node = self.graph.node(product);
+        let dtype = node.dtype;
+        let more = match node.room.grows {
+            true => fine::enough_for(node.range(), dtype.frac() + shift).saturating_sub(dtype.frac()),
+            false => 0,
+        };
         let more = more.min(shift - 1);
         (shift - more, Dtype::Fixed { bits: dtype.bits(), frac: dtype.frac() + more })
     }

@@ -91,7 +91,7 @@ impl Builder<'_> {
         }
         let whole = self.is_whole(a)? && self.is_whole(b)?;
         let (a, b) = if whole { (a, b) } else { (self.real_part(a)?, self.real_part(b)?) };
-        let ((x, _), (y, _)) = (self.part(a, whole)?, self.part(b, whole)?);
+        let ((x, _), (y, _)) = (self.dividing(a, whole)?, self.dividing(b, whole)?);
         let quotient = Quotient { x, y, whole };
         let (frac, bits) = quotient.room(self.within(KEPT_BITS));
         let (a, b) = (self.in_ring(a, (whole, x.frac, bits), &to)?, self.in_ring(b, (whole, y.frac, bits), &to)?);
@@ -156,7 +156,7 @@ impl Builder<'_> {
     }
 
     /// What is known of an operand; and what becomes of results of an array.
-    fn part(&self, a: Operand<'_>, whole: bool) -> Result<(Part, Option<Room>), Fault> {
+    fn dividing(&self, a: Operand<'_>, whole: bool) -> Result<(Part, Option<Room>), Fault> {
         Ok(match a {
             Operand::Node(id) => {
                 let node = self.graph.get(id)?;
@@ -191,7 +191,7 @@ impl Builder<'_> {
             let dtype = if whole { Dtype::Int { bits } } else { Dtype::Fixed { bits, frac } };
             return self.place(a, dtype, to);
         };
-        let (_, room) = self.part(a, whole)?;
+        let (_, room) = self.dividing(a, whole)?;
         let id = self.number(id)?;
         let held = self.build_held(id)?;
         let dtype = match self.graph.node(held).dtype {

@@ -2,7 +2,7 @@
 
 use super::fine::{self, USUAL};
 use super::linear::Reduce;
-use super::{BinaryOp, Builder, Operand};
+use super::{BinaryOp, Builder};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::node::{NodeId, Op};
@@ -48,9 +48,6 @@ impl Builder<'_> {
         };
         check(function.name(), dtype, function.most_frac(), least)?;
         let to = self.result_frac(function, a);
-        if function == Real::Reciprocal && to > MAX_FRAC {
-            return self.build_divide(Operand::int(&1), a.into());
-        }
         if dtype.bits() > 64 && !function.takes_wide(to) {
             return self.real_of_wide(function, a);
         }
@@ -94,12 +91,13 @@ impl Builder<'_> {
             Real::Log => usual(USUAL).min(LOG_FRAC),
             Real::Sqrt if from > USUAL => from.div_ceil(2).max(from.min((46 - far / 2).max(16) as u32)),
             Real::Sqrt => usual(USUAL),
-            Real::Reciprocal => fine::enough(1 - far).max(from),
-            // The largest results, of 2^-from and more, leave so much.
-            Real::Rsqrt => {
+            Real::Rsqrt | Real::Reciprocal => {
+                // Of 2^n: 2^-n, or its root.
+                let of = |n: i32| if function == Real::Rsqrt { (-n).div_euclid(2) } else { -n };
+                // The largest results leave so much room.
                 let near = if x.lo() > 0 { x.lo().ilog2() as i32 - from as i32 } else { -(from as i32) };
-                let room = dtype.bits() as i32 - 2 - (1 - near).div_euclid(2);
-                let wanted = fine::enough((1 - far).div_euclid(2)).max(from) as i32;
+                let room = dtype.bits() as i32 - 3 - of(near);
+                let wanted = fine::enough(of(far - 1)).max(from) as i32;
                 wanted.min(room).max(USUAL as i32) as u32
             }
             _ => from,

@@ -152,7 +152,7 @@ impl Functions for PikaMalicious {
         fn log(x: &Tagged, fracs: (u32, u32)) -> Tagged;
         fn sqrt(x: &Tagged, fracs: (u32, u32), argument_bits: u32) -> Tagged;
         fn rsqrt(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn reciprocal(x: &Tagged, frac: u32) -> Tagged;
+        fn reciprocal(x: &Tagged, fracs: (u32, u32)) -> Tagged;
         fn divide(x: &Tagged, y: &Tagged, up: u32, quotient_bits: u32) -> Tagged;
     }
 

@@ -34,7 +34,7 @@ impl<S: Computes> Executor<'_, S> {
             Real::Log => s.log(ctx, &x, (frac, to)).await?,
             Real::Sqrt => s.sqrt(ctx, &x, (frac, to), self.work.graph.value_bits(node.inputs[0])).await?,
             Real::Rsqrt => s.rsqrt(ctx, &x, (frac, to)).await?,
-            Real::Reciprocal => s.reciprocal(ctx, &x, frac).await?,
+            Real::Reciprocal => s.reciprocal(ctx, &x, (frac, to)).await?,
         }))
     }
 
