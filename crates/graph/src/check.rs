@@ -111,8 +111,7 @@ impl Look<'_> {
         let inputs: Vec<Known> = node.inputs.iter().map(|input| self.known(*input)).collect();
         let rules = self.graph.rules();
         let reach = ranges::reach(op, &inputs, node.dtype, rules.truncation);
-        let half =
-            rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs, node.dtype) > 0;
+        let half = rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs, node.dtype) > 0;
         let crowded = |range: Interval| {
             let whole = ranges::product_shift(op, &inputs, node.dtype);
             half && !Interval::signed(node.dtype.bits() - 1).shr(whole).covers(range)

@@ -329,7 +329,9 @@ fn finer(op: &str, more: u32, dtype: Option<Dtype>) -> String {
         "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
         "reciprocal" => format!("divide its argument by 2**{more} first"),
         "rsqrt" => format!("divide its argument by 4**{more} first"),
-        "astype" => return "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more".into(),
+        "astype" => {
+            return "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more".into();
+        }
         _ => format!("multiply a factor by 2**{more} first"),
     };
     let scaled = format!("{scaled}, and divide by that again where results are large");
@@ -473,8 +475,13 @@ impl Fault {
         let bits = 128 - largest.leading_zeros();
         let more = ENOUGH - bits.min(ENOUGH);
         let finer_dtype = crate::digits::finer(dtype, more as i32);
-        (largest > 0 && bits < FEWEST)
-            .then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, more, finer_dtype })
+        (largest > 0 && bits < FEWEST).then(|| Fault::FewBits {
+            op,
+            largest: dtype.decode(largest as i128),
+            dtype,
+            more,
+            finer_dtype,
+        })
     }
 
     /// The exception that this fault becomes.

@@ -237,8 +237,7 @@ mod tests {
 
     #[test]
     fn known_values() {
-        let units =
-            |f: Real, x: f64, frac: u32| f.rounded((x * f64::from(frac).exp2()) as i128, frac, fixed(64, frac));
+        let units = |f: Real, x: f64, frac: u32| f.rounded((x * f64::from(frac).exp2()) as i128, frac, fixed(64, frac));
         assert_eq!(units(Real::Sigmoid, 1.0, 16), 47911); // 0.7310585786 2^16 = 47910.65
         assert_eq!(units(Real::Tanh, -0.5, 16), -30285); // 0.4621171573 2^16 = 30285.31
         assert_eq!(units(Real::Gelu, 1.0, 16), 55138); // 0.8413447461 2^16 = 55138.37

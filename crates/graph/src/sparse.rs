@@ -57,7 +57,8 @@ fn distinct(graph: &Graph, node: &Node) -> Option<Axis> {
         _ => return None,
     };
     let shape = &node.shape;
-    let is_one_number = |&d: &usize| shape[d] > 1 && (d + from.len()).checked_sub(shape.len()).is_none_or(|d| from[d] == 1);
+    let is_one_number =
+        |&d: &usize| shape[d] > 1 && (d + from.len()).checked_sub(shape.len()).is_none_or(|d| from[d] == 1);
     let values = units.to_vec();
     (0..shape.len()).filter(is_one_number).map(|d| axis_of(shape, d)).find(|&axis| differ(&values, axis))
 }

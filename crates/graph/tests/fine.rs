@@ -59,9 +59,8 @@ fn quotients_are_judged_by_the_largest_operands() {
 #[test]
 fn quotients_of_integers_have_bits_for_the_smallest() {
     let mut p = Program::default();
-    let int = |p: &mut Program, bound: Option<i128>| {
-        p.at().input(0, 3, &[2], Dtype::INT64, bound.map(Bound::Int)).unwrap()
-    };
+    let int =
+        |p: &mut Program, bound: Option<i128>| p.at().input(0, 3, &[2], Dtype::INT64, bound.map(Bound::Int)).unwrap();
     let (x, y) = (int(&mut p, None), int(&mut p, None));
     let quotient = p.at().divide(x, y).unwrap();
     assert_eq!((dtype(&p, quotient), p.graph.quotient_shift(quotient)), ((96, 31), 31));

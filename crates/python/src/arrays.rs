@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::PyByteArray;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
@@ -12,7 +12,7 @@ use quorate_graph::{
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
-use crate::operands::{Argument, dtype, dtype_parts, is_real, numbers, secret_numbers};
+use crate::operands::{Argument, dtype, dtype_parts, is_real, secret_numbers};
 use crate::session::Session;
 
 type Dtype<'a> = (&'a str, u32, u32);
@@ -327,7 +327,8 @@ impl Session {
 
     /// Where a node's values are proven to lie, in ring units; None where nothing is proven.
     fn proven(&self, py: Python<'_>, node: u32) -> PyResult<Option<(i128, i128)>> {
-        let look = |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
+        let look =
+            |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 

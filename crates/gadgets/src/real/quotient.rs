@@ -108,14 +108,7 @@ enum Digits {
 }
 
 /// Quotients that one quotient of mantissas gives.
-async fn mantissas_chunk<S: Gadgets>(
-    s: &S,
-    ctx: &Ctx,
-    x: &S::A,
-    y: &S::A,
-    up: u32,
-    digits: Digits,
-) -> Result<S::A> {
+async fn mantissas_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, digits: Digits) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
     let rows = if digits == Digits::One { MANTISSA } else { fine_quotient::MANTISSA };

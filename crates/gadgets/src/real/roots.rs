@@ -30,13 +30,7 @@ use crate::{Gadgets, stream};
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless both are at most 60 and the ring has at least to + 2 and at most 126 bits.
-pub async fn sqrt<S: Gadgets>(
-    s: &S,
-    ctx: &Ctx,
-    x: &S::A,
-    (from, to): (u32, u32),
-    argument_bits: u32,
-) -> Result<S::A> {
+pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32), argument_bits: u32) -> Result<S::A> {
     let ring = s.shape(x).0;
     let corrects = ring.bits() <= 64 && from == to && to <= MAX_FRAC;
     let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), to).filter(|_| corrects);

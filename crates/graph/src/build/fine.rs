@@ -68,12 +68,7 @@ impl Builder<'_> {
 
     /// The dtypes of two factors of fixed point, of which one may get more bits, where their product is small or one
     /// has more than the usual fractional bits; public reals take as few as hold them. `None` for others.
-    pub(super) fn fine_factors(
-        &self,
-        op: &Op,
-        a: Operand<'_>,
-        b: Operand<'_>,
-    ) -> Result<Option<[Dtype; 2]>, Fault> {
+    pub(super) fn fine_factors(&self, op: &Op, a: Operand<'_>, b: Operand<'_>) -> Result<Option<[Dtype; 2]>, Fault> {
         let grows = |operand: Operand<'_>| matches!(operand, Operand::Node(id) if self.is_growing(id));
         self.shape_of(a).and(self.shape_of(b))?;
         if !grows(a) && !grows(b) {

@@ -205,8 +205,9 @@ impl Builder<'_> {
         let values = node.range();
         match values == Interval::point(0) {
             true => 0,
-            false => fine::enough(fine::size_bits(values) - dtype.frac() as i32 + largest + 1)
-                .saturating_sub(dtype.frac()),
+            false => {
+                fine::enough(fine::size_bits(values) - dtype.frac() as i32 + largest + 1).saturating_sub(dtype.frac())
+            }
         }
     }
 

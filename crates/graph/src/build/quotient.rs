@@ -206,7 +206,17 @@ impl Builder<'_> {
         }
         let (op, inputs, shape, interval) = (Op::Reshape, vec![id].into(), node.shape.clone(), node.interval);
         let (room, source) = (room.unwrap_or(Room::STATED), self.at.clone());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin: Origin::unknown() })
+        self.graph.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            room,
+            source,
+            origin: Origin::unknown(),
+        })
     }
 
     /// The quotient of nodes in one ring, in this dtype.
