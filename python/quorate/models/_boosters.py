@@ -1,4 +1,4 @@
-"""Boosted trees of XGBoost and LightGBM from the JSON that these write, without the libraries."""
+"""Boosted trees of XGBoost and LightGBM from what these write, without the libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from quorate.errors import ModelError, QuorateError
 from quorate.models._ensemble import PlainBoosting, encode_boosting
+from quorate.models._lightgbm import is_text, parsed
 from quorate.models._model import Model
+from quorate.models._said import path, short
 from quorate.models._tree import PlainTree
 
 _FLOAT32 = np.dtype(np.float32)
@@ -44,7 +46,7 @@ def _from_xgboost(model: Any, classes: Sequence[Any] | None) -> Model:
     learner = _read(model, "learner", 'booster.save_model("model.json")')
     booster, public = learner["gradient_booster"], learner["learner_model_param"]
     if booster.get("name") != "gbtree":
-        raise ModelError(f"XGBoost's booster {booster.get('name')!r} is not supported; 'gbtree' is")
+        raise ModelError(f"XGBoost's booster {short(booster.get('name'))!r} is not supported; 'gbtree' is")
     if int(public.get("num_target", "1")) > 1:
         raise ModelError("XGBoost with several targets is not supported; train one model for each")
     trees, groups = booster["model"]["trees"], [int(g) for g in booster["model"]["tree_info"]]
@@ -61,7 +63,7 @@ def _from_xgboost(model: Any, classes: Sequence[Any] | None) -> Model:
     link, labels = None, None
     if objective == "binary:logistic":
         if not ((initial > 0) & (initial < 1)).all():
-            raise ModelError(f"this model's base_score is {public['base_score']}, and no probability; write it again")
+            raise ModelError(f"this model's base_score is {short(public['base_score'])}, and no probability; write it again")
         link, labels, initial = "logistic", 2, np.log(initial) - np.log1p(-initial)
     elif objective in ("multi:softprob", "multi:softmax"):
         link, labels = "softmax", count
@@ -79,7 +81,8 @@ def from_lightgbm(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
     Records are compared as float64, as there; missing values are refused.
 
     Args:
-        model: `booster.dump_model()`, or that as JSON: the text, or a file's path.
+        model: `booster.dump_model()`, or that as JSON; or LightGBM's own form, `booster.model_to_string()` or what
+            `booster.save_model("model.txt")` writes: the text, or a file's path.
         classes: the labels, where they are not 0, 1 ...
 
     Raises:
@@ -90,7 +93,12 @@ def from_lightgbm(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
 
 
 def _from_lightgbm(model: Any, classes: Sequence[Any] | None) -> Model:
-    dump = _read(model, None, "booster.dump_model()", "tree_info")
+    given = _given(model, "booster.dump_model() or booster.model_to_string()")
+    text = parsed(given) if isinstance(given, str) and is_text(given) else None
+    if text is None:
+        dump = _read(given, None, "booster.dump_model()", "tree_info")
+    else:
+        dump = {**text.head, "average_output": "average_output" in text.head}
     objective, *options = str(dump.get("objective", "")).split()
     if dump.get("average_output"):
         raise ModelError("LightGBM's random forests (boosting='rf') are not supported; boosting='gbdt' is")
@@ -102,22 +110,40 @@ def _from_lightgbm(model: Any, classes: Sequence[Any] | None) -> Model:
         link, labels = "softmax", count
     elif objective not in ("regression", "regression_l1", "huber", "fair", "quantile", "mape") or "sqrt" in options:
         raise _objective("LightGBM", " ".join([objective, *options]), "binary, multiclass and regression")
-    trees = [_lightgbm_tree(info["tree_structure"]) for info in dump["tree_info"]]
+    trees = [_lightgbm_tree(info["tree_structure"]) for info in dump["tree_info"]] if text is None else text.trees
     by_group = [trees[k::count] for k in range(count)]
     features = int(dump["max_feature_idx"]) + 1
     dtype = np.dtype(np.float64)
-    return _model(by_group, np.zeros(count), labels, classes, features, link, dtype, dump.get("feature_names"))
+    names = dump.get("feature_names") if text is None else text.head.get("feature_names", "").split()
+    return _model(by_group, np.zeros(count), labels, classes, features, link, dtype, names)
+
+
+def _given(model: Any, made_by: str) -> Any:
+    """A model as it was given, or the text of the file that a path names."""
+    try:
+        if isinstance(model, (bytes, bytearray)):
+            return model.decode()
+        if isinstance(model, os.PathLike) or (isinstance(model, str) and not _is_model(model)):
+            return Path(model).read_bytes().decode()
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or short(error)
+        raise ModelError(f"{path(model)} is neither a model nor a file of what {made_by} gives: {why}") from None
+    return model
+
+
+def _is_model(text: str) -> bool:
+    """Whether that is a model, and no path."""
+    return text.lstrip().startswith("{") or is_text(text)
 
 
 def _read(model: Any, key: str | None, made_by: str, wanted: str | None = None) -> dict[str, Any]:
     """The JSON object of a model, or what its key holds."""
+    model = _given(model, made_by)
     try:
-        if isinstance(model, (bytes, bytearray)) or (isinstance(model, str) and model.lstrip().startswith("{")):
+        if isinstance(model, str):
             model = json.loads(model)
-        elif isinstance(model, (str, os.PathLike)):
-            model = json.loads(Path(model).read_bytes())
-    except (OSError, ValueError) as error:
-        raise ModelError(f"this cannot be read as JSON, which {made_by} gives: {error}") from error
+    except ValueError as error:
+        raise ModelError(f"this cannot be read as JSON, which {made_by} gives: {short(error)}") from None
     if not isinstance(model, dict) or (key or wanted) not in model:
         given = f"a {type(model).__name__} without {key or wanted!r}"
         raise ModelError(f"this is no model: give what {made_by} gives, not {given}")
@@ -125,7 +151,7 @@ def _read(model: Any, key: str | None, made_by: str, wanted: str | None = None) 
 
 
 def _objective(library: str, name: str, known: str) -> ModelError:
-    return ModelError(f"{library}'s objective {name!r} is not supported; {known} are: train the model for one of these")
+    return ModelError(f"{library}'s objective {short(name)!r} is not supported; {known} are: train the model for one of these")
 
 
 Grown = tuple[PlainTree, Any]
@@ -147,7 +173,7 @@ def _model(
     if not np.isfinite(initial).all():
         raise ModelError("this model begins with numbers that are not finite; write it again")
     for tree, values in (grown for group in groups for grown in group):
-        _check_tree(tree, values, features)
+        check_tree(tree, values, features)
     stages = list(zip(*groups, strict=True))
     plain = PlainBoosting(
         [[tree for tree, _ in stage] for stage in stages],
@@ -158,7 +184,7 @@ def _model(
     )
     known = () if labels is None else tuple(range(labels)) if classes is None else tuple(np.asarray(classes).tolist())
     if classes is not None and len(known) != labels:
-        raise ModelError(f"classes={classes!r}: this model has {labels or 'numbers, and no'} classes")
+        raise ModelError(f"classes={short(classes)}: this model has {labels or 'numbers, and no'} classes")
     targets = () if labels is None else None
     shape, secrets, margin = encode_boosting(plain, known, features, link, targets)
     if dtype == _FLOAT32 and labels is not None:
@@ -176,13 +202,13 @@ def _unbroken(read: Callable[[], Model]) -> Model:
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         if isinstance(error, QuorateError):
             raise
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {short(error)}"
         raise ModelError(
             f"this model is damaged, or of a version that is not known ({what}); write it again"
-        ) from error
+        ) from None
 
 
-def _check_tree(tree: PlainTree, values: Any, features: int) -> None:
+def check_tree(tree: PlainTree, values: Any, features: int) -> None:
     """No node is two nodes' child, and splits are by features that there are."""
     left, right = np.asarray(tree.left), np.asarray(tree.right)
     inner = left >= 0

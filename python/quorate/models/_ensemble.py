@@ -43,10 +43,15 @@ class EnsembleSecrets:
 
 @dataclasses.dataclass(frozen=True)
 class PlainForest:
-    """Trained trees with the classes' shares in each node, (nodes, classes)."""
+    """Trained trees with the classes' shares in each node, (nodes, classes).
+
+    `dtype`: in which the trainer's library adds up; it compares records of float64 as they are, others as float32.
+    """
 
     trees: Sequence[PlainTree]
     shares: Sequence[NDArray[np.float64]]
+    dtype: np.dtype = _FLOAT64
+    float64: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,23 +82,25 @@ def value_bits(trees: int, leaves: int) -> int:
 
 def encode_forest(plain: PlainForest, classes: tuple, features: int) -> tuple[Shape, EnsembleSecrets, float]:
     """The shape, the secret integers, and the margin, of mean shares, at or below which a prediction may differ."""
-    form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH)
+    form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees = len(plain.trees)
     shape = Shape("forest", classes, features, trees=trees, link="share", **form)
     added = np.stack([_at_leaves(share, at) for share, at in zip(plain.shares, leaves, strict=True)])
-    exact = np.array_equal(added * 2.0**20, np.rint(added * 2.0**20))
+    # Of float32 the library divides by the number of trees first.
+    summands = (added if plain.dtype == _FLOAT64 else added / trees) * 2.0**20
+    exact = np.array_equal(summands, np.rint(summands))
     if shape.decisions == 1:
         added = added[:, :, 1:] - added[:, :, :1]
     bits = value_bits(trees, leaves_of(shape))
     values = quantise(added, bits).reshape(1, -1, shape.decisions)
     zeros, units = np.zeros(shape.decisions, np.int64), np.full(shape.decisions, bits)
-    margin = 0.0 if exact and bits >= 20 else 2.0**-bits + 2 * gamma(trees + 2, _FLOAT64)
+    margin = 0.0 if exact and bits >= 20 else 2.0**-bits + 2 * gamma(trees + 2, plain.dtype)
     return shape, EnsembleSecrets(nodes, values, zeros, units), margin
 
 
 def encode_means(plain: PlainForest, features: int, targets: tuple[int, ...]) -> tuple[Shape, EnsembleSecrets, float]:
     """Of a forest that predicts numbers, means of `shares`: the shape, the secret integers, and the numbers' error."""
-    form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH)
+    form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees = len(plain.trees)
     shape = Shape("forest", (), features, trees=trees, targets=targets, **form)
     added = np.stack([_at_leaves(value, at) for value, at in zip(plain.shares, leaves, strict=True)]) / trees
@@ -102,7 +109,7 @@ def encode_means(plain: PlainForest, features: int, targets: tuple[int, ...]) ->
     c = np.frexp(np.abs(added).max(axis=(0, 1)))[1].astype(np.int64)
     values = quantise(added, bits - c).reshape(1, -1, shape.decisions)
     magnitudes = np.abs(added).max(axis=1).sum(axis=0)
-    error = trees * np.ldexp(1.0, c - bits - 1) + gamma(trees + 4, _FLOAT64) * magnitudes
+    error = trees * np.ldexp(1.0, c - bits - 1) + gamma(trees + 4, plain.dtype) * magnitudes
     secrets = EnsembleSecrets(nodes, values, np.zeros(shape.decisions, np.int64), bits - c)
     return shape, secrets, float(error.max()) * (1 + 1e-9)
 

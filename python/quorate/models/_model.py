@@ -30,7 +30,8 @@ COARSE_NUMBERS = 1e-3
 """Of numbers, a margin as a part of the largest of them that users hear of."""
 NOBODY_STATED = (
     f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
-    "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
+    "from_sklearn(..., bounds=), or from_onnx(..., bound=), their largest magnitudes, or sample= records like those to "
+    "come"
 )
 _UNIT_BOUND = 1 << 30
 

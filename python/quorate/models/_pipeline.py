@@ -159,7 +159,7 @@ def _array(values: Any, size: int, missing: float) -> Floats:
 _LEAST, _MOST = 8.0, 64.0  # standard deviations from the mean
 
 
-def _knowing(before: Before, largest: Floats) -> Before:
+def knowing(before: Before, largest: Floats) -> Before:
     """`largest`: of each feature that a step scales, which are the records' own, the largest magnitude.
 
     A feature that was always 0 may reach what others do. Of features that are left out a scaler knows nothing.
@@ -176,7 +176,7 @@ def _standard(step: Any, before: Before) -> Before:
     if step.mean_ is not None and step.var_ is not None:
         # No record of n is further from the mean than the square root of n standard deviations.
         reach = np.clip(np.sqrt(step.n_samples_seen_), _LEAST, _MOST)
-        before = _knowing(before, np.abs(step.mean_) + reach * np.sqrt(step.var_))
+        before = knowing(before, np.abs(step.mean_) + reach * np.sqrt(step.var_))
     mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
     return before.scaled(1 / _array(step.scale_ if step.with_std else None, size, 1.0), mean)
 
@@ -184,14 +184,14 @@ def _standard(step: Any, before: Before) -> Before:
 def _min_max(step: Any, before: Before) -> Before:
     if step.clip:
         raise ModelError("MinMaxScaler(clip=True) is not affine: fit the pipeline with clip=False")
-    before = _knowing(before, 2 * np.maximum(np.abs(step.data_min_), np.abs(step.data_max_)))
+    before = knowing(before, 2 * np.maximum(np.abs(step.data_min_), np.abs(step.data_max_)))
     return before.scaled(_array(step.scale_, len(before.matrix), 1.0), 0.0, _array(step.min_, len(before.matrix), 0.0))
 
 
 def _max_abs(step: Any, before: Before) -> Before:
     if getattr(step, "clip", False):
         raise ModelError("MaxAbsScaler(clip=True) is not affine: fit the pipeline with clip=False")
-    before = _knowing(before, 2 * np.asarray(step.max_abs_))
+    before = knowing(before, 2 * np.asarray(step.max_abs_))
     return before.scaled(1 / _array(step.scale_, len(before.matrix), 1.0))
 
 
@@ -262,21 +262,26 @@ def _columns(step: Any, before: Before) -> Before:
     if not parts:
         raise ModelError("this ColumnTransformer drops all columns: there is nothing to predict from")
 
-    parts = [part.wide() for part in parts]
+    return beside(before, parts)
 
-    def beside(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
 
-    known = [part.seen for part in parts if part.seen is not None]
+def beside(before: Before, parts: Sequence[Before]) -> Before:
+    """What several parts make of the same records, side by side."""
+    wide = [part.wide() for part in parts]
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in wide])
+
+    known = [part.seen for part in wide if part.seen is not None]
     return dataclasses.replace(
         before,
-        matrix=beside("matrix"),
-        shift=beside("shift"),
-        sizes=beside("sizes"),
-        offsets=beside("offsets"),
-        roundings=max(part.roundings for part in parts),
-        dtype=min((part.dtype for part in parts), key=lambda of: np.finfo(of).nmant),
-        selected=beside("selected") if all(part.selected is not None for part in parts) else None,
+        matrix=joined("matrix"),
+        shift=joined("shift"),
+        sizes=joined("sizes"),
+        offsets=joined("offsets"),
+        roundings=max(part.roundings for part in wide),
+        dtype=min((part.dtype for part in wide), key=lambda of: np.finfo(of).nmant),
+        selected=joined("selected") if all(part.selected is not None for part in wide) else None,
         seen=np.fmax.reduce(known) if known else None,
     )
 

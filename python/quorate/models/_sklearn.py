@@ -74,10 +74,10 @@ def _imported(estimator: Any, before: Before | None, bounds: Any, sample: Any) -
         return _read_voting(estimator, before, bounds, sample)
     if type(estimator).__name__ == "CalibratedClassifierCV":
         return _read_calibrated(estimator, before, bounds, sample)
-    return _read_behind(estimator, before, bounds, sample, _reader(estimator))
+    return read_behind(estimator, before, bounds, sample, _reader(estimator))
 
 
-def _read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any, read: Reader) -> Model:
+def read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any, read: Reader) -> Model:
     """One model, with bounds for the columns that steps before it ask for."""
     made = None if before is None else before.made
     if sample is not None:
@@ -429,7 +429,7 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
             raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit anew")
         labels = classes if len(parts) == 1 else (0, 1)
         read = functools.partial(_read_sigmoid, part.calibrators, labels)
-        members.append(_read_behind(inner, own or before, bounds, sample, read))
+        members.append(read_behind(inner, own or before, bounds, sample, read))
     return members[0] if len(members) == 1 else VotingModel.of(members, "probabilities", None, classes)
 
 

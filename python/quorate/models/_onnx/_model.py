@@ -18,9 +18,11 @@ from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
+from quorate.models._ml import Stated
 from quorate.models._notices import tell
 from quorate.models._numerics import as_float64, finite_float64
 from quorate.models._onnx._entries import Entry
+from quorate.models._onnx._files import File, opened
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
@@ -163,8 +165,11 @@ def from_onnx(
     bits: int = 24,
     weight_bits: int | None = None,
     tolerance: float | None = None,
-) -> Network:
+) -> Any:
     """Makes a network from an ONNX file into a model that computes on secret inputs.
+
+    A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs gives what `from_sklearn` makes of
+    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
@@ -207,6 +212,10 @@ def from_onnx(
         ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
         [[1.25 0.  ]]
     """
+    file = opened(model, Stated(bound, sample, labels, output))
+    if not isinstance(file, File):
+        return _within(file, tolerance)
+    model, output, labels = file.proto, file.output, file.labels
     bits = _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output, inputs)
@@ -242,6 +251,17 @@ def _renumbered(steps: Sequence[Step]) -> list[int]:
         if step.kind == "input":
             step.attrs = {"number": used.index(step.attrs["number"])}
     return used
+
+
+def _within(made: Any, tolerance: float | None) -> Any:
+    """A model that is no network of real numbers, if its margin is not too large."""
+    margin = float(getattr(made, "margin_bound", 0.0))
+    if tolerance is not None and margin > tolerance:
+        raise ModelError(
+            f"from_onnx: the margin is {margin:.3g}, more than the tolerance {tolerance:.3g}: state a smaller bound= of "
+            "the features, or give sample= records like those to come"
+        )
+    return made
 
 
 def _finer(by_tables: bool) -> str:

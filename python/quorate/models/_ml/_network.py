@@ -1,0 +1,89 @@
+"""A file with operators of `ai.onnx.ml` that is a network: the network itself, and the names of its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError
+
+_PASSED = ("Cast", "Reshape", "Identity", "Squeeze", "ZipMap")
+
+
+def network_of(onnx: Any, proto: Any, output: str | None) -> tuple[Any, str | None, Sequence[Any] | None]:
+    """The network in ONNX's own operators, which value it computes, and the classes, where a label is made of it."""
+    graph = proto.graph
+    made = {name: node for node in graph.node for name in node.output}
+    constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    wanted, classes = output, None
+    for name in [value.name for value in graph.output] if output is None else [output]:
+        found, names = _decided(made, constants, name)
+        if names is not None or (wanted is None and len(graph.output) == 1):
+            wanted, classes = found, names
+            break
+    changed = onnx.ModelProto()
+    changed.CopyFrom(proto)
+    del changed.graph.node[:]
+    needed = {value.name for value in graph.output} if wanted is None else {wanted}
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            for made_of in reversed(_rewritten(onnx, node, changed.graph)):
+                changed.graph.node.insert(0, made_of)
+    if wanted is not None:
+        del changed.graph.output[:]
+        changed.graph.output.append(onnx.helper.make_tensor_value_info(wanted, onnx.TensorProto.FLOAT, [None, None]))
+    left = sorted({node.op_type for node in changed.graph.node if node.domain == "ai.onnx.ml"})
+    if left:
+        raise ModelError(
+            f"from_onnx: not supported is what the file computes of {', '.join(left)}: models that join several others "
+            "(AdaBoost, votes, calibrations of several folds), or a model of what a network gives; import the parts by "
+            "themselves, or the estimator by from_sklearn, which takes VotingClassifier and CalibratedClassifierCV"
+        )
+    return changed, wanted, classes
+
+
+def _decided(made: Any, constants: Any, name: str) -> tuple[str, Sequence[Any] | None]:
+    """What a label is the largest of, and the classes that its place names; or the value itself."""
+    classes = None
+    while name in made:
+        node = made[name]
+        if node.op_type in _PASSED:
+            name = node.input[0]
+        elif node.op_type in ("ArrayFeatureExtractor", "Gather") and node.input[0] in constants:
+            classes, name = constants[node.input[0]].reshape(-1), node.input[1]
+        elif node.op_type == "ArgMax":
+            known = None if classes is None else [_text(value) for value in classes.tolist()]
+            return node.input[0], known
+        else:
+            break
+    return name, None
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _rewritten(onnx: Any, node: Any, graph: Any) -> list[Any]:
+    """A node of `ai.onnx.ml` before a network in ONNX's own operators, where it is one."""
+    attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    if node.domain != "ai.onnx.ml":
+        return [node]
+    if node.op_type == "Scaler":
+        between = f"{node.output[0]} less its offset"
+        names = [f"{node.output[0]} {what}" for what in ("offset", "scale")]
+        for name, what in zip(names, ("offset", "scale"), strict=True):
+            given = np.asarray(attrs.get(what, [float(what == "scale")]), np.float32)
+            graph.initializer.append(onnx.numpy_helper.from_array(given, name))
+        return [
+            onnx.helper.make_node("Sub", [node.input[0], names[0]], [between], name=node.name),
+            onnx.helper.make_node("Mul", [between, names[1]], [node.output[0]], name=node.name),
+        ]
+    replaced = attrs.get("replaced_value_float", np.nan)
+    if node.op_type == "Imputer" and replaced != replaced:  # records have no missing values
+        return [onnx.helper.make_node("Identity", [node.input[0]], [node.output[0]], name=node.name)]
+    if node.op_type == "ArrayFeatureExtractor":
+        return [onnx.helper.make_node("Gather", list(node.input), list(node.output), axis=-1, name=node.name)]
+    return [node]

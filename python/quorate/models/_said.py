@@ -1,0 +1,25 @@
+"""What messages say of what was given: never all of it, as that may be a model."""
+
+from __future__ import annotations
+
+_MOST = 120
+
+
+def short(given: object, most: int = _MOST) -> str:
+    """As a message shows it: cut off where it is long.
+
+    >>> short("model.onnx"), short("x" * 1000, 10)
+    ('model.onnx', 'xxxxxxxxxx ... (1000 characters)')
+    """
+    text = str(given)
+    return text if len(text) <= most else f"{text[:most]} ... ({len(text)} characters)"
+
+
+def path(given: object) -> str:
+    """How a message calls what should be a path, where it may be a model."""
+    if isinstance(given, (bytes, bytearray)):
+        return f"what was given, {len(given)} bytes,"
+    text = str(given)
+    if len(text) > 2 * _MOST or len(text.splitlines()) > 1:
+        return f"what was given, a text of {len(text)} characters,"
+    return repr(text)

@@ -1,0 +1,380 @@
+"""Files of scikit-learn's converter, `skl2onnx`: predictions are onnxruntime's, whatever comes before the model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from onnx import TensorProto, helper
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import quorate as qr
+from deploying import Deployment
+from protocols import USUAL, Place, among
+from quorate.errors import ModelError, ModelWarning, RangeError
+from quorate.models import from_onnx
+from quorate.models._ml._trees import moved
+from quorate.models._ml._values import Chain
+from quorate.models._model import Model, clear_numbers
+
+IRIS, CANCER, DIABETES = load_iris(return_X_y=True), load_breast_cancer(return_X_y=True), load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Estimators that do not converge, and margins of files that compute in float32."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def converted(estimator: Any, X: Any, y: Any, **options: Any) -> Any:
+    pytest.importorskip("skl2onnx", reason="skl2onnx, which writes these files, is not installed")
+    from skl2onnx import to_onnx
+
+    fitted = estimator.fit(X, y)
+    first = X[:1] if isinstance(X, pd.DataFrame) else X[:1].astype(np.float32)
+    return to_onnx(fitted, first, **options)
+
+
+def answers(proto: Any, feeds: Any) -> list[Any]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
+    given = feeds if isinstance(feeds, dict) else {session.get_inputs()[0].name: feeds}
+    found = session.run(None, given)
+    return [np.array([list(row.values()) for row in out]) if isinstance(out, list) else out for out in found]
+
+
+def records_of(X: np.ndarray) -> np.ndarray:
+    """Records, others like them, and those a float32 further, many of which lie on a threshold."""
+    r = np.random.default_rng(0)
+    others = X + r.normal(size=X.shape) * X.std(axis=0) * 0.3
+    return np.concatenate([X, others, np.nextafter(X.astype(np.float32), np.float32(np.inf))]).astype(np.float32)
+
+
+CLASSIFIERS: dict[str, tuple[Callable[[], Any], Any]] = {
+    "tree": (lambda: DecisionTreeClassifier(max_depth=4), IRIS),
+    "binary tree": (lambda: DecisionTreeClassifier(max_depth=4), CANCER),
+    "forest": (lambda: RandomForestClassifier(12, max_depth=4, random_state=0), IRIS),
+    "binary forest": (lambda: RandomForestClassifier(7, max_depth=4, random_state=0), CANCER),
+    "deep forest": (lambda: ExtraTreesClassifier(5, random_state=0), CANCER),
+    "boosting": (lambda: GradientBoostingClassifier(n_estimators=5, random_state=0), CANCER),
+    "boosting of three": (lambda: GradientBoostingClassifier(n_estimators=5, random_state=0), IRIS),
+    "scaled forest": (
+        lambda: make_pipeline(MinMaxScaler((2, -3 + 6)), RobustScaler(), RandomForestClassifier(7, random_state=0)),
+        CANCER,
+    ),
+    "selected": (lambda: make_pipeline(SelectKBest(k=2), RandomForestClassifier(5, random_state=0)), IRIS),
+    "logistic": (lambda: LogisticRegression(), CANCER),
+    "logistic of three": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), IRIS),
+    "components": (lambda: make_pipeline(SimpleImputer(), PCA(2), LogisticRegression()), IRIS),
+    "rest": (lambda: OneVsRestClassifier(LogisticRegression()), IRIS),
+    "margins": (lambda: LinearSVC(random_state=0), CANCER),
+    "margins of three": (lambda: LinearSVC(random_state=0), IRIS),
+    "descent": (lambda: SGDClassifier(random_state=0), IRIS),
+    "binary descent": (lambda: make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)), CANCER),
+    "ridge": (lambda: RidgeClassifier(), IRIS),
+    "binary ridge": (lambda: RidgeClassifier(), CANCER),
+    "discriminant": (lambda: LinearDiscriminantAnalysis(), IRIS),
+    "machine": (lambda: make_pipeline(StandardScaler(), SVC(kernel="linear")), CANCER),
+    "machine of three": (lambda: SVC(kernel="linear"), IRIS),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_labels_and_probabilities_are_onnxruntimes(name: str) -> None:
+    make, (X, y) = CLASSIFIERS[name]
+    proto, records = converted(make(), X, y), records_of(X)
+    labels, *scores = answers(proto, records)
+    model = from_onnx(proto, sample=X)
+    assert isinstance(model, Model)
+    assert (model.predict_clear(records) == labels).all()
+    if model.shape.link not in (None, "sigmoids"):
+        shares = clear_numbers("predict_proba", model, records)
+        assert np.abs(shares - scores[0]).max() <= max(model.margin_bound, 1e-6)
+    with qr.local("rss") as mpc:
+        some = records[::40]
+        assert (model.predict(mpc, some) == labels[::40]).all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RandomForestRegressor(5, max_depth=4, random_state=0),
+        lambda: make_pipeline(StandardScaler(), GradientBoostingRegressor(n_estimators=5, random_state=0)),
+        lambda: LinearRegression(),
+        lambda: SVR(kernel="linear"),
+    ],
+)
+def test_numbers_are_onnxruntimes(make: Callable[[], Any]) -> None:
+    X, y = DIABETES
+    proto, records = converted(make(), X, y), records_of(X)
+    wanted = answers(proto, records)[0].ravel()
+    model = from_onnx(proto, sample=X)
+    assert np.abs(model.predict_clear(records) - wanted).max() <= model.margin_bound < 1e-3 * np.abs(wanted).max()
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, records[::80]) - wanted[::80]).max() <= model.margin_bound
+
+
+def test_several_targets() -> None:
+    X, y = DIABETES
+    for estimator in (RandomForestRegressor(3, max_depth=3, random_state=0), LinearRegression()):
+        proto = converted(estimator, X, np.c_[y, -y])
+        model, records = from_onnx(proto, sample=X), records_of(X)
+        assert model.shape.targets == (2,)
+        assert np.abs(model.predict_clear(records) - answers(proto, records)[0]).max() <= model.margin_bound
+
+
+def test_texts_are_labels() -> None:
+    X, y = CANCER
+    proto = converted(RandomForestClassifier(3, max_depth=3, random_state=0), X, np.array(["benign", "malign"])[y])
+    model = from_onnx(proto)
+    assert model.shape.classes == ("benign", "malign")
+    assert (model.predict_clear(X) == answers(proto, X.astype(np.float32))[0]).all()
+    assert from_onnx(proto, labels=["no", "yes"]).shape.classes == ("no", "yes")
+    with pytest.raises(ModelError, match="3 labels for 2 classes"):
+        from_onnx(proto, labels=[1, 2, 3])
+
+
+def wards() -> tuple[pd.DataFrame, np.ndarray, dict[str, np.ndarray]]:
+    """Records of two kinds of columns, what is to be learned, and what onnxruntime takes."""
+    r = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "smokes": r.choice(["never", "former", "current"], 120),
+            "age": r.integers(20, 80, 120).astype(np.float32),
+            "pressure": r.normal(130, 15, 120).astype(np.float32),
+            "ward": r.integers(0, 4, 120),
+        }
+    )
+    y = ((frame.smokes == "current") | (frame.pressure > 140)).to_numpy()
+    feeds = {name: frame[[name]].to_numpy(object if name == "smokes" else None) for name in frame}
+    return frame, y, feeds
+
+
+@pytest.mark.parametrize("last", [LogisticRegression(), RandomForestClassifier(5, max_depth=4, random_state=0)])
+@pytest.mark.parametrize("unknown", ["ignore", "error"])
+def test_tables_with_categories(last: Any, unknown: str) -> None:
+    frame, y, feeds = wards()
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown=unknown), ["smokes", "ward"]), (numbers, ["age", "pressure"])
+    )
+    proto = converted(make_pipeline(columns, last), frame, y)
+    model = from_onnx(proto)
+    labels = answers(proto, feeds)[0]
+    assert model.shape.names == tuple(frame)
+    assert (model.predict_clear(frame) == labels).all()
+    with qr.local("rss") as mpc:
+        assert (model.predict(mpc, frame.iloc[:20]) == labels[:20]).all()
+    other = frame.iloc[:1].assign(smokes="pipe")
+    if unknown == "error":
+        with pytest.raises(RangeError, match="none of the categories"):
+            model.predict_clear(other)
+    else:
+        assert len(model.predict_clear(other)) == 1
+
+
+@pytest.mark.parametrize("name", ["forest", "logistic of three", "machine of three"])
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_every_family(place: Place, name: str) -> None:
+    make, (X, y) = CLASSIFIERS[name]
+    estimator = RandomForestClassifier(2, max_depth=2, random_state=0) if name == "forest" else make()
+    proto = converted(estimator, X, y)
+    model, some = from_onnx(proto, sample=X), X[::50].astype(np.float32)
+    with among(place) as mpc:
+        assert (model.predict(mpc, some) == answers(proto, some)[0]).all()
+
+
+def test_a_deployment_needs_the_shape_alone() -> None:
+    X, y = IRIS
+    proto = converted(make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)), X, y)
+    model = from_onnx(proto)
+    shape = qr.models.Shape(**model.shape.describe())
+
+    def program(mpc: Any) -> Any:
+        mine = model if mpc.me == 0 else shape
+        return mine.predict(mpc, X[::30] if mpc.me == 1 else None, rows=5)
+
+    found = Deployment("rss", 3).run(program)
+    assert (found[1] == answers(proto, X[::30].astype(np.float32))[0]).all()
+
+
+@pytest.mark.parametrize("activation", ["relu", "logistic", "tanh"])
+def test_networks_are_networks_with_their_labels(activation: str) -> None:
+    for X, y in (IRIS, CANCER):
+        estimator = make_pipeline(StandardScaler(), MLPClassifier((4,), activation=activation, random_state=0))
+        proto = converted(estimator, X, np.array(["a", "b", "c"])[y])
+        model = from_onnx(proto, sample=X)
+        assert isinstance(model, qr.models.Network)
+        assert (model.predict_clear(X) == answers(proto, X.astype(np.float32))[0]).all()
+    proto = converted(MLPRegressor(hidden_layer_sizes=(4,), random_state=0), *DIABETES)
+    X = DIABETES[0]
+    model = from_onnx(proto, sample=X)
+    wanted = answers(proto, X.astype(np.float32))[0].ravel()
+    assert np.abs(model.predict_clear(X).ravel() - wanted).max() < 1e-5
+
+
+def test_bounds_are_what_scalers_saw() -> None:
+    """Without a bound: 64 times what it divides by, on both sides of what it subtracts."""
+    X, y = IRIS
+    scaled = converted(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
+    model, other = from_onnx(scaled), from_onnx(converted(LogisticRegression(), X, y))
+    assert model.shape.scales == tuple(np.ceil(np.log2(X.mean(axis=0) + 64 * X.std(axis=0))).astype(int))
+    assert set(other.shape.scales) == {13} and other.shape.decision_bits == 120
+    assert set(from_onnx(scaled, bound=10).shape.scales) == {4}
+    assert set(from_onnx(scaled, bound=(-3, 7)).shape.scales) == {3}
+    with qr.local("rss") as mpc, pytest.raises(RangeError, match=r"from_onnx\(\.\.\., bound=\)"):
+        from_onnx(scaled, bound=1).predict(mpc, X)
+    for bad in (0, "x", (1, 2, 3), float("nan")):
+        with pytest.raises(ModelError, match="bound="):
+            from_onnx(scaled, bound=bad)
+    with pytest.raises(ModelError, match="more than the tolerance"):
+        from_onnx(scaled, tolerance=1e-9)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "kernel": (lambda: SVC(), "kernel='linear'"),
+    "lengths": (lambda: make_pipeline(Normalizer(), LogisticRegression()), "transform the records before"),
+    "components": (lambda: make_pipeline(PCA(2), DecisionTreeClassifier()), "fit them on the records themselves"),
+    "several": (lambda: AdaBoostClassifier(n_estimators=2), "import the parts by themselves"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_what_to_do(name: str) -> None:
+    make, words = REFUSED[name]
+    proto = converted(make(), *IRIS)
+    with pytest.raises(ModelError, match=words) as caught:
+        from_onnx(proto, sample=IRIS[0])
+    assert len(str(caught.value)) < 2000
+
+
+# ---- files by hand --------------------------------------------------------------------------------------------------
+
+
+def forest_of(modes: list[str], values: list[float], weights: list[float], **more: Any) -> Any:
+    """One tree: a root, its two children, of which the left one is inner, and three leaves, over two features."""
+    attrs: dict[str, Any] = {
+        "nodes_treeids": [0] * 5,
+        "nodes_nodeids": [7, 1, 2, 3, 4],
+        "nodes_featureids": [0, 1, 0, 0, 0],
+        "nodes_values": [*values, 0.0, 0.0, 0.0],
+        "nodes_modes": [*modes, "LEAF", "LEAF", "LEAF"],
+        "nodes_truenodeids": [1, 3, 0, 0, 0],
+        "nodes_falsenodeids": [2, 4, 0, 0, 0],
+        "target_treeids": [0, 0, 0],
+        "target_nodeids": [2, 3, 4],
+        "target_ids": [0, 0, 0],
+        "target_weights": weights,
+        "n_targets": 1,
+        **more,
+    }
+    tree = helper.make_node("TreeEnsembleRegressor", ["z"], ["y"], domain="ai.onnx.ml", **attrs)
+    scale = {"offset": [1.5, 0.25], "scale": [-3.0, 0.1]}
+    nodes = [helper.make_node("Scaler", ["x"], ["z"], domain="ai.onnx.ml", **scale), tree]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "trees", [value("x", TensorProto.FLOAT, ["n", 2])], [value("y", TensorProto.FLOAT, ["n", 1])]
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+@pytest.mark.parametrize("mode", ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE"])
+def test_comparisons_behind_scalers_are_exact(mode: str) -> None:
+    """Records next to where the file's own arithmetic, with its rounding, passes a threshold; one feature is turned."""
+    proto = forest_of([mode, mode], [0.7, -0.3], [1.0, 2.0, 4.0])
+    model = from_onnx(proto)
+    near = [np.float32(1.5 + 0.7 / -3), np.float32(0.25 - 0.3 / 0.1)]
+    steps = np.arange(-40, 41)
+    columns = [(x.view(np.int32) + steps).astype(np.int32).view(np.float32) for x in near]
+    records = np.stack([a.ravel() for a in np.meshgrid(*columns)], axis=1)
+    wanted = answers(proto, records)[0].ravel()
+    assert len(set(wanted.tolist())) == 3
+    assert (model.predict_clear(records) == wanted).all()
+
+
+def test_thresholds_beyond_all_numbers() -> None:
+    most = np.finfo(np.float32).max
+    for times in (1e-30, -1e-30):  # what is scaled never gets to 1e10
+        chain = Chain(0, (("mul", times),))
+        found, falls = moved(chain, np.array([1e10, -1e10], np.float32))
+        assert found.tolist() == [most, most]
+        assert falls.tolist() == [False, True]  # all are at most the first threshold, and none the second
+
+
+def test_damaged_trees_are_refused() -> None:
+    sound = {"nodes_truenodeids": [1, 3, 0, 0, 0]}
+    from_onnx(forest_of(["BRANCH_LEQ"] * 2, [0.0, 0.0], [1.0, 2.0, 4.0], **sound))
+    damages: list[dict[str, Any]] = [
+        {"nodes_truenodeids": [9, 3, 0, 0, 0]},
+        {"nodes_truenodeids": [1, 7, 0, 0, 0]},
+        {"nodes_truenodeids": [1, 2, 0, 0, 0]},
+        {"nodes_nodeids": [1, 1, 2, 3, 4]},
+        {"nodes_featureids": [0, 2, 0, 0, 0]},
+        {"nodes_featureids": [0, -1, 0, 0, 0]},
+        {"nodes_values": [0.0]},
+        {"nodes_values": [0.0, np.nan, 0.0, 0.0, 0.0]},
+        {"nodes_modes": ["BRANCH_EQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"]},
+        {"target_ids": [0, 0, 3]},
+        {"target_weights": [1.0, np.inf, 0.0]},
+        {"target_nodeids": [2, 3, 99]},
+        {"aggregate_function": "MAX"},
+        {"post_transform": "PROBIT"},
+        {"base_values": [1.0, 2.0]},
+    ]
+    for damage in damages:
+        with pytest.raises(ModelError):
+            from_onnx(forest_of(["BRANCH_LEQ"] * 2, [0.0, 0.0], [1.0, 2.0, 4.0], **damage))
+
+
+def test_ties_are_named() -> None:
+    """The file decides in float32: records closer to a tie than that are counted."""
+    weights = {"coefficients": [1.0, -1.0, -1.0, 1.0], "intercepts": [0.0, 0.0], "classlabels_ints": [5, 6]}
+    value = helper.make_tensor_value_info
+    node = helper.make_node("LinearClassifier", ["x"], ["label", "scores"], domain="ai.onnx.ml", **weights)
+    graph = helper.make_graph(
+        [node],
+        "net",
+        [value("x", TensorProto.FLOAT, ["n", 2])],
+        [value("label", TensorProto.INT64, ["n"]), value("scores", TensorProto.FLOAT, ["n", 2])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.checker.check_model(proto)
+    model = from_onnx(proto, bound=1)
+    X = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])
+    with qr.local("rss") as mpc, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        labels = model.predict(mpc, X)
+        assert np.abs(model.decision_function(mpc, X) - [0, -1, 1]).max() < 1e-6
+    assert labels.tolist() == answers(proto, X.astype(np.float32))[0].tolist() == [5, 5, 6]
+    assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == ["1 of 3 records"]
