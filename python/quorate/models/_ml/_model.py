@@ -43,6 +43,7 @@ class Stated:
     sample: Any = None
     labels: Sequence[Any] | None = None
     output: str | None = None
+    shape: Sequence[int] | None = None
 
 
 def is_ml(proto: Any) -> bool:

@@ -109,6 +109,13 @@ def _tree(
     roots = [i for i in range(len(rows)) if i not in below]
     if -1 in below or len(roots) != 1:
         raise Unsupported("a tree has no root, or children that are no nodes: the file is damaged")
+    reached, pending = 0, [roots[0]]
+    while pending and reached <= len(rows):
+        node = pending.pop()
+        reached += 1
+        pending += [side[node] for side in ends] if inner[node] else []
+    if reached != len(rows):
+        raise Unsupported("a tree has nodes that its root does not lead to, or several ways to one: the file is damaged")
     order = [roots[0], *(i for i in range(len(rows)) if i != roots[0])]
     place = np.argsort(order)
     given = _numbers(attrs, "nodes_values")[rows].astype(dtype)

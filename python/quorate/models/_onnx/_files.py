@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from quorate.errors import ModelError
-from quorate.models._ml import NeuralError, Stated, is_ml, model_of, network_of
+from quorate.models._ml import NeuralError, Stated, is_ml, model_of
+from quorate.models._ml import network_of as neural
 from quorate.models._onnx import _read as read
+from quorate.models._onnx._quantised import is_quantised, lowered
+from quorate.models._tflite._model import QuantisedNetwork, network_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +40,26 @@ def opened(model: Any, stated: Stated) -> Any:
     except ImportError as error:
         raise ModelError("from_onnx: onnx is not installed; pip install onnx") from error
     proto = _checked(onnx, model)
+    if is_quantised(proto):
+        return _quantised(onnx, proto, stated)
     if not is_ml(proto):
         return File(proto, stated.output, stated.labels)
     try:
         return model_of(onnx, proto, stated)
     except NeuralError:
-        changed, output, classes = network_of(onnx, proto, stated.output)
+        changed, output, classes = neural(onnx, proto, stated.output)
         return File(changed, output, classes if stated.labels is None else stated.labels)
+
+
+def _quantised(onnx: Any, proto: Any, stated: Stated) -> QuantisedNetwork:
+    """A network of 8-bit numbers, which says itself how large inputs are."""
+    file, output, is_real = lowered(onnx, proto, stated.output, stated.shape)
+    if output.place == 0 or file.first is None:
+        raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
+    layers = file.layers[: output.place]
+    real = (output.by.scale, output.by.zero) if is_real else None
+    public = {"channels": "first", "given": file.given, "real": real}
+    try:
+        return network_of(layers, file.first, file.sizes, "exact", stated.labels, **public)
+    except ModelError as error:
+        raise ModelError(str(error).replace("from_tflite:", "from_onnx:")) from None

@@ -212,7 +212,7 @@ def from_onnx(
         ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
         [[1.25 0.  ]]
     """
-    file = opened(model, Stated(bound, sample, labels, output))
+    file = opened(model, Stated(bound, sample, labels, output, shape))
     if not isinstance(file, File):
         return _within(file, tolerance)
     model, output, labels = file.proto, file.output, file.labels

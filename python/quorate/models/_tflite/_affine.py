@@ -18,40 +18,47 @@ import numpy as np
 _MOST_SHIFT = 62
 
 
-def slopes(thresholds: Sequence[int], first: int) -> tuple[float, float]:
-    """Between which slopes the function lies that is at least `first + i` from `thresholds[i]` on; about."""
+def _each(values: int | Sequence[int], count: int) -> list[int]:
+    return [values + i for i in range(count)] if isinstance(values, int) else [int(value) for value in values]
+
+
+def slopes(thresholds: Sequence[int], values: int | Sequence[int]) -> tuple[float, float]:
+    """Between which slopes the function lies that is at least `values[i]` from `thresholds[i]` on; about."""
     t = np.asarray(thresholds, np.float64)
     apart = np.subtract.outer(t, t)
-    steps = np.subtract.outer(np.arange(len(t)), np.arange(len(t)))
+    each = np.asarray(_each(values, len(t)))
+    steps = np.subtract.outer(each, each)
     rising = steps > 0
     least = (steps[rising] / (apart[rising] + 1)).max(initial=0.0)
     wide = rising & (apart > 1)
     return float(least), float((steps[wide] / (apart[wide] - 1)).min(initial=math.inf))
 
 
-def offset(thresholds: Sequence[int], first: int, multiplier: int, shift: int) -> int | None:
-    """The least c with (a M + c) >> shift at least `first + i` exactly from `thresholds[i]` on; None if there is none.
+def offset(thresholds: Sequence[int], values: int | Sequence[int], multiplier: int, shift: int) -> int | None:
+    """The least c with (a M + c) >> shift at least `values[i]` exactly from `thresholds[i]` on; None if there is none.
 
     >>> offset([2, 5, 8], 1, 3, 3)
     2
     >>> [(a * 3 + 2) >> 3 for a in range(9)]
     [0, 0, 1, 1, 1, 2, 2, 2, 3]
     """
-    gaps = [((first + i) << shift) - int(t) * multiplier for i, t in enumerate(thresholds)]
+    each = _each(values, len(thresholds))
+    gaps = [(value << shift) - int(t) * multiplier for value, t in zip(each, thresholds, strict=True)]
     return max(gaps) if max(gaps) < min(gaps) + multiplier else None
 
 
-def fit(pieces: Sequence[tuple[Sequence[int], int]], near: float) -> tuple[int, list[int], int] | None:
+def fit(pieces: Sequence[tuple[Sequence[int], int | Sequence[int]]], near: float) -> tuple[int, list[int], int] | None:
     """M, a c for each piece, and T of least T of at least 1, for functions of one slope.
 
     Args:
-        pieces: of each function its thresholds, rising, and the value that the first of them leads to.
+        pieces: of each function its thresholds, rising, and the values that they lead to: the first of those that follow
+            each other, or each.
         near: the slope to be near where few thresholds leave it open.
 
     >>> fit([([2, 5, 8], 1)], 1 / 3)
     (3, [2], 3)
     """
-    bounds = [slopes(found, first) for found, first in pieces]
+    bounds = [slopes(found, values) for found, values in pieces]
     low = max(near / 4, *(least for least, _ in bounds))
     high = min(near * 4, *(most for _, most in bounds))
     for shift in range(1, _MOST_SHIFT):
@@ -59,7 +66,7 @@ def fit(pieces: Sequence[tuple[Sequence[int], int]], near: float) -> tuple[int, 
         if most < max(least, 1):
             continue
         for multiplier in dict.fromkeys(((least + most) // 2, least, most)):
-            offsets = [offset(found, first, multiplier, shift) for found, first in pieces]
+            offsets = [offset(found, values, multiplier, shift) for found, values in pieces]
             if None not in offsets:
                 return multiplier, [c for c in offsets if c is not None], shift
     return None

@@ -47,6 +47,20 @@ def rescaled(x: Any, multiplier: Any, exponent: Any) -> Integers:
     return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
 
 
+def nearest(x: Any, multiplier: Any, exponent: Any) -> Integers:
+    """onnxruntime's `MlasRequantizeOutput`: a product in float32, halves to the even number.
+
+    >>> nearest(np.array([-3, -1, 0, 1, 3]), 1 << 30, 0)
+    array([-2,  0,  0,  0,  2])
+    """
+    factor = np.ldexp(np.asarray(multiplier, np.float64), np.asarray(exponent) - 31).astype(np.float32)
+    return np.rint(np.asarray(x, np.int64).astype(np.float32) * factor).astype(np.int64)
+
+
+ROUNDINGS = {"tflite": rescaled, "float32": nearest}
+"""How sums of 32 bits become 8 bits, by who does it."""
+
+
 def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers:
     """Sums of products of images less their zero point, which is what lies around them, with filters less theirs.
 
@@ -80,10 +94,22 @@ SHIFT = 20
 
 def added(x: Integers, y: Integers, layer: Any) -> Integers:
     """The sum of two arrays of a `Layer`, before it is clamped."""
+    if layer.rounding == "float32":
+        return _added_nearest(x, y, layer)
     shifted = [(v - source.zero) << SHIFT for v, source in zip((x, y), layer.sources, strict=True)]
     *inner, outer = zip(layer.multipliers.tolist(), layer.exponents.tolist(), strict=True)
     total = sum(rescaled(v, *factors) for v, factors in zip(shifted, inner, strict=True))
     return rescaled(total, *outer) + layer.target.zero
+
+
+def _added_nearest(x: Integers, y: Integers, layer: Any) -> Integers:
+    """onnxruntime's `MlasQLinearAdd`: fused products and sums in float32, halves to the even number."""
+    ratios = [np.float32(source.scale) / np.float32(layer.target.scale) for source in layer.sources]
+    zeros = [np.float32(source.zero) for source in layer.sources]
+    total: Any = np.float32(layer.target.zero) - (ratios[0] * zeros[0] + ratios[1] * zeros[1])
+    for value, ratio in zip((x, y), ratios, strict=True):
+        total = (value.astype(np.float64) * float(ratio) + np.asarray(total, np.float64)).astype(np.float32)
+    return np.rint(total).astype(np.int64)
 
 
 def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:

@@ -54,6 +54,7 @@ class Layer:
         clamps: between which numbers the activation leaves results.
         second: of a sum, how the other array that it takes is quantised.
         inputs: the places of what it takes: 0 is the network's input, and layer i makes array i + 1.
+        rounding: how sums become 8 bits, one of `ROUNDINGS`.
     """
 
     kind: str
@@ -69,6 +70,11 @@ class Layer:
     clamps: tuple[int, int] = (0, 255)
     second: Quantised | None = None
     inputs: tuple[int, ...] = ()
+    rounding: str = "tflite"
+
+    def scaled(self, sums: Any, multipliers: Any, exponents: Any) -> Integers:
+        """What such factors make of sums, less the target's zero point."""
+        return kernels.ROUNDINGS[self.rounding](sums, multipliers, exponents)
 
     @property
     def sources(self) -> tuple[Quantised, Quantised]:
@@ -97,7 +103,7 @@ def clear(layer: Layer, x: Integers, *more: Integers) -> Integers:
     if layer.kind in WEIGHTED:
         made = sums(layer, x)
         multipliers, exponents = (column(v, made.ndim) for v in (layer.multipliers, layer.exponents))
-        return np.clip(kernels.rescaled(made, multipliers, exponents) + layer.target.zero, *layer.clamps)
+        return np.clip(layer.scaled(made, multipliers, exponents) + layer.target.zero, *layer.clamps)
     if layer.kind == "avg_pool":
         return np.clip(
             kernels.mean(kernels.window_sums(x, layer.attrs), kernels.counts(layer.attrs, layer.attrs["of"])),
@@ -108,11 +114,14 @@ def clear(layer: Layer, x: Integers, *more: Integers) -> Integers:
             x.astype(np.float64), layer.attrs["size"], layer.attrs["stride"], layer.attrs["pads"], False
         )
         return np.clip(found.astype(np.int64), *layer.clamps)
-    return np.asarray(reshaped(x, layer.attrs["shape"]))
+    return np.asarray(reshaped(x, layer.attrs))
 
 
-def reshaped(x: Any, shape: Sequence[int]) -> Any:
-    """Channels last, as the file has them, for the time of a reshape: of arrays, secret or not."""
+def reshaped(x: Any, attrs: dict[str, Any]) -> Any:
+    """Channels last, where the file has them so, for the time of a reshape: of arrays, secret or not."""
+    shape: Sequence[int] = attrs["shape"]
+    if attrs.get("first"):
+        return x.reshape(x.shape[0], *shape)
     last = x.transpose(0, 2, 3, 1) if x.ndim == 4 and x.shape[2:] != (1, 1) else x
     made = last.reshape(x.shape[0], *shape)
     if made.ndim != 4:

@@ -1,4 +1,4 @@
-"""Where TFLite's scaling of 32-bit sums to 8 bits leaps, and whole numbers that leap there."""
+"""Where a file's scaling of 32-bit sums to 8 bits leaps, and whole numbers that leap there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from quorate.models._tflite._layers import Layer
 SUMS = 1 << 31
 """No sum is larger."""
 
+_MOST_DOWN = 40
 
-def thresholds(multiplier: int, exponent: int, zero: int, clamps: tuple[int, int]) -> tuple[list[int], int]:
+
+def thresholds(
+    multiplier: int, exponent: int, zero: int, clamps: tuple[int, int], rounding: str = "tflite"
+) -> tuple[list[int], int]:
     """The least sums that give at least each number above the lower clamp, and the first of these numbers.
 
     Those beyond 32 bits are left out: no sum gets there.
@@ -26,7 +30,7 @@ def thresholds(multiplier: int, exponent: int, zero: int, clamps: tuple[int, int
     low, high = np.full(len(wanted), -most), np.full(len(wanted), most)
     while (low < high).any():
         middle = (low + high) >> 1
-        reached = kernels.rescaled(middle, multiplier, exponent) + zero >= wanted
+        reached = kernels.ROUNDINGS[rounding](middle, multiplier, exponent) + zero >= wanted
         low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
     inside = (low > -most) & (low < most)
     first = int(wanted[inside][0]) if inside.any() else clamps[0]
@@ -35,11 +39,13 @@ def thresholds(multiplier: int, exponent: int, zero: int, clamps: tuple[int, int
 
 def scaling_of(layer: Layer, multiplier: int, exponent: int) -> tuple[int, list[int], int]:
     """M, c of negative sums and of the others (or one for all), and T, for a multiplier of the layer."""
-    leaps, first = thresholds(multiplier, exponent, layer.target.zero, layer.clamps)
+    leaps, first = thresholds(multiplier, exponent, layer.target.zero, layer.clamps, layer.rounding)
     if not leaps:
         return 0, [int(clamped(layer, 0, multiplier, exponent)) << 1], 1
     slope = float(np.ldexp(float(multiplier), exponent - 31))
     found = fit([(leaps, first)], slope)
+    if found is None and layer.rounding == "float32":
+        found = _nearly(leaps, first, layer.target.zero, slope)
     negative = sum(leap <= 0 for leap in leaps)
     if found is None and 0 < negative < len(leaps):
         found = fit([(leaps[:negative], first), (leaps[negative:], first + negative)], slope)
@@ -48,6 +54,34 @@ def scaling_of(layer: Layer, multiplier: int, exponent: int) -> tuple[int, list[
     return found
 
 
+def _nearly(leaps: list[int], first: int, zero: int, slope: float) -> tuple[int, list[int], int] | None:
+    """The same but for sums at which the rounding of floats decides: there the number may be one more or less.
+
+    These lie so close to halves that their product in float32, of 24 bits, is a half or beyond it.
+    """
+    values = first + np.arange(len(leaps))
+    halves = (values - zero - 0.5) / slope
+    away = np.abs(halves - np.rint(halves))
+    for bits in (23, 22, 21, 20):
+        kept = away > np.abs(halves) * 2.0**-bits
+        if kept.any():
+            found = fit([(np.asarray(leaps)[kept].tolist(), values[kept].tolist())], slope)
+            if found is not None:
+                return found
+    return _halves_up(leaps, values - zero, zero, slope)
+
+
+def _halves_up(leaps: list[int], above: Integers, zero: int, slope: float) -> tuple[int, list[int], int] | None:
+    """Where many sums are halves, as in means of four: those are rounded up, which floats do to every second one."""
+    for down in range(1, _MOST_DOWN):
+        times = round(slope * 2.0**down)
+        if times:
+            ours = -(-((above << down) - (1 << down - 1)) // times)  # the quotient, rounded up
+            if np.abs(ours - leaps).max() <= 1:
+                return times, [(zero << down) + (1 << down - 1)], down
+    return None
+
+
 def clamped(layer: Layer, sums: Any, multiplier: Any, exponent: Any) -> Integers:
-    """What TFLite makes of 32-bit sums."""
-    return np.clip(kernels.rescaled(sums, multiplier, exponent) + layer.target.zero, *layer.clamps)
+    """What the file's library makes of 32-bit sums."""
+    return np.clip(layer.scaled(sums, multiplier, exponent) + layer.target.zero, *layer.clamps)

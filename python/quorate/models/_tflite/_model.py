@@ -18,12 +18,12 @@ from quorate.models._layers._report import Report, compared
 from quorate.models._questions import Asked, Questions
 from quorate.models._tflite import _exact, _paper
 from quorate.models._tflite._kernels import Integers
-from quorate.models._tflite._layers import Layer, run_clear
+from quorate.models._tflite._layers import Layer, Quantised, run_clear
 from quorate.models._tflite._lower import lowered
 from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._read import read
 from quorate.models._tflite._run import Owned
-from quorate.models._tflite._shape import MODES, QuantisedShape, as_given, program
+from quorate.models._tflite._shape import MODES, QuantisedShape, program
 
 _PIECE = 4  # inputs that a report looks at at a time
 
@@ -50,12 +50,12 @@ class QuantisedNetwork(Questions):
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The labels, or places of the largest outputs, of the clear network: TFLite's reference kernels."""
-        best = as_given(self._clear(X)[-1]).reshape(len(X), -1).argmax(axis=1)
+        best = self.shape.as_given(self._clear(X)[-1]).reshape(len(X), -1).argmax(axis=1)
         return best if self.shape.labels is None else np.asarray(self.shape.labels)[best]
 
     def decision_function_clear(self, X: Any) -> np.ndarray:
-        """The outputs of the clear network, bit for bit those of TFLite's reference kernels."""
-        return as_given(self._clear(X)[-1])
+        """The outputs of the clear network, bit for bit those of TFLite's reference kernels, or of onnxruntime's."""
+        return np.asarray(self.shape.as_outputs(self._clear(X)[-1]))
 
     def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
@@ -143,16 +143,25 @@ def from_tflite(
         layers, softmax = [*layers, *behind], ends
     if not layers:
         raise ModelError("from_tflite: the output is the input itself: there is nothing to compute")
+    return network_of(layers, known, tuple(sizes), mode, labels)
+
+
+def network_of(
+    layers: Sequence[Layer], known: Quantised, sizes: tuple[int, ...], mode: str, labels: Any, **public: Any
+) -> QuantisedNetwork:
+    """The network of such layers, on inputs that are quantised so."""
     last = layers[-1].sizes
     if labels is not None and (len(last) != 1 or len(labels) != last[0]):
         raise ModelError(f"from_tflite: {len(labels)} labels for outputs of shape {last}")
     plan = (_exact if mode == "exact" else _paper).planned(layers, known)
-    public = QuantisedShape(
-        tuple(sizes),
+    turned = len(last) == 3 and public.get("channels") != "first"
+    shape = QuantisedShape(
+        sizes,
         "uint8" if known.low == 0 else "int8",
         mode,
         tuple(plan.steps),
-        (*last[1:], last[0]) if len(last) == 3 else last,
+        (*last[1:], last[0]) if turned else last,
         None if labels is None else tuple(np.asarray(labels).tolist()),
+        **public,
     )
-    return QuantisedNetwork(public, plan, layers)
+    return QuantisedNetwork(shape, plan, layers)

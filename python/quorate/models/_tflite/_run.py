@@ -93,7 +93,7 @@ def _step(mpc: Any, mode: str, step: dict[str, Any], given: Sequence[Any], at: _
         return _averaged(step, x, at)
     if kind == "max_pool":
         return nn.max_pool2d(x, tuple(step["size"]), tuple(step["stride"]), _pairs(step["pads"]))
-    return reshaped(x, step["shape"])
+    return reshaped(x, step)
 
 
 def _pairs(pads: Any) -> Any:

@@ -16,6 +16,7 @@ from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._answers import named
 from quorate.models._layers._asked import count_of
 from quorate.models._layers._pictures import Pictures
+from quorate.models._numerics import finite_float64
 from quorate.models._questions import Answer, Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, SCALED
@@ -40,6 +41,10 @@ class QuantisedShape(Questions):
             array i + 1.
         outputs: sizes of one output.
         labels: of the outputs along the last axis, where there are any.
+        channels: whether images have them "last", as TFLite's files, or "first", as those of ONNX.
+        given: of inputs that are real numbers, the scale and the zero point by which their owner makes 8-bit numbers of
+            them; None where inputs are such numbers.
+        real: of outputs that are real numbers, the scale and the zero point of the 8-bit numbers that are revealed.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -56,6 +61,9 @@ class QuantisedShape(Questions):
     steps: tuple[dict[str, Any], ...]
     outputs: tuple[int, ...]
     labels: tuple[Any, ...] | None = None
+    channels: str = "last"
+    given: tuple[float, int] | None = None
+    real: tuple[float, int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
@@ -63,7 +71,10 @@ class QuantisedShape(Questions):
         object.__setattr__(self, "steps", tuple(self.steps))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
-        known = self.mode in MODES and self.type in ("uint8", "int8") and len(self.sizes) in (1, 3)
+        for name in ("given", "real"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        known = self.mode in MODES and self.channels in ("first", "last") and self.type in ("uint8", "int8") and len(self.sizes) in (1, 3)
         if not known or any(not _is_step(place, step) for place, step in enumerate(self.steps)):
             raise ModelError("this is not the shape of a quantised network")
 
@@ -83,9 +94,11 @@ class QuantisedShape(Questions):
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
             sizes = ", ".join(map(str, self.sizes))
             raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {sizes})")
+        low = 0 if self.type == "uint8" else -128
+        if self.given is not None:
+            values = quantised(finite_float64(values, "inputs"), self.given, low)
         if values.dtype.kind not in "iu":
             raise RangeError(f"inputs are {values.dtype}; the network takes whole numbers, {self.type}")
-        low = 0 if self.type == "uint8" else -128
         whole = values.astype(np.int64)
         beyond = (values < low) | (values > low + 255)
         if beyond.any():
@@ -94,21 +107,40 @@ class QuantisedShape(Questions):
                 f"inputs: {values[place]} at index {place}; the network takes {self.type}, {low} to {low + 255}"
             )
         whole -= low
-        return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 else whole
+        return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 and self.channels == "last" else whole
 
     def program(self, mpc: Any, owned: Owned, X: Any, rows: int, owner: int) -> list[Any]:
         """All arrays, from the input on, each less what the model's owner knows as its base."""
-        sizes = (self.sizes[2], *self.sizes[:2]) if len(self.sizes) == 3 else self.sizes
+        turned = len(self.sizes) == 3 and self.channels == "last"
+        sizes = (self.sizes[2], *self.sizes[:2]) if turned else self.sizes
         first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
         given = None if X is None else self.encode(X)
         x = mpc.input(given, owner=owner, shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
         return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
+
+    def as_given(self, values: Any) -> Any:
+        """Channels where the file has them: of arrays, secret or not."""
+        return values.transpose(0, 2, 3, 1) if values.ndim == 4 and self.channels == "last" else values
+
+    def as_outputs(self, values: Any) -> Any:
+        """The file's outputs from its last 8-bit numbers."""
+        found = self.as_given(values)
+        if self.real is None:
+            return found
+        scale, zero = self.real
+        return ((found - zero).astype(np.float32) * np.float32(scale)).astype(np.float64)
 
     def _pictures(self, paths: list[Path]) -> Any:
         return Pictures(paths, self.sizes, self.type)
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
         return program(question, mpc, self, self, asked, None)
+
+
+def quantised(values: Any, by: tuple[float, int], low: int) -> Integers:
+    """ONNX's `QuantizeLinear`: real numbers of float32 to 8-bit ones from `low` on, halves to the even number."""
+    units = np.rint(values.astype(np.float32) / np.float32(by[0]))
+    return np.clip(units.astype(np.float64) + by[1], low, low + 255).astype(np.int64)
 
 
 def _is_step(place: int, step: dict[str, Any]) -> bool:
@@ -138,11 +170,11 @@ def program(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: A
     given = asked.X if asked.has_records(mpc) else None
     made = shape.program(mpc, owned, given, count, asked.data_owner)[-1]
     if question == "predict":
-        best = made.argmax(axis=-1) if made.ndim == 2 else as_given(made).reshape(count, -1).argmax(axis=-1)
+        best = made.argmax(axis=-1) if made.ndim == 2 else shape.as_given(made).reshape(count, -1).argmax(axis=-1)
         if not asked.reveal:
             return best  # places in `labels`
         return Answer((best,), functools.partial(_named, shape.labels))
-    return Answer((_outputs(shape, owned, made),), as_given)
+    return Answer((_outputs(shape, owned, made),), shape.as_outputs)
 
 
 def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
@@ -159,8 +191,3 @@ def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
     both = None if plan is None else np.array([plan.units[-1], plan.bases[-1]], np.float64)
     given = owned.input("unit", both, (2,), dtype, 256.0)
     return made.astype(dtype) * given[0] + given[1]
-
-
-def as_given(values: Any) -> Any:
-    """Channels last, as in the file: of arrays, secret or not."""
-    return values.transpose(0, 2, 3, 1) if values.ndim == 4 else values

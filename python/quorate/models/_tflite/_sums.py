@@ -48,6 +48,8 @@ class Fit:
 def planned(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int], tuple[int, int]]) -> Any:
     """The step and the secrets of mode "exact", for numbers of both arrays between `ends`, carried less `bases`."""
     found = fit(layer, ends)
+    if found is None and layer.rounding == "float32":
+        found = _near(layer, ends)
     if found is None:
         return _in_steps(layer, bases, ends)
     zeros = [layer.sources[i].zero for i in range(2)]
@@ -97,6 +99,23 @@ def fit(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit | No
                 if found is not None:
                     return Fit(times, *found, down)
     return None
+
+
+def _near(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit:
+    """Numbers that give at most one more or less than the file's, where none give the same for all pairs.
+
+    Sums of floats decide about halves by their last bits, and exact sums do not.
+    """
+    x, y = _pairs(ends)
+    wanted, zeros = np.clip(kernels.added(x, y, layer), *layer.clamps), [source.zero for source in layer.sources]
+    ratios = [source.scale / layer.target.scale for source in layer.sources]
+    for down in range(_MOST_SHIFT - 1, 6, -1):
+        times = [round(math.ldexp(ratio, down)) for ratio in ratios]
+        plus = ((layer.target.zero - layer.clamps[0]) << down) + (1 << down - 1)
+        made = (times[0] * (x - zeros[0]) + times[1] * (y - zeros[1]) + plus) >> down
+        if np.abs(np.clip(made + layer.clamps[0], *layer.clamps) - wanted).max() <= 1:
+            return Fit((times[0], times[1]), plus, plus, down)
+    raise ModelError(f"from_tflite: no whole numbers scale as {layer.name} does: its scales are too extreme")
 
 
 def _pairs(ends: tuple[tuple[int, int], tuple[int, int]]) -> list[Integers]:
