@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,73 @@ def test_a_tree_that_is_its_own_child_is_refused() -> None:
     root["left_child"] = root
     with pytest.raises(qr.ModelError, match="more than 1048576 nodes"):
         from_lightgbm(model)
+
+
+# ---- LightGBM's own form --------------------------------------------------------------------------------------------
+
+
+def text_of(name: str) -> str:
+    """What `booster.model_to_string()` gave; see boosters/make.py."""
+    return (FOLDER / f"lightgbm-{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_lightgbms_own_form_is_the_same_model(name: str, tmp_path: Path) -> None:
+    text, answers = text_of(name), known("lightgbm", name)
+    dumped, records = from_lightgbm(answers["model"]), records_of(name)
+    path = tmp_path / "model.txt"
+    path.write_text(text)
+    for given in (text, text.encode(), path, str(path)):
+        model = from_lightgbm(given)
+        assert model.shape == dumped.shape and model.margin_bound == dumped.margin_bound
+        assert (model.predict_clear(records) == dumped.predict_clear(records)).all()
+
+
+def test_forms_of_lightgbms_that_are_refused() -> None:
+    text = text_of("diabetes")
+    with pytest.raises(qr.ModelError, match="encode categories"):
+        from_lightgbm(text_of("categories"))
+    for old, new, words in (
+        ("decision_type=2", "decision_type=6", "zero_as_missing=False"),
+        ("is_linear=0", "is_linear=1", "linear_tree=False"),
+        ("end of trees", "", "cut off"),
+        ("Tree=1\n", "", "damaged"),
+        ("num_leaves=6", "num_leaves=5", "damaged"),
+        ("left_child=1", "left_child=77", "no node"),
+        ("threshold=", "threshold=x", "damaged"),
+        ("objective=regression", "objective=poisson", "regression are"),
+        ("version=", "average_output\nversion=", "gbdt"),
+    ):
+        assert old in text, old
+        with pytest.raises(qr.ModelError, match=words):
+            from_lightgbm(text.replace(old, new, 1))
+
+
+# ---- what messages say ----------------------------------------------------------------------------------------------
+
+
+def test_no_message_contains_a_model() -> None:
+    """Models that are given in a wrong form or to the wrong importer: what is said, with all that led to it, is short."""
+    text, dump = text_of("iris"), json.dumps(known("lightgbm", "iris")["model"])
+    trees = json.dumps(known("xgboost", "iris")["model"])
+    importers = [from_xgboost, from_lightgbm, qr.models.from_onnx, qr.models.from_tflite, qr.models.from_sklearn]
+    asked = 0
+    for given in (text, dump, trees, text[:-4000], dump[:-10], trees[:-10], text[5:], "x" * 50_000, "a\0b" * 9_999):
+        for importer in importers:
+            for model in (given, given.encode(), [given], {"tree_info": given}, {"learner": {"objective": given}}):
+                asked += 1
+                try:
+                    importer(model)
+                except qr.QuorateError as error:
+                    whole = "".join(traceback.format_exception(error, chain=True))
+                    assert len(str(error)) < 600, (importer, str(error)[:1000])
+                    assert given[:60] not in whole or len(given) < 600, importer
+                else:
+                    assert importer in (from_xgboost, from_lightgbm)
+    with pytest.raises(qr.ModelError) as caught:
+        from_lightgbm(dump, classes=list(range(50_000)))
+    assert asked > 200 and len(str(caught.value)) < 600
+    forest = qr.models.from_xgboost(trees)
+    with qr.local("rss") as mpc, pytest.raises(qr.QuorateError) as caught:
+        forest.predict(mpc, text)
+    assert len(str(caught.value)) < 600

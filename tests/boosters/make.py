@@ -28,6 +28,11 @@ def write(library: str, name: str, model: Any, fitted: Any, X: np.ndarray) -> No
     Path(__file__).with_name(f"{library}-{name}.json").write_text(json.dumps(answers, separators=(",", ":")) + "\n")
 
 
+def write_text(name: str, fitted: Any) -> None:
+    """LightGBM's own form, as `save_model` writes it."""
+    Path(__file__).with_name(f"lightgbm-{name}.txt").write_text(fitted.booster_.model_to_string())
+
+
 def main() -> None:
     import lightgbm
     import xgboost
@@ -41,10 +46,12 @@ def main() -> None:
         kind = lightgbm.LGBMRegressor if numbers else lightgbm.LGBMClassifier
         fitted = kind(n_estimators=4, num_leaves=6, verbose=-1).fit(X[::2], y[::2])
         write("lightgbm", name, fitted.booster_.dump_model(), fitted, X)
+        write_text(name, fitted)
     X, y = load_diabetes(return_X_y=True)
     codes = np.c_[X[:, :2], np.digitize(y, [90, 150, 220]) * 7 % 4]
     fitted = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1).fit(codes, y, categorical_feature=[2])
     write("lightgbm", "categories", fitted.booster_.dump_model(), fitted, codes)
+    write_text("categories", fitted)
     fitted = xgboost.XGBRegressor(n_estimators=1, enable_categorical=True, feature_types=["q", "q", "c"]).fit(codes, y)
     write("xgboost", "categories", json.loads(fitted.get_booster().save_raw("json")), fitted, codes)
 

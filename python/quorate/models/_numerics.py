@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
+from quorate.models._said import short
 
 ORDERED_BOUND = {32: 0x7F800000, 64: 0x7FF0000000000000}
 """The largest magnitude that `encode_ordered` returns, by bits: that of infinity, which a threshold may be."""
@@ -38,7 +39,7 @@ def as_float64(values: object, what: str) -> NDArray[np.float64]:
             raise TypeError("complex numbers")
         return given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise RangeError(f"{what}: not a rectangular array of numbers ({error})") from error
+        raise RangeError(f"{what}: not a rectangular array of numbers ({short(error)})") from None
 
 
 def each_feature(bounds: object, features: int) -> NDArray[np.float64]:

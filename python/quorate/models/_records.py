@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models import _said as said
 from quorate.tables._read import Table
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
@@ -69,11 +70,13 @@ def check_dense(X: Any) -> None:
 
 def read_array(path: Path) -> np.ndarray:
     """A file of numpy's, which stays on the disk until it is looked at."""
-    wrong = f"X: {path} is no .npy file of numbers, as np.save writes them: read others yourself, and give the array"
+    name = said.path(path)
+    wrong = f"X: {name} is no .npy file of numbers, as np.save writes them: read others yourself, and give the array"
     try:
         made = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
-        raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
+        why = error.strerror or type(error).__name__
+        raise ModelError(f"X: {name} is no .npy file of numbers that can be read: {why}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         # numpy's words advise to unpickle it, which would execute what is in it
         raise ModelError(wrong) from error
@@ -82,4 +85,4 @@ def read_array(path: Path) -> np.ndarray:
     with made:  # of an archive, as spreadsheets are
         if not made.files or not all(name.endswith(".npy") for name in made.zip.namelist()):
             raise ModelError(wrong)
-        raise ModelError(f"X: {path} holds arrays by names: give one of them, numpy.load(path)[{made.files[0]!r}]")
+        raise ModelError(f"X: {name} holds arrays by names: give one of them, numpy.load(path)[{made.files[0]!r}]")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import ModelError
+
 _MOST = 120
 
 
@@ -23,3 +28,19 @@ def path(given: object) -> str:
     if len(text) > 2 * _MOST or len(text.splitlines()) > 1:
         return f"what was given, a text of {len(text)} characters,"
     return repr(text)
+
+
+def file_of(importer: str, given: Any) -> Path:
+    """The file that a path names.
+
+    Raises:
+        ModelError: there is none; a text that is no path is not repeated.
+    """
+    file = Path(given)
+    try:
+        found = file.is_file()
+    except (OSError, ValueError):  # too long for a path, or with a character that no path has
+        found = False
+    if not found:
+        raise ModelError(f"{importer}: {path(given)} is no file that there is")
+    return file

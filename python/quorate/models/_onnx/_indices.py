@@ -17,6 +17,7 @@ from quorate._stated import stated
 from quorate.errors import ModelError, RangeError
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import as_float64
+from quorate.models._said import short
 from quorate.models._onnx._steps import Step, clear
 
 Rows = NDArray[np.int64]
@@ -100,7 +101,7 @@ def check_bound(bound: Any, rows: Rows) -> None:
     most = int(rows.max()) - 1
     if bound is not None and np.asarray(bound).ravel().tolist() not in ([most], [0, most]):
         raise ModelError(
-            f"from_onnx: bound={bound!r}, and inputs are numbers of rows, from 0 to {most}: leave bound= out, since "
+            f"from_onnx: bound={short(bound)}, and inputs are numbers of rows, from 0 to {most}: leave bound= out, since "
             "tables say it"
         )
 

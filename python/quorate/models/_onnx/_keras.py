@@ -8,6 +8,7 @@ from typing import Any
 
 from quorate.errors import ModelError
 from quorate.models._onnx._model import Network, from_onnx
+from quorate.models._said import short
 
 
 def from_keras(model: Any, **options: Any) -> Network:
@@ -46,5 +47,5 @@ def from_keras(model: Any, **options: Any) -> Network:
         try:
             model.export(str(file), format="onnx", verbose=False, **stated)
         except Exception as error:
-            raise ModelError(f"from_keras: keras cannot export this model to ONNX: {error}") from error
+            raise ModelError(f"from_keras: keras cannot export this model to ONNX: {short(error, 300)}") from error
         return from_onnx(file, **options)

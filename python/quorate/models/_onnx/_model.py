@@ -37,6 +37,7 @@ from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._questions import Asked, Questions
 from quorate.models._records import records_of
+from quorate.models._said import short
 
 _PIECE = 16  # inputs that a report looks at at a time
 
@@ -275,7 +276,7 @@ def _between(name: str, value: Any, low: int, high: int) -> int:
     except TypeError:
         found = low - 1
     if not low <= found <= high:
-        raise ModelError(f"from_onnx: {name}={value!r} is no whole number between {low} and {high}")
+        raise ModelError(f"from_onnx: {name}={short(value)} is no whole number between {low} and {high}")
     return found
 
 
@@ -418,14 +419,14 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     ends = finite_float64(bound, "bound").ravel().tolist()
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
     if not low < high:
-        raise ModelError(f"from_onnx: bound={bound!r} is no magnitude above 0, nor (lowest, highest)")
+        raise ModelError(f"from_onnx: bound={short(bound)} is no magnitude above 0, nor (lowest, highest)")
     if sample is not None and not low <= values.min() <= values.max() <= high:
         raise ModelError(
-            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={bound!r}, which "
+            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={short(bound)}, which "
             "all inputs are held to: state a larger bound, or scale the sample as inputs will be"
         )
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
-        raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
+        raise ModelError(f"from_onnx: bound={short(bound)} is beyond 2^100 or below its inverse; rescale the inputs")
     return low, high
 
 

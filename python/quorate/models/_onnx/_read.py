@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._onnx._entries import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
+from quorate.models._said import file_of, short
 
 
 @dataclasses.dataclass
@@ -102,9 +103,7 @@ def _taken(node: Any) -> set[str]:
 def _loaded(onnx: Any, path: Any) -> Any:
     if not isinstance(path, (str, os.PathLike)):
         raise ModelError(f"from_onnx takes a path or an onnx.ModelProto, not {type(path).__name__}")
-    file = Path(path)
-    if not file.is_file():
-        raise ModelError(f"from_onnx: there is no file {str(file)!r}")
+    file = file_of("from_onnx", path)
     try:
         proto = onnx.load(str(file), load_external_data=False)
     except Exception as error:
@@ -163,7 +162,7 @@ def _check(onnx: Any, proto: Any) -> None:
             onnx.numpy_helper.to_array(tensor)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
+        raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {short(first, 300)}") from None
 
 
 def _is_cast(name: str, nodes: Sequence[Any]) -> bool:

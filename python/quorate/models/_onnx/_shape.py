@@ -20,6 +20,7 @@ from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
 from quorate.models._questions import Answer, Asked, Questions
+from quorate.models._said import short
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +117,7 @@ class NetworkShape(Questions):
             known = type(number) is int and 0 <= number < len(own) and step["kind"] in WEIGHTED
             known = known and (step["kind"] == "embedding") == (own[number]["kind"] == "embedding")
             if not known or any(step.get(k) != own[number].get(k) for k in ("weights", "offsets", "width")):
-                raise ModelError(f"this is not the shape of a network: step {place} has the same={number!r}")
+                raise ModelError(f"this is not the shape of a network: step {place} has the same={short(number)}")
 
     def describe(self) -> dict[str, Any]:
         """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from quorate.errors import ModelError
 from quorate.models._onnx._model import Network, from_onnx
+from quorate.models._said import short
 
 _OPSET = 18
 
@@ -76,4 +77,4 @@ def _cause(error: Exception, lacks_indices: bool) -> str:
     text = (str(error.__cause__ or error).strip().splitlines() or [type(error).__name__])[0]
     if lacks_indices:
         text += " (its Embedding takes whole numbers: give an example of these, of an integer type)"
-    return text
+    return short(text, 300)

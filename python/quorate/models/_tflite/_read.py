@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._said import file_of
 
 MAGIC = b"TFL3"
 _MOST_BYTES = 1 << 30
@@ -88,9 +88,7 @@ def _bytes(model: Any) -> tuple[bytes, str]:
     if isinstance(model, (bytes, bytearray, memoryview)):
         data, what = bytes(model), "what was given"
     elif isinstance(model, (str, os.PathLike)):
-        file = Path(model)
-        if not file.is_file():
-            raise ModelError(f"from_tflite: there is no file {str(file)!r}")
+        file = file_of("from_tflite", model)
         if file.stat().st_size > _MOST_BYTES:
             raise ModelError(f"from_tflite: {str(file)!r} has more than {_MOST_BYTES >> 20} MiB")
         data, what = file.read_bytes(), repr(str(file))
