@@ -265,7 +265,7 @@ def test_forms_of_lightgbms_that_are_refused() -> None:
 
 
 def test_no_message_contains_a_model() -> None:
-    """Models that are given in a wrong form or to the wrong importer: what is said, with all that led to it, is short."""
+    """Models in a wrong form, or given to the wrong importer: what is said, with all that led to it, is short."""
     text, dump = text_of("iris"), json.dumps(known("lightgbm", "iris")["model"])
     trees = json.dumps(known("xgboost", "iris")["model"])
     importers = [from_xgboost, from_lightgbm, qr.models.from_onnx, qr.models.from_tflite, qr.models.from_sklearn]

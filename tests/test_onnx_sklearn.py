@@ -370,4 +370,6 @@ def test_ties_are_named() -> None:
         labels = model.predict(mpc, X)
         assert np.abs(model.decision_function(mpc, X) - [0, -1, 1]).max() < 1e-6
     assert labels.tolist() == answers(proto, X.astype(np.float32))[0].tolist() == [5, 5, 6]
-    assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == ["1 of 3 records"]
+    assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == [
+        "1 of 3 records"
+    ]

@@ -63,7 +63,9 @@ def _from_xgboost(model: Any, classes: Sequence[Any] | None) -> Model:
     link, labels = None, None
     if objective == "binary:logistic":
         if not ((initial > 0) & (initial < 1)).all():
-            raise ModelError(f"this model's base_score is {short(public['base_score'])}, and no probability; write it again")
+            raise ModelError(
+                f"this model's base_score is {short(public['base_score'])}, and no probability; write it again"
+            )
         link, labels, initial = "logistic", 2, np.log(initial) - np.log1p(-initial)
     elif objective in ("multi:softprob", "multi:softmax"):
         link, labels = "softmax", count
@@ -151,7 +153,9 @@ def _read(model: Any, key: str | None, made_by: str, wanted: str | None = None) 
 
 
 def _objective(library: str, name: str, known: str) -> ModelError:
-    return ModelError(f"{library}'s objective {short(name)!r} is not supported; {known} are: train the model for one of these")
+    return ModelError(
+        f"{library}'s objective {short(name)!r} is not supported; {known} are: train the model for one of these"
+    )
 
 
 Grown = tuple[PlainTree, Any]
@@ -203,9 +207,7 @@ def _unbroken(read: Callable[[], Model]) -> Model:
         if isinstance(error, QuorateError):
             raise
         what = f"{type(error).__name__}: {short(error)}"
-        raise ModelError(
-            f"this model is damaged, or of a version that is not known ({what}); write it again"
-        ) from None
+        raise ModelError(f"this model is damaged, or of a version that is not known ({what}); write it again") from None
 
 
 def check_tree(tree: PlainTree, values: Any, features: int) -> None:

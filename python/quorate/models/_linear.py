@@ -200,8 +200,8 @@ def encode_records(records: object, shape: Shape) -> Integers:
         row, feature = (int(i) for i in np.argwhere(beyond)[0])
         raise RangeError(
             f"records: {values[row, feature]} at record {row}, {shape.column(feature)}, exceeds the model's bound "
-            f"{np.ldexp(1.0, int(scales[feature]))}; the model's owner states larger ones: from_sklearn(..., bounds=), or "
-            "from_onnx(..., bound=)"
+            f"{np.ldexp(1.0, int(scales[feature]))}; the model's owner states larger ones: from_sklearn(..., bounds=), "
+            "or from_onnx(..., bound=)"
         )
     return quantise(values, (shape.data_bits or 0) - scales)
 

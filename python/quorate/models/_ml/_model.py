@@ -66,7 +66,9 @@ def model_of(onnx: Any, proto: Any, stated: Stated) -> Model:
     names = [value.name for value in graph.output]
     if stated.output is not None:
         if stated.output not in values:
-            raise ModelError(f"from_onnx: output={stated.output[:80]!r} is no value of the model; its outputs are {names}")
+            raise ModelError(
+                f"from_onnx: output={stated.output[:80]!r} is no value of the model; its outputs are {names}"
+            )
         names = [stated.output]
     try:
         return _of_outputs([values[name] for name in names], stated)

@@ -115,7 +115,9 @@ def _tree(
         reached += 1
         pending += [side[node] for side in ends] if inner[node] else []
     if reached != len(rows):
-        raise Unsupported("a tree has nodes that its root does not lead to, or several ways to one: the file is damaged")
+        raise Unsupported(
+            "a tree has nodes that its root does not lead to, or several ways to one: the file is damaged"
+        )
     order = [roots[0], *(i for i in range(len(rows)) if i != roots[0])]
     place = np.argsort(order)
     given = _numbers(attrs, "nodes_values")[rows].astype(dtype)
@@ -143,7 +145,7 @@ def _tree(
 
 
 def moved(chain: Chain, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For which numbers x the chain's result is at most each threshold: those up to t, or, where it says so, the others.
+    """For which numbers x the chain's result is at most each threshold: up to t, or, where it says so, the others.
 
     >>> moved(Chain(0, (("sub", 1.0), ("mul", -2.0))), np.array([4.0], np.float32))
     (array([-1.00000012]), array([ True]))
@@ -228,9 +230,7 @@ def _several(made: Ensemble, classes: int, x: Features, dtype: np.dtype) -> Tree
         for i, group in enumerate(groups):
             by_class[next(iter(group), 0)].append(i)
         trees = [[made.trees[i] for i in of] for of in by_class]
-        values = [
-            [np.array([node.get(k, 0.0) for node in made.added[i]]) for i in of] for k, of in enumerate(by_class)
-        ]
+        values = [[np.array([node.get(k, 0.0) for node in made.added[i]]) for i in of] for k, of in enumerate(by_class)]
         link = "softmax" if made.transform == "SOFTMAX" else None
         return Trees(_boosting(trees, values, base, dtype), x, link)
     count = len(made.trees)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -294,7 +295,7 @@ def _split(node: Node) -> list[Value]:
         raise NeuralError
     sizes = node.known(1, "split").reshape(-1).tolist()
     ends = np.cumsum([0, *sizes])
-    return [x.kept(range(a, b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [x.kept(range(a, b)) for a, b in itertools.pairwise(ends)]
 
 
 def _one_hot(node: Node) -> list[Value]:
@@ -392,7 +393,14 @@ def _renamed(node: Node) -> list[Value]:
         raise Unsupported(_HINTS["LabelEncoder"])
     kinds = ("strings", "int64s", "floats", "tensor")
     keys, values = (
-        next((list(np.asarray(node.attrs[f"{what}_{kind}"]).tolist()) for kind in kinds if f"{what}_{kind}" in node.attrs), [])
+        next(
+            (
+                list(np.asarray(node.attrs[f"{what}_{kind}"]).tolist())
+                for kind in kinds
+                if f"{what}_{kind}" in node.attrs
+            ),
+            [],
+        )
         for what in ("keys", "values")
     )
     table = dict(zip(keys, values, strict=True))

@@ -17,8 +17,8 @@ from quorate._stated import stated
 from quorate.errors import ModelError, RangeError
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import as_float64
-from quorate.models._said import short
 from quorate.models._onnx._steps import Step, clear
+from quorate.models._said import short
 
 Rows = NDArray[np.int64]
 """For each element of an input, how many rows there are: the least of all tables in which it is looked up."""
@@ -101,8 +101,8 @@ def check_bound(bound: Any, rows: Rows) -> None:
     most = int(rows.max()) - 1
     if bound is not None and np.asarray(bound).ravel().tolist() not in ([most], [0, most]):
         raise ModelError(
-            f"from_onnx: bound={short(bound)}, and inputs are numbers of rows, from 0 to {most}: leave bound= out, since "
-            "tables say it"
+            f"from_onnx: bound={short(bound)}, and inputs are numbers of rows, from 0 to {most}: leave bound= out, "
+            "since tables say it"
         )
 
 

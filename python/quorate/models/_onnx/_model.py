@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import quorate
-from quorate import _source
 from quorate._families import DEFAULT
-from quorate._source import at
-from quorate.errors import ModelError, ModelWarning
+from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._ml import Stated
@@ -26,6 +23,7 @@ from quorate.models._onnx._files import File, opened
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
+from quorate.models._onnx._measured import BEYOND, Measured, warn_of
 from quorate.models._onnx._normalise import spread
 from quorate.models._onnx._operators_reals import OPERATORS
 from quorate.models._onnx._plan import Planner, Tracked
@@ -68,6 +66,8 @@ class Network(Questions):
     _errors: Sequence[float]
     _ends: Sequence[int]
     """The places of the outputs among the clear arrays."""
+    _measured: Measured | None = None
+    """What was found on a sample, where proofs do not reach as far."""
 
     def __repr__(self) -> str:
         return f"Network(inputs {self.shape.sizes}, {len(self.shape.steps)} steps)"
@@ -141,17 +141,20 @@ class Network(Questions):
         what = "inputs" if outputs.ndim == 2 else "labels"
         largest = np.sort(outputs, axis=-1)[..., -2:]
         apart = largest[..., 1] - largest[..., 0]
+        found = self._measured
+        near = self.margin_bound if found is None else min(self.margin_bound, 2 * BEYOND * found.deciding)
+        why = "the margin" if found is None else f"{BEYOND} times what was measured on the sample"
 
         def words(close: int, answers: int) -> str | None:
             return (
                 f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
-                f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; "
+                f"{near:.3g}, {why}, within which labels may differ from the clear network's; "
                 f"{_finer(self.shape.table_rows is not None)} make it smaller"
                 if close
                 else None
             )
 
-        tell(id(self), words, int((apart <= self.margin_bound).sum()), apart.size)
+        tell(id(self), words, int((apart <= near).sum()), apart.size)
 
 
 def from_onnx(
@@ -241,8 +244,8 @@ def from_onnx(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
             f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
         )
-    _warn_of(made.error_bound, steps, places, limits, entries)
-    return made
+    finer = _finer(entries[0].is_index)
+    return dataclasses.replace(made, _measured=warn_of(made, _random(limits, entries), sample_or_none, finer))
 
 
 def _renumbered(steps: Sequence[Step]) -> list[int]:
@@ -259,8 +262,9 @@ def _within(made: Any, tolerance: float | None) -> Any:
     margin = float(getattr(made, "margin_bound", 0.0))
     if tolerance is not None and margin > tolerance:
         raise ModelError(
-            f"from_onnx: the margin is {margin:.3g}, more than the tolerance {tolerance:.3g}: state a smaller bound= of "
-            "the features, or give sample= records like those to come"
+            f"from_onnx: the margin is {margin:.3g}, more than the tolerance {tolerance:.3g}: such files "
+            "compute in float32; of linear models a smaller bound=, or "
+            "sample= records like those to come, makes it smaller"
         )
     return made
 
@@ -422,8 +426,8 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
         raise ModelError(f"from_onnx: bound={short(bound)} is no magnitude above 0, nor (lowest, highest)")
     if sample is not None and not low <= values.min() <= values.max() <= high:
         raise ModelError(
-            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={short(bound)}, which "
-            "all inputs are held to: state a larger bound, or scale the sample as inputs will be"
+            f"from_onnx: sample has numbers from {values.min():g} to {values.max():g}, beyond bound={short(bound)}, "
+            "which all inputs are held to: state a larger bound, or scale the sample as inputs will be"
         )
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
         raise ModelError(f"from_onnx: bound={short(bound)} is beyond 2^100 or below its inverse; rescale the inputs")
@@ -483,29 +487,14 @@ def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int,
     return found
 
 
-def _warn_of(
-    error: float,
-    steps: Sequence[Step],
-    ends: Sequence[int],
-    limits: Sequence[tuple[float, float] | Rows],
-    entries: Sequence[Entry],
-) -> None:
-    """Says where the proven error is not small beside what outputs are for random inputs."""
-    random = [
+def _random(limits: Sequence[tuple[float, float] | Rows], entries: Sequence[Entry]) -> list[Array]:
+    """Four inputs between the limits."""
+    return [
         drawn(of, 4)
         if isinstance(of, np.ndarray)
         else np.random.default_rng(number).uniform(*of, (4, *entry.sizes[1:]))
         for number, (of, entry) in enumerate(zip(limits, entries, strict=True))
     ]
-    arrays = run_clear(steps, random)
-    usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in ends)
-    if error > usual / 16:
-        text = (
-            f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
-            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, "
-            f"{_finer(entries[0].is_index)}, and look at model.report(X), which measures"
-        )
-        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 
 
 def _check_finite(steps: Sequence[Step]) -> None:

@@ -35,11 +35,13 @@ from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._chain import Chain
 from quorate.models._onnx._reals import planned
 from quorate.models._onnx._steps import FUNCTIONS, REALS, WEIGHTED, Step, alone, clear, multiples, placed
-from quorate.models._onnx._tracked import FRACTION, MORE, ROOM, Tracked, bits_of
+from quorate.models._onnx._tracked import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
 
 __all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 
 _SUM = 64 - ROOM  # bits of sums of products, and of offsets
+_NARROW = 52  # a ring that is wider is of 64 bits where there are real functions
+_USUAL = 24  # bits of results where nobody says how many
 _ROOM = 44  # bits of what is only added or compared
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
@@ -68,6 +70,8 @@ class Planner:
     errors: list[float] = dataclasses.field(default_factory=list)
     needed: int = FRACTION
     """No number of the program, nor what a product or a sum may be by its operands' ranges, is above 2^needed."""
+    has_reals: bool = False
+    """Whether there are real functions, which take numbers of 64 bits."""
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
     _numbers: dict[tuple[Any, ...], int] = dataclasses.field(default_factory=dict)
     """Of secrets, by the weights and scales that they are of: steps of a series have the same."""
@@ -79,8 +83,9 @@ class Planner:
 
     @property
     def ring(self) -> int:
-        """Bits of the ring in which nothing wraps."""
-        return min(self.needed, _SUM) + ROOM
+        """Bits of the ring in which nothing wraps: of 64 where that saves real functions a conversion, for little."""
+        own = min(self.needed, _SUM) + ROOM
+        return REALS_RING if self.has_reals and own > _NARROW else own
 
     def plan(self, steps: Sequence[Step], inputs: Sequence[Tracked]) -> list[Tracked]:
         """Everything from the inputs on; what is tracked of each step's result, behind the first input."""
@@ -304,7 +309,7 @@ class Planner:
         return made, bits_of(float(made.largest.max(initial=0.0)), unit)
 
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
-        self._need(_SUM)
+        self.has_reals = True
         x = self.at(x, FRACTION)
         alpha = attrs.get("alpha", 0.0)
         slope = _SLOPE.get(kind, max(1.0, alpha))
@@ -341,7 +346,7 @@ class Planner:
         made = normalise.planned(x.low, x.high, x.error, x.unit, epsilon, self._spread)
         if made is None or x.bits + (x.low.shape[-1] - 1).bit_length() + 1 > _SUM:
             raise self._unbounded(x)
-        self._need(_SUM)
+        self.has_reals = True
         ends = np.ones_like(x.low)
         return self._emit("normalise", [x], made.public, Tracked(-ends, ends, made.error * ends, made.unit, 0))
 
@@ -363,6 +368,8 @@ class Planner:
 
     def _product(self, kind: str, given: list[Tracked]) -> Tracked:
         x, y = map(self._kept, given)
+        # Products lose 16 bits, of which numbers of fewer bits than usual would have too few left.
+        x = self.at(x, x.unit + max(0, _USUAL - self.bits))
         times: Any = np.matmul if kind == "matmul2" else np.multiply
         (a, r), (b, s) = (((t.low + t.high) / 2, (t.high - t.low) / 2) for t in (x, y))
         centre = times(a, b)

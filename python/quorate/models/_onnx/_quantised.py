@@ -2,7 +2,9 @@
 
 Two forms are read. In one (QDQ) real operators stand between `DequantizeLinear` and `QuantizeLinear`, in the other
 (QOperator) operators such as `QLinearConv` take 8-bit numbers. Both mean the same: sums of 32 bits, which a product in
-float32 turns into 8 bits. Source: onnxruntime, `mlas/lib/quantize.cpp`, `qladd.cpp`, `qlgavgpool.cpp`, `qlinearconv.cc`.
+float32 turns into 8 bits.
+
+**Source**: onnxruntime, `mlas/lib/quantize.cpp`, `qladd.cpp`, `qlgavgpool.cpp`, `providers/cpu/quantization`.
 """
 
 from __future__ import annotations
@@ -39,6 +41,13 @@ class Real:
     """The real numbers that 8-bit ones stand for."""
 
     of: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Last:
+    """A softmax of outputs, which is left to those who see them."""
+
+    of: Real
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,8 +180,8 @@ def _sizes(value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
     known = len(given) == len(dims) and all(a in (0, b) for a, b in zip(dims, given, strict=True))
     if not known or len(given) not in (1, 3) or min(given) < 1:
         raise ModelError(
-            f"from_onnx: inputs of a quantised network are (batch, numbers) or (batch, channels, rows, columns); of this "
-            f"one the file says {tuple(dims)} behind the batch: give shape= of one input where sizes are open"
+            f"from_onnx: inputs of a quantised network are (batch, numbers) or (batch, channels, rows, columns); "
+            f"the file says {tuple(dims)} behind the batch: give shape= of one input where sizes are open"
         )
     return tuple(given)
 
@@ -200,6 +209,8 @@ def _quantise(file: File, node: Node) -> Any:
             raise Unsupported("the input is quantised in two ways")
         file.given, file.first = (by.scale, by.zero), by
         return Array(0, by, file.sizes)
+    if isinstance(value, Last):  # to which the file's own quantisation of it is left, too
+        return value
     if isinstance(value, Pending):
         return _placed(file, value, by)
     if isinstance(value, Real):
@@ -210,6 +221,8 @@ def _quantise(file: File, node: Node) -> Any:
 
 def _dequantise(file: File, node: Node) -> Any:
     value = file.values.get(node.input(0))
+    if isinstance(value, Last):
+        return value
     if isinstance(value, Array):
         by = file.quantised(node.input(1), node.input(2))
         if value.place == 0 and file.given is None:
@@ -219,7 +232,9 @@ def _dequantise(file: File, node: Node) -> Any:
     if isinstance(value, np.ndarray):
         scale = np.asarray(file.values[node.input(1)], np.float32).reshape(-1)
         zero = file.values[node.input(2)] if node.input(2) else np.zeros(1)
-        return Constant(value.astype(np.int64), scale, np.asarray(zero, np.int64).reshape(-1), node.attrs.get("axis", 1))
+        return Constant(
+            value.astype(np.int64), scale, np.asarray(zero, np.int64).reshape(-1), node.attrs.get("axis", 1)
+        )
     raise Unsupported("of numbers that are not quantised")
 
 
@@ -235,7 +250,9 @@ def _placed(file: File, pending: Pending, by: Quantised) -> Array:
         if any(exponent > 8 for _, exponent in pairs):
             raise Unsupported("its scales make sums more than 256 times larger")
         layer.multipliers, layer.exponents = np.array(pairs, np.int64).T
-    ends = [math.nan if math.isinf(end) else float(np.rint(np.float32(end) / step)) for end in (pending.low, pending.high)]
+    ends = [
+        math.nan if math.isinf(end) else float(np.rint(np.float32(end) / step)) for end in (pending.low, pending.high)
+    ]
     low = by.low if math.isnan(ends[0]) else max(by.low, min(int(ends[0]) + by.zero, by.high))
     high = by.high if math.isnan(ends[1]) else min(by.high, max(int(ends[1]) + by.zero, by.low))
     layer.clamps = (low, max(low, high))
@@ -446,13 +463,6 @@ def _reshape(file: File, node: Node) -> Any:
     return Real(made) if isinstance(value, Real) else made
 
 
-@dataclasses.dataclass(frozen=True)
-class Last:
-    """A softmax of outputs, which is left to those who see them."""
-
-    of: Real
-
-
 def _softmax(file: File, node: Node) -> Last:
     value = file.values.get(node.input(0))
     if not isinstance(value, Real) or node.attrs.get("axis", -1) not in (-1, 1):
@@ -476,7 +486,9 @@ def _stated(file: File, node: Node, first: int) -> Array:
 
 def _weights(file: File, node: Node, first: int, axis: int) -> Constant:
     whole, scale, zero = (np.asarray(file.values[node.input(first + i)]) for i in range(3))
-    return Constant(whole.astype(np.int64), scale.astype(np.float32).reshape(-1), zero.astype(np.int64).reshape(-1), axis)
+    return Constant(
+        whole.astype(np.int64), scale.astype(np.float32).reshape(-1), zero.astype(np.int64).reshape(-1), axis
+    )
 
 
 def _qlinear_conv(file: File, node: Node) -> Array:
@@ -520,7 +532,7 @@ RULES: dict[str, Rule] = {
     "Relu": _activation,
     "Clip": _activation,
     "MaxPool": _max_pool,
-    **{name: _reshape for name in ("Flatten", "Reshape", "Squeeze")},
+    **dict.fromkeys(("Flatten", "Reshape", "Squeeze"), _reshape),
     "Identity": lambda file, node: file.values[node.input(0)],
     "Softmax": _softmax,
     "QLinearConv": _qlinear_conv,

@@ -51,7 +51,7 @@ def planned(planner: Planner, kind: str, attrs: dict[str, Any], given: list[Trac
         return _top(planner, attrs, x)
     if kind == "compare":
         return _compared(planner, attrs, x)
-    planner._need(_SUM)
+    planner.has_reals = True
     if kind == "floor":
         return _floor(planner, x)
     if kind == "sqrt":

@@ -17,7 +17,8 @@ from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._indices import Lookups
 from quorate.models._onnx._plan import FRACTION, ROOM
-from quorate.models._onnx._steps import REALS, WEIGHTED, placed
+from quorate.models._onnx._steps import IN_REALS, REALS, WEIGHTED, placed
+from quorate.models._onnx._tracked import REALS_RING
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """Of each weighted step, in order: integers of its weights, and of its offsets."""
@@ -81,6 +82,9 @@ def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Se
 
 def _step(mpc: Any, step: dict[str, Any], given: list[Any]) -> Any:
     kind, x = step["kind"], given[0]
+    if kind in IN_REALS and x.dtype.bits < REALS_RING:
+        wide = _step(mpc, step, [x.astype(quorate.fixed(REALS_RING, FRACTION))])
+        return stated(wide, step["bits"]).astype(x.dtype)
     if kind in MOVES:
         move = kernels.move(kind, step)
         if kind == "reshape":

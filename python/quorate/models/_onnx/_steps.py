@@ -29,6 +29,9 @@ ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool
 REALS = ("sqrt", "exp", "log", "inverse", "quotient", "compare", "floor", "top", "maximum", "minimum")
 """Real functions of one array or of two, and what goes by the order of numbers."""
 
+IN_REALS = (*FUNCTIONS, "sqrt", "exp", "log", "inverse", "floor", "normalise")
+"""What is computed in a ring of 64 bits, whichever the network has."""
+
 PARTS = ("erf",)
 """What is computed as a part of something larger alone, which is found before a program is made: of GELU."""
 

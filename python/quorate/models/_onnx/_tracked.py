@@ -16,6 +16,9 @@ FRACTION = 16
 ROOM = 3
 """Bits that the ring has above the largest sum: its sign, and that of a sum and an offset."""
 
+REALS_RING = 64
+"""Bits of the ring in which real functions are computed."""
+
 MORE = 1 + 1e-9
 """Bounds are themselves computed with rounding."""
 

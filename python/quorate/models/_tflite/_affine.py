@@ -51,8 +51,8 @@ def fit(pieces: Sequence[tuple[Sequence[int], int | Sequence[int]]], near: float
     """M, a c for each piece, and T of least T of at least 1, for functions of one slope.
 
     Args:
-        pieces: of each function its thresholds, rising, and the values that they lead to: the first of those that follow
-            each other, or each.
+        pieces: of each function its thresholds, rising, and the values that they lead to: the first one where they
+            follow each other, or each.
         near: the slope to be near where few thresholds leave it open.
 
     >>> fit([([2, 5, 8], 1)], 1 / 3)

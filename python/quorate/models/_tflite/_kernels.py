@@ -48,7 +48,7 @@ def rescaled(x: Any, multiplier: Any, exponent: Any) -> Integers:
 
 
 def nearest(x: Any, multiplier: Any, exponent: Any) -> Integers:
-    """onnxruntime's `MlasRequantizeOutput`: a product in float32, halves to the even number.
+    """Onnxruntime's `MlasRequantizeOutput`: a product in float32, halves to the even number.
 
     >>> nearest(np.array([-3, -1, 0, 1, 3]), 1 << 30, 0)
     array([-2,  0,  0,  0,  2])
@@ -103,7 +103,7 @@ def added(x: Integers, y: Integers, layer: Any) -> Integers:
 
 
 def _added_nearest(x: Integers, y: Integers, layer: Any) -> Integers:
-    """onnxruntime's `MlasQLinearAdd`: fused products and sums in float32, halves to the even number."""
+    """Onnxruntime's `MlasQLinearAdd`: fused products and sums in float32, halves to the even number."""
     ratios = [np.float32(source.scale) / np.float32(layer.target.scale) for source in layer.sources]
     zeros = [np.float32(source.zero) for source in layer.sources]
     total: Any = np.float32(layer.target.zero) - (ratios[0] * zeros[0] + ratios[1] * zeros[1])

@@ -74,7 +74,12 @@ class QuantisedShape(Questions):
         for name in ("given", "real"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        known = self.mode in MODES and self.channels in ("first", "last") and self.type in ("uint8", "int8") and len(self.sizes) in (1, 3)
+        known = (
+            self.mode in MODES
+            and self.channels in ("first", "last")
+            and self.type in ("uint8", "int8")
+            and len(self.sizes) in (1, 3)
+        )
         if not known or any(not _is_step(place, step) for place, step in enumerate(self.steps)):
             raise ModelError("this is not the shape of a quantised network")
 

@@ -1,0 +1,104 @@
+"""How far a network is from the clear one on its owner's sample, where proofs do not reach as far."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate import _source
+from quorate._source import at
+from quorate.errors import ModelWarning
+from quorate.models._layers._kernels import Array
+from quorate.models._onnx._simulated import simulated
+from quorate.models._onnx._steps import run_clear
+
+_MOST = 32  # inputs of a sample that are looked at
+_PIECE = 4  # of them at a time
+_NEAR = 2.0**-8  # of the largest output: numbers that are so near count as alike
+_SHARES = ("sigmoid", "tanh", "softmax")
+BEYOND = 4
+"""Times what was measured on a sample, others may be off, as far as ties are named."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What was found on a sample.
+
+    Attributes:
+        count: of how many inputs.
+        alike: how many of them have the clear network's largest output, or its numbers where there is one output.
+        error: the largest error of outputs.
+        deciding: the largest error of what labels follow from.
+    """
+
+    count: int
+    alike: int
+    error: float
+    deciding: float
+
+
+def measured(model: Any, sample: Sequence[Array]) -> Measured:
+    """A network, computed in the clear as parties do, beside the clear network."""
+    shape, units = model.shape, {place: unit for _, place, unit in model._rows}
+    ends = [(made["output"], made["unit"]) for made in shape.outputs] or [(shape.output, shape.unit)]
+    alike, error, deciding, count = 0, 0.0, 0.0, min(len(sample[0]), _MOST)
+    for first in range(0, count, _PIECE):
+        piece = [values[first : min(first + _PIECE, count)] for values in sample]
+        entered = [one.encode(values) for one, values in zip(shape.all_inputs, piece, strict=True)]
+        ours, clear = simulated(shape.steps, model._secrets, entered), run_clear(model._steps, piece)
+        for number, ((place, unit), end) in enumerate(zip(ends, model._ends, strict=True)):
+            made, wanted = np.ldexp(ours[place], -unit), clear[end]
+            error = max(error, _apart(made, wanted))
+            alike += int(_alike(made, wanted, model._steps[end - 1].kind).sum()) if number == 0 else 0
+        if shape.decided in units:
+            decided = np.ldexp(ours[shape.decided], -units[shape.decided])
+            deciding = max(deciding, _apart(decided, model._deciding(clear)))
+    return Measured(count, alike, error, deciding)
+
+
+def _apart(made: Array, wanted: Array) -> float:
+    return float(np.abs(made - wanted).max(initial=0.0))
+
+
+def _alike(made: Array, wanted: Array, last: str) -> Any:
+    """Of each input whether its largest output is the clear network's; of one output, or of maps, whether all are near:
+    beside the largest of them, or beside 1 where they are shares."""
+    if made.ndim == 2 and made.shape[1] > 1:
+        return made.argmax(axis=1) == wanted.argmax(axis=1)
+    apart = np.abs(made - wanted).reshape(len(made), -1).max(axis=1)
+    return apart <= _NEAR * (1.0 if last in _SHARES else np.abs(wanted).max())
+
+
+def warn_of(model: Any, random: Sequence[Array], sample: Sequence[Array] | None, finer: str) -> Measured | None:
+    """Says where what is proven is not small beside what outputs are for random inputs.
+
+    With a sample it says what was measured on it, and nothing where all inputs have the clear network's labels.
+    """
+    arrays = run_clear(model._steps, random)
+    usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in model._ends)
+    if model.error_bound <= usual / 16:
+        return None
+    found = None if sample is None else measured(model, sample)
+    if found is None:
+        _say(
+            f"from_onnx: outputs may be {model.error_bound:.3g} off the clear network's, as far as that is proven, and "
+            f"those of random inputs are at most {usual:.3g}: give sample= inputs like those to come, {finer}, and "
+            "look at model.report(X), which measures"
+        )
+    elif found.alike < found.count:
+        shape = arrays[model._ends[0]].shape
+        what = "the largest output" if len(shape) == 2 and shape[1] > 1 else "the outputs"
+        _say(
+            f"from_onnx: this network is deeper than proofs reach. Of {found.count} inputs of the sample, "
+            f"{found.alike} have {what} of the clear network, and outputs are at most {found.error:.3g} off: more "
+            "bits= and weight_bits= make them more precise"
+        )
+    return found
+
+
+def _say(text: str) -> None:
+    warnings.warn_explicit(at(text), ModelWarning, *_source.line())

@@ -1,0 +1,134 @@
+"""Networks deeper than proofs reach: what is measured of them on a sample, and when users hear of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from quorate.errors import ModelWarning
+from quorate.models import from_onnx
+from quorate.models._onnx._measured import BEYOND
+from quorate.models._onnx._simulated import simulated
+from test_onnx import attention, autoencoder, deep, of_sums, small
+from test_onnx_operators import floats, model_of, random_number
+
+
+def lines(r: np.random.Generator) -> Any:
+    """Real functions of numbers of several sizes, and normalised lines."""
+    w = {"w": floats(r, 6, 6) / 2, "one": np.float32(1), "few": np.array([2]), "s": np.ones(6, np.float32)}
+    nodes = [
+        ("MatMul", ["x", "w"], ["a"], {}),
+        ("Abs", ["a"], ["b"], {}),
+        ("Add", ["b", "one"], ["c"], {}),
+        ("Sqrt", ["c"], ["d"], {}),
+        ("Log", ["c"], ["e"], {}),
+        ("Exp", ["a"], ["f"], {}),
+        ("Div", ["e", "d"], ["g"], {}),
+        ("Add", ["g", "f"], ["h"], {}),
+        ("LayerNormalization", ["h", "s"], ["i"], {}),
+        ("LeakyRelu", ["i"], ["y"], {"alpha": 0.3}),
+    ]
+    return model_of(nodes, (4, 6), w)
+
+
+NETWORKS: list[tuple[Callable[..., Any], tuple[int, ...], int]] = [
+    (small, (1, 8, 8), 0),
+    (lambda r: deep(r, 6), (1, 6, 6), 0),
+    (of_sums, (), 0),
+    (attention, (4, 6), 600),
+    (autoencoder, (1, 6, 6), 600),
+    (lines, (4, 6), 600),
+]
+
+
+@pytest.mark.parametrize("case", range(len(NETWORKS)))
+def test_what_is_simulated_is_what_parties_compute(case: int) -> None:
+    """Where there are no real functions, to a millionth of the largest number; otherwise to a thousandth or so."""
+    build, sizes, most = NETWORKS[case]
+    r = random_number(11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        proto = build(r)
+        dims = [d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim][1:]
+        x = r.uniform(-1, 1, size=(3, *(sizes or dims)))
+        model = from_onnx(proto, bound=1.0, sample=x)
+    ours = simulated(model.shape.steps, model._secrets, [model.shape.all_inputs[0].encode(x)])
+    with qr.local("rss", check=False) as mpc:
+        arrays = model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))
+        theirs = mpc.reveal_all(*arrays[1:], units=True)
+    assert len(theirs) == len(model.shape.steps) > 2
+    for step, a, b in zip(model.shape.steps, ours[1:], theirs, strict=True):
+        apart = np.abs(a - b.astype(np.float64)).max()
+        assert apart <= max(1.0, most) * max(1.0, np.abs(a).max() * 2.0**-20), (step["kind"], apart)
+
+
+def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        made = call()
+    return made, [str(w.message) for w in found if w.category is ModelWarning]
+
+
+def test_a_sample_of_which_all_agree_says_nothing() -> None:
+    r = random_number(9)
+    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    _, said = told(lambda: from_onnx(proto, bound=1.0))
+    assert len(said) == 1 and "give sample=" in said[0]
+    model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x))
+    assert said == [] and model._measured.alike == 6
+    assert model.error_bound > 1000 * model._measured.error > 0
+    report = model.report(x)
+    assert abs(report.largest_error - model._measured.error) <= 1e-3 * report.largest_error
+
+
+def test_a_sample_of_which_some_differ_is_counted_once() -> None:
+    """What is said is what `report` measures of these inputs."""
+    r = random_number(9)
+    proto, x = deep(r, 12), r.uniform(-1, 1, size=(24, 1, 6, 6))
+    model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x, bits=10, weight_bits=7))
+    report = model.report(x)
+    assert 0 < report.agreement < 1
+    assert len(said) == 1
+    assert f"Of 24 inputs of the sample, {round(24 * report.agreement)} have the largest output" in said[0]
+    assert f"at most {report.largest_error:.3g} off" in said[0]
+
+
+def test_ties_of_such_networks_are_named_by_what_was_measured() -> None:
+    r = random_number(9)
+    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    count = model_outputs(proto)
+    model, _ = told(lambda: from_onnx(proto, bound=1.0, sample=x, labels=list(range(count))))
+    outputs = np.sort(model._clear(x)[-1], axis=-1)
+    close = int((outputs[..., -1] - outputs[..., -2] <= 2 * BEYOND * model._measured.deciding).sum())
+    assert close < 6 < model.margin_bound * 1e9
+    with qr.local("rss") as mpc:
+        labels, said = told(lambda: model.predict(mpc, x))
+    assert (labels == model.predict_clear(x)).all()
+    assert len(said) == (close > 0)
+
+
+def model_outputs(proto: Any) -> int:
+    return (
+        int(proto.graph.output[0].type.tensor_type.shape.dim[-1].dim_value or 0)
+        or from_onnx(proto, bound=1.0).predict_clear(np.zeros((1, 1, 6, 6))).shape[-1]
+    )
+
+
+def test_one_output_is_compared_by_its_size() -> None:
+    r, w = random_number(3), {}
+    nodes, last = [], "x"
+    for i in range(9):
+        w[f"w{i}"] = floats(r, 8, 8) if i < 8 else floats(r, 8, 1)
+        nodes += [("MatMul", [last, f"w{i}"], [f"m{i}"], {}), ("Relu", [f"m{i}"], [f"r{i}" if i < 8 else "y"], {})]
+        last = f"r{i}"
+    proto, x = model_of(nodes, (8,), w), r.uniform(-1, 1, size=(9, 8))
+    model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x))
+    assert said == []
+    model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x, bits=8, weight_bits=6))
+    wrong = np.abs(model.report(x).largest_error)
+    assert (len(said) == 1) == (wrong > 2.0**-8 * np.abs(model.predict_clear(x)).max())
