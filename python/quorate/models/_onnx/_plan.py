@@ -368,8 +368,7 @@ class Planner:
 
     def _product(self, kind: str, given: list[Tracked]) -> Tracked:
         x, y = map(self._kept, given)
-        # Products lose 16 bits, of which numbers of fewer bits than usual would have too few left.
-        x = self.at(x, x.unit + max(0, _USUAL - self.bits))
+        x = self.at(x, x.unit + self._spared(x.unit + y.unit - FRACTION))
         times: Any = np.matmul if kind == "matmul2" else np.multiply
         (a, r), (b, s) = (((t.low + t.high) / 2, (t.high - t.low) / 2) for t in (x, y))
         centre = times(a, b)
@@ -388,6 +387,16 @@ class Planner:
             raise self._unbounded(made)
         self._need(wide)
         return self._kept(self._emit(kind, [x, y], {}, made))
+
+    def _spared(self, unit: int) -> int:
+        """By how many bits a factor is made finer, so that a product in this unit, which loses 16, has enough left of
+        what was reached; of numbers of as many bits as usual there is."""
+        if self.bits >= _USUAL:
+            return 0
+        if not math.isfinite(self._now):
+            return max(0, FRACTION - self.bits)
+        left = bits_of(4 * self._now, unit) if self._now else self.bits
+        return min(max(0, self.bits - left), _USUAL - FRACTION)
 
     def _blend(self, given: list[Tracked]) -> Tracked:
         """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units.
