@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 
 import quorate as qr
 from quorate.errors import ModelWarning
@@ -40,15 +41,15 @@ NETWORKS: list[tuple[Callable[..., Any], tuple[int, ...], int]] = [
     (small, (1, 8, 8), 0),
     (lambda r: deep(r, 6), (1, 6, 6), 0),
     (of_sums, (), 0),
-    (attention, (4, 6), 600),
-    (autoencoder, (1, 6, 6), 600),
-    (lines, (4, 6), 600),
+    (attention, (4, 6), 100),
+    (autoencoder, (1, 6, 6), 100),
+    (lines, (4, 6), 100),
 ]
 
 
 @pytest.mark.parametrize("case", range(len(NETWORKS)))
 def test_what_is_simulated_is_what_parties_compute(case: int) -> None:
-    """Where there are no real functions, to a millionth of the largest number; otherwise to a thousandth or so."""
+    """To the unit where there are no real functions, else to some units of these."""
     build, sizes, most = NETWORKS[case]
     r = random_number(11)
     with warnings.catch_warnings():
@@ -64,7 +65,7 @@ def test_what_is_simulated_is_what_parties_compute(case: int) -> None:
     assert len(theirs) == len(model.shape.steps) > 2
     for step, a, b in zip(model.shape.steps, ours[1:], theirs, strict=True):
         apart = np.abs(a - b.astype(np.float64)).max()
-        assert apart <= max(4.0, most) * max(1.0, np.abs(a).max() * 2.0**-18), (step["kind"], apart)
+        assert apart <= max(1.0, most * max(1.0, np.abs(a).max() * 2.0**-16)), (step["kind"], apart)
 
 
 def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
@@ -74,9 +75,17 @@ def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
     return made, [str(w.message) for w in found if w.category is ModelWarning]
 
 
+def scores(r: np.random.Generator) -> Any:
+    """Twelve convolutions, and an output for each of eight classes."""
+    proto = deep(r, 12)
+    proto.graph.node[-1].output[0] = "means"
+    proto.graph.node.append(helper.make_node("Flatten", ["means"], ["y"]))
+    return proto
+
+
 def test_a_sample_of_which_all_agree_says_nothing() -> None:
     r = random_number(9)
-    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    proto, x = scores(r), r.uniform(-1, 1, size=(6, 1, 6, 6))
     _, said = told(lambda: from_onnx(proto, bound=1.0))
     assert len(said) == 1 and "give sample=" in said[0]
     model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x))
@@ -89,7 +98,7 @@ def test_a_sample_of_which_all_agree_says_nothing() -> None:
 def test_a_sample_of_which_some_differ_is_counted_once() -> None:
     """What is said is what `report` measures of these inputs."""
     r = random_number(9)
-    proto, x = deep(r, 12), r.uniform(-1, 1, size=(24, 1, 6, 6))
+    proto, x = scores(r), r.uniform(-1, 1, size=(24, 1, 6, 6))
     model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x, bits=10, weight_bits=7))
     report = model.report(x)
     assert 0 < report.agreement < 1
@@ -100,9 +109,8 @@ def test_a_sample_of_which_some_differ_is_counted_once() -> None:
 
 def test_ties_of_such_networks_are_named_by_what_was_measured() -> None:
     r = random_number(9)
-    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
-    count = model_outputs(proto)
-    model, _ = told(lambda: from_onnx(proto, bound=1.0, sample=x, labels=list(range(count))))
+    proto, x = scores(r), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    model, _ = told(lambda: from_onnx(proto, bound=1.0, sample=x, labels=list("abcdefgh")))
     outputs = np.sort(model._clear(x)[-1], axis=-1)
     close = int((outputs[..., -1] - outputs[..., -2] <= 2 * BEYOND * model._measured.deciding).sum())
     assert close < 6 < model.margin_bound * 1e9
@@ -110,13 +118,6 @@ def test_ties_of_such_networks_are_named_by_what_was_measured() -> None:
         labels, said = told(lambda: model.predict(mpc, x))
     assert (labels == model.predict_clear(x)).all()
     assert len(said) == (close > 0)
-
-
-def model_outputs(proto: Any) -> int:
-    return (
-        int(proto.graph.output[0].type.tensor_type.shape.dim[-1].dim_value or 0)
-        or from_onnx(proto, bound=1.0).predict_clear(np.zeros((1, 1, 6, 6))).shape[-1]
-    )
 
 
 def test_one_output_is_compared_by_its_size() -> None:

@@ -171,7 +171,7 @@ def test_means_are_within_one(tmp_path: Path, form: Any) -> None:
     proto, X = quantised(tmp_path, real, quant_format=form, activation_type=UINT8), images(20)
     model = from_onnx(proto)
     off = np.abs(model.decision_function_clear(X) - answers(proto, X)) / model.shape.real[0]
-    assert off.max() < 1.01 and (off > 0.5).mean() < 0.2
+    assert off.max() < 1.01 and (off > 0.5).mean() < 0.3
     assert model.report(X[:3]).largest_error <= 1
 
 

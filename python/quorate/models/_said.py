@@ -8,6 +8,7 @@ from typing import Any
 from quorate.errors import ModelError
 
 _MOST = 120
+QUOTES = ("'", '"')
 
 
 def short(given: object, most: int = _MOST) -> str:
@@ -25,7 +26,7 @@ def path(given: object) -> str:
     if isinstance(given, (bytes, bytearray)):
         return f"what was given, {len(given)} bytes,"
     text = str(given)
-    if len(text) > 2 * _MOST or len(text.splitlines()) > 1:
+    if len(text) > 4 * _MOST or len(text.splitlines()) > 1:
         return f"what was given, a text of {len(text)} characters,"
     return repr(text)
 
@@ -42,5 +43,6 @@ def file_of(importer: str, given: Any) -> Path:
     except (OSError, ValueError):  # too long for a path, or with a character that no path has
         found = False
     if not found:
-        raise ModelError(f"{importer}: {path(given)} is no file that there is")
+        name = path(given)
+        raise ModelError(f"{importer}: {'there is no file ' + name if name[0] in QUOTES else name + ' is no path'}")
     return file

@@ -44,10 +44,14 @@ def _weighted(step: dict[str, Any], x: Array, w: Array, b: Array | None) -> Arra
         return made if b is None else made + b
     down = 2.0 ** -step["down"]
     if kind == "prelu":
-        return np.where(x > 0, x, np.floor(x * w * down))
+        return np.where(x > 0, x, _times(x * w, down))
     made = multiples(kind, step, x, w.astype(np.float64))
-    made = made if b is None else made + placed(kind, b)
-    return np.floor(made * down)
+    return _times(made if b is None else made + placed(kind, b), down)
+
+
+def _times(x: Array, factor: float) -> Array:
+    """A multiple by a public number: cut if it is one of 16 bits behind the point, and else rounded."""
+    return np.floor(x * factor + (0.0 if factor * _ONE == round(factor * _ONE) else 0.5))
 
 
 def _made(step: dict[str, Any], given: list[Array]) -> Array:
@@ -65,7 +69,7 @@ def _made(step: dict[str, Any], given: list[Array]) -> Array:
     if kind in _REALS:
         with np.errstate(all="ignore"):
             return np.floor(_REALS[kind](step, x / _ONE) * _ONE)
-    return np.floor(_alone(kind, step, x))
+    return _alone(kind, step, x)
 
 
 _PAIRED: dict[str, Callable[..., Any]] = {
@@ -80,11 +84,18 @@ _PAIRED: dict[str, Callable[..., Any]] = {
 
 
 def _alone(kind: str, step: dict[str, Any], x: Array) -> Array:
-    """Steps that keep the unit, or change it by a public number; before they are cut to whole units."""
+    """Steps that keep the unit, or change it by a public number."""
     if kind == "rescale":
-        return x * 2.0 ** step["up"]
+        return _times(x, 2.0 ** step["up"])
     if kind == "scale":
-        return x * step["times"] + step["plus"] * _ONE
+        return _times(x, step["times"]) + step["plus"] * _ONE
+    if kind == "leaky_relu":
+        return np.where(x > 0, x, _times(x, step["slope"]))
+    if kind == "mean":
+        count = math.prod(x.shape[axis] for axis in step["axes"])
+        return _times(x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"]), 1 / count)
+    if kind == "avg_pool":
+        return np.floor(alone(kind, step, x) + 0.5)
     if kind == "clip":
         ends = {name: None if step[name] is None else step[name] * _ONE for name in ("low", "high")}
         return alone(kind, ends, x)
@@ -117,7 +128,13 @@ _REALS: dict[str, Callable[[dict[str, Any], Array], Array]] = {
 
 def _normalised(step: dict[str, Any], x: Array) -> Array:
     n = x.shape[-1]
-    d = np.floor((x * n - x.sum(axis=-1, keepdims=True)) * 2.0 ** -step["down"])
+    d = _times(x * n - x.sum(axis=-1, keepdims=True), 2.0 ** -step["down"])
     v = np.floor((d * d).sum(axis=-1, keepdims=True) * 2.0 ** (step["finer"] - FRACTION)) + step["added"]
-    t = np.floor(v * 2.0 ** -step["cut"]) + 1
-    return np.floor(d * np.floor(_ONE / np.sqrt(t / _ONE)) / _ONE)
+    small = []
+    for rise in step["rises"]:
+        small.append(v < 2.0 ** (step["top"] - rise))
+        v = np.where(small[-1], v * 2.0**rise, v)
+    r = np.floor(_ONE / np.sqrt((_times(v, 2.0 ** -step["cut"]) + 1) / _ONE))
+    for rise, is_small in zip(step["rises"], small, strict=True):
+        r = np.where(is_small, r * 2.0 ** (rise // 2), r)
+    return np.floor(d * r / _ONE)
