@@ -245,7 +245,12 @@ def from_onnx(
             f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
         )
     finer = _finer(entries[0].is_index)
-    return dataclasses.replace(made, _measured=warn_of(made, _random(limits, entries), sample_or_none, finer))
+    return dataclasses.replace(made, _measured=warn_of(made, _random(limits, entries), _whole(samples), finer))
+
+
+def _whole(samples: Sequence[Any]) -> list[Array] | None:
+    """Samples of all inputs, or None."""
+    return None if any(values is None for values in samples) else [np.asarray(v, np.float64) for v in samples]
 
 
 def _renumbered(steps: Sequence[Step]) -> list[int]:
