@@ -97,7 +97,7 @@ def test_a_sample_of_which_all_agree_says_nothing() -> None:
 
 def test_a_sample_of_which_some_differ_is_counted_once() -> None:
     """What is said is what `report` measures of these inputs."""
-    r = random_number(9)
+    r = random_number(2)
     proto, x = scores(r), r.uniform(-1, 1, size=(24, 1, 6, 6))
     model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x, bits=10, weight_bits=7))
     report = model.report(x)
