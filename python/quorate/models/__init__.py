@@ -3,8 +3,8 @@
 `from_sklearn` takes a fitted estimator, `from_xgboost` and `from_lightgbm` what these libraries write; what they return
 predicts for another party's records while weights, thresholds and the form of a tree stay with the model's owner, and
 records with theirs. `Shape` is what the parties without the model need to know, and all that they learn of it.
-`from_onnx` takes a network from an ONNX file, `from_torch` a PyTorch module, `from_keras` a Keras model, `from_tflite`
-a quantised network from a TFLite file.
+`from_onnx` takes a network from an ONNX file, or a model of scikit-learn's converter, `from_torch` a PyTorch module,
+`from_keras` a Keras model, `from_tflite` a quantised network from a TFLite file.
 """
 
 from quorate.models._boosters import from_lightgbm, from_xgboost

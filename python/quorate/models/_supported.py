@@ -212,9 +212,9 @@ def listing() -> str:
         "before trees those that select features, impute or encode. Categories of a OneHotEncoder are public."
     )
     tail = (
-        'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model(): gbtree\n'
-        "and gbdt, binary, multi-class and numbers, without categories. What is equal and public is as of boosting\n"
-        "above, but XGBoost's margin is that of its own sums in float32, about 1e-5."
+        'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model()\n'
+        "and booster.model_to_string(): gbtree and gbdt, binary, multi-class and numbers, without categories. What is\n"
+        "equal and public is as of boosting above, but XGBoost's margin is that of its own sums in float32, about 1e-5."
     )
     return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items()), tail])
 

@@ -40,6 +40,9 @@ def opened(model: Any, stated: Stated) -> Any:
     except ImportError as error:
         raise ModelError("from_onnx: onnx is not installed; pip install onnx") from error
     proto = _checked(onnx, model)
+    is_other = is_quantised(proto) or is_ml(proto)
+    if is_other and not (stated.output is None or isinstance(stated.output, str)):
+        raise ModelError("from_onnx: several outputs are computed of networks of real numbers: name one, output=...")
     if is_quantised(proto):
         return _quantised(onnx, proto, stated)
     if not is_ml(proto):

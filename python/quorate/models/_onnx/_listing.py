@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from quorate._tables import text_table
 from quorate.models._onnx._operators_reals import OPERATORS
 
@@ -12,6 +14,22 @@ def operators() -> str:
     >>> print(operators().split("\n")[0])
     qr.models.from_onnx supports these operators of ONNX:
     """
+    # Imported here: these import what the package offers.
+    from quorate.models._ml._walk import ML, RULES
+    from quorate.models._onnx._quantised import RULES as QUANTISED
+
     rows = [(name, OPERATORS[name].limits) for name in sorted(OPERATORS)]
     head = "qr.models.from_onnx supports these operators of ONNX:"
-    return "\n".join([head, *(f"  {line}" for line in text_table(("operator", "limits"), rows, 2))])
+    more = {
+        "Of files of scikit-learn's converter it takes, of ai.onnx.ml": [
+            name for domain, name in RULES if domain == ML
+        ],
+        "Of networks that onnxruntime quantised it takes": list(QUANTISED),
+    }
+    tails = [line for what, names in more.items() for line in ("", f"{what}:", *_lines(sorted(names)))]
+    return "\n".join([head, *(f"  {line}" for line in text_table(("operator", "limits"), rows, 2)), *tails])
+
+
+def _lines(names: list[str]) -> list[str]:
+    """Names one after another, as lines are long."""
+    return textwrap.wrap(", ".join(names), 100, initial_indent="  ", subsequent_indent="  ")
