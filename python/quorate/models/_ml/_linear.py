@@ -46,7 +46,11 @@ def classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, 
         decisions = decisions.product(np.array([[-1.0, 1.0]]), dtype)
     elif count != len(classes):
         raise Unsupported(f"{count} decisions for {len(classes)} classes")
-    risen = {"NONE": decisions, "LOGISTIC": Risen("logistic", decisions), "SOFTMAX": Risen("softmax", decisions)}
+    risen: dict[str, Any] = {
+        "NONE": decisions,
+        "LOGISTIC": Risen("logistic", decisions),
+        "SOFTMAX": Risen("softmax", decisions),
+    }
     return [Label(decisions, classes), Scores(risen[transform])]
 
 

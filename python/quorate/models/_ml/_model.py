@@ -42,7 +42,7 @@ class Stated:
     bound: Any = None
     sample: Any = None
     labels: Sequence[Any] | None = None
-    output: str | None = None
+    output: Any = None
     shape: Sequence[int] | None = None
 
 

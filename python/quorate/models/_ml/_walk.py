@@ -209,8 +209,8 @@ def _elementwise(node: Node) -> list[Value]:
     made = None if risen is None or not ones else _ONES.get((operator, risen.function))
     if risen is None or made is None or (operator != "add" and risen is first):
         raise NeuralError
-    turned = made == "logistic"  # 1 less the logistic function of z, and 1 / (1 + e^z), are that of -z
-    features = risen.features.scaled("mul", np.array(-1.0), node.dtype) if turned else risen.features
+    is_turned = made == "logistic"  # 1 less the logistic function of z, and 1 / (1 + e^z), are that of -z
+    features = risen.features.scaled("mul", np.array(-1.0), node.dtype) if is_turned else risen.features
     return [Risen(made, features)]
 
 
@@ -246,7 +246,7 @@ def _concat(node: Node) -> list[Value]:
         if node.attrs["axis"] not in (1, 2, -1):
             raise NeuralError
         return [joined(parts)]
-    risen = [part.of if isinstance(part, Scores) else part for part in parts]
+    risen: list[Any] = [part.of if isinstance(part, Scores) else part for part in parts]
     if all(isinstance(part, Risen) and part.function == "logistic" for part in risen):
         return [Risen("logistic", joined([part.features for part in risen]))]
     raise NeuralError
@@ -301,8 +301,8 @@ def _split(node: Node) -> list[Value]:
 def _one_hot(node: Node) -> list[Value]:
     """A column for each category of each feature, which the records' owner computes."""
     x = node.features()
-    values = node.attrs.get("cats_strings") or node.attrs.get("cats_int64s")
-    categories = tuple(values if node.attrs.get("cats_strings") else map(int, values or ()))
+    texts = node.attrs.get("cats_strings") or ()
+    categories = tuple(texts) or tuple(int(value) for value in node.attrs.get("cats_int64s") or ())
     if not categories:
         raise Unsupported("without categories")
     if x.chains is None or any(chain.steps for chain in x.chains):

@@ -21,10 +21,8 @@ def operators() -> str:
     rows = [(name, OPERATORS[name].limits) for name in sorted(OPERATORS)]
     head = "qr.models.from_onnx supports these operators of ONNX:"
     more = {
-        "Of files of scikit-learn's converter it takes, of ai.onnx.ml": [
-            name for domain, name in RULES if domain == ML
-        ],
-        "Of networks that onnxruntime quantised it takes": list(QUANTISED),
+        "Of ai.onnx.ml, in files of scikit-learn's converter": [name for domain, name in RULES if domain == ML],
+        "Of networks that onnxruntime quantised": list(QUANTISED),
     }
     tails = [line for what, names in more.items() for line in ("", f"{what}:", *_lines(sorted(names)))]
     return "\n".join([head, *(f"  {line}" for line in text_table(("operator", "limits"), rows, 2)), *tails])

@@ -108,7 +108,7 @@ def _top(step: dict[str, Any], x: Array) -> Array:
     axis = step["axis"]
     places = np.argsort(-x if step["largest"] else x, axis=axis, kind="stable")
     first = np.take(places, range(step["count"]), axis=axis)
-    return first * _ONE if step["places"] else np.take_along_axis(x, first, axis=axis)
+    return np.asarray(first * _ONE if step["places"] else np.take_along_axis(x, first, axis=axis), np.float64)
 
 
 def _inverse(step: dict[str, Any], x: Array) -> Array:
