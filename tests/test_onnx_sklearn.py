@@ -349,6 +349,43 @@ def test_damaged_trees_are_refused() -> None:
             raise AssertionError(f"{from_onnx(proto)} of {damage}")
 
 
+@pytest.mark.parametrize("base", [None, 0.4, -0.4])
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
+def test_two_classes_by_one_sum(transform: str, base: float | None) -> None:
+    """Above 1/2 where no leaf adds less than 0, else above 0: as onnxruntime decides."""
+    seen = set()
+    for weights in ([0.2, 0.9], [0.0, 0.6], [-0.2, 0.9], [-0.2, 0.3], [0.6, 0.9], [-1.0, -2.0]):
+        attrs: dict[str, Any] = {
+            "nodes_treeids": [0] * 3,
+            "nodes_nodeids": [0, 1, 2],
+            "nodes_featureids": [0] * 3,
+            "nodes_values": [0.5, 0.0, 0.0],
+            "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+            "nodes_truenodeids": [1, 0, 0],
+            "nodes_falsenodeids": [2, 0, 0],
+            "class_treeids": [0, 0],
+            "class_nodeids": [1, 2],
+            "class_ids": [0, 0],
+            "class_weights": weights,
+            "classlabels_int64s": [3, 8],
+            "post_transform": transform,
+            **({} if base is None else {"base_values": [base]}),
+        }
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node("TreeEnsembleClassifier", ["x"], ["label", "scores"], domain="ai.onnx.ml", **attrs)],
+            "tree",
+            [value("x", TensorProto.FLOAT, ["n", 1])],
+            [value("label", TensorProto.INT64, ["n"]), value("scores", TensorProto.FLOAT, ["n", 2])],
+        )
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+        proto, X = helper.make_model(graph, opset_imports=opsets, ir_version=8), np.array([[0.0], [1.0]], np.float32)
+        labels = answers(proto, X)[0].tolist()
+        assert from_onnx(proto).predict_clear(X).tolist() == labels
+        seen.update(labels)
+    assert seen == {3, 8}
+
+
 def test_ties_are_named() -> None:
     """The file decides in float32: records closer to a tie than that are counted."""
     weights = {"coefficients": [1.0, -1.0, -1.0, 1.0], "intercepts": [0.0, 0.0], "classlabels_ints": [5, 6]}

@@ -92,7 +92,7 @@ def _features(inputs: Sequence[Any]) -> tuple[dict[str, Features], np.dtype]:
     named = tuple(value.name for value in inputs) if len(inputs) > 1 and max(widths) == 1 else None
     all_of = Before.nothing(sum(widths), named)
     dtype = np.dtype(np.float64 if 11 in kinds else np.float32)
-    all_of = dataclasses.replace(all_of, dtype=dtype, roundings=1 if dtype == np.float32 else 0)
+    all_of = dataclasses.replace(all_of, dtype=dtype, roundings=1)
     found, at = {}, 0
     for value, width, kind in zip(inputs, widths, kinds, strict=True):
         places = np.arange(at, at + width)

@@ -183,6 +183,8 @@ def _shaped(node: Node) -> list[Value]:
 def _scaler(node: Node) -> list[Value]:
     """Less an offset, times a scale; without a bound, records are as far from the offset as scalers let one guess."""
     x = node.features()
+    if node.dtype != np.float32:
+        raise Unsupported("of float64, which it rounds to float32: convert the pipeline for float32")
     offset = np.asarray(node.attrs.get("offset", 0.0), np.float64)
     scale = np.asarray(node.attrs.get("scale", 1.0), np.float64)
     with np.errstate(divide="ignore"):
@@ -340,11 +342,16 @@ def _classes(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _classifier(make: Callable[[Mapping[str, Any], tuple[Any, ...], Features, np.dtype], list[Value]]) -> Rule:
-    return lambda node: make(node.attrs, _classes(node.attrs), _real(node), node.dtype)
+    return lambda node: make(node.attrs, _classes(node.attrs), _real(node), _dtype(node))
 
 
 def _regressor(make: Callable[[Mapping[str, Any], Features, np.dtype], list[Value]]) -> Rule:
-    return lambda node: make(node.attrs, _real(node), node.dtype)
+    return lambda node: make(node.attrs, _real(node), _dtype(node))
+
+
+def _dtype(node: Node) -> np.dtype:
+    """Trees compare what they are given; linear models and SVMs round it to float32."""
+    return node.dtype if node.operator.startswith("TreeEnsemble") else np.dtype(np.float32)
 
 
 def _real(node: Node) -> Features:

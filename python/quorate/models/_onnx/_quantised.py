@@ -20,7 +20,7 @@ from quorate.errors import ModelError
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised
 
-_MOST_BIAS = 1e-3  # relative: of an offset's scale from the product of the scales that it is added to
+_MOST_BIAS = 1e-6  # relative: of an offset's scale from the product of the scales that it is added to
 
 
 class Unsupported(Exception):
