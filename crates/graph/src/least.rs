@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn functions_are_as_large_as_it_is_proven() {
-        let all = [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
+        let all =
+            [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
         let mut positive = 0;
         for (i, &lo) in ENDS.iter().enumerate() {
             for &hi in &ENDS[i..] {

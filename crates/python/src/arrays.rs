@@ -319,7 +319,8 @@ impl Session {
 
     /// Where a node's values are proven to lie, in ring units; None where nothing is proven.
     fn proven(&self, py: Python<'_>, node: u32) -> PyResult<Option<(i128, i128)>> {
-        let look = |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
+        let look =
+            |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
