@@ -200,6 +200,19 @@ def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool
     assert _kept(followed, wanted)
 
 
+def test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped() -> None:
+    values = np.random.default_rng(8).uniform(1, 2, 200)
+    wanted = float(((values / values.sum()) ** 2).sum())
+    with qr.local("rss") as mpc:
+        x = mpc.input(values, owner=0)
+        shares = x / x.sum()
+        with pytest.warns(qr.errors.RangeWarning, match=r"x\.clip\(low, high\)"):
+            (shares**2).sum().reveal()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert (shares.clip(0, 1) ** 2).sum().reveal() == pytest.approx(wanted, rel=SHARE)
+
+
 def test_a_stated_dtype_is_named_with_one_that_keeps_the_digits() -> None:
     a, b = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
     with qr.local("rss") as mpc:

@@ -136,15 +136,16 @@ class _Room:
         """Inputs that have room: of smaller bounds, or of fewer fractional bits."""
         largest = {f: self._largest(f) for f in range(frac + 1)}
         said = []
-        if self.what in _OF_MEANS:
-            said.append(f"means in place of sums over n rows, {_OF_MEANS[self.what]}")
         if largest[frac] >= 1:
             said.append(f"a bound up to mpc.input(..., bound={largest[frac]})")
         fewer = next((f for f in range(frac - 1, _FEWEST_FRAC - 1, -1) if largest[f] >= bound), frac)
         if fewer < frac:
             bits = next(b for b in (8, 16, 32, 64, MOST_BITS) if b > (bound << fewer).bit_length())
             said.append(f"fewer fractional bits, mpc.input(..., dtype=qr.fixed({bits}, {fewer}), bound={bound})")
-        return "take " + ", or ".join(said) if said else "solve smaller systems"
+        instead = "state " + " or ".join(said) if said else "solve smaller systems"
+        if self.what not in _OF_MEANS:
+            return instead
+        return f"where the matrix is a sum over n rows, take its mean, {_OF_MEANS[self.what]}; else {instead}"
 
     def _largest(self, frac: int) -> int:
         """The largest bound that has room with so many fractional bits; 0 where none has."""

@@ -5,7 +5,7 @@
 //! numbers that are nearly 0 beside others lose digits without a word, as they do in any data, and a column that is
 //! small as a whole does not.
 
-use crate::dtype::{Dtype, shown};
+use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
 use crate::graph::Graph;
 use crate::interval::Interval;
@@ -20,6 +20,49 @@ const SHARE: f64 = 256.0;
 const SAFE: i128 = 256;
 /// Bits that advice adds beyond those that are lost.
 const MORE_BITS: i32 = 4;
+
+/// What keeps the digits of small results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Keep {
+    /// To say how large numbers are.
+    Known,
+    /// A multiple of what the operation works on.
+    Multiple {
+        /// By two to this.
+        more: u32,
+    },
+    /// A stated dtype, or a multiple.
+    Dtype {
+        /// With more fractional bits.
+        dtype: Dtype,
+        /// By two to this.
+        more: u32,
+    },
+}
+
+impl Keep {
+    /// In words.
+    pub(crate) fn advice(self, op: &str) -> String {
+        let multiple = |more: u32| {
+            let what = match op {
+                "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
+                "reciprocal" => format!("divide its argument by 2**{more} first"),
+                "rsqrt" => format!("divide its argument by 4**{more} first"),
+                _ => format!("multiply a factor by 2**{more} first"),
+            };
+            format!("{what}, and divide by that again where results are large")
+        };
+        match self {
+            Keep::Known => "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no \
+                            bits are kept for more"
+                .into(),
+            Keep::Multiple { more } => multiple(more),
+            Keep::Dtype { dtype, more } => {
+                format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {}", multiple(more))
+            }
+        }
+    }
+}
 
 /// Whether the step rounds results that may be small, `range` being where they lie. Functions that are small by nature,
 /// such as powers and softmax, are not meant: their errors are stated in units.
@@ -43,7 +86,7 @@ pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Inte
 /// digit of it is better known than those of the numbers.
 fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
     let Op::Sum(axis) = &sum.op else { return false };
-    divisors.iter().all(|by| (1..=(axis.len as i128) << sum.dtype.frac()).contains(by))
+    divisors.iter().all(|by| (1..=axis.len as i128).contains(by))
 }
 
 /// How many numbers a step computes with, at most.
@@ -76,6 +119,9 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
     let index = (column..result.len()).step_by(width).find(off_by)?;
     // Where little is left, what is off says less than that each may be off by a unit.
     let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
+    let more = more.clamp(1, 127) as u32;
+    // Where bits are kept for what does not occur, a multiple has no room.
+    let is_wide = node.range().signed_bits() + more > MAX_BITS || matches!(node.op, Op::Convert);
     let unit = f64::from(node.dtype.frac()).exp2();
     Some(Fault::LosesDigits {
         op: node.op.name(),
@@ -83,17 +129,32 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
         exact: shown(exact[index] / unit),
         becomes: shown(node.dtype.decode(result[index])),
         dtype: node.dtype,
-        more: more.clamp(1, 127) as u32,
-        finer_dtype: if node.room.grows { None } else { finer(node.dtype, more) },
+        keep: match node.room.grows {
+            true if is_wide => Keep::Known,
+            true => Keep::Multiple { more },
+            false => finer(node.dtype, more).map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more }),
+        },
     })
 }
 
 /// A dtype of the same whole bits with `more` fractional ones, in a usual width.
-pub(crate) fn finer(dtype: Dtype, more: i32) -> Option<Dtype> {
-    let more = u32::try_from(more).ok()?;
+pub(crate) fn finer(dtype: Dtype, more: u32) -> Option<Dtype> {
     let (bits, frac) = (dtype.bits() + more, dtype.frac() + more);
     let width = [64, 96, 120].into_iter().find(|&width| width >= bits)?;
     (frac <= MAX_FINE_FRAC).then_some(Dtype::Fixed { bits: width, frac })
+}
+
+/// What to say where no value of `values`, results of a quotient, has many bits.
+pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Option<Fault> {
+    const FEWEST: u32 = 12;
+    const ENOUGH: u32 = 24;
+    let largest = values.lo().unsigned_abs().max(values.hi().unsigned_abs());
+    let bits = 128 - largest.leading_zeros();
+    let more = ENOUGH - bits.min(ENOUGH);
+    let finer = finer(dtype, more);
+    let keep = finer.map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more });
+    (largest > 0 && bits < FEWEST)
+        .then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, keep })
 }
 
 /// Results before they are rounded, in units; `None` where no number says so.

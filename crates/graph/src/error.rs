@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::column::{self, Column};
+use crate::digits::Keep;
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::interval::Interval;
 use crate::node::Source;
@@ -225,7 +226,7 @@ pub enum Fault {
     #[error(
         "{op} gives {becomes} where the exact result is {exact} (index {index}), for {dtype} has units of {}: {}",
         shown(dtype.decode(1)),
-        finer(op, *more, *finer_dtype)
+        keep.advice(op)
     )]
     LosesDigits {
         op: &'static str,
@@ -233,16 +234,15 @@ pub enum Fault {
         exact: String,
         becomes: String,
         dtype: Dtype,
-        more: u32,
-        finer_dtype: Option<Dtype>,
+        keep: Keep,
     },
     #[error(
         "{op} gives nothing larger than {} in {dtype}, which has units of {}: {}",
         shown(*largest),
         shown(dtype.decode(1)),
-        finer(op, *more, *finer_dtype)
+        keep.advice(op)
     )]
-    FewBits { op: &'static str, largest: f64, dtype: Dtype, more: u32, finer_dtype: Option<Dtype> },
+    FewBits { op: &'static str, largest: f64, dtype: Dtype, keep: Keep },
     #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
     Unbounded { op: &'static str, dtype: Dtype, digits: Option<u32> },
     #[error(
@@ -320,24 +320,6 @@ fn axis_hint(dimensions: usize) -> String {
     match dimensions {
         0 => "a scalar has no axes".into(),
         n => format!("it lies between -{n} and {}", n - 1),
-    }
-}
-
-/// What to do where results are too small for their dtype's units.
-fn finer(op: &str, more: u32, dtype: Option<Dtype>) -> String {
-    let scaled = match op {
-        "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
-        "reciprocal" => format!("divide its argument by 2**{more} first"),
-        "rsqrt" => format!("divide its argument by 4**{more} first"),
-        "astype" => {
-            return "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more".into();
-        }
-        _ => format!("multiply a factor by 2**{more} first"),
-    };
-    let scaled = format!("{scaled}, and divide by that again where results are large");
-    match dtype {
-        Some(dtype) => format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {scaled}"),
-        None => scaled,
     }
 }
 
@@ -467,23 +449,6 @@ fn off_axis(axis: Option<usize>) -> String {
 }
 
 impl Fault {
-    /// What to say where no value of `values`, results of a quotient, has many bits.
-    pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Option<Fault> {
-        const FEWEST: u32 = 12;
-        const ENOUGH: u32 = 24;
-        let largest = values.lo().unsigned_abs().max(values.hi().unsigned_abs());
-        let bits = 128 - largest.leading_zeros();
-        let more = ENOUGH - bits.min(ENOUGH);
-        let finer_dtype = crate::digits::finer(dtype, more as i32);
-        (largest > 0 && bits < FEWEST).then(|| Fault::FewBits {
-            op,
-            largest: dtype.decode(largest as i128),
-            dtype,
-            more,
-            finer_dtype,
-        })
-    }
-
     /// The exception that this fault becomes.
     pub fn kind(&self) -> Category {
         match self {

@@ -17,7 +17,7 @@ use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::repetitions::StepHashes;
 use crate::units::Units;
-use crate::{real, reference, shape, sparse, unbounded};
+use crate::{digits, real, reference, shape, sparse, unbounded};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
 /// that their dtype changes much.
@@ -444,7 +444,7 @@ impl Graph {
         if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() {
             return;
         }
-        if let Some(fault) = node.interval.and_then(|values| Fault::few_bits(node.op.name(), node.dtype, values)) {
+        if let Some(fault) = node.interval.and_then(|values| digits::few_bits(node.op.name(), node.dtype, values)) {
             self.warn_once(id, fault);
         }
     }

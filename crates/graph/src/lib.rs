@@ -61,6 +61,7 @@ pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};
 pub use column::{Column, Meaning};
 pub use cut::Cut;
+pub use digits::Keep;
 pub use dtype::{Dtype, MAX_BITS};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
 pub use graph::{Graph, RangeWarning, Rings, Rules, Truncation, Watch};

@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
+use crate::ranges::Known;
 use crate::real::MAX_FINE_FRAC;
 
 /// Fractional bits of reals without a stated dtype.
@@ -49,6 +50,20 @@ pub(super) fn exponent_of(value: f64) -> i32 {
     (value.to_bits() >> 52 & 0x7ff) as i32 - 1022
 }
 
+/// Bits of a ring that holds a product, however wide it is.
+fn product_bits(op: &Op, known: &[Known], x: Interval, y: Interval) -> u32 {
+    let terms = match op {
+        Op::MatMul { k, .. } => *k,
+        Op::Conv(conv) => conv.patch(),
+        _ => 1,
+    };
+    match cut::product(op, known, x, y).signed_bits() {
+        // Intervals end there.
+        127.. => (size_bits(x) + size_bits(y)) as u32 + terms.max(1).next_power_of_two().ilog2() + 1,
+        bits => bits,
+    }
+}
+
 /// Fractional bits of a product below 2^exponent of factors with these.
 fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
     let [a, b] = fracs;
@@ -62,8 +77,7 @@ fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
 impl Builder<'_> {
     /// Whether the operand is a secret real that may get more bits.
     fn is_growing(&self, id: NodeId) -> bool {
-        let node = self.graph.node(id);
-        node.room.grows && node.dtype.is_fixed() && !node.is_public()
+        self.graph.get(id).is_ok_and(|node| node.room.grows && node.dtype.is_fixed() && !node.is_public())
     }
 
     /// The dtypes of two factors of fixed point, of which one may get more bits, where their product is small or one
@@ -126,7 +140,7 @@ impl Builder<'_> {
         for _ in 0..2 {
             let [of_a, of_b] = [a, b].map(|id| self.graph.node(id));
             let known = self.graph.known(&[a, b]);
-            let excess = cut::product(op, &known, of_a.range(), of_b.range()).signed_bits().saturating_sub(most);
+            let excess = product_bits(op, &known, of_a.range(), of_b.range()).saturating_sub(most);
             let (fine_a, fine_b) = (of_a.dtype.frac(), of_b.dtype.frac());
             if excess == 0 || fine_a.max(fine_b) <= USUAL {
                 break;
