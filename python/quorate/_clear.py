@@ -127,6 +127,8 @@ def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int]
     columns = exact.reshape(-1, exact.shape[-1]) if exact.ndim > 1 else exact.reshape(-1, 1)
     got = result.astype(float)
     off = np.abs(got.reshape(columns.shape) - columns)
+    # Rounding takes no more: what is further off was saturated, or has wrapped, which is said elsewhere.
+    off = np.where(off > _MOST_ROUNDED, 0, off)
     sums, sizes = off.sum(axis=0), np.abs(columns).sum(axis=0)
     lost = np.flatnonzero(sums * _SHARE > sizes)
     if not len(lost):
@@ -340,6 +342,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
 _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
 # Rounding may take this part of a column's magnitudes.
 _SHARE = 256.0
+_MOST_ROUNDED = 8.0
 # Logarithms are within two to minus this.
 _LOG_ERROR_BITS = 26
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Builder, Operand, coerce, fine, real};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
 use crate::graph::{Rules, Truncation};
 use crate::interval::Interval;
@@ -113,7 +113,9 @@ impl Builder<'_> {
             return Ok(None);
         }
         let id = self.converted(id, dtype)?;
-        let units = dtype.encode_reals(&values)?;
+        // A divisor need not fit a dtype that has few whole bits because numbers are small.
+        let of_divisors = if self.grows(&[id], dtype) { dtype.with_bits(MAX_BITS) } else { dtype };
+        let units = of_divisors.encode_reals(&values)?;
         let reals = Reals { values: &values, shape: &shape };
         let refused = |fault: Option<Fault>| fault.unwrap_or(Fault::ZeroDivisor { op: "/" });
         let inverse = |c: f64| if c == 0.0 { None } else { Ratio::inverse(c) };
