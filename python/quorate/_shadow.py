@@ -186,8 +186,8 @@ class Shadow:
         unit = 2.0**step.dtype.frac
         text = (
             f"{step.what}: gives {float(result[place]) / unit:.6g} where the exact result is "
-            f"{float(exact[place]) / unit:.6g} (index {place}): multiply what it works on by 2**{more} first, and divide "
-            "by that again where results are large"
+            f"{float(exact[place]) / unit:.6g} (index {place}): multiply what it works on by 2**{more} first, and "
+            "divide by that again where results are large"
         )
         warnings.warn_explicit(text, RangeWarning, *step.line)
 

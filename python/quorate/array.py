@@ -21,7 +21,7 @@ from quorate._refused import NO_INDEX, Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
 from quorate._words import coded
-from quorate.dtypes import Dtype, check, real
+from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         """Quotients of fixed point, and of integers as reals, saturated where they do not fit; whole ones are `//`.
 
         By secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers rounded down, or
-        to the nearest where the dtype does not hold the number (0.1). Small ones of `qr.real` have more fractional bits.
+        to the nearest where the dtype does not hold the number (0.1). Small reals get more fractional bits.
 
         Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers a truncation or two.
 
