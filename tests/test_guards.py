@@ -17,6 +17,9 @@ UNFINISHED = re.compile(r"\b(?:dbg|todo|unimplemented)!\s*[(\[{]|\bTO" + r"DO\b|
 KEYS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE " + r"KEY-----")
 UNBREAKABLE = re.compile(r"^\s*\|.*\|$|https?://")
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
+# Bytes that are compared as a whole, which stops at the first difference.
+COMPARED = re.compile(r"\[\.\.\] [!=]= \*?\w|[!=]= \[0; \w*BYTES\]|[!=]= [&*]*(?:hash|digest|compared|commitment)\b")
+PROTOCOLS = ("aby", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss", "spdz2k")
 
 
 def tracked(*suffixes: str) -> list[Path]:
@@ -57,6 +60,27 @@ def test_the_guards_would_speak(tmp_path: Path) -> None:
     assert UNFINISHED.search(sample.read_text(encoding="utf-8"))
     assert DIRECTORIES.search('path = "/' + 'home/somebody"')
     assert not DIRECTORIES.search("https://example.org/home and .venv/bin")
+
+
+def compared(text: str) -> list[str]:
+    """The lines, tests aside, in which hashes are compared otherwise than by `ct_eq`."""
+    lines = text.split("#[cfg(test)]")[0].splitlines()
+    return [line.strip() for line in lines if COMPARED.search(line) and not line.strip().startswith(("assert", "//"))]
+
+
+def test_hashes_are_compared_in_constant_time() -> None:
+    """Where two hashes differ says something of secrets that they are of."""
+    files = [f for f in tracked(".rs") if f.parts[-3:-1] != ("src", "testing") and f.name != "testing.rs"]
+    files = [f for f in files for name in PROTOCOLS if f.is_relative_to(ROOT / "crates" / name / "src")]
+    assert len(files) > 300, f"looked at {len(files)} files only"
+    found = [f"{f.relative_to(ROOT)}: {line}" for f in files for line in compared(f.read_text(encoding="utf-8"))]
+    assert found == []
+    assert sum("ct_eq(" in f.read_text(encoding="utf-8") for f in files) > 10
+
+
+@pytest.mark.parametrize("line", ["told[..] == hash", "if total != [0; BLOCK_BYTES]", "all(|x| x[..] == expected[..])"])
+def test_comparisons_of_hashes_are_found(line: str) -> None:
+    assert compared(f"    {line} {{\n") == [f"{line} {{"]
 
 
 def test_files_stay_small() -> None:

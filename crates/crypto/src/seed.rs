@@ -32,11 +32,11 @@ impl Seed {
         }
     }
 
-    /// **Insecure**: a seed all of whose generators read `tape`, one after the other. For tests that enumerate all
-    /// randomness.
+    /// **Insecure**: the seed of these bytes, all of whose generators read `tape`, one after the other; seeds that are
+    /// derived of it come from the bytes alone. For tests that enumerate all randomness.
     #[cfg(feature = "testing")]
-    pub fn insecure_from_tape(tape: std::sync::Arc<crate::Tape>) -> Seed {
-        Seed { bytes: [0; 32], tape: Some(tape) }
+    pub fn insecure_with_tape(bytes: [u8; 32], tape: std::sync::Arc<crate::Tape>) -> Seed {
+        Seed { bytes, tape: Some(tape) }
     }
 
     /// The bytes, to send to a peer who shall know the seed.

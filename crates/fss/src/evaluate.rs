@@ -52,7 +52,9 @@ pub fn lookup(hash: &Hash, keys: &Keys, starts: &[u64], table: &Table) -> Sums {
             table.add(hash, at, bits, &mut sums);
             values.copy_from_slice(&sums[..len]);
             wipe_words(&mut sums);
-            ones.iter_mut().zip(bits).for_each(|(ones, bits)| *ones += kernel::count_ones(hash, bits));
+            ones.iter_mut()
+                .zip(bits)
+                .for_each(|(ones, bits)| *ones = ones.wrapping_add(kernel::count_ones(hash, bits)));
         });
     });
     if keys.side().is_negative() {

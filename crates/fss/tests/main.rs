@@ -4,5 +4,6 @@ mod common;
 mod evaluation;
 mod hostile;
 mod paper;
+mod timing;
 mod verified;
 mod wire;

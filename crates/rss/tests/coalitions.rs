@@ -107,8 +107,9 @@ impl Case {
             let fixed: BTreeMap<u8, Arc<Tape>> =
                 coalitions(self.n).filter(|set| !missing.contains_key(set)).map(|set| (set, known())).collect();
             let private = if self.has(me) { known() } else { Tape::new(plan.tape(own)) };
-            let seed_of = |set: u8| Seed::insecure_from_tape(missing.get(&set).unwrap_or_else(|| &fixed[&set]).clone());
-            let private_seed = Seed::insecure_from_tape(private.clone());
+            let seed_of =
+                |set: u8| Seed::insecure_with_tape([0; 32], missing.get(&set).unwrap_or_else(|| &fixed[&set]).clone());
+            let private_seed = Seed::insecure_with_tape([0; 32], private.clone());
             let rss = Rss::insecure_with_seeds(self.n, me, seed_of, private_seed).unwrap();
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();

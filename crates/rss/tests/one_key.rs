@@ -16,7 +16,7 @@ const LEN: usize = 2500;
 /// Runs `work` at all parties with the key of one set as it comes and zeros of every other; by party, what each sent.
 fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<Vec<Vec<u8>>> {
     let transcripts = parties(n, |mut party| {
-        let zeros = || Seed::insecure_from_tape(Tape::new(Vec::new()));
+        let zeros = || Seed::insecure_with_tape([0; 32], Tape::new(Vec::new()));
         let seed_of = |set: u8| if set == key { Seed::from_bytes([set; 32]) } else { zeros() };
         let rss = Rss::insecure_with_seeds(n, party.me(), seed_of, zeros()).unwrap();
         party.insecure_record();

@@ -203,8 +203,8 @@ fn observe<T>(
         let tape = |source| Tape::new(plan.tape(source));
         let shared: Vec<_> = (0..N).map(|by| tape(Source::Missed { by })).collect();
         let private = tape(Source::Private { party: me });
-        let seed_of = |set: u8| Seed::insecure_from_tape(shared[set.trailing_zeros() as usize].clone());
-        let rss = Rss::insecure_with_seeds(N, me, seed_of, Seed::insecure_from_tape(private.clone())).unwrap();
+        let seed_of = |set: u8| Seed::insecure_with_tape([0; 32], shared[set.trailing_zeros() as usize].clone());
+        let rss = Rss::insecure_with_seeds(N, me, seed_of, Seed::insecure_with_tape([0; 32], private.clone())).unwrap();
         party.insecure_record();
         let mut run = party.begin_alone().unwrap();
         let made = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();

@@ -101,7 +101,7 @@ pub(crate) fn split(hash: &Hash, nodes: &mut [Four], hashed: &mut [Four], correc
 versions! {
     fn count_controls(hash, nodes: &[[u64; 8]], counts: &mut [u64; 8]) {
         for node in nodes {
-            counts.iter_mut().zip(node).for_each(|(count, word)| *count += word & 1);
+            counts.iter_mut().zip(node).for_each(|(count, word)| *count = count.wrapping_add(word & 1));
         }
     }
 }
@@ -126,7 +126,7 @@ versions! {
             for i in 0..8 {
                 all[i] ^= hash[i];
                 chosen[i] ^= hash[i] & masks[i];
-                ones[i] += u64::from((hash[i] & mask[i]).count_ones());
+                ones[i] = ones[i].wrapping_add((hash[i] & mask[i]).count_ones().into());
             }
         }
     }

@@ -153,8 +153,9 @@ pub(super) fn check(
         }
         for (place, node) in places {
             for q in 0..4 {
-                sums.controls[0].0[q] += node.0[q] & 1;
-                sums.controls[1].0[q] += (node.0[q] & 1) * u128::from(place);
+                let control = node.0[q] & 1;
+                add(&mut sums.controls[0].0[q], control);
+                add(&mut sums.controls[1].0[q], control.wrapping_mul(place.into()));
             }
         }
         for (j, sums) in sums.proofs.iter_mut().enumerate() {
@@ -175,12 +176,17 @@ pub(super) fn check(
     quorate_ring::wipe_words(&mut blocks);
 }
 
+/// Sums do not overflow, and nothing asks whether they do: that would be a branch on a leaf.
+fn add(sum: &mut u128, value: u128) {
+    *sum = sum.wrapping_add(value);
+}
+
 /// Adds a value, and as many as its place says.
 fn add_limbs(sums: &mut [[Four; 2]; 2], q: usize, value: u128, place: u64) {
     const LIMBS: u128 = u32::MAX as u128 | (u32::MAX as u128) << 64;
     for (limbs, h) in [value & LIMBS, value >> 32 & LIMBS].into_iter().zip(0..) {
         // Limbs of 32 bits times places of 16: neither half carries into the other.
-        sums[0][h].0[q] += limbs;
-        sums[1][h].0[q] += limbs * u128::from(place);
+        add(&mut sums[0][h].0[q], limbs);
+        add(&mut sums[1][h].0[q], limbs.wrapping_mul(place.into()));
     }
 }

@@ -1,5 +1,7 @@
 //! Sums of the words that bits pick, for four keys at once, and shifts of bits.
 
+use std::hint::black_box;
+
 use crate::hash::Hash;
 #[cfg(target_arch = "x86_64")]
 use crate::hash::Kernel;
@@ -53,13 +55,15 @@ versions! {
 versions! {
     /// How many bits are set.
     fn count_ones(hash, words: &[u64]) -> u64 {
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+        words.iter().fold(0, |sum: u64, word| sum.wrapping_add(word.count_ones().into()))
     }
 }
 
 /// The body of a masked sum, for one width of words: entry 64 i + j of the table counts where bit j of word i is set.
 macro_rules! masked_body {
     ($word:ty, $bits:ident, $table:ident, $sums:ident) => {
+        // 1, which the compiler does not know: of a bit that picks an entry or zero it would make a branch.
+        let one = black_box(1 as $word);
         for (bits, sum) in $bits.iter().zip($sums.iter_mut()) {
             // Eight sums side by side, that the compiler may keep in a register.
             let mut parts = [0 as $word; 8];
@@ -67,7 +71,7 @@ macro_rules! masked_body {
                 for (byte, entries) in entries.as_chunks::<8>().0.iter().enumerate() {
                     let byte = (word >> (8 * byte)) as $word;
                     for (j, (part, entry)) in parts.iter_mut().zip(entries).enumerate() {
-                        *part = part.wrapping_add(entry & (0 as $word).wrapping_sub(byte >> j & 1));
+                        *part = part.wrapping_add(entry & (0 as $word).wrapping_sub(byte >> j & one));
                     }
                 }
             }
@@ -132,8 +136,8 @@ versions! {
                     *sum = sum.wrapping_add(base.wrapping_mul(bits.count_ones().into()));
                 }
                 for (p, plane) in planes.as_chunks::<8>().0.iter().enumerate() {
-                    let ones: u32 = plane.iter().zip(bits).map(|(plane, bits)| (plane & bits).count_ones()).sum();
-                    *sum = sum.wrapping_add(u64::from(ones) << p);
+                    let hits = plane.iter().zip(bits).map(|(plane, bits)| (plane & bits).count_ones());
+                    *sum = sum.wrapping_add(u64::from(hits.fold(0, u32::wrapping_add)) << p);
                 }
             }
         }

@@ -275,7 +275,8 @@ impl Case<'_> {
             };
             let bytes: Vec<Vec<u8>> = (0..N).map(tape).collect();
             let tapes: Vec<Arc<Tape>> = bytes.iter().map(|bytes| Tape::new(bytes.clone())).collect();
-            let s = Pika::insecure_with_seeds(me, |peer| Seed::insecure_from_tape(tapes[peer].clone())).unwrap();
+            let s =
+                Pika::insecure_with_seeds(me, |peer| Seed::insecure_with_tape([0; 32], tapes[peer].clone())).unwrap();
             s.set_comparisons(Comparisons::EdaBits);
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();

@@ -5,6 +5,8 @@
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use std::hint::black_box;
+
 use crate::simd::multiversion;
 use crate::transpose;
 
@@ -100,7 +102,8 @@ pub fn xor(a: &mut [u64], b: &[u64]) {
 /// If the lengths differ.
 pub fn xor_if(a: &mut [u64], b: &[u64], bit: bool) {
     assert_eq!(a.len(), b.len(), "columns of different lengths");
-    xor_masked(a, b, 0u64.wrapping_sub(u64::from(bit)));
+    // The compiler does not see that the mask comes from a bit: it would branch on that.
+    xor_masked(a, b, black_box(0u64.wrapping_sub(u64::from(bit))));
 }
 
 /// Rows of 128 columns: bit j of row i is bit i of column j. Columns lie one after the other.

@@ -1,5 +1,6 @@
 //! Bits times elements: what is done with the pads of oblivious transfers, in one pass.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use super::{Vector, on_words};
@@ -29,10 +30,11 @@ impl<'h> Halves<'h> {
     }
 }
 
-/// Ones where the bit of a lane is set.
+/// Ones where the bit of a lane is set. `one` is 1, which the compiler does not know: of a bit that picks a word or zero
+/// it would make a branch.
 #[inline(always)]
-fn mask_of<W: Word>(bits: &[u64], lane: usize) -> W {
-    W::of_limbs([0u64.wrapping_sub(bits[lane / 64] >> (lane % 64) & 1); 4])
+fn mask_of<W: Word>(bits: &[u64], lane: usize, one: u64) -> W {
+    W::of_limbs([0u64.wrapping_sub(bits[lane / 64] >> (lane % 64) & one); 4])
 }
 
 multiversion! {
@@ -53,10 +55,10 @@ multiversion! {
     /// shares = p + c y.
     words W;
     fn unmask[W: Word](shares: &mut [W], y: &[W], chosen: &[u64], p: Halves<'_>) {
-        let len = shares.len();
+        let (len, one) = (shares.len(), black_box(1));
         let y = &y[..len];
         for i in 0..len {
-            shares[i] = p.word::<W>(i).add(y[i] & mask_of(chosen, i));
+            shares[i] = p.word::<W>(i).add(y[i] & mask_of(chosen, i, one));
         }
     }
 }
@@ -65,10 +67,10 @@ multiversion! {
     /// a += c b.
     words W;
     fn add_masked[W: Word](a: &mut [W], b: &[W], chosen: &[u64]) {
-        let len = a.len();
+        let (len, one) = (a.len(), black_box(1));
         let b = &b[..len];
         for i in 0..len {
-            a[i] = a[i].add(b[i] & mask_of(chosen, i));
+            a[i] = a[i].add(b[i] & mask_of(chosen, i, one));
         }
     }
 }
