@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_crypto::Seed;
+use quorate_crypto::{Seed, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -250,7 +250,7 @@ impl Spdz2k {
         let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &hash[..])).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();
         let others = ctx.exchange_bytes(&outgoing, &incoming).await?;
-        match ctx.is_dry() || others.iter().all(|other| other[..] == hash) {
+        match ctx.is_dry() || others.iter().fold(true, |holds, other| holds & ct_eq(other, &hash)) {
             true => Ok(()),
             false => Err(Error::Cheating { check: ECHO }),
         }

@@ -14,7 +14,7 @@
 //! One of P0 and P1 is honest where P2 is: what it told P2 before its check held is right, and what the other one told
 //! is the same, or P2 ends the run.
 
-use quorate_crypto::{Seed, SessionId};
+use quorate_crypto::{Seed, SessionId, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Openings, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_ring::Module;
@@ -152,7 +152,7 @@ impl Spdz2k {
         }
         let peer = 1 - self.keys.me;
         let other = ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;
-        match ctx.is_dry() || other[0][..] == hash {
+        match ctx.is_dry() || ct_eq(&other[0], &hash) {
             true => Ok(()),
             false => Err(Error::Cheating { check: TOLD_BOTH }),
         }
@@ -171,7 +171,7 @@ impl Spdz2k {
         let mut told = ctx.exchange::<M>(&[], &[(0, shape), (1, shape)]).await?;
         let mut bytes = [vec![], vec![]];
         told.iter().zip(&mut bytes).for_each(|(told, bytes)| told.pack(bytes));
-        match (ctx.is_dry() || bytes[0] == bytes[1], told.pop()) {
+        match (ctx.is_dry() || ct_eq(&bytes[0], &bytes[1]), told.pop()) {
             (true, Some(told)) => Ok(told),
             _ => Err(Error::Cheating { check: TOLD_BY_BOTH }),
         }

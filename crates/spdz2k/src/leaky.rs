@@ -26,7 +26,7 @@
 //! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide what was made
 //! before.
 
-use quorate_crypto::Tccr;
+use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
 use quorate_ring::Bits;
@@ -147,7 +147,7 @@ impl Keys {
     async fn compare_sums(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
         let compared = hash(self.hasher(SUMS), sums);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
-        if !ctx.is_dry() && said[ends.peers[0]] != compared {
+        if !ctx.is_dry() && !ct_eq(&said[ends.peers[0]], &compared) {
             return Err(Error::Cheating { check: EQUAL });
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Keys {
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky/sum", &share.to_le_bytes()).await?;
         let mut total = [0; BLOCK_BYTES];
         said.iter().for_each(|said| total.iter_mut().zip(said).for_each(|(total, byte)| *total ^= byte));
-        if !ctx.is_dry() && total != [0; BLOCK_BYTES] {
+        if !ctx.is_dry() && !ct_eq(&total, &[0; BLOCK_BYTES]) {
             return Err(Error::Cheating { check: EQUAL });
         }
         Ok(())

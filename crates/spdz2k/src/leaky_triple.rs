@@ -154,7 +154,7 @@ mod tests {
     /// Steps 1 to 4 where party 1 cheats; nobody stops at a triple that does not pass, it is left out. The others go
     /// into buckets.
     fn seen(len: usize, size: usize, lie: impl Fn(&Keys) + Sync, change: Change) -> Seen {
-        let (params, ring) = (Params::insecure(S), Ring::of(K));
+        let (params, ring) = (Params::insecure(S, S / 2), Ring::of(K));
         let ends = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {

@@ -16,6 +16,7 @@ use quorate_ring::Ring;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     key_bits: u32,
+    inner_bits: u32,
     bits: BitForms,
     /// Whether random bits come from square roots wherever they can.
     roots: bool,
@@ -77,15 +78,31 @@ impl Params {
         }
     }
 
-    /// Keys so short that forgeries pass often enough to be counted.
+    /// Keys, and security of each step on the way, so short that forgeries pass often enough to be counted: as with the
+    /// keys that there are, the latter has fewer bits than the former, so that W < V.
     #[cfg(feature = "testing")]
-    pub fn insecure(key_bits: u32) -> Params {
-        Params::with_keys(key_bits)
+    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
+        assert!(0 < inner_bits && inner_bits < key_bits, "W is less than V");
+        Params { key_bits, inner_bits, digit_bits: DIGIT_BITS.min(key_bits), ..Params::default() }
     }
 
     fn with_keys(key_bits: u32) -> Params {
         let (bits, triples) = (BitForms::Auto, TripleForm::T3);
-        Params { key_bits, bits, roots: false, triples, matrices: false, digit_bits: DIGIT_BITS, wide: false }
+        let inner_bits = match key_bits {
+            64 => 58,
+            48 => 43,
+            _ => 27,
+        };
+        Params {
+            key_bits,
+            inner_bits,
+            bits,
+            roots: false,
+            triples,
+            matrices: false,
+            digit_bits: DIGIT_BITS,
+            wide: false,
+        }
     }
 
     /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
@@ -199,16 +216,12 @@ impl Params {
 
     /// The statistical security that is promised, in bits.
     pub fn security_bits(self) -> u32 {
-        match self.key_bits {
-            64 => 57,
-            48 => 42,
-            _ => 26,
-        }
+        self.inner_bits - 1
     }
 
     /// sg': that of each step on the way.
     pub(crate) fn inner_bits(self) -> u32 {
-        self.security_bits() + 1
+        self.inner_bits
     }
 
     /// The most bits of a program's values: there are carriers for all of their words, and keys shorter than 64 bits

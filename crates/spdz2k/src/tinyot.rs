@@ -277,11 +277,12 @@ impl Keys {
     pub(crate) async fn tell_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Told> {
         self.in_use()?;
         let peers = self.peers();
-        let own: Vec<_> = peers.iter().map(|&peer| self.told_to(peer, &*x.own)).collect();
+        let bits = self.twisted(Twist::OpenedBit, Cow::Borrowed(&*x.own));
+        let own: Vec<_> = peers.iter().map(|&peer| self.told_to(peer, &*bits)).collect();
         let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &**own)).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, x.shape())).collect();
         let mut all = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
-        let mut opened = (*x.own).clone();
+        let mut opened = (*bits).clone();
         let mut expected = Vec::with_capacity(peers.len());
         for (told, with_peer) in all.iter().zip(&x.peers) {
             let mut macs = with_peer.keys.clone();
@@ -289,7 +290,7 @@ impl Keys {
             expected.push(macs);
             opened.xor_assign(told);
         }
-        all.insert(self.me, (*x.own).clone());
+        all.insert(self.me, bits.into_owned());
         Ok(Told { opened, all, expected })
     }
 
@@ -301,7 +302,7 @@ impl Keys {
         let outgoing: Vec<_> = peers.iter().zip(by_peer).map(|(&peer, [own, _])| (peer, &own[..])).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();
         let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
-        let holds = told.iter().zip(by_peer).all(|(told, [_, expected])| told[..] == expected[..]);
+        let holds = told.iter().zip(by_peer).fold(true, |holds, (told, [_, expected])| holds & ct_eq(told, expected));
         match ctx.is_dry() || holds || self.is_blind() {
             true => Ok(()),
             false => Err(Error::Cheating { check: MACS }),

@@ -47,6 +47,8 @@ pub enum Twist {
     Low,
     /// What it alone tells of a value that it knows.
     Known,
+    /// What it tells of its bits to open them.
+    OpenedBit,
     /// What it tells one peer of its inputs, and of its share in every opening.
     Apart {
         /// The peer.

@@ -152,7 +152,7 @@ impl Coins {
             }
             None => {
                 let told = ctx.exchange_bytes(&[], &[(0, COIN_BYTES), (1, COIN_BYTES)]).await?;
-                if told[0] != told[1] {
+                if !ct_eq(&told[0], &told[1]) {
                     return Err(Error::Cheating { check: COINS });
                 }
                 told[0][..].try_into().map_err(|_| Error::Bug { what: "coins of a wrong length" })?

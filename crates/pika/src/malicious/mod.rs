@@ -166,6 +166,11 @@ impl PikaMalicious {
 
 #[cfg(feature = "testing")]
 impl PikaMalicious {
+    /// **Insecure**: the malicious form of a party, with the keys that grow from its seeds of pairs.
+    pub fn insecure_with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
+        Self::with(pairs, params)
+    }
+
     /// **Insecure**: from here on this party, as the dealer, deviates there.
     pub fn insecure_lie(&self, lie: Lie) {
         self.third.lies.borrow_mut().push(lie);

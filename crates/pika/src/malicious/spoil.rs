@@ -17,6 +17,8 @@ pub enum Spoil {
     /// One bit of a level is wrong, at both parties, and CW' of both values are such that both sums are right: many
     /// leaves have values.
     Level(usize),
+    /// The same, and the correction of proofs is such that those of all leaves add up alike where each counts once.
+    LevelAndProofs(usize),
     /// Corrections are those of the next key, and the other way around.
     Exchanged,
     /// The correction of proofs is zero, as it would be were the nodes at the point equal.
@@ -55,6 +57,11 @@ pub(super) fn spoilt(
         });
         all
     };
+    let proofs = |side: usize, bytes: &[u8]| {
+        let key = &bytes[..shape.key_bytes()];
+        let keys = keys(shape, [Side::First, Side::Second][side], &roots[side][..1], key).expect("keys of this shape");
+        verified::check(hash, &keys, &vec![1; shape.points()]).proofs[0]
+    };
     let sums = |bytes: &[u8]| {
         let both = [leaves(0, bytes), leaves(1, bytes)];
         [0, 1].map(|which| both.iter().flat_map(|one| &one[which]).fold(0u128, |sum, x| sum.wrapping_add(*x)))
@@ -69,7 +76,7 @@ pub(super) fn spoilt(
             });
             [plus(right, 0, controls[1]), plus(right, 0, controls[0])]
         }
-        Spoil::Level(level) => {
+        Spoil::Level(level) | Spoil::LevelAndProofs(level) => {
             let mut bytes = right.to_vec();
             bytes[16 * level] ^= 2;
             let before = sums(&bytes);
@@ -77,6 +84,14 @@ pub(super) fn spoilt(
             let inverse = (0..7).fold(1u128, |i, _| i.wrapping_mul(2u128.wrapping_sub(i.wrapping_mul(times))));
             for (which, target) in [1, alpha].into_iter().enumerate() {
                 bytes = plus(&bytes, which, target.wrapping_sub(before[which]).wrapping_mul(inverse));
+            }
+            if spoil != Spoil::Level(level) {
+                // An odd number of leaves has the correction at one side alone.
+                let differs = [0, 1].map(|side| proofs(side, &bytes));
+                let place = &mut bytes[shape.key_bytes() - PROOF_BYTES..shape.key_bytes()];
+                for (i, byte) in place.iter_mut().enumerate() {
+                    *byte ^= differs[0][i / 16].to_le_bytes()[i % 16] ^ differs[1][i / 16].to_le_bytes()[i % 16];
+                }
             }
             [bytes.clone(), bytes]
         }

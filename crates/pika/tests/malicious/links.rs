@@ -26,7 +26,7 @@ const W_BITS: u32 = 12;
 const BITS: [bool; 3] = [true, true, false];
 
 /// What a party has in the end: values by what they are.
-type Results = Vec<(&'static str, Vec<i64>)>;
+pub type Results = Vec<(&'static str, Vec<i64>)>;
 
 /// A table of so many entries.
 fn entry(i: usize) -> i64 {
@@ -157,12 +157,12 @@ fn demand(me: usize) -> Demand<Kind> {
 }
 
 /// A party's end: whether it went online, and with what.
-struct End {
-    done: Result<Results>,
+pub struct End {
+    pub done: Result<Results>,
     online: bool,
 }
 
-fn run_party(party: &mut quorate_engine::Party, liar: &Liar, twist: Option<(usize, Twist, By)>) -> End {
+pub fn run_party(party: &mut quorate_engine::Party, liar: &Liar, twist: Option<(usize, Twist, By)>) -> End {
     let (me, mut online) = (party.me(), false);
     let mut run = party.begin_alone().unwrap();
     let set_up = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await);

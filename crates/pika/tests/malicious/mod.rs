@@ -11,4 +11,6 @@ mod links;
 #[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
 pub mod outcomes;
+mod pairs;
 mod places;
+mod views;

@@ -104,8 +104,9 @@ fn a_changed_top_bit_passes_the_check_of_short_keys_at_the_stated_rate() {
                 party.insecure_tamper(Tampered::bit(1, K as usize - 1));
             }
             let mut run = party.begin_alone().unwrap();
-            let set_up =
-                run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, Params::insecure(S), None).await);
+            let set_up = run.phase(Phase::Offline, async |ctx| {
+                Spdz2k::insecure_set_up(ctx, Params::insecure(S, S / 2), None).await
+            });
             let done = run.phase(Phase::Online, async |ctx| {
                 let s = set_up?;
                 let own = (ctx.me() == 0).then(|| Vector::from_i64s(ring, &[5]));

@@ -1,0 +1,195 @@
+//! What P0 and P1 see of a run with an honest dealer, by exhaustion over Z_2 with keys of 2 and 3 bits, and by what
+//! masks what at keys of any length.
+//!
+//! A viewer knows its seed with P2, and not the other party's: what is drawn from that one is put on a tape. Some of it
+//! is masks, the rest is what stays hidden (`dealing` says which). P2's own coins lie on a tape, too. Coins that P0 and
+//! P1 toss are fixed, at several values: both know them.
+
+mod dealing;
+mod online;
+mod script;
+mod third;
+
+use std::sync::Arc;
+
+use quorate_crypto::{Seed, SessionId, Tape};
+use quorate_engine::testing::{Received, leaks, parties};
+use quorate_engine::{Ctx, Phase, Result};
+use quorate_pika::{Pika, PikaMalicious};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_spdz2k::{Params, Seat};
+
+use self::script::Masked;
+use crate::common::N;
+
+/// How numbers lie in a draw, or in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// So many elements of Z_2^k.
+    Elements(u32, usize),
+    /// A row of bits.
+    Row(usize),
+    /// Two of them.
+    Rows(usize),
+}
+
+impl Layout {
+    pub fn len(self) -> usize {
+        match self {
+            Layout::Elements(_, len) | Layout::Row(len) => len,
+            Layout::Rows(len) => 2 * len,
+        }
+    }
+
+    /// Bits of a number.
+    pub fn width(self) -> u32 {
+        match self {
+            Layout::Elements(width, _) => width,
+            Layout::Row(_) | Layout::Rows(_) => 1,
+        }
+    }
+
+    fn vector(self, numbers: &[u128]) -> Vector {
+        Vector::from_u128s(Ring::of(self.width()), numbers)
+    }
+
+    /// Numbers as a stream gives them.
+    fn drawn(self, numbers: &[u128]) -> Vec<u8> {
+        assert_eq!(numbers.len(), self.len());
+        match self {
+            Layout::Elements(..) => self.vector(numbers).bytes_mut().to_vec(),
+            Layout::Row(_) => self.vector(numbers).to_bits(0..1).bytes_mut().to_vec(),
+            Layout::Rows(_) => panic!("what is drawn is one row"),
+        }
+    }
+
+    /// The numbers of a message.
+    pub fn read(self, bytes: &[u8]) -> Vec<u128> {
+        match self {
+            Layout::Elements(width, len) => Vector::unpack(Ring::of(width), len, bytes).unwrap().to_u128s(),
+            Layout::Row(len) => numbers_of(&Bits::unpack(1, len, bytes).unwrap()),
+            Layout::Rows(len) => numbers_of(&Bits::unpack(2, len, bytes).unwrap()),
+        }
+    }
+}
+
+/// Bits row after row.
+fn numbers_of(bits: &Bits) -> Vec<u128> {
+    bits.to_bools().into_iter().map(u128::from).collect()
+}
+
+/// All that is drawn from one seed, in its order.
+pub type Draws = Vec<(Layout, Vec<u128>)>;
+
+/// Numbers that look random, and are others for each name.
+pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
+    let mut prg = Seed::from_bytes([9; 32]).prg("quorate/pika/test", &name.to_le_bytes());
+    let mask = Ring::of(layout.width()).mask();
+    let mut number = || (u128::from(prg.next_u64()) << 64 | u128::from(prg.next_u64())) & mask;
+    (0..layout.len()).map(|_| number()).collect()
+}
+
+/// All that a run depends on, beside inputs.
+#[derive(Clone)]
+pub struct World {
+    pub params: Params,
+    /// Draws of the seeds of P0 and P2, of P1 and P2, and of P2's own.
+    pub draws: [Draws; 3],
+    /// The bytes of the first two seeds, from which keys grow.
+    pub keys: [[u8; 32]; 2],
+    /// What the coins of P0 and P1 grow from.
+    pub coins: u64,
+}
+
+/// Bytes of a seed of P0 or of P1 with P2 for which its part of alpha is this one.
+pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
+    let session = SessionId::from_bytes([0; 32]);
+    let mut bytes = (0u64..).map(|i| {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&i.to_le_bytes());
+        bytes
+    });
+    let is_right = |bytes: &[u8; 32]| {
+        let keys = Seed::from_bytes(*bytes).derive("quorate/pika/malicious/keys", b"");
+        *Seat::keys_of(params, &session, &keys).unwrap().0 == alpha
+    };
+    bytes.find(is_right).unwrap()
+}
+
+/// What a party heard in a world, and what it computed.
+pub struct Seen<T> {
+    pub heard: Vec<Received>,
+    pub result: T,
+}
+
+/// Runs all worlds, one after the other; what `viewer` saw of each.
+pub fn observe<T: Send>(
+    worlds: &[World],
+    viewer: usize,
+    work: impl AsyncFn(&PikaMalicious, &Ctx, usize) -> Result<T> + Sync,
+) -> Vec<Seen<T>> {
+    let mut all = parties(N, |mut party| {
+        let me = party.me();
+        let each = worlds.iter().enumerate().map(|(number, world)| {
+            let bytes: Vec<Vec<u8>> = world
+                .draws
+                .iter()
+                .map(|draws| draws.iter().flat_map(|(layout, numbers)| layout.drawn(numbers)).collect())
+                .collect();
+            let tapes: Vec<Arc<Tape>> = bytes.iter().map(|bytes| Tape::new(bytes.clone())).collect();
+            let with = |i: usize, key: [u8; 32]| Seed::insecure_with_tape(key, tapes[i].clone());
+            let seed = |peer: usize| match (me.min(peer), me.max(peer)) {
+                (0, 2) => with(0, world.keys[0]),
+                (1, 2) => with(1, world.keys[1]),
+                (2, 2) => with(2, [1; 32]),
+                _ => Seed::from_bytes([2 + me as u8 + peer as u8; 32]),
+            };
+            let pairs = Pika::insecure_with_seeds(me, seed).unwrap();
+            let s = PikaMalicious::insecure_with(pairs, world.params).unwrap();
+            party.insecure_coins(N as u64 * world.coins + me as u64);
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let result = run.phase(Phase::Offline, async |ctx| work(&s, ctx, number).await);
+            run.finish();
+            for (i, (tape, bytes)) in tapes.iter().zip(&bytes).enumerate().filter(|(i, _)| me == 2 || *i == me) {
+                assert_eq!(tape.drawn(), bytes.len(), "what party {me} draws of seed {i}");
+            }
+            Seen { heard: party.insecure_transcript(), result: result.unwrap() }
+        });
+        let seen: Vec<Seen<T>> = each.collect();
+        party.leave(false);
+        seen
+    });
+    all.swap_remove(viewer)
+}
+
+/// Moves the masks of a message, side by side in it, so that it goes from what it is to what it should be.
+pub fn move_masks(draws: &mut Draws, masks: &[usize], (layout, masked): (Layout, Masked), told: [&[u8]; 2]) {
+    let [got, wanted] = told.map(|bytes| layout.read(bytes));
+    if masked == Masked::Basis {
+        let differs = got[0] ^ wanted[0];
+        let bits = &mut draws[masks[0]].1;
+        return bits.iter_mut().enumerate().for_each(|(i, bit)| *bit ^= differs >> i & 1);
+    }
+    let mut each = got.into_iter().zip(wanted);
+    for &draw in masks {
+        let (layout, numbers) = &mut draws[draw];
+        let modulus = Ring::of(layout.width()).mask();
+        for (number, (got, wanted)) in numbers.iter_mut().zip(&mut each) {
+            let by = got.wrapping_sub(wanted);
+            *number = modulus
+                & match masked {
+                    Masked::Minus => number.wrapping_add(by),
+                    Masked::Plus => number.wrapping_sub(by),
+                    Masked::Xor | Masked::Basis => *number ^ got ^ wanted,
+                };
+        }
+    }
+    assert!(each.next().is_none(), "a message that is longer than its masks");
+}
+
+/// Whether some view is likelier for one hidden value than for another.
+pub fn tells(views: &[Vec<u128>], hidden: &[u64]) -> bool {
+    let narrow = |view: &Vec<u128>| view.iter().map(|&number| u64::try_from(number).unwrap()).collect::<Vec<_>>();
+    leaks(&views.iter().map(narrow).collect::<Vec<_>>(), &vec![0; hidden.len()], hidden)
+}
