@@ -123,7 +123,7 @@ impl Case {
             let masks: Vec<usize> = (0..count).map(|draw| first_draw(batch) + draw).collect();
             differed += usize::from(got.said[i] != wanted.said[i]);
             move_masks(&mut second.draws[unknown], &masks, (layout, masked), [&got.said[i], &wanted.said[i]]);
-            // Of what follows, then of what is opened, which depends on the former, then of what is dealt of the latter.
+            // Of what follows, then of what is opened, which depends on that, then of what is dealt of the latter.
             for opened in [false, true, false] {
                 let got = run(&second, 1);
                 let mut told = got.dealt.iter().zip(&wanted.dealt);
