@@ -30,8 +30,8 @@ impl<'h> Halves<'h> {
     }
 }
 
-/// Ones where the bit of a lane is set. `one` is 1, which the compiler does not know: of a bit that picks a word or zero
-/// it would make a branch.
+/// Ones where the bit of a lane is set. `one` is 1, which the compiler does not know: of a bit that picks a word or
+/// zero it would make a branch.
 #[inline(always)]
 fn mask_of<W: Word>(bits: &[u64], lane: usize, one: u64) -> W {
     W::of_limbs([0u64.wrapping_sub(bits[lane / 64] >> (lane % 64) & one); 4])
