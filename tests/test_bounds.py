@@ -21,7 +21,7 @@ def test_a_lowest_and_a_highest_value(family: str) -> None:
         assert y._session._native.range(y._node) == (-(2**15), 2 << 16)
         assert (x * 2).reveal().tolist() == [0, 6, 4]
         assert (y < 0).reveal().tolist() == [True, False]
-        with pytest.raises(qr.RangeError, match=r"value -1 .* none from 0 to 3.* bound=\(-1, 3\) holds all"):
+        with pytest.raises(qr.RangeError, match=r"value -1 .* none from 0 to 3.* bound=.-1, 3. holds all"):
             mpc.input([-1, 3], owner=0, bound=(0, 3))
 
 
@@ -103,7 +103,7 @@ def test_a_loop_is_warned_of_once() -> None:
             warnings.simplefilter("always")
             for k in range(5):
                 (mpc.input([k + 1.0], owner=0, dtype=qr.fixed(64, 16)) / zero).reveal()
-        assert len(said) == 1
+        assert sorted(str(w.message).split()[0] for w in said) == ["divide", "reveal:"]
 
 
 @pytest.mark.parametrize(
