@@ -21,7 +21,7 @@ def test_a_lowest_and_a_highest_value(family: str) -> None:
         assert y._session._native.range(y._node) == (-(2**15), 2 << 16)
         assert (x * 2).reveal().tolist() == [0, 6, 4]
         assert (y < 0).reveal().tolist() == [True, False]
-        with pytest.raises(qr.RangeError, match=r"value -1 .* none from 0 to 3.* bound=.-1, 3. holds all"):
+        with pytest.raises(qr.RangeError, match=r"value -1 .* none from 0 to 3.*bound=.-1, 3. holds all"):
             mpc.input([-1, 3], owner=0, bound=(0, 3))
 
 
