@@ -143,6 +143,7 @@ CASES: dict[Any, list[Case]] = {
         lambda v: np.average(v.s, axis=(0, 1), weights=np.arange(9).reshape(3, 3) - 2),
         lambda v: np.average(v.b, weights=np.ones((3, 4), bool)),
     ],
+    np.cumprod: [lambda v: np.cumprod(v.i, axis=1)],
     np.cumsum: [lambda v: np.cumsum(v.i, axis=1)],
     np.count_nonzero: [lambda v: np.count_nonzero(v.i), lambda v: np.count_nonzero(v.b, axis=0)],
     np.quantile: [
@@ -193,6 +194,7 @@ CASES: dict[Any, list[Case]] = {
     np.nanmean: [lambda v: np.nanmean(v.r)],
     np.nanvar: [lambda v: np.nanvar(v.r)],
     np.nanstd: [lambda v: np.nanstd(v.r)],
+    np.nancumprod: [lambda v: np.nancumprod(v.i[0])],
     np.nancumsum: [lambda v: np.nancumsum(v.i)],
     np.nanquantile: [lambda v: np.nanquantile(v.r, 0.25)],
     np.nanpercentile: [lambda v: np.nanpercentile(v.r, 25)],
