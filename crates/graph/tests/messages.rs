@@ -2,7 +2,7 @@
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real, Side,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Interval, Layer, NodeId, Operand, Real, Side,
     Source, UnaryOp,
 };
 
