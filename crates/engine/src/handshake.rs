@@ -231,7 +231,10 @@ fn next(core: &Core, peer: usize, kind: FrameType) -> Result<(u32, Vec<u8>)> {
     loop {
         let message = core.attempts.borrow_mut().read(peer);
         match message {
-            Some(greeted) if greeted.kind == kind => return Ok((greeted.number, greeted.body)),
+            Some(greeted) if greeted.kind == kind => {
+                core.table.patience.heard(peer);
+                return Ok((greeted.number, greeted.body));
+            }
             Some(_) => return Err(Error::Malformed { peer, what: "handshake message of another kind" }),
             None => {}
         }

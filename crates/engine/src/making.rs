@@ -31,6 +31,13 @@ pub(crate) struct MakingClock {
     total: Cell<Making>,
 }
 
+impl MakingClock {
+    /// Forgets what a run has taken that did not end well.
+    pub fn forget(&self) {
+        self.total.take();
+    }
+}
+
 /// One draw under way; the clock stops when the last is gone, as when a run is given up.
 struct Draw<'c>(&'c MakingClock);
 
@@ -71,7 +78,7 @@ impl Ctx {
             let polled = work.as_mut().poll(context);
             let mut total = clock.total.get();
             total.own_seconds += own_seconds() - own;
-            total.work += charged() - tally;
+            total.work += (charged() - tally).times(self.core.counting.times());
             clock.total.set(total);
             polled
         })

@@ -183,6 +183,7 @@ impl Core {
         let early = std::mem::take(&mut *self.early.borrow_mut());
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
+        self.making.forget();
         self.deepest.iter().for_each(|deepest| deepest.set(Depth::default()));
         self.sent.store(0, Ordering::Relaxed);
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))

@@ -53,9 +53,11 @@ impl Keep {
             format!("{what}, and divide by that again where results are large")
         };
         match self {
-            Keep::Known => "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no \
+            Keep::Known => {
+                "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no \
                             bits are kept for more"
-                .into(),
+                    .into()
+            }
             Keep::Multiple { more } => multiple(more),
             Keep::Dtype { dtype, more } => {
                 format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {}", multiple(more))
@@ -153,8 +155,7 @@ pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Opti
     let more = ENOUGH - bits.min(ENOUGH);
     let finer = finer(dtype, more);
     let keep = finer.map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more });
-    (largest > 0 && bits < FEWEST)
-        .then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, keep })
+    (largest > 0 && bits < FEWEST).then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, keep })
 }
 
 /// Results before they are rounded, in units; `None` where no number says so.

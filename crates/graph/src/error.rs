@@ -228,14 +228,7 @@ pub enum Fault {
         shown(dtype.decode(1)),
         keep.advice(op)
     )]
-    LosesDigits {
-        op: &'static str,
-        index: usize,
-        exact: String,
-        becomes: String,
-        dtype: Dtype,
-        keep: Keep,
-    },
+    LosesDigits { op: &'static str, index: usize, exact: String, becomes: String, dtype: Dtype, keep: Keep },
     #[error(
         "{op} gives nothing larger than {} in {dtype}, which has units of {}: {}",
         shown(*largest),

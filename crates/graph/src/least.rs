@@ -81,7 +81,7 @@ mod tests {
     const ENDS: [i128; 12] = [-900_000, -262_144, -70_000, -3, 1, 5, 1_000, 65_536, 70_000, 262_144, 1 << 24, 1 << 38];
 
     fn known(lo: i128, hi: i128) -> Known {
-        Known { dtype: Dtype::FIXED64, interval: Some(Interval::new(lo, hi)) }
+        Known { dtype: Dtype::FIXED64, interval: Some(Interval::new(lo, hi)), sparse: None }
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
                     let Reach::Fits(found) = found else { continue };
                     positive += usize::from(found.lo() > 0);
                     for x in [lo, hi, lo + (hi - lo) / 2, lo + (hi - lo) / 7, hi - (hi - lo) / 9] {
-                        let value = function.rounded(x, Dtype::FIXED64);
+                        let value = function.rounded(x, 16, Dtype::FIXED64);
                         assert!(found.contains(value), "{}({x}) = {value} outside {found:?}", function.name());
                     }
                 }
@@ -116,7 +116,7 @@ mod tests {
                 let Reach::Fits(found) = found else { continue };
                 away += usize::from(!found.contains(0));
                 for (x, y) in [(a, c), (a, d), (b, c), (b, d)] {
-                    let value = real::divide(x, y, Dtype::FIXED64);
+                    let value = real::divide(x, y, 16, Dtype::FIXED64);
                     assert!(found.contains(value), "{x} / {y} = {value} outside {found:?}");
                 }
             }

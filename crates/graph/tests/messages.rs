@@ -2,8 +2,8 @@
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Interval, Layer, NodeId, Operand, Real, Side,
-    Source, UnaryOp,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Interval, Layer, NodeId, Operand,
+    Real, Side, Source, UnaryOp,
 };
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {

@@ -206,11 +206,14 @@ impl<'g> Builder<'g> {
     /// small.
     fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
         let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
-        let frac = match bound {
-            Bound::Real(magnitude) if magnitude.is_finite() && magnitude > 0.0 => {
-                fine::enough(fine::exponent_of(magnitude))
-            }
-            _ => fine::USUAL,
+        let magnitude = match bound {
+            Bound::Real(magnitude) => magnitude,
+            Bound::Reals(low, high) => low.abs().max(high.abs()),
+            _ => 0.0,
+        };
+        let frac = match magnitude.is_finite() && magnitude > 0.0 {
+            true => fine::enough(fine::exponent_of(magnitude)),
+            false => fine::USUAL,
         };
         let all = [64, 96, MAX_BITS].map(|bits| Dtype::Fixed { bits, frac });
         let holds = all.into_iter().find(|&dtype| bounded(dtype, bound).is_ok());
