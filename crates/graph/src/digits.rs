@@ -93,12 +93,16 @@ fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
 
 /// How many numbers a step computes with, at most.
 pub(crate) fn work(node: &Node) -> usize {
-    let terms = match &node.op {
-        Op::MatMul { k, .. } => *k,
-        Op::Conv(conv) => conv.patch(),
+    node.elements().saturating_mul(terms(node))
+}
+
+/// How many products an element is the sum of; 1 for what is no sum of products.
+fn terms(node: &Node) -> usize {
+    match &node.op {
+        Op::MatMul { k, .. } => (*k).max(1),
+        Op::Conv(conv) => conv.patch().max(1),
         _ => 1,
-    };
-    node.elements().saturating_mul(terms.max(1))
+    }
 }
 
 /// What to say of the first column that loses digits.
@@ -122,8 +126,13 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
     // Where little is left, what is off says less than that each may be off by a unit.
     let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
     let more = more.clamp(1, 127) as u32;
-    // Where bits are kept for what does not occur, a multiple has no room.
-    let is_wide = node.range().signed_bits() + more > MAX_BITS || matches!(node.op, Op::Convert);
+    // Where bits are kept for what does not occur, a multiple has no room: in the dtype, or in the ring of a product.
+    let product = nodes.iter().map(|node| node.range().signed_bits()).sum::<u32>();
+    let has_no_room = match &node.op {
+        Op::Convert => true,
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => product + terms(node).ilog2() + more > MAX_BITS,
+        _ => node.range().signed_bits() + more > MAX_BITS,
+    };
     let unit = f64::from(node.dtype.frac()).exp2();
     Some(Fault::LosesDigits {
         op: node.op.name(),
@@ -132,7 +141,7 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
         becomes: shown(node.dtype.decode(result[index])),
         dtype: node.dtype,
         keep: match node.room.grows {
-            true if is_wide => Keep::Known,
+            true if has_no_room => Keep::Known,
             true => Keep::Multiple { more },
             false => finer(node.dtype, more).map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more }),
         },
