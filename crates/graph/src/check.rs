@@ -136,12 +136,13 @@ impl Look<'_> {
         range
     }
 
-    /// Forgets the steps that may lose digits where it takes much to know.
+    /// Forgets the steps that may lose digits where it takes much to know, or a shuffle that is not made yet.
     fn leave_out_much(&mut self) {
         let steps = self.behind(self.coarse.iter());
-        let given = self.given_to(&steps).into_iter().map(|id| self.graph.node(id).elements()).sum::<usize>();
-        let work = steps.iter().map(|&id| digits::work(self.graph.node(id)));
-        if work.fold(given, usize::saturating_add) > MOST_WORK {
+        let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
+        let known = given.iter().map(|node| node.elements()).sum::<usize>();
+        let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
+        if work > MOST_WORK || given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
             self.coarse.clear();
         }
     }
