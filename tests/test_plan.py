@@ -373,3 +373,17 @@ def test_a_run_that_sends_much_says_so_as_it_begins(monkeypatch: pytest.MonkeyPa
                     (x < y).reveal()
         assert "Ctrl-C" in str(told.value)
         assert (x < y).sum().reveal() == 0, "the session goes on"
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_plans_of_many_chunks_are_what_the_run_costs(place: Place) -> None:
+    """Chunks that are alike are run dry once; 40,000 comparisons and products are five chunks and more."""
+    with among(place) as mpc:
+        x, y = (mpc.input(np.arange(40_000) % (97 + owner), owner=owner, dtype=qr.int(32)) for owner in (0, 1))
+        z = mpc.where(x < y, x * y, x).sum()
+        plan = mpc.explain(z)
+        z.reveal()
+        stats = mpc.stats()
+    for planned, measured in ((plan.offline, stats.offline), (plan.online, stats.online)):
+        assert costs(planned) == costs(measured)
+    assert {kind: count for kind, count in stats.offline.correlations.items() if count} == plan.correlations
