@@ -12,6 +12,7 @@
 //! | `guesses` | guesses a secret bit: whether a check passes may tell it that one, and no other one |
 //! | `triples` | the same of every form of multiplication triples |
 //! | `sessions` | whatever it did: what the honest parties' keys do afterwards |
+//! | `tails` | makes two lies that pass where a coin was guessed, counted for short keys |
 //!
 //! At every honest party a run ends in an error, or its results are right, judged by plain values; correlations are put
 //! together from all parties' shares, with their tags. Nobody waits for ever: links tell where all wait.
@@ -26,4 +27,5 @@ mod offline;
 mod online;
 mod outcomes;
 mod sessions;
+mod tails;
 mod triples;
