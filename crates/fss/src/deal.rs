@@ -55,10 +55,8 @@ pub(crate) fn check(points: &[u64], mask: u64, first: &Roots, second: &Roots) {
     assert!(first.count() == count && second.count() == count, "roots for another number of keys");
     assert!(first.side() == Side::First && second.side() == Side::Second, "roots of both sides, the first ones first");
     // Folded before it is looked at: no single point decides.
-    assert!(
-        points.iter().fold(0, |all, point| all | point) >> mask.trailing_ones() == 0,
-        "a point outside of the domain"
-    );
+    let all = points.iter().fold(0, |all, point| all | point);
+    assert!(all.checked_shr(mask.trailing_ones()).unwrap_or(0) == 0, "a point outside of the domain");
 }
 
 /// The nodes on the paths of a piece of keys, on both sides. Wiped on drop.
