@@ -10,7 +10,7 @@ import numpy as np
 from quorate._source import at
 from quorate._stated import between
 from quorate.array import SecretArray
-from quorate.dtypes import fixed
+from quorate.dtypes import fixed, real
 from quorate.errors import RangeError, ShapeError
 from quorate.functions import rsqrt
 from quorate.nn._layout import check_broadcasts, session_of, shape_of, whole
@@ -108,6 +108,8 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     dtype = x.dtype
     if dtype.kind == "fixed" and dtype.bits < 64:
         x = x.astype(fixed(64, dtype.frac))
+    if dtype.grows and dtype.frac > real.frac:  # small numbers: lines are brought to one size anyway
+        x = x.astype(fixed(dtype.bits, real.frac)).astype(real)
     centred = x - x.mean(axis=-1, keepdims=True)
     made = _normalised(centred, max(float(eps), 2.0**-centred.dtype.frac))
     if dtype.kind == "fixed" and math.sqrt(x.shape[-1]) * 2**dtype.frac < 2 ** (dtype.bits - 2):
