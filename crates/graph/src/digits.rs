@@ -84,8 +84,8 @@ pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Inte
     }
 }
 
-/// Whether a sum is divided by no more than the number of what was summed: where numbers cancel, a mean is small, and no
-/// digit of it is better known than those of the numbers.
+/// Whether a sum is divided by no more than the number of what was summed. Where numbers cancel, a mean is small, and
+/// no digit of it is better known than those of the numbers.
 fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
     let Op::Sum(axis) = &sum.op else { return false };
     divisors.iter().all(|by| (1..=axis.len as i128).contains(by))
