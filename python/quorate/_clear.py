@@ -347,7 +347,7 @@ _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
 _SHARE = 256.0
 _MOST_ROUNDED = 8.0
 # Logarithms are within two to minus this.
-_LOG_ERROR_BITS = 26
+_LOG_ERROR_BITS = 24
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:

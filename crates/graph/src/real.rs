@@ -8,7 +8,7 @@ use crate::interval::Interval;
 
 /// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
 /// which are within a relative 2^-27 beside; roots of more than 64 bits, and roots and reciprocals with more than 16
-/// fractional bits, within a relative 2^-28; and logarithms with more than 16 fractional bits, within 2^-26. Outside
+/// fractional bits, within a relative 2^-28; and logarithms with more than 16 fractional bits, within 2^-24. Outside
 /// its domain a function gives the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {

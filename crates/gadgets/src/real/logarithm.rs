@@ -19,7 +19,7 @@ const MOST_KEPT: u32 = 32;
 /// The natural logarithm of every element, with `from` bits after the point of arguments and `to` of results; the
 /// lowest element, -2^(k-1), where x is not positive.
 ///
-/// Error: at most 1 unit of 2^-to, or 2^-26 where that is more, for every positive x. The result lies in
+/// Error: at most 1 unit of 2^-to, or 2^-24 where that is more, for every positive x. The result lies in
 /// [-from log 2, (k - 1 - from) log 2].
 ///
 /// # Errors
