@@ -97,7 +97,7 @@ pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, 
             agreed(operands)
         }
         Op::Max(_) | Op::Min(_) | Op::Other | Op::AsFactor => agreed(operands),
-        Op::AssertWithin => agreed(&operands[..1]),
+        Op::AssertWithin | Op::Behind => agreed(&operands[..1]),
         Op::Select => agreed(&operands[1..]),
         Op::Part { index, .. } => agreed(&graph.node(operands[0]).inputs[*index..=*index]),
         Op::Lt | Op::Eq | Op::Sub => agreed(operands).map(|_| None),

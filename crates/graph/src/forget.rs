@@ -2,7 +2,8 @@
 //!
 //! What is forgotten is each party's own business and changes nothing that parties compare: hashes stand for all nodes
 //! before, and whatever looks at nodes to decide something finds them at every party. Building looks at the operands of
-//! what users hold (through selections within selections, see `clamp`), and planning at how often steps were there
+//! what users hold (through selections within selections, see `clamp`), and at what their ranges rest on (`unproven`),
+//! and planning at how often steps were there
 //! before, which is counted before they are forgotten (see `repetitions`).
 
 use std::collections::BTreeSet;
@@ -32,7 +33,13 @@ impl Graph {
         }
         stay.extend(self.literals.nodes());
         stay.extend(self.recent.nodes());
+        self.proofs.iter().for_each(|(of, proof)| self.keep_proof(of, proof, &mut stay));
         stay.extend(self.nodes[end - self.first..].iter().flat_map(|node| node.inputs.iter().copied()));
+        // What is proven of the inputs of what stays.
+        let newest = (end..self.len()).map(|id| NodeId(id as u32));
+        let proven: Vec<NodeId> =
+            stay.iter().copied().chain(newest).flat_map(|id| self.rests_on(id)).copied().collect();
+        stay.extend(proven);
         self.count_steps(end, |id| stay.contains(&id));
         self.old.retain(|id, _| stay.contains(id));
         let gone = (self.first as u32..).map(NodeId).zip(self.nodes.drain(..end - self.first));
@@ -41,6 +48,16 @@ impl Graph {
         self.first = end;
         self.steps.forget(end, |id| stay.contains(&id));
         self.files.retain(|file| std::sync::Arc::strong_count(file) > 1);
+    }
+
+    /// A proof with all that it is made of, which is a handful of nodes.
+    fn keep_proof(&self, of: NodeId, proof: NodeId, stay: &mut BTreeSet<NodeId>) {
+        let mut open = vec![proof];
+        while let Some(id) = open.pop() {
+            stay.insert(id);
+            let inputs = if id == of { &[] } else { self.node(id).inputs.as_slice() };
+            open.extend(inputs);
+        }
     }
 
     /// Node `id` with its operands, and what is read through selections of them.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::build::{Builder, Recent};
+use crate::build::{Builder, Proofs, Recent};
 use crate::clamp::clamped;
 use crate::column::Column;
 use crate::dtype::{Dtype, shown};
@@ -17,7 +17,7 @@ use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::repetitions::StepHashes;
 use crate::units::Units;
-use crate::{digits, real, reference, shape, sparse, unbounded};
+use crate::{digits, real, reference, shape, sparse, unbounded, unproven};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
 /// that their dtype changes much.
@@ -47,8 +47,7 @@ pub struct Graph {
     pub(crate) literals: Literals,
     pub(crate) ready: Cache,
     pub(crate) recent: Recent,
-    /// Inputs whose stated bounds are taken as they are.
-    trusted: BTreeSet<NodeId>,
+    pub(crate) proofs: Proofs,
     /// Lines that were warned of, in a loop perhaps, and of what.
     warned: BTreeSet<(Arc<str>, u32, About)>,
 }
@@ -370,16 +369,15 @@ impl Graph {
         self.literals.truncate(len);
         self.warnings.retain(|w| w.node.index() < len);
         self.recent.truncate(len);
-        self.trusted.retain(|id| id.index() < len);
+        self.proofs.truncate(len);
     }
 
-    /// Takes the stated bound of an input as it is, where others are proven. Alike at all parties.
+    /// Takes the stated bound of an input as it is, where others are proven. Alike at all parties, and before anything
+    /// is built of it.
     pub fn trust(&mut self, input: NodeId) {
-        self.trusted.insert(input);
-    }
-
-    pub(crate) fn is_trusted(&self, input: NodeId) -> bool {
-        self.trusted.contains(&input)
+        if let Some(node) = input.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
+            node.unproven = None;
+        }
     }
 
     /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.
@@ -431,7 +429,18 @@ impl Graph {
         };
         let inputs = Inputs::from(inputs);
         let (source, origin) = (source.clone(), Origin::unknown());
-        let id = self.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })?;
+        let id = self.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })?;
         if may_wrap && interval.is_none() && overflow.is_none() && !self.was_warned(id, About::Results) {
             overflow = Some(unbounded::fault(self, id));
         }
@@ -502,7 +511,18 @@ impl Graph {
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
         let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
         let (inputs, room, source, origin) = (Inputs::default(), Room::STATED, source.clone(), Origin::unknown());
-        let id = self.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })?;
+        let id = self.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)
     }
@@ -528,6 +548,7 @@ impl Graph {
         let op = Hash::of_op(&node.op);
         node.origin = origin(self, id, &node, op)?;
         node.sparse = sparse::sparse(self, &node).map(Box::new);
+        node.unproven = unproven::unproven(self, id, &node);
         self.hashes.push(before.then(&node, op));
         self.nodes.push(node);
         Ok(id)

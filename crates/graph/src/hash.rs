@@ -294,6 +294,7 @@ impl Writer {
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
             Op::AsFactor
             | Op::AssertWithin
+            | Op::Behind
             | Op::Select
             | Op::Other
             | Op::Reshape

@@ -56,6 +56,7 @@ mod table;
 mod tabulated;
 mod unbounded;
 mod units;
+mod unproven;
 
 pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};

@@ -16,6 +16,7 @@ use crate::real::Real;
 use crate::scale::Scale;
 use crate::table::Table;
 use crate::units::Units;
+use crate::unproven::Unproven;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,6 +161,8 @@ pub enum Op {
     /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, once all that was opened before was
     /// checked, and the run ends where one of them is 1.
     AssertWithin,
+    /// (x, values with proofs of their ranges, of any shapes and dtypes): x, once these were proven.
+    Behind,
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
     Broadcast,
     /// The flattened operands, one after another.
@@ -305,6 +308,8 @@ pub struct Node {
     pub interval: Option<Interval>,
     /// The axis along which at most one element of each line is not 0, where there is one: found when it is built.
     pub(crate) sparse: Option<Box<Axis>>,
+    /// What the range rests on where parties may cheat, if on anything: found when it is built.
+    pub(crate) unproven: Option<Arc<Unproven>>,
     /// Whether the result's dtype grows with its range, and where that range is from.
     pub room: Room,
     /// The line that the result belongs to in messages and plans.

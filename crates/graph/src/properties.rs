@@ -186,6 +186,7 @@ impl Op {
             Op::AsFactor => of("as_factor", true, Whole, Memory::Opened, Never),
             Op::AssertOneHot(_) => of("assert_one_hot", true, Whole, Memory::Matrices, Never),
             Op::AssertWithin => of("assert_within", true, Whole, Bits, Never),
+            Op::Behind => local("behind", Whole, Never),
             Op::Concat => local("concat", Whole, Never),
             Op::Max(axis) => of("max", true, Pieces::Best(*axis), Signs, Never),
             Op::Min(axis) => of("min", true, Pieces::Best(*axis), Signs, Never),

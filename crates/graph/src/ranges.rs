@@ -77,7 +77,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
             Reach::Fits(Interval::BIT)
         }
         Op::AssertOneHot(_) => Reach::Fits(Interval::BIT),
-        Op::AssertWithin => one_of(&inputs[..1]),
+        Op::AssertWithin | Op::Behind => one_of(&inputs[..1]),
         Op::ArgMax(axis) | Op::ArgMin(axis) => Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast | Op::Softmax(_) => Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), divisors)),

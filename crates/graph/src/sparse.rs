@@ -13,6 +13,7 @@ pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {
         Op::Eq => distinct(graph, node),
         // These keep zeros, and the order of elements.
         Op::Reshape | Op::To(_) | Op::AsFactor | Op::Cast | Op::Convert | Op::Neg | Op::Shl(_) | Op::Shr(_) => of(0),
+        Op::AssertWithin | Op::Behind => of(0),
         Op::Mul | Op::And => of(0).or_else(|| of(1)),
         Op::Select => of(0).or_else(|| of(1)).filter(|_| is_zero(graph.node(node.inputs[2]))),
         Op::Broadcast => spread(&graph.node(node.inputs[0]).shape, of(0)?, &node.shape),

@@ -29,20 +29,19 @@ fn looked_up(graph: &mut Graph, x: NodeId) -> NodeId {
 }
 
 #[test]
-fn what_rests_on_a_bound_of_one_owner_is_proven() {
+fn what_rests_on_a_bound_of_one_owner_is_proven_once() {
     let mut graph = program();
     let x = input(&mut graph, 0, Dtype::INT64, 49);
     looked_up(&mut graph, x);
     assert_eq!(proofs(&graph), (1, 1), "one comparison sees both ends");
     let moved = at(&mut graph).binary(BinaryOp::Add, x, Operand::int(&100)).unwrap();
     looked_up(&mut graph, moved);
-    assert_eq!(proofs(&graph), (2, 3), "each end has its own");
+    assert_eq!(proofs(&graph), (1, 1), "what is made of it goes by its proof");
     let places = at(&mut graph).places(x).unwrap();
     assert_eq!((graph.node(places).op.clone(), graph.node(places).range()), (Op::AssertWithin, graph.node(x).range()));
-    let mut graph = program();
-    let x = input(&mut graph, 0, Dtype::Uint { bits: 64 }, 49);
-    looked_up(&mut graph, x);
-    assert_eq!(proofs(&graph), (1, 1), "nothing is below 0");
+    let total = at(&mut graph).sum(x, None, false).unwrap();
+    looked_up(&mut graph, total);
+    assert_eq!(proofs(&graph), (2, 2), "fewer numbers are proven themselves");
     let mut graph = program();
     let [x, y] = [0, 1].map(|owner| input(&mut graph, owner, Dtype::FIXED64, 49));
     at(&mut graph).divide(x, y).unwrap();
@@ -51,16 +50,131 @@ fn what_rests_on_a_bound_of_one_owner_is_proven() {
 }
 
 #[test]
-fn what_is_joined_is_proven_part_by_part_and_what_is_mixed_is_not() {
+fn one_comparison_sees_both_ends_wherever_the_range_lies() {
+    let (int, uint) = (Dtype::INT64, Dtype::Uint { bits: 64 });
+    let lowest = i128::from(i64::MIN);
+    let all = [
+        (int, (-49, 49), 1),
+        (int, (100, 149), 1),
+        (int, (lowest, 5), 1),
+        (int, (5, i128::from(i64::MAX)), 1),
+        (int, (lowest, i128::from(i64::MAX)), 0),
+        (uint, (0, 49), 1),
+        (uint, (3, 49), 1),
+        (uint, (0, i128::from(u64::MAX)), 0),
+    ];
+    for (dtype, (low, high), wanted) in all {
+        let mut graph = program();
+        let x = at(&mut graph).input(0, 2, &[3], dtype, Some(Bound::Ints(low, high))).unwrap();
+        at(&mut graph).places(x).unwrap();
+        assert_eq!(proofs(&graph), (wanted, wanted), "{low} to {high} of {dtype}");
+    }
+}
+
+/// Arrays that are made of inputs of two owners, as places or divisors are.
+fn mixed(graph: &mut Graph, [x, y]: [NodeId; 2]) -> Vec<NodeId> {
+    let both = at(graph).concat(&[x.into(), y.into()], 0).unwrap();
+    let before = at(graph).binary(BinaryOp::Sub, both, Operand::int(&1)).unwrap();
+    let sum = at(graph).binary(BinaryOp::Add, x, y).unwrap();
+    let cast = at(graph).cast(both, Dtype::Int { bits: 32 }).unwrap();
+    let less = at(graph).binary(BinaryOp::Lt, x, y).unwrap();
+    let least = at(graph).select(less, x, y).unwrap();
+    let clipped = at(graph).binary(BinaryOp::Lt, sum, Operand::int(&7)).unwrap();
+    let clipped = at(graph).select(clipped, sum, Operand::int(&7)).unwrap();
+    let reshaped = at(graph).reshape(both, &[2, 3]).unwrap();
+    vec![both, before, sum, cast, least, clipped, reshaped]
+}
+
+#[test]
+fn what_is_made_of_inputs_of_two_owners_is_proven_by_proofs_of_each() {
+    let kinds = {
+        let mut graph = program();
+        let inputs = [0, 1].map(|owner| input(&mut graph, owner, Dtype::INT64, 49));
+        mixed(&mut graph, inputs).len()
+    };
+    for kind in 0..kinds {
+        let mut graph = program();
+        let inputs = [0, 1].map(|owner| input(&mut graph, owner, Dtype::INT64, 49));
+        let a = mixed(&mut graph, inputs)[kind];
+        let places = at(&mut graph).places(a).unwrap();
+        assert_eq!(proofs(&graph).0, 2, "{}", graph.describe(a));
+        let proven = graph.node(places);
+        assert_eq!((&proven.op, proven.inputs[0], proven.range()), (&Op::Behind, a, graph.node(a).range()));
+        for (&proof, input) in proven.inputs.as_slice()[1..].iter().zip(inputs) {
+            assert_eq!((&graph.node(proof).op, graph.node(proof).inputs[0]), (&Op::AssertWithin, input));
+        }
+        let len = graph.len();
+        assert_eq!(at(&mut graph).places(places).unwrap(), places, "once");
+        assert_eq!(graph.len(), len);
+    }
+}
+
+#[test]
+fn selections_of_what_no_range_is_known_of_rest_on_the_bound_that_they_have_one_from() {
+    let mut graph = program();
+    let x = input(&mut graph, 0, Dtype::INT64, 49);
+    let free = at(&mut graph).input(1, 2, &[3], Dtype::INT64, None).unwrap();
+    let less = at(&mut graph).binary(BinaryOp::Lt, x, free).unwrap();
+    let least = at(&mut graph).select(less, x, free).unwrap();
+    assert_eq!(at(&mut graph).places(least).unwrap(), least);
+    let negative = at(&mut graph).binary(BinaryOp::Lt, least, Operand::int(&0)).unwrap();
+    let clipped = at(&mut graph).select(negative, Operand::int(&0), least).unwrap();
+    assert_eq!(graph.node(clipped).range().hi(), 49);
+    at(&mut graph).places(clipped).unwrap();
+    assert_eq!(proofs(&graph).0, 1);
+}
+
+#[test]
+fn what_is_taken_from_a_shuffle_rests_on_what_was_shuffled() {
     let mut graph = program();
     let [x, y] = [0, 1].map(|owner| input(&mut graph, owner, Dtype::INT64, 49));
-    let both = at(&mut graph).concat(&[x.into(), y.into()], 0).unwrap();
-    let both = at(&mut graph).reshape(both, &[2, 3]).unwrap();
-    let places = at(&mut graph).places(both).unwrap();
-    assert_eq!((proofs(&graph).0, graph.node(places).shape.as_slice()), (2, &[2, 3][..]));
-    let sum = at(&mut graph).binary(BinaryOp::Add, x, y).unwrap();
-    assert_eq!(at(&mut graph).places(sum).unwrap(), sum);
-    assert_eq!(proofs(&graph).0, 2);
+    let shuffled = at(&mut graph).shuffle(&[x, y]).unwrap();
+    let part = at(&mut graph).part(shuffled, 1).unwrap();
+    looked_up(&mut graph, part);
+    assert_eq!(proofs(&graph).0, 1);
+}
+
+#[test]
+fn what_rests_on_too_many_values_goes_by_its_dtype() {
+    let mut graph = program();
+    let inputs: Vec<NodeId> = (0..300).map(|i| input(&mut graph, i % 2, Dtype::INT64, 49)).collect();
+    let inputs: Vec<Operand<'_>> = inputs.into_iter().map(Operand::Node).collect();
+    let all = at(&mut graph).concat(&inputs, 0).unwrap();
+    let places = at(&mut graph).places(all).unwrap();
+    assert_eq!((proofs(&graph).0, graph.node(places).interval), (0, None));
+}
+
+/// What a process has forgotten has no part in what it builds.
+#[test]
+fn proofs_are_built_alike_whatever_was_forgotten() {
+    let mut programs = [program(), program()];
+    let hashes = programs.each_mut().map(|graph| {
+        let inputs = [0, 1].map(|owner| input(graph, owner, Dtype::INT64, 49));
+        let roots = mixed(graph, inputs);
+        let early = at(graph).places(inputs[0]).unwrap();
+        let other = input(graph, 0, Dtype::INT64, 9);
+        (inputs, roots, early, other)
+    });
+    let [(inputs, roots, early, other), _] = hashes;
+    for graph in &mut programs {
+        let mut last = other;
+        for _ in 0..26_000 {
+            last = at(graph).binary(BinaryOp::Add, other, other).unwrap();
+        }
+        looked_up(graph, last);
+    }
+    let [forgetful, whole] = &mut programs;
+    forgetful.forget(forgetful.len(), &roots.iter().copied().collect());
+    assert!(forgetful.get(NodeId(other.0 + 1)).is_err());
+    assert!(inputs.iter().all(|&id| forgetful.get(id).is_ok()));
+    for graph in [forgetful, whole] {
+        for &a in &roots {
+            at(graph).places(a).unwrap();
+        }
+        graph.needed(&[NodeId(graph.len() as u32 - 1)], |_| false);
+        assert!(graph.proof_of(inputs[0]) == Some(early));
+    }
+    assert_eq!(programs[0].hashes().last(), programs[1].hashes().last());
 }
 
 #[test]
@@ -75,8 +189,9 @@ fn what_rests_on_no_stated_bound_is_not_proven() {
     let largest = at(&mut graph).argmax(bounded, Some(0), true).unwrap();
     let less = at(&mut graph).binary(BinaryOp::Lt, bounded, Operand::int(&7)).unwrap();
     let entries = looked_up(&mut graph, bounded);
+    let held = at(&mut graph).held(free).unwrap();
     let before = proofs(&graph);
-    for id in [free, assumed, bits, trusted, largest, less, entries] {
+    for id in [free, assumed, bits, trusted, largest, less, entries, held] {
         assert_eq!(at(&mut graph).places(id).unwrap(), id);
     }
     assert_eq!(proofs(&graph), before);

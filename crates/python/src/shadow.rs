@@ -37,7 +37,7 @@ fn numbers(op: &Op) -> Vec<usize> {
         Op::Input { .. } | Op::Constant(_) | Op::Gather(_) | Op::Reshape | Op::Broadcast | Op::Concat | Op::To(_) => {
             vec![]
         }
-        Op::AssertOneHot(_) | Op::AssertWithin | Op::AsFactor => vec![],
+        Op::AssertOneHot(_) | Op::AssertWithin | Op::Behind | Op::AsFactor => vec![],
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => vec![],
         Op::Select | Op::Other | Op::Cast | Op::Bits | Op::Compose | Op::Convert | Op::Circuit(_) => vec![],
         Op::FloorDiv(_) | Op::Remainder(_) | Op::IntDivide(_) | Op::Divide | Op::Real(_) | Op::Lookup(_) => vec![],

@@ -67,6 +67,7 @@ impl Builder<'_> {
             dtype: node.dtype,
             interval: Some(node.dtype.range()),
             sparse: None,
+            unproven: None,
             room: node.room,
             source: self.at.clone(),
             origin: Origin::unknown(),
@@ -113,7 +114,18 @@ impl Builder<'_> {
             return self.graph.push_constant(odd, shape, dtype, &source);
         }
         let (op, inputs, room, origin) = (Op::Convert, vec![a].into(), Room::STATED, Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
+        self.graph.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })
     }
 
     pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {

@@ -183,6 +183,17 @@ impl Builder<'_> {
         let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
         let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
         let (inputs, source, origin) = (inputs.into(), self.at.clone(), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
+        self.graph.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })
     }
 }

@@ -23,6 +23,7 @@ pub use conv::Lies;
 use linear::Reduce;
 use quorate_circuits::Circuit;
 pub(crate) use room::Recent;
+pub(crate) use within::Proofs;
 
 use crate::column::Column;
 use crate::domains::Domain;
@@ -240,7 +241,18 @@ impl<'g> Builder<'g> {
         let (shape, source) = (shape.to_vec(), self.at.clone());
         let op = Op::Input { owner, column: self.column.take() };
         let (inputs, origin) = (Inputs::default(), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval, sparse: None, room, source, origin })
+        self.graph.append(Node {
+            op,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.

@@ -213,6 +213,7 @@ impl Builder<'_> {
             dtype,
             interval,
             sparse: None,
+            unproven: None,
             room,
             source,
             origin: Origin::unknown(),

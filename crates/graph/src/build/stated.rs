@@ -40,6 +40,17 @@ impl Builder<'_> {
         }
         let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
         let (inputs, origin) = (Inputs::from(vec![a]), Origin::unknown());
-        self.graph.append(Node { op: Op::Reshape, inputs, shape, dtype, interval, sparse: None, room, source, origin })
+        self.graph.append(Node {
+            op: Op::Reshape,
+            inputs,
+            shape,
+            dtype,
+            interval,
+            sparse: None,
+            unproven: None,
+            room,
+            source,
+            origin,
+        })
     }
 }

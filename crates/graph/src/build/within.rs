@@ -2,24 +2,47 @@
 //!
 //! A look-up, a comparison with positions and a division go by the range that is proven for what they are given. Where
 //! that rests on the bound of an input, its owner could put in something else: a place beyond a table reads whatever
-//! row has the same last bits. So the range itself is compared with, over the whole ring, and a bit for each element
-//! says whether it is left.
+//! row has the same last bits. So values of one party that the range follows from (see `unproven`) are compared with
+//! the ends of theirs, over the whole ring, and a bit for each element says whether it is left.
 //!
-//! Only what is made of inputs of one party is proven, so the bits say nothing of other parties' inputs, and those of
-//! an honest owner are zeros. What arrays of several owners were put together from is proven part by part.
+//! What is compared is made of inputs of one party, so the bits say nothing of other parties' inputs, and those of an
+//! honest owner are zeros.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use super::{Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::graph::Graph;
-use crate::interval::Interval;
 use crate::node::{Inputs, Node, NodeId, Op};
 use crate::origin::Origin;
+use crate::unproven::{MOST, Unproven};
 
-/// As many nodes are looked at for what a range rests on; one that has more behind it counts as one that does.
-const MOST_LOOKED_AT: usize = 10_000;
+/// The newest proofs: values, and these with their proof. Which ones are there follows from the program alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proofs(VecDeque<(NodeId, NodeId)>);
+
+impl Proofs {
+    pub fn find(&self, of: NodeId) -> Option<NodeId> {
+        self.0.iter().rev().find(|known| known.0 == of).map(|known| known.1)
+    }
+
+    fn note(&mut self, of: NodeId, proof: NodeId) {
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((of, proof));
+    }
+
+    /// What is remembered: values, and their proofs.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.0.iter().copied()
+    }
+
+    /// Forgets what was built from node number `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.retain(|known| known.1.index() < len);
+    }
+}
 
 impl Builder<'_> {
     /// An operand that is a place or a divisor.
@@ -30,54 +53,55 @@ impl Builder<'_> {
         }
     }
 
-    /// The same values, proven to lie in their range where that rests on a stated bound.
+    /// The same values, proven to lie in their range where that rests on a stated bound; or of which nothing is taken
+    /// to be proven, where it rests on too many.
     pub(super) fn proven(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
-        let Some(range) = node.interval.filter(|_| node.elements() > 0 && self.graph.rules().proves_bounds) else {
-            return Ok(a);
-        };
-        if !self.graph.rests_on_bounds(a) {
-            return Ok(a);
+        let is_asked = node.elements() > 0 && node.says_more_than_its_dtype();
+        let Some(unproven) = node.unproven.clone().filter(|_| is_asked) else { return Ok(a) };
+        let Unproven::These(values) = &*unproven else { return self.in_whole_ring(Op::Reshape, vec![a]) };
+        // All comparisons first: what is opened in a row waits for one check.
+        let is_new = |&id: &NodeId| self.graph.node(id).elements() > 0 && self.graph.proof_of(id).is_none();
+        let new: Vec<NodeId> = values.iter().copied().filter(is_new).collect();
+        let outside = new.iter().map(|&id| self.outside(id)).collect::<Result<Vec<_>, _>>()?;
+        let mut inputs = vec![a];
+        for &id in values {
+            inputs.extend(self.graph.proof_of(id));
         }
-        if self.graph.owners(a).iter().count() == 1 {
-            return self.build_within(a, range);
+        for (&id, outside) in new.iter().zip(outside) {
+            let dtype = self.graph.node(id).dtype;
+            let proof = self.emit_as(Op::AssertWithin, &[id, outside], dtype)?;
+            self.graph.proofs.note(id, proof);
+            inputs.push(proof);
         }
-        let node = self.graph.get(a)?;
-        let moves = matches!(node.op, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat | Op::To(_));
-        let there = |id: &NodeId| self.graph.get(*id).is_ok();
-        if !moves || !node.inputs.iter().all(there) {
-            return Ok(a);
+        if values.as_slice() == [a] {
+            return Ok(inputs[1]);
         }
-        let (op, shape, dtype) = (node.op.clone(), node.shape.clone(), node.dtype);
-        let parts = node.inputs.as_slice().to_vec();
-        let parts = parts.into_iter().map(|part| self.proven(part)).collect::<Result<Vec<_>, _>>()?;
-        self.graph.push(op, parts, shape, dtype, &self.at)
+        let (inputs, source, origin) = (Inputs::from(inputs), self.at.clone(), Origin::unknown());
+        let node = self.graph.node(a).clone();
+        self.graph.append(Node { op: Op::Behind, inputs, source, origin, ..node })
     }
 
-    fn build_within(&mut self, a: NodeId, range: Interval) -> Result<NodeId, Fault> {
-        let dtype = self.graph.node(a).dtype;
-        let all = dtype.range();
-        let free = self.in_whole_ring(Op::Reshape, vec![a])?;
-        let outside = if range.lo() == all.lo() {
-            self.compare(Some(range.hi()), free, None)?
-        } else if !dtype.is_unsigned() && range.lo() <= 0 {
-            // The lowest number of the range becomes that of the ring, so that one comparison sees both ends.
-            let moved = self.constant_like(a, all.lo() - range.lo())?;
-            let moved = self.in_whole_ring(Op::Add, vec![free, moved])?;
-            self.compare(Some(range.hi() - range.lo() + all.lo()), moved, None)?
-        } else {
-            let below = self.compare(None, free, Some(range.lo()))?;
-            let above = self.compare(Some(range.hi()), free, None)?;
-            self.emit_as(Op::Or, &[below, above], Dtype::Bit)?
-        };
-        self.emit_as(Op::AssertWithin, &[a, outside], dtype)
+    /// A bit for each element: whether it lies outside its range. The lowest number of the range becomes that of the
+    /// ring, so that one comparison sees both ends.
+    fn outside(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.node(a);
+        let (range, all, is_unsigned) = (node.range(), node.dtype.range(), node.dtype.is_unsigned());
+        let mut moved = self.in_whole_ring(Op::Reshape, vec![a])?;
+        if range.lo() > 0 {
+            // Two steps, of which neither wraps where the owner keeps to its bound.
+            moved = self.moved_by(Op::Sub, moved, range.lo())?;
+            moved = if is_unsigned { moved } else { self.moved_by(Op::Add, moved, all.lo())? };
+        } else if range.lo() > all.lo() {
+            moved = self.moved_by(Op::Add, moved, all.lo() - range.lo())?;
+        }
+        let highest = self.constant_like(moved, range.hi() - range.lo() + all.lo())?;
+        self.emit_as(Op::Lt, &[highest, moved], Dtype::Bit)
     }
 
-    /// Whether the first is less than the second; one of them is public.
-    fn compare(&mut self, left: Option<i128>, x: NodeId, right: Option<i128>) -> Result<NodeId, Fault> {
-        let [left, right] = [left, right].map(|end| end.map(|end| self.constant_like(x, end)));
-        let (left, right) = (left.transpose()?.unwrap_or(x), right.transpose()?.unwrap_or(x));
-        self.emit_as(Op::Lt, &[left, right], Dtype::Bit)
+    fn moved_by(&mut self, op: Op, x: NodeId, by: i128) -> Result<NodeId, Fault> {
+        let by = self.constant_like(x, by)?;
+        self.in_whole_ring(op, vec![x, by])
     }
 
     fn constant_like(&mut self, x: NodeId, value: i128) -> Result<NodeId, Fault> {
@@ -88,35 +112,8 @@ impl Builder<'_> {
 
     /// A result of which nothing is taken to be proven, and nobody is told that it may leave its dtype.
     fn in_whole_ring(&mut self, op: Op, inputs: Vec<NodeId>) -> Result<NodeId, Fault> {
-        let node = self.graph.node(inputs[0]);
-        let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
-        let (inputs, origin) = (Inputs::from(inputs), Origin::unknown());
-        self.graph.append(Node { op, inputs, shape, dtype, interval: None, sparse: None, room, source, origin })
+        let node = self.graph.node(inputs[0]).clone();
+        let (inputs, source, origin) = (Inputs::from(inputs), self.at.clone(), Origin::unknown());
+        self.graph.append(Node { op, inputs, interval: None, source, origin, ..node })
     }
-}
-
-impl Graph {
-    /// Whether the range of a value is what it is since the owner of an input stated a bound.
-    fn rests_on_bounds(&self, id: NodeId) -> bool {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![id]);
-        while let Some(id) = open.pop() {
-            let Ok(node) = self.get(id) else { return true };
-            if seen.len() == MOST_LOOKED_AT {
-                return true;
-            }
-            match &node.op {
-                Op::Input { .. } if node.dtype == Dtype::Bit || node.room.assumed || self.is_trusted(id) => {}
-                Op::Input { .. } if node.interval.is_some() => return true,
-                op if has_own_range(op) || node.dtype == Dtype::Bit => {}
-                _ => open.extend(node.inputs.iter().copied().filter(|id| seen.insert(*id))),
-            }
-        }
-        false
-    }
-}
-
-/// Whether results lie in their range whatever the operands are.
-fn has_own_range(op: &Op) -> bool {
-    let picks = matches!(op, Op::ArgMax(_) | Op::ArgMin(_) | Op::Lookup(_) | Op::Cast | Op::Compose | Op::Softmax(_));
-    picks || matches!(op, Op::Constant(_) | Op::AssertWithin | Op::AssertOneHot(_))
 }

@@ -280,8 +280,12 @@ impl<S: Computes> Store<S> {
     }
 }
 
-/// What lives on if the arrays `alive` do, and what others that are not `done` need of it.
+/// What lives on if the arrays `alive` do, and what others that are not `done` need of it. That includes what a proof
+/// of their ranges would be about, and proofs that there are.
 fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) -> Kept {
+    let about: Vec<NodeId> = alive.iter().flat_map(|&id| graph.rests_on(id)).copied().collect();
+    let proofs = about.iter().filter_map(|&id| graph.proof_of(id)).filter(|&proof| done(proof));
+    let alive: BTreeSet<NodeId> = alive.iter().copied().chain(proofs).chain(about.iter().copied()).collect();
     let waiting: Vec<NodeId> = alive.iter().copied().filter(|&id| !done(id)).collect();
     let needed = graph.needed(&waiting, &done);
     let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));

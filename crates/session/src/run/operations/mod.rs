@@ -51,7 +51,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
             Op::Other => self.other(operands).map(Some),
             Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
-            Op::To(_) => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
+            Op::To(_) | Op::Behind => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
             Op::Part { index, .. } => match first {
                 Some(Value::Many(all)) => all.get(*index).cloned().map(Some).ok_or(KINDS),
                 _ => Err(KINDS),
