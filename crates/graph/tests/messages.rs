@@ -506,13 +506,17 @@ fn stated_bounds_are_checked_and_followed() {
 fn a_lowest_and_a_highest_value_are_a_bound() {
     let mut p = Program::default();
     let x = p.at().input(0, 3, &[2], INT8, Some(Bound::Ints(0, 3))).unwrap();
-    assert_eq!(p.graph.node(x).range(), Interval::new(0, 3));
+    assert_eq!(p.graph.node(x).range(), quorate_graph::Interval::new(0, 3));
     assert_eq!(
         p.graph.check_input(x, &[-2, 7]).unwrap_err().to_string(),
         "value -2 (index 0) is none from 0 to 3, as bound= states: widen bound= (bound=(-2, 7) holds all)"
     );
     let y = p.at().input(0, 3, &[2], FIX, Some(Bound::Reals(-0.1, 1.0))).unwrap();
-    assert_eq!(p.graph.node(y).range(), Interval::new(-2, 16), "values round to units, and ends are outwards");
+    assert_eq!(
+        p.graph.node(y).range(),
+        quorate_graph::Interval::new(-2, 16),
+        "values round to units, and ends are outwards"
+    );
     for (low, high) in [(3, 0), (0, 200), (-200, 0)] {
         let said = message(p.at().input(0, 3, &[2], INT8, Some(Bound::Ints(low, high))));
         let start = format!("Range: bounds {low} and {high} are not a lowest and a highest value that int(8) can hold");
