@@ -36,6 +36,10 @@ enum Use {
     Places,
     /// Together with an input of party 0.
     Joined,
+    /// The same, less 1.
+    Before,
+    /// Added to one of party 0, as a divisor.
+    Added,
     /// A whole divisor.
     Whole,
     /// A divisor of reals.
@@ -43,7 +47,8 @@ enum Use {
     Reciprocal,
 }
 
-const USES: [Use; 7] = [Use::Table, Use::Moved, Use::Places, Use::Joined, Use::Whole, Use::Reals, Use::Reciprocal];
+use Use::{Added, Before, Joined, Moved, Places, Reals, Reciprocal, Whole};
+const USES: [Use; 9] = [Use::Table, Moved, Places, Joined, Before, Added, Whole, Reals, Reciprocal];
 
 impl Use {
     fn dtype(self) -> Dtype {
@@ -66,6 +71,15 @@ impl Use {
                 let both = b.concat(&[other.into(), x.into()], 0)?;
                 b.lookup(both, 0, &table[..50], Dtype::INT64)
             }
+            Use::Before => {
+                let both = b.concat(&[other.into(), x.into()], 0)?;
+                let before = b.binary(BinaryOp::Sub, both, Operand::int(&1))?;
+                b.lookup(before, 0, &table[..49], Dtype::INT64)
+            }
+            Use::Added => {
+                let sum = b.binary(BinaryOp::Add, other, x)?;
+                b.int_divide(Division { give: Give::Quotient, quotient_bits: None }, Operand::int(&1000), sum)
+            }
             Use::Whole => b.int_divide(Division { give: Give::Quotient, quotient_bits: None }, Operand::int(&1000), x),
             Use::Reals => b.divide(Operand::real(&100.0), x),
             Use::Reciprocal => b.real(Real::Reciprocal, x),
@@ -73,8 +87,8 @@ impl Use {
     }
 }
 
-/// What comes of a program whose party 1 puts in these numbers, whatever their bound; and whether it did as predicted.
-fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> Result<Vec<Revealed>, SessionError> {
+/// An input of party 0, and one of party 1, who puts in these numbers, whatever their bound.
+fn given(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> [NodeId; 2] {
     let (parties, here) = (session.parties, || Source::new("bounds.rs", 1));
     let [other, x] = [0, 1].map(|owner| {
         let build = |mut b: Builder<'_>| b.input(owner, parties, &[numbers.len()], how.dtype(), Some(Bound::Int(49)));
@@ -88,7 +102,13 @@ fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> R
     let units: Vec<i64> = numbers.iter().map(|&number| number << how.dtype().frac()).collect();
     let seat = session.seats.iter_mut().find(|seat| seat.party == 1).unwrap();
     seat.inputs.insert(x, Arc::new(OwnInput(Plain::Vector(Vector::from_i64s(Ring::of(64), &units)))));
-    let asked = session.build(here(), |mut b| how.build(&mut b, x, other)).unwrap();
+    [other, x]
+}
+
+/// What comes of it.
+fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> Result<Vec<Revealed>, SessionError> {
+    let [other, x] = given(session, how, numbers, trusted);
+    let asked = session.build(Source::new("bounds.rs", 2), |mut b| how.build(&mut b, x, other)).unwrap();
     session.run(&[(asked, None)])?.finish()
 }
 
@@ -121,6 +141,27 @@ fn what_is_within_its_bound_has_its_result_and_the_proof_is_foreseen() {
             assert_eq!(stats.predicted.online.traffic.bytes(), stats.online.bytes_sent, "{family:?}, {how:?}");
             assert_eq!(u64::from(stats.predicted.online.traffic.rounds), stats.online.rounds, "{family:?}, {how:?}");
             assert!(trusted > 0);
+        }
+    }
+}
+
+/// Inputs that nobody holds any more are proven where something is that was made of them.
+#[test]
+fn what_was_let_go_of_is_there_for_a_proof() {
+    for (family, number) in families().into_iter().flat_map(|family| [(family, 49), (family, 5000)]) {
+        let (mut session, here) = (session(family), || Source::new("bounds.rs", 3));
+        let [other, x] = given(&mut session, Use::Before, &[1, number], false);
+        let both = session.build(here(), |mut b| b.concat(&[other.into(), x.into()], 0)).unwrap();
+        let before = session.build(here(), |mut b| b.binary(BinaryOp::Sub, both, Operand::int(&1))).unwrap();
+        for gone in [vec![other, x, both], vec![]] {
+            session.run(&[(before, None)]).unwrap().finish().unwrap();
+            gone.into_iter().for_each(|id| session.release(id));
+        }
+        let table: Vec<i128> = (0..49).collect();
+        for _ in 0..2 {
+            let asked = session.build(here(), |mut b| b.lookup(before, 0, &table, Dtype::INT64)).unwrap();
+            let ended = session.run(&[(asked, None)]).and_then(|run| run.finish());
+            assert_eq!(ended.is_ok(), number == 49, "{family:?}: {:?}", ended.err());
         }
     }
 }
