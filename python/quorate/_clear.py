@@ -116,7 +116,10 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
         return _softmax(step, operands[0])
     if step.op not in _EXACT:
         raise QuorateError(f"shadow: nothing says what {step.what} means in numpy; please report this defect")
-    return Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
+    found = Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
+    if step.op == "floor_div" and step.divisors is not None:
+        found.exact = np.asarray(operands[0][0], float) / np.asarray(step.divisors, float)
+    return found
 
 
 def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int] | None:

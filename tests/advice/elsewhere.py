@@ -5,14 +5,15 @@ from __future__ import annotations
 #: By test, parts of messages: it meets them, and runs what they name.
 _BY_TEST: dict[str, list[str]] = {
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
-        "and divide by that again where results are large",
-        "divide by that again where results are large",
+        "and divide results by 2**{} again where they are large",
         "give what it works on more fractional bits, x.astype(qr.{}), or {}",
         "multiply what is divided by 2**{} first",
         "divide its argument by 2**{} first",
         "divide its argument by 4**{} first",
-        "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more",
         "multiply a factor by 2**{} first",
+    ],
+    "test_small_results.py::test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped": [
+        "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no bits are kept",
     ],
     "test_models_boosters.py::test_predictions_are_the_librarys": [
         "are: train the model for one of these",
