@@ -15,6 +15,13 @@ _BY_TEST: dict[str, list[str]] = {
     "test_small_results.py::test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped": [
         "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no bits are kept",
     ],
+    "test_learn_digits.py::test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works": [
+        "leave dtype= of the inputs out, so that results grow",
+        "or state one with 32, qr.fixed(96, 32)",
+    ],
+    "test_learn_digits.py::test_a_gradient_without_room_says_so_and_the_advice_works": [
+        "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)",
+    ],
     "test_models_boosters.py::test_predictions_are_the_librarys": [
         "are: train the model for one of these",
         "XGBoost with several targets is not supported; train one model for each",
