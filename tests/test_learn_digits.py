@@ -208,6 +208,7 @@ LINE = np.arange(1.0, 7.0).reshape(2, 3)
 SCALED: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "multiples": (lambda x: (x * SMALL.T).sum() * 1e4, SMALL.T * 1e4),
     "multiples of multiples": (lambda x: (x * SMALL.T * 20 * SMALL.T * 50).sum() * 1e5, SMALL.T**2 * 1e8),
+    "finer results": (lambda x: ((x * 1e-5) * 1e-5 / 7).sum() * 1e9, np.full((2, 3), 0.1 / 7)),
     "matrices": (lambda x: (x @ SMALL).sum() * 1e4, np.tile(SMALL.sum(axis=1), (2, 1)) * 1e4),
     "two ways": (lambda x: (x * SMALL.T).sum() * 1e4 + x.sum() / 2**10, SMALL.T * 1e4 + 2.0**-10),
     "choices": (lambda x: qr.relu(x * SMALL.T + 20.0).sum() * 1e4, SMALL.T * 1e4),
