@@ -4,6 +4,33 @@ from __future__ import annotations
 
 #: By test, parts of messages: it meets them, and runs what they name.
 _BY_TEST: dict[str, list[str]] = {
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do": [
+        "import the parts by themselves, or the estimator by from_sklearn",
+        "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",
+        "of features: transform the records before they are input, and fit the pipeline on those",
+    ],
+    "test_models_boosters.py::test_lightgbms_own_form_is_the_same_model": [
+        "a tree of this model is damaged: a child that is no node; write it again",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works": [
+        "LINEAR is: fit with kernel='linear'",
+        "probabilities of an SVM, by which onnxruntime decides: fit SVC(probability=False)",
+        "an output that is neither a label nor numbers: name another one, output=",
+        "several outputs, of which none is a label: say which, output=",
+        "several outputs are computed of networks of real numbers: name one, output=",
+        "of features: encode categories by OneHotEncoder",
+        "of float64, which it rounds to float32: convert the pipeline for float32",
+        "behind steps that change features: encode the features themselves",
+    ],
+    "test_deployment.py::test_a_party_that_accepts_and_is_silent": [
+        "raise stall_timeout_s in [limits] of party.toml; 0 waits for ever",
+    ],
+    "test_data.py::test_identifiers_keep_their_zeros": [
+        "leave the column out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True)",
+    ],
+    "test_small_results.py::test_an_inverse_that_has_no_room_names_means_and_they_are_right": [
+        "where the matrix is a sum over n rows, take its mean, {}; else {}",
+    ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
         "and divide results by 2**{} again where they are large",
         "give what it works on more fractional bits, x.astype(qr.{}), or {}",
@@ -240,6 +267,7 @@ ELSEWHERE: dict[str, str] = {part: test for test, parts in _BY_TEST.items() for 
 
 #: By a part of the string: why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
+    "a network with hidden layers has no {}: see {}": "names the attribute that has it",
     "{} take": "a key of lines that were warned of",
     "{} reveal": "a key of lines that were warned of",
     "run {}: ": "a caption",
