@@ -262,3 +262,56 @@ def test_sums_that_float32_rounds_are_off_by_one_and_no_more() -> None:
         assert off.max() <= 1 and off.mean() < 1e-4
         looked += len(a)
     assert nearly > 0 and looked > 1_000_000
+
+
+def of_nodes(nodes: list[Any], constants: dict[str, Any], sizes: tuple[int, ...], results: tuple[int, ...]) -> Any:
+    """A file of such nodes from the real "x" to the real "y"."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node(name, given, made, **attrs) for name, given, made, attrs in nodes],
+        "net",
+        [value("x", TensorProto.FLOAT, ["n", *sizes])],
+        [value("y", TensorProto.FLOAT, ["n", *results])],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def quantiser(taken: str, made: str, by: str) -> list[Any]:
+    """QuantizeLinear and DequantizeLinear by the constants of that name."""
+    return [
+        ("QuantizeLinear", [taken, by, f"{by}0"], [f"{made}8"], {}),
+        ("DequantizeLinear", [f"{made}8", by, f"{by}0"], [made], {}),
+    ]
+
+
+def test_a_real_value_may_be_quantised_in_several_ways() -> None:
+    """Sums as they are, and behind a ReLU: each of the two has its own scale, zero point and limits."""
+    r, f = np.random.default_rng(5), np.float32
+    constants = {
+        "in": f(0.02),
+        "in0": np.uint8(128),
+        "w8": r.integers(-90, 90, (6, 5)).astype(np.int8),
+        "w": f(0.01),
+        "w0": np.int8(0),
+        "a": f(0.05),
+        "a0": np.uint8(130),
+        "b": f(0.011),
+        "b0": np.uint8(0),
+        "s": f(0.06),
+        "s0": np.uint8(90),
+    }
+    nodes = [
+        *quantiser("x", "q", "in"),
+        ("DequantizeLinear", ["w8", "w", "w0"], ["real"], {}),
+        ("MatMul", ["q", "real"], ["m"], {}),
+        *quantiser("m", "one", "a"),
+        ("Relu", ["m"], ["positive"], {}),
+        *quantiser("positive", "other", "b"),
+        ("Add", ["one", "other"], ["sum"], {}),
+        *quantiser("sum", "y", "s"),
+    ]
+    proto, X = of_nodes(nodes, constants, (6,), (5,)), r.uniform(-2, 2, (40, 6)).astype(f)
+    model, wanted = from_onnx(proto), answers(proto, X)
+    assert len(np.unique(wanted)) > 20
+    assert (model.decision_function_clear(X) == wanted).all()

@@ -240,7 +240,7 @@ def _dequantise(file: File, node: Node) -> Any:
 
 def _placed(file: File, pending: Pending, by: Quantised) -> Array:
     """A layer with results in these 8-bit numbers."""
-    layer = pending.layer
+    layer = dataclasses.replace(pending.layer)  # each of those that take it has its own numbers
     layer.target = by
     step = np.float32(by.scale)
     if layer.kind == "add":
