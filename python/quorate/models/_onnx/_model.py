@@ -193,7 +193,8 @@ def from_onnx(
         output: the name of the value to compute, where the model has several outputs; or a list of names, of which
             questions give a dictionary.
         inputs: what inputs are, by name: "secret" (what nothing is said of), "public" where all parties give them, or
-            an array of constants, which become a part of the model.
+            an array of constants, which become a part of the model: of these factors and limits of one element, places
+            that are taken, sizes, branches and hidden places are public in `model.shape`, as of the file's constants.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
         bits: that inputs and results of layers have, 8 to 30. Fewer cost less and are less precise.
         weight_bits: those of weights, 6 to 30; as many as `bits` where nothing is said.
