@@ -315,3 +315,13 @@ def test_a_real_value_may_be_quantised_in_several_ways() -> None:
     model, wanted = from_onnx(proto), answers(proto, X)
     assert len(np.unique(wanted)) > 20
     assert (model.decision_function_clear(X) == wanted).all()
+
+
+def test_options_that_do_nothing_are_refused() -> None:
+    proto = qlinear(np.uint8(3))
+    for name, value in (("bound", 1.0), ("sample", np.zeros((1, 2, 4, 4))), ("bits", 16), ("tolerance", 0.1)):
+        with pytest.raises(ModelError, match=rf"a quantised network.*{name}= would do nothing: leave it out; of use"):
+            from_onnx(proto, **{name: value})
+    with pytest.raises(ModelError, match=r"bound= and bits= would do nothing: leave them out; .* shape="):
+        from_onnx(proto, bound=1.0, bits=16)
+    assert from_onnx(proto, shape=(2, 4, 4)).shape.sizes == (2, 4, 4)
