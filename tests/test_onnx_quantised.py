@@ -230,7 +230,7 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
     real = network()
     real.graph.node[1].op_type = "Sigmoid"
     proto = quantised(tmp_path, real, quant_format=QDQ)
-    with pytest.raises(ModelError, match=r"Sigmoid.*of a quantised network"):
+    with pytest.raises(ModelError, match=r"Sigmoid.*of a quantised network(?s:.*)as it was before"):
         from_onnx(proto)
     for damage in (
         {"xs": np.float32(0)},
@@ -325,3 +325,51 @@ def test_options_that_do_nothing_are_refused() -> None:
     with pytest.raises(ModelError, match=r"bound= and bits= would do nothing: leave them out; .* shape="):
         from_onnx(proto, bound=1.0, bits=16)
     assert from_onnx(proto, shape=(2, 4, 4)).shape.sizes == (2, 4, 4)
+
+
+def test_squeeze_takes_the_axes_that_it_names() -> None:
+    """Of four axes those of one element behind the batch; others, and the batch, are refused."""
+    f = np.float32
+    constants = {"in": f(0.02), "in0": np.uint8(128)}
+    X = np.random.default_rng(0).uniform(-2, 2, (5, 3, 1, 1)).astype(f)
+    for axes, sizes in (([2, 3], (3,)), ([-1, -2], (3,))):
+        nodes = [*quantiser("x", "q", "in"), ("Squeeze", ["q", "axes"], ["y"], {})]
+        proto = of_nodes(nodes, {**constants, "axes": np.array(axes)}, (3, 1, 1), sizes)
+        assert (from_onnx(proto).decision_function_clear(X) == answers(proto, X)).all()
+    for axes in ([1, 2], [0, 2], [0], [2]):
+        nodes = [*quantiser("x", "q", "in"), ("Squeeze", ["q", "axes"], ["y"], {})]
+        with pytest.raises(ModelError, match=r"Squeeze.*: (axes|of an array)"):
+            from_onnx(of_nodes(nodes, {**constants, "axes": np.array(axes)}, (3, 1, 1), (3,)))
+
+
+def test_what_a_file_computes_of_constants_is_run() -> None:
+    """Scales by Constant, weights that the file quantises itself, and a limit that is an input with a constant."""
+    r, f = np.random.default_rng(7), np.float32
+    constants = {"in": f(0.02), "in0": np.uint8(128), "w": r.normal(size=(6, 5)).astype(f), "w0": np.int8(0)}
+    step = helper.make_tensor("step", TensorProto.FLOAT, [], [0.02])
+    nodes = [
+        *quantiser("x", "q", "in"),
+        ("Constant", [], ["step"], {"value": step}),
+        ("Add", ["step", "step"], ["a"], {}),
+        ("Constant", [], ["a0"], {"value": helper.make_tensor("zero", TensorProto.UINT8, [], [7])}),
+        ("QuantizeLinear", ["w", "step", "w0"], ["w8"], {}),
+        ("DequantizeLinear", ["w8", "step", "w0"], ["real"], {}),
+        ("MatMul", ["q", "real"], ["m"], {}),
+        ("Clip", ["m", "", "most"], ["limited"], {}),
+        *quantiser("limited", "y", "a"),
+    ]
+    proto, X = of_nodes(nodes, constants, (6,), (5,)), r.uniform(-2, 2, (40, 6)).astype(f)
+    fixed = onnx.ModelProto()
+    fixed.CopyFrom(proto)
+    fixed.graph.initializer.append(numpy_helper.from_array(f(1.5), "most"))
+    proto.graph.input.append(helper.make_tensor_value_info("most", TensorProto.FLOAT, []))
+    wanted = answers(fixed, X)
+    assert wanted.max() == f(1.52) and len(np.unique(wanted)) > 20
+    assert (from_onnx(fixed).decision_function_clear(X) == wanted).all()
+    assert (from_onnx(proto, inputs={"most": 1.5}).decision_function_clear(X) == wanted).all()
+    with pytest.raises(ModelError, match=r"of this file 'x', 'most': make constants of all inputs but one, inputs="):
+        from_onnx(proto)
+    with pytest.raises(ModelError, match=r"'public'.*is an array of constants, and 'secret'"):
+        from_onnx(proto, inputs={"most": "public"})
+    with pytest.raises(ModelError, match="inputs= names 'least'"):
+        from_onnx(proto, inputs={"least": 1.5})

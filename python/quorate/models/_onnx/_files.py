@@ -15,7 +15,7 @@ from quorate.models._onnx._quantised import is_quantised, lowered
 from quorate.models._tflite._model import QuantisedNetwork, network_of
 
 _OF_TREES = ("labels", "output", "sample", "tolerance")
-_OF_QUANTISED = ("labels", "output", "shape")
+_OF_QUANTISED = ("labels", "output", "shape", "inputs")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _ml_model(onnx: Any, proto: Any, stated: Stated) -> Any:
 def _quantised(onnx: Any, proto: Any, stated: Stated) -> QuantisedNetwork:
     """A network of 8-bit numbers, which says itself how large inputs are."""
     _refuse_unused("a quantised network, which says itself how large numbers are", stated, _OF_QUANTISED)
-    file, output, is_real = lowered(onnx, proto, stated.output, stated.shape)
+    file, output, is_real = lowered(onnx, proto, stated.output, stated.shape, stated.inputs)
     if output.place == 0 or file.first is None:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
     layers = file.layers[: output.place]

@@ -174,8 +174,9 @@ def from_onnx(
     """Makes a network from an ONNX file into a model that computes on secret inputs.
 
     A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs gives what `from_sklearn` makes of
-    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`. Options
-    that do nothing for such a file are refused.
+    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`, whose
+    `decision_function` gives what a last softmax takes, not its shares. Options that do nothing for such a file are
+    refused.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
