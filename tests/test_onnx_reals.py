@@ -12,7 +12,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import DEFAULT, FAMILIES
-from quorate.errors import ModelWarning
+from quorate.errors import ModelError, ModelWarning
 from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 
 CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
@@ -546,3 +546,13 @@ def test_remainders_of_whole_numbers_are_exact(divisor: float) -> None:
         assert (model.predict_clear(x) == want).all()
         with qr.local("rss", check=False) as mpc:
             assert np.abs(model.predict(mpc, x) - want).max() < 1e-3
+
+
+def test_a_sample_that_comes_to_0_is_told_so() -> None:
+    """Who gave a sample is not asked for one, but which inputs of it stand in the way."""
+    proto = model_of([("Reciprocal", ["x"], ["y"], {})], (2,), {})
+    with pytest.raises(ModelError, match=r"proven it may divide by 0.*give sample= inputs like those to come"):
+        qr.models.from_onnx(proto, bound=1.0)
+    with pytest.raises(ModelError, match=r"in the sample as well, it may divide by 0.*leave inputs out of the sample"):
+        qr.models.from_onnx(proto, sample=[[0.0, 1.0], [0.5, 1.0]])
+    assert qr.models.from_onnx(proto, sample=[[0.5, 1.0]]).predict_clear([[0.5, 1.0]]).tolist() == [[2.0, 1.0]]
