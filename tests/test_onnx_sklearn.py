@@ -480,3 +480,15 @@ def test_ties_are_named() -> None:
     assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == [
         "1 of 3 records"
     ]
+
+
+def test_options_that_do_nothing_are_refused() -> None:
+    """All of them by name, with those of use; of trees bounds are, too."""
+    linear, trees = (converted(estimator, *IRIS) for estimator in (LogisticRegression(), DecisionTreeClassifier()))
+    unused = {"bits": 24, "weight_bits": 12, "inputs": {"X": "secret"}, "shape": (4,)}
+    for proto, kind in ((linear, "ai.onnx.ml"), (trees, "trees")):
+        with pytest.raises(ModelError, match=rf"{kind}.*shape= and inputs= and bits= and weight_bits=.*sample="):
+            from_onnx(proto, **unused)
+    with pytest.raises(ModelError, match=r"trees.* for which bound= would do nothing: leave it out"):
+        from_onnx(trees, bound=8.0)
+    assert from_onnx(linear, bound=8.0, tolerance=1.0).shape.kind == "linear"
