@@ -104,6 +104,14 @@ def test_a_loop_is_warned_of_once() -> None:
             for k in range(5):
                 (mpc.input([k + 1.0], owner=0, dtype=qr.fixed(64, 16)) / zero).reveal()
         assert sorted(str(w.message).split()[0] for w in said) == ["divide", "reveal:"]
+    for shadow in (False, True):
+        with qr.local("rss", shadow=shadow) as mpc:
+            small = mpc.input([0.004, -0.0065, 0.005], owner=0)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                for k in range(1, 5):
+                    (small * (small * k)).reveal()
+            assert [str(w.message).split()[0] for w in said] == ["mul"]
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,18 @@ def test_a_shadow_divides_and_swaps() -> None:
             (lowest // mpc.input([-1], owner=1, dtype=qr.int(8))).reveal()
 
 
+@pytest.mark.parametrize("dtype", [qr.real, qr.fixed(64, 16), qr.fixed(120, 40)], ids=str)
+@pytest.mark.parametrize("trunc", ["probabilistic", "exact"])
+def test_a_shadow_multiplies_and_divides_single_numbers(dtype: qr.Dtype, trunc: str) -> None:
+    with qr.local("rss", shadow=True, trunc=trunc) as mpc:
+        x, y = (mpc.input(value, owner=0, dtype=dtype) for value in (1.5, 2.5))
+        made = [x * y, x / y, x * 0.25, x / 3, 1 / x, qr.reciprocal(x), qr.rsqrt(y), x.astype(qr.fixed(64, 8))]
+        wanted = [3.75, 0.6, 0.375, 0.5, 2 / 3, 2 / 3, 2.5**-0.5, 1.5]
+        assert [float(one.reveal()) for one in made] == pytest.approx(wanted, abs=2**-13)
+        with pytest.warns(qr.RangeWarning):
+            assert (x / mpc.input(0.0, owner=0, dtype=dtype)).reveal() > 1e9
+
+
 def test_swaps(mpc: qr.Session) -> None:
     x, y = mpc.input([[1.5, 2], [3, 4]], owner=0), mpc.input([9.0, 8], owner=1)
     low, high = mpc.swap(y < x, x, y)

@@ -208,6 +208,7 @@ LINE = np.arange(1.0, 7.0).reshape(2, 3)
 SCALED: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "multiples": (lambda x: (x * SMALL.T).sum() * 1e4, SMALL.T * 1e4),
     "multiples of multiples": (lambda x: (x * SMALL.T * 20 * SMALL.T * 50).sum() * 1e5, SMALL.T**2 * 1e8),
+    "finer results": (lambda x: ((x * 1e-5) * 1e-5 / 7).sum() * 1e9, np.full((2, 3), 0.1 / 7)),
     "matrices": (lambda x: (x @ SMALL).sum() * 1e4, np.tile(SMALL.sum(axis=1), (2, 1)) * 1e4),
     "two ways": (lambda x: (x * SMALL.T).sum() * 1e4 + x.sum() / 2**10, SMALL.T * 1e4 + 2.0**-10),
     "choices": (lambda x: qr.relu(x * SMALL.T + 20.0).sum() * 1e4, SMALL.T * 1e4),
@@ -246,6 +247,39 @@ def test_a_gradient_without_room_says_so_and_the_advice_works() -> None:
             [found] = gradient(loss(Secret, rows, weights.clip(0.5, 1.5), secret), [secret])
         wanted = clear(loss, x, t, w)
         assert np.abs(found.reveal() - wanted).max() < 1e-3 * np.abs(wanted).max() + 2**-14
+
+
+@pytest.mark.parametrize(
+    ("stated", "words", "followed"),
+    [
+        ({"dtype": qr.fixed(64, 16)}, "nothing says how large what is divided by may be", {}),
+        ({"dtype": qr.fixed(64, 16)}, r"or state one with 32, qr\.fixed\(96, 32\)", {"dtype": qr.fixed(96, 32)}),
+        (
+            {"dtype": qr.fixed(64, 16), "bound": 2},
+            r"fixed\(64, 16\) has no room for more: leave dtype= of",
+            {"bound": 2},
+        ),
+    ],
+)
+def test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works(
+    stated: dict[str, Any], words: str, followed: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(4)
+    x, t, w = rng.uniform(0.5, 1.5, (5_000, 2)), rng.uniform(0.5, 1.5, 5_000), np.array([0.5, 0.25])
+    wanted = x.sum(axis=0) / t.sum()
+
+    def found(how: dict[str, Any]) -> Any:
+        rows, sizes, weights = (mpc.input(v, owner=0, **how) for v in (x, t, w))
+        return gradient((rows @ weights).sum() / sizes.sum(), [weights])[0]
+
+    with qr.local("rss", check=False) as mpc:
+        with pytest.warns(qr.RangeWarning, match=rf"gradient: slopes of divide .* lose digits, .*{words}"):
+            before = found(stated).reveal()
+        assert np.abs(before - wanted).max() > 0.01
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "gradient", qr.RangeWarning)
+            after = found(followed).reveal()
+        assert np.abs(after - wanted).max() < 1e-3
 
 
 def test_slopes_that_lose_nothing_stay_as_they_are() -> None:

@@ -41,6 +41,19 @@ def test_scores_are_those_of_the_revealed_model() -> None:
             LinearRegression().score(x, t)
 
 
+def test_a_score_of_small_numbers_keeps_their_digits() -> None:
+    rng = np.random.default_rng(5)
+    records = rng.normal(size=(60, 2)).clip(-4, 4)
+    small = (records @ [0.5, -0.25] + 0.1 * rng.normal(size=60)).clip(-3, 3) * 2.0**-10
+    with qr.local("rss", check=False) as mpc:
+        x = mpc.input(records, owner=0, bound=4)
+        model = LinearRegression(epochs=3, batch_size=20).fit(x, mpc.input(small, owner=0, bound=1))
+        revealed = model.reveal()
+        assert revealed is not None
+        score = model.score(x, mpc.input(small, owner=0, bound=3 * 2.0**-10)).reveal()
+        assert abs(score - revealed.score(records, small)) < 2**-8
+
+
 def test_a_revealed_linear_model_has_the_names_of_scikit_learn() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     two, three = (LogisticRegression(classes=n, batch_size=20, epochs=1) for n in (2, 3))

@@ -485,7 +485,7 @@ def test_bounds_are_stated() -> None:
         from_onnx(proto, sample=np.ones((1, 5)))
     with pytest.raises(ModelError, match="from -3 to 1, beyond bound=1"):
         from_onnx(proto, bound=1, sample=[[0.5, -3, 1, 1]])
-    for bits in (7, 31, 24.5, "24", None):
+    for bits in (7, 31, 24.5, "24"):
         with pytest.raises(ModelError, match="no whole number between 8 and 30"):
             from_onnx(proto, bound=1, bits=bits)
     shape = from_onnx(proto, sample=[[0.5, -3, 1, 1]]).shape
@@ -500,7 +500,7 @@ def test_a_layer_that_nothing_bounds_is_named_with_what_would_do() -> None:
     with pytest.raises(ModelError, match=r"use fewer bits=, or scale the weights"):
         from_onnx(proto, sample=np.ones((1, 2)))
     small = model_of(nodes, (2,), {"w": np.array([1e20 * 1e-18, 1], np.float32)})
-    assert from_onnx(small, sample=np.ones((1, 2))).predict_clear(np.ones((1, 2))) == 0
+    assert from_onnx(small, sample=np.ones((1, 2))).predict_clear(np.ones((1, 2))).argmax() == 0
     with pytest.raises(ModelError, match="weights that are not finite"):
         from_onnx(
             model_of([("MatMul", ["x", "w"], ["y"], {})], (2,), {"w": np.full((2, 2), np.nan, np.float32)}), bound=1

@@ -359,3 +359,22 @@ def test_all_parties_give_what_is_public(deployment: Deployment) -> None:
     found = json.loads(ended[1].out)
     assert np.abs(np.array(found) - wanted(proto, x)[0]).max() < 0.02
     assert [ended[0].out.strip(), ended[2].out.strip()] == ["None", "None"]
+
+
+def test_what_is_public_of_a_constant_is_what_the_documentation_says() -> None:
+    """A factor of one element, but for a power of two, and places are in the shape; factors of several are not."""
+    nodes = [
+        ("Relu", ["x"], ["a"], {}),
+        ("Mul", ["a", "rate"], ["b"], {}),
+        ("Tanh", ["b"], ["t"], {}),
+        ("Gather", ["t", "places"], ["d"], {"axis": 1}),
+        ("Mul", ["d", "line"], ["y"], {}),
+    ]
+    inputs = {"x": (FLOAT, ["n", 4]), "rate": (FLOAT, []), "places": (INT64, [3]), "line": (FLOAT, [3])}
+    constants = {"rate": 0.40625, "places": np.array([3, 0, 2]), "line": np.array([0.28125, 0.71875, 0.53125])}
+    model = from_onnx(network(nodes, inputs, {}), bound=1.0, inputs=constants)
+    x = np.array([[0.5, -1.0, 0.25, 1.0]])
+    assert np.allclose(model.predict_clear(x), np.tanh(0.40625 * np.maximum(x, 0))[:, [3, 0, 2]] * constants["line"])
+    described = json.dumps(model.shape.describe())
+    assert str(2 * 0.40625) in described and "[3, 0, 2]" in described
+    assert not any(str(value) in described for value in constants["line"])

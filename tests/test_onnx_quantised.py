@@ -230,7 +230,7 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
     real = network()
     real.graph.node[1].op_type = "Sigmoid"
     proto = quantised(tmp_path, real, quant_format=QDQ)
-    with pytest.raises(ModelError, match=r"Sigmoid.*of a quantised network"):
+    with pytest.raises(ModelError, match=r"Sigmoid.*of a quantised network(?s:.*)as it was before"):
         from_onnx(proto)
     for damage in (
         {"xs": np.float32(0)},
@@ -262,3 +262,114 @@ def test_sums_that_float32_rounds_are_off_by_one_and_no_more() -> None:
         assert off.max() <= 1 and off.mean() < 1e-4
         looked += len(a)
     assert nearly > 0 and looked > 1_000_000
+
+
+def of_nodes(nodes: list[Any], constants: dict[str, Any], sizes: tuple[int, ...], results: tuple[int, ...]) -> Any:
+    """A file of such nodes from the real "x" to the real "y"."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node(name, given, made, **attrs) for name, given, made, attrs in nodes],
+        "net",
+        [value("x", TensorProto.FLOAT, ["n", *sizes])],
+        [value("y", TensorProto.FLOAT, ["n", *results])],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def quantiser(taken: str, made: str, by: str) -> list[Any]:
+    """QuantizeLinear and DequantizeLinear by the constants of that name."""
+    return [
+        ("QuantizeLinear", [taken, by, f"{by}0"], [f"{made}8"], {}),
+        ("DequantizeLinear", [f"{made}8", by, f"{by}0"], [made], {}),
+    ]
+
+
+def test_a_real_value_may_be_quantised_in_several_ways() -> None:
+    """Sums as they are, and behind a ReLU: each of the two has its own scale, zero point and limits."""
+    r, f = np.random.default_rng(5), np.float32
+    constants = {
+        "in": f(0.02),
+        "in0": np.uint8(128),
+        "w8": r.integers(-90, 90, (6, 5)).astype(np.int8),
+        "w": f(0.01),
+        "w0": np.int8(0),
+        "a": f(0.05),
+        "a0": np.uint8(130),
+        "b": f(0.011),
+        "b0": np.uint8(0),
+        "s": f(0.06),
+        "s0": np.uint8(90),
+    }
+    nodes = [
+        *quantiser("x", "q", "in"),
+        ("DequantizeLinear", ["w8", "w", "w0"], ["real"], {}),
+        ("MatMul", ["q", "real"], ["m"], {}),
+        *quantiser("m", "one", "a"),
+        ("Relu", ["m"], ["positive"], {}),
+        *quantiser("positive", "other", "b"),
+        ("Add", ["one", "other"], ["sum"], {}),
+        *quantiser("sum", "y", "s"),
+    ]
+    proto, X = of_nodes(nodes, constants, (6,), (5,)), r.uniform(-2, 2, (40, 6)).astype(f)
+    model, wanted = from_onnx(proto), answers(proto, X)
+    assert len(np.unique(wanted)) > 20
+    assert (model.decision_function_clear(X) == wanted).all()
+
+
+def test_options_that_do_nothing_are_refused() -> None:
+    proto = qlinear(np.uint8(3))
+    for name, value in (("bound", 1.0), ("sample", np.zeros((1, 2, 4, 4))), ("bits", 16), ("tolerance", 0.1)):
+        with pytest.raises(ModelError, match=rf"a quantised network.*{name}= would do nothing: leave it out; of use"):
+            from_onnx(proto, **{name: value})
+    with pytest.raises(ModelError, match=r"bound= and bits= would do nothing: leave them out; .* shape="):
+        from_onnx(proto, bound=1.0, bits=16)
+    assert from_onnx(proto, shape=(2, 4, 4)).shape.sizes == (2, 4, 4)
+
+
+def test_squeeze_takes_the_axes_that_it_names() -> None:
+    """Of four axes those of one element behind the batch; others, and the batch, are refused."""
+    f = np.float32
+    constants = {"in": f(0.02), "in0": np.uint8(128)}
+    X = np.random.default_rng(0).uniform(-2, 2, (5, 3, 1, 1)).astype(f)
+    for axes, sizes in (([2, 3], (3,)), ([-1, -2], (3,))):
+        nodes = [*quantiser("x", "q", "in"), ("Squeeze", ["q", "axes"], ["y"], {})]
+        proto = of_nodes(nodes, {**constants, "axes": np.array(axes)}, (3, 1, 1), sizes)
+        assert (from_onnx(proto).decision_function_clear(X) == answers(proto, X)).all()
+    for axes in ([1, 2], [0, 2], [0], [2]):
+        nodes = [*quantiser("x", "q", "in"), ("Squeeze", ["q", "axes"], ["y"], {})]
+        with pytest.raises(ModelError, match=r"Squeeze.*: (axes|of an array)"):
+            from_onnx(of_nodes(nodes, {**constants, "axes": np.array(axes)}, (3, 1, 1), (3,)))
+
+
+def test_what_a_file_computes_of_constants_is_run() -> None:
+    """Scales by Constant, weights that the file quantises itself, and a limit that is an input with a constant."""
+    r, f = np.random.default_rng(7), np.float32
+    constants = {"in": f(0.02), "in0": np.uint8(128), "w": r.normal(size=(6, 5)).astype(f), "w0": np.int8(0)}
+    step = helper.make_tensor("step", TensorProto.FLOAT, [], [0.02])
+    nodes = [
+        *quantiser("x", "q", "in"),
+        ("Constant", [], ["step"], {"value": step}),
+        ("Add", ["step", "step"], ["a"], {}),
+        ("Constant", [], ["a0"], {"value": helper.make_tensor("zero", TensorProto.UINT8, [], [7])}),
+        ("QuantizeLinear", ["w", "step", "w0"], ["w8"], {}),
+        ("DequantizeLinear", ["w8", "step", "w0"], ["real"], {}),
+        ("MatMul", ["q", "real"], ["m"], {}),
+        ("Clip", ["m", "", "most"], ["limited"], {}),
+        *quantiser("limited", "y", "a"),
+    ]
+    proto, X = of_nodes(nodes, constants, (6,), (5,)), r.uniform(-2, 2, (40, 6)).astype(f)
+    fixed = onnx.ModelProto()
+    fixed.CopyFrom(proto)
+    fixed.graph.initializer.append(numpy_helper.from_array(f(1.5), "most"))
+    proto.graph.input.append(helper.make_tensor_value_info("most", TensorProto.FLOAT, []))
+    wanted = answers(fixed, X)
+    assert wanted.max() == f(1.52) and len(np.unique(wanted)) > 20
+    assert (from_onnx(fixed).decision_function_clear(X) == wanted).all()
+    assert (from_onnx(proto, inputs={"most": 1.5}).decision_function_clear(X) == wanted).all()
+    with pytest.raises(ModelError, match=r"of this file 'x', 'most': make constants of all inputs but one, inputs="):
+        from_onnx(proto)
+    with pytest.raises(ModelError, match=r"'public'.*is an array of constants, and 'secret'"):
+        from_onnx(proto, inputs={"most": "public"})
+    with pytest.raises(ModelError, match="inputs= names 'least'"):
+        from_onnx(proto, inputs={"least": 1.5})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import DEFAULT, FAMILIES
+from quorate.errors import ModelError, ModelWarning
 from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 
 CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
@@ -513,3 +515,44 @@ def test_older_forms_in_what_is_computed_of_shapes() -> None:
     for size in (2, 6, 2):
         proto.graph.output[0].type.tensor_type.shape.dim.add().dim_value = size
     compare(proto, floats(random_number(0), 2, 3, 4))
+
+
+def _remainders(divisor: float, whole_numbers: bool) -> Any:
+    before = [("Floor", ["x"], ["a"], {})] if whole_numbers else [("Identity", ["x"], ["a"], {})]
+    return model_of([*before, ("Mod", ["a", "c"], ["y"], {"fmod": 1})], (60,), {"c": np.float32(divisor)})
+
+
+@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
+@pytest.mark.parametrize("divisor", [49, 0.3, 3, 0.1, 7.5, 5000])
+def test_remainders_of_multiples_are_0(divisor: float) -> None:
+    """In the clear of all divisors: 49 times the inverse of 49 is below 1."""
+    x = np.float32(divisor) * np.arange(-30, 30, dtype=np.float32)[None]
+    proto = _remainders(divisor, False)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    model = qr.models.from_onnx(proto, bound=float(np.abs(x).max()) + 1)
+    assert np.abs(model.predict_clear(x) - want).max() < 1e-9 * divisor
+    assert model.error_bound >= divisor  # as far as a session may be off there
+
+
+@pytest.mark.parametrize("divisor", [49, 3, -7, 8192, 1])
+def test_remainders_of_whole_numbers_are_exact(divisor: float) -> None:
+    around = np.arange(-20, 20)[None] * abs(divisor)
+    x = np.concatenate([around, np.arange(-10, 10)[None]], axis=1).astype(np.float32)
+    proto = _remainders(divisor, True)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = qr.models.from_onnx(proto, bound=float(np.abs(x).max()) + 1)
+        assert (model.predict_clear(x) == want).all()
+        with qr.local("rss", check=False) as mpc:
+            assert np.abs(model.predict(mpc, x) - want).max() < 1e-3
+
+
+def test_a_sample_that_comes_to_0_is_told_so() -> None:
+    """Who gave a sample is not asked for one, but which inputs of it stand in the way."""
+    proto = model_of([("Reciprocal", ["x"], ["y"], {})], (2,), {})
+    with pytest.raises(ModelError, match=r"proven it may divide by 0.*give sample= inputs like those to come"):
+        qr.models.from_onnx(proto, bound=1.0)
+    with pytest.raises(ModelError, match=r"in the sample as well, it may divide by 0.*leave inputs out of the sample"):
+        qr.models.from_onnx(proto, sample=[[0.0, 1.0], [0.5, 1.0]])
+    assert qr.models.from_onnx(proto, sample=[[0.5, 1.0]]).predict_clear([[0.5, 1.0]]).tolist() == [[2.0, 1.0]]

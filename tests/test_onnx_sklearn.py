@@ -300,6 +300,76 @@ def forest_of(modes: list[str], values: list[float], weights: list[float], **mor
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
+def by_hand(nodes: list[Any], outputs: dict[str, list[Any]], of: int = TensorProto.FLOAT) -> Any:
+    """A file of operators of `ai.onnx.ml`, of records of two features, and a constant."""
+    made = [helper.make_node(*names, domain="" if names[0] == "Flatten" else "ai.onnx.ml", **a) for *names, a in nodes]
+    value = helper.make_tensor_value_info
+    kinds = {"l": TensorProto.INT64}
+    found = [value(name, kinds.get(name, TensorProto.FLOAT), shape) for name, shape in outputs.items()]
+    three = helper.make_tensor("three", TensorProto.FLOAT, [1], [3.0])
+    graph = helper.make_graph(made, "by hand", [value("x", of, ["n", 2])], found, [three])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+SCALER = ("Scaler", ["x"], ["z"], {"offset": [1.5, 0.25], "scale": [-3.0, 0.1]})
+CODES = ("LabelEncoder", ["x"], ["z"], {"keys_floats": [0.0, 1.0], "values_floats": [1.0, 0.0]})
+
+
+def line_of(source: str, width: int = 2) -> Any:
+    return ("LinearRegressor", [source], ["y"], {"coefficients": [0.5] * width, "intercepts": [0.25], "targets": 1})
+
+
+def ones_of(source: str) -> list[Any]:
+    ones = ("OneHotEncoder", [source], ["h"], {"cats_int64s": [0, 1, 2], "zeros": 1})
+    return [ones, ("Flatten", ["h"], ["f"], {}), line_of("f", 6)]
+
+
+def machine(**more: Any) -> Any:
+    attrs: dict[str, Any] = {"support_vectors": [1.0, 0.0, 0.0, 1.0], "coefficients": [1.0, -1.0], "rho": [0.1]}
+    attrs |= {
+        "kernel_type": "LINEAR",
+        "kernel_params": [0.5, 0.0, 3.0],
+        "vectors_per_class": [1, 1],
+        "classlabels_ints": [0, 1],
+        **more,
+    }
+    return by_hand([("SVMClassifier", ["x"], ["l", "s"], attrs)], {"l": ["n"], "s": ["n", 2]})
+
+
+Y = {"y": ["n", 1]}
+LINE, ONES = by_hand([SCALER, line_of("z")], Y), by_hand(ones_of("x"), Y)
+TWO = by_hand([SCALER, line_of("z")], {**Y, "z": ["n", 2], "three": [1]})
+
+# What is refused, in which words, and what is imported instead.
+TOLD: dict[str, tuple[Any, dict[str, Any], str, Any, dict[str, Any]]] = {
+    "outputs": (TWO, {}, "several outputs, of which none is a label: say which, output=", TWO, {"output": "y"}),
+    "lists": (TWO, {"output": ["y", "z"]}, "of real numbers: name one, output=", TWO, {"output": "y"}),
+    "constants": (TWO, {"output": "three"}, "nor numbers: name another one, output=", TWO, {"output": "y"}),
+    "doubles": (
+        by_hand([SCALER, line_of("z")], Y, TensorProto.DOUBLE),
+        {},
+        "of float64, which it rounds to float32: convert the pipeline for float32",
+        LINE,
+        {},
+    ),
+    "codes": (by_hand([CODES, line_of("z")], Y), {}, "of features: encode categories by OneHotEncoder", ONES, {}),
+    "behind": (by_hand([SCALER, *ones_of("z")], Y), {}, "encode the features themselves", ONES, {}),
+    "probabilities": (machine(prob_a=[1.0], prob_b=[0.0]), {}, r"fit SVC\(probability=False\)", machine(), {}),
+    "kernels": (machine(kernel_type="RBF"), {}, "LINEAR is: fit with kernel='linear'", machine(), {}),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_files_of_other_writers_are_told_works(name: str) -> None:
+    refused, how, words, instead, then = TOLD[name]
+    with pytest.raises(ModelError, match=words):
+        from_onnx(refused, bound=4, **how)
+    records = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 2.0]], np.float32)
+    found = from_onnx(instead, bound=4, **then).predict_clear(records)
+    assert found.ravel() == pytest.approx(answers(instead, records)[0].ravel(), abs=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE"])
 def test_comparisons_behind_scalers_are_exact(mode: str) -> None:
     """Records next to where the file's own arithmetic, with its rounding, passes a threshold; one feature is turned."""
@@ -410,3 +480,15 @@ def test_ties_are_named() -> None:
     assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == [
         "1 of 3 records"
     ]
+
+
+def test_options_that_do_nothing_are_refused() -> None:
+    """All of them by name, with those of use; of trees bounds are, too."""
+    linear, trees = (converted(estimator, *IRIS) for estimator in (LogisticRegression(), DecisionTreeClassifier()))
+    unused = {"bits": 24, "weight_bits": 12, "inputs": {"X": "secret"}, "shape": (4,)}
+    for proto, kind in ((linear, "ai.onnx.ml"), (trees, "trees")):
+        with pytest.raises(ModelError, match=rf"{kind}.*shape= and inputs= and bits= and weight_bits=.*sample="):
+            from_onnx(proto, **unused)
+    with pytest.raises(ModelError, match=r"trees.* for which bound= would do nothing: leave it out"):
+        from_onnx(trees, bound=8.0)
+    assert from_onnx(linear, bound=8.0, tolerance=1.0).shape.kind == "linear"

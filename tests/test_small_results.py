@@ -176,24 +176,50 @@ def test_a_real_with_more_fractional_bits_is_an_argument_of_every_function() -> 
 
 
 # Each loses digits, for nothing is stated of what is small; with what makes it right by the advice.
+A, B = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
+
+
+def _large(mpc: qr.Session, values: np.ndarray) -> qr.SecretArray:
+    return mpc.input(values, owner=0, dtype=qr.fixed(64, 16))
+
+
 LOSING = {
     "product": lambda mpc, x, y, k: x * 2**k * y,
     "quotient": lambda mpc, x, y, k: x * 2**k / (y + 10**5),
     "by a public number": lambda mpc, x, y, k: x * 2**k / 30_000,
+    "reciprocal": lambda mpc, x, y, k: qr.reciprocal(_large(mpc, A * 10**7) / 2**k),
+    "rsqrt": lambda mpc, x, y, k: qr.rsqrt(_large(mpc, B * 10**11) / 4**k),
+    "of a stated dtype": lambda mpc, x, y, k: _large(mpc, A) * 2**k / _large(mpc, B * 10**6),
+}
+FIRST = {
+    "product": "multiply a factor by 2",
+    "reciprocal": "divide its argument by 2",
+    "rsqrt": "divide its argument by 4",
+}
+RIGHT = {
+    "product": A * B,
+    "quotient": A / (B + 10**5),
+    "by a public number": A / 30_000,
+    "reciprocal": 1 / (A * 10**7),
+    "rsqrt": 1 / np.sqrt(B * 10**11),
+    "of a stated dtype": A / (B * 10**6),
 }
 
 
 @pytest.mark.parametrize("what", LOSING)
 @pytest.mark.parametrize("shadow", [False, True])
 def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool) -> None:
-    a, b = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
-    wanted = {"product": a * b, "quotient": a / (b + 10**5), "by a public number": a / 30_000}[what]
+    wanted = RIGHT[what]
     with qr.local("rss", shadow=shadow) as mpc:
-        x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
+        x, y = mpc.input(A, owner=0), mpc.input(B, owner=1)
         with pytest.warns(qr.errors.RangeWarning, match=r"where the exact result is") as said:
             got = LOSING[what](mpc, x, y, 0).reveal()
         assert not _kept(got, wanted)
-        k = int(re.findall(r"by 2\*\*(\d+) first", str(said[0].message))[0])
+        assert len(said) == 1
+        message = str(said[0].message)
+        k = int(re.findall(r"by [24]\*\*(\d+) first", message)[0])
+        assert f"{FIRST.get(what, 'multiply what is divided by 2')}**{k} first" in message
+        assert f"divide results by 2**{k} again" in message
         with warnings.catch_warnings():
             warnings.simplefilter("error", qr.errors.RangeWarning)
             followed = LOSING[what](mpc, x, y, k).reveal() / 2**k
@@ -228,13 +254,15 @@ def test_a_stated_dtype_is_named_with_one_that_keeps_the_digits() -> None:
             assert _kept((x * y).reveal(), x.reveal() * y.reveal())
 
 
-def test_small_numbers_beside_others_are_not_named() -> None:
+@pytest.mark.parametrize("shadow", [False, True])
+def test_small_numbers_beside_others_are_not_named(shadow: bool) -> None:
     values = np.array([1e-4, *np.linspace(1, 40, 40)])
-    with qr.local("rss") as mpc, warnings.catch_warnings():
+    with qr.local("rss", shadow=shadow) as mpc, warnings.catch_warnings():
         warnings.simplefilter("error", qr.errors.RangeWarning)
         x = mpc.input(values, owner=0)
         (x * x).reveal()
         (x / 7).reveal()
+        (x - x[::-1] + 2.0**-14).mean().reveal()
         qr.softmax(mpc.input([20.0, 0.0, -5.0], owner=0)).reveal()
         qr.exp(mpc.input([-20.0, -30.0], owner=0)).reveal()
         p = qr.sigmoid(mpc.input(np.linspace(-9, 9, 30), owner=0))

@@ -118,7 +118,7 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
         raise QuorateError(f"shadow: nothing says what {step.what} means in numpy; please report this defect")
     found = Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
     if step.op == "floor_div" and step.dtype.kind == "fixed":
-        found.exact = operands[0][0].astype(float) / cast("np.ndarray", step.divisors).astype(float)
+        found.exact = np.asarray(operands[0][0], float) / np.asarray(step.divisors, float)
     return found
 
 
@@ -167,7 +167,7 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
         return Span.exactly(whole)
     down = of_a.frac + of_b.frac - step.dtype.frac
     wide = _too_wide(whole, step.dtype, either_way)
-    return dataclasses.replace(_cut(whole, down, either_way), wide=wide, exact=whole.astype(float) / 2.0**down)
+    return dataclasses.replace(_cut(whole, down, either_way), wide=wide, exact=np.asarray(whole, float) / 2.0**down)
 
 
 def _terms(step: Step) -> int:
@@ -235,10 +235,10 @@ def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
     if either_way:
         ends += [whole * x + (rest >> shift), whole * x - (-rest >> shift)]
     beyond = np.asarray((abs(x) > limit) & (limit < most)).astype(bool)
-    instead = np.where((x > 0) == (whole > 0), most, -most)
-    ends = [np.where(beyond, instead, end) for end in ends]
+    instead = np.where((x > 0) == (whole > 0), *(np.asarray(end, object) for end in (most, -most)))
+    ends = [np.where(beyond, instead, np.asarray(end, object)) for end in ends]
     why = f"{int(beyond.sum())} of its results do not fit {step.dtype}" if beyond.any() else ""
-    exact = (whole * x).astype(float) + rest.astype(float) / 2.0**shift
+    exact = np.asarray(whole * x, float) + np.asarray(rest, float) / 2.0**shift
     return Span(np.minimum.reduce(ends), np.maximum.reduce(ends), ends[0], saturates=why, exact=exact)
 
 
@@ -409,15 +409,15 @@ def _quotient(step: Step, operands: list[Operand]) -> Span:
     most = limits(step.dtype)[1]
     zero = np.asarray(y == 0).astype(bool)
     sign = np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(object)
-    whole = x // np.where(zero, 1, y)
+    whole = np.asarray(x // np.where(zero, 1, y), object)
     beyond = np.asarray((whole > most) | (whole < -most)).astype(bool) & ~zero
-    whole = np.where(zero, sign * most, np.clip(whole, -most, most))
-    slack = np.maximum(abs(whole) // (1 << 24), _ERROR_UNITS)
-    slack = np.where(zero, 0, slack)
+    whole = np.where(zero, np.asarray(sign * most, object), np.asarray(np.clip(whole, -most, most), object))
+    slack = np.maximum(np.asarray(abs(whole) // (1 << 24), object), _ERROR_UNITS)
+    slack = np.where(zero, 0, np.asarray(slack, object))
     why = f"{int(zero.sum())} of its divisors are 0" if zero.any() else ""
     if beyond.any():
         why = why or f"{int(beyond.sum())} of its results do not fit {step.dtype}"
-    exact = np.where(zero, 0.0, x.astype(float) / np.where(zero, 1, y).astype(float))
+    exact = np.where(zero, 0.0, np.asarray(x, float) / np.asarray(np.where(zero, 1, y), float))
     return Span(whole - slack, whole + slack, whole, saturates=why, exact=exact)
 
 

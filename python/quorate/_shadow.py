@@ -136,6 +136,7 @@ class Shadow:
         for step, value in zip(secret, values, strict=True):
             kind, data = value or ("?", b"")  # a local session gets every value
             results[step.node] = _clear.exact(unpack(kind, data).reshape(step.shape))
+        self._terms.update({step.node: step.numbers[1] for step in steps if step.op == "sum"})
         for step in steps:
             result = step.units if step.units is not None else results[step.node]
             if step.units is None:
@@ -188,16 +189,24 @@ class Shadow:
 
     def _name_lost(self, step: Step, exact: np.ndarray, result: np.ndarray) -> None:
         found = _clear.coarse(exact, np.asarray(result)) if result.size else None
-        if found is None:
+        if found is None or self._is_mean(step):
             return
+        file, line = step.line
+        if (f"{file} digits", line) in self._session._told:
+            return
+        self._session._told.add((f"{file} digits", line))
         place, more = found
         unit = 2.0**step.dtype.frac
         text = (
             f"{step.what}: gives {float(result[place]) / unit:.6g} where the exact result is "
-            f"{float(exact[place]) / unit:.6g} (index {place}): multiply what it works on by 2**{more} first, and "
-            "divide by that again where results are large"
+            f"{float(exact[place]) / unit:.6g} (index {place}): {_keeping(step.op, more)}"
         )
-        warnings.warn_explicit(text, RangeWarning, *step.line)
+        warnings.warn_explicit(text, RangeWarning, file, line)
+
+    def _is_mean(self, step: Step) -> bool:
+        """Whether a sum is divided by no more than the number of its terms, which may cancel: no digit is lost."""
+        most = self._terms.get(step.inputs[0], 0)
+        return step.op == "floor_div" and step.divisors is not None and bool((abs(step.divisors) <= most).all())
 
     def _difference(
         self,
@@ -234,6 +243,19 @@ class Shadow:
             shown,
             meant,
         )
+
+
+def _keeping(op: str, more: int) -> str:
+    """What keeps `more` bits of small results."""
+    if op in ("divide", "floor_div", "scale"):
+        first = f"multiply what is divided by 2**{more} first"
+    elif op == "reciprocal":
+        first = f"divide its argument by 2**{more} first"
+    elif op == "rsqrt":
+        first = f"divide its argument by 4**{more} first"
+    else:
+        first = f"multiply a factor by 2**{more} first"
+    return f"{first}, and divide results by 2**{more} again where they are large"
 
 
 def _number(units: Any, dtype: Dtype) -> str:

@@ -4,15 +4,50 @@ from __future__ import annotations
 
 #: By test, parts of messages: it meets them, and runs what they name.
 _BY_TEST: dict[str, list[str]] = {
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do": [
+        "import the parts by themselves, or the estimator by from_sklearn",
+        "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",
+        "of features: transform the records before they are input, and fit the pipeline on those",
+    ],
+    "test_models_boosters.py::test_lightgbms_own_form_is_the_same_model": [
+        "a tree of this model is damaged: a child that is no node; write it again",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works": [
+        "LINEAR is: fit with kernel='linear'",
+        "probabilities of an SVM, by which onnxruntime decides: fit SVC(probability=False)",
+        "an output that is neither a label nor numbers: name another one, output=",
+        "several outputs, of which none is a label: say which, output=",
+        "several outputs are computed of networks of real numbers: name one, output=",
+        "of features: encode categories by OneHotEncoder",
+        "of float64, which it rounds to float32: convert the pipeline for float32",
+        "behind steps that change features: encode the features themselves",
+    ],
+    "test_deployment.py::test_a_party_that_accepts_and_is_silent": [
+        "raise stall_timeout_s in [limits] of party.toml; 0 waits for ever",
+    ],
+    "test_data.py::test_identifiers_keep_their_zeros": [
+        "leave the column out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True)",
+    ],
+    "test_small_results.py::test_an_inverse_that_has_no_room_names_means_and_they_are_right": [
+        "where the matrix is a sum over n rows, take its mean, {}; else {}",
+    ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
-        "and divide by that again where results are large",
-        "divide by that again where results are large",
+        "and divide results by 2**{} again where they are large",
         "give what it works on more fractional bits, x.astype(qr.{}), or {}",
         "multiply what is divided by 2**{} first",
         "divide its argument by 2**{} first",
         "divide its argument by 4**{} first",
-        "say how large numbers are, x.clip(low, high) or bound=, so that no bits are kept for more",
         "multiply a factor by 2**{} first",
+    ],
+    "test_small_results.py::test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped": [
+        "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no bits are kept",
+    ],
+    "test_learn_digits.py::test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works": [
+        "leave dtype= of the inputs out, so that results grow",
+        "or state one with 32, qr.fixed(96, 32)",
+    ],
+    "test_learn_digits.py::test_a_gradient_without_room_says_so_and_the_advice_works": [
+        "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)",
     ],
     "test_models_boosters.py::test_predictions_are_the_librarys": [
         "are: train the model for one of these",
@@ -232,6 +267,7 @@ ELSEWHERE: dict[str, str] = {part: test for test, parts in _BY_TEST.items() for 
 
 #: By a part of the string: why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
+    "a network with hidden layers has no {}: see {}": "names the attribute that has it",
     "{} take": "a key of lines that were warned of",
     "{} reveal": "a key of lines that were warned of",
     "run {}: ": "a caption",

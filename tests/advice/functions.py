@@ -268,6 +268,12 @@ APPS = [
         4,
     ),
     Case(
+        "psi: element {} of a set is an empty text: leave out what is missing",
+        "qr.apps.psi(mpc, ['w', ''], ['w', 'x'], texts=True)",
+        "qr.apps.psi(mpc, ['w'], ['w', 'x'], texts=True).tolist()[0]",
+        "w",
+    ),
+    Case(
         "psi: a payload is of numbers: state payload_dtype=qr.int(k), uint(k) or fixed(k, f)",
         "qr.apps.psi(mpc, [3, 9], [9, 2], bits=8, payload=[1, 0], payload_dtype=qr.bit)",
         "qr.apps.psi(mpc, [3, 9], [9, 2], bits=8, payload=[1, 0], payload_dtype=qr.int(8))",
@@ -338,11 +344,25 @@ LEARN = [
         1,
     ),
     Case(
-        "fit takes secret labels or numbers, not {}: see mpc.input",
+        "takes secret labels or numbers, not {}: see mpc.input",
         "qr.learn.LinearRegression(epochs=1, batch_size=2).fit(given([[0.5], [-0.5]], bound=1), [0.5, 1.0])",
         "qr.learn.LinearRegression(epochs=1, batch_size=2).fit(given([[0.5], [-0.5]], bound=1), "
         "mpc.input([0.5, 1.0], owner=0, bound=1)).n_iter_",
         1,
+    ),
+    Case(
+        "epochs={} and max_iter={} say one thing: state one of them",
+        "qr.learn.LinearRegression(epochs=1, max_iter=2, batch_size=2).fit(*rows)",
+        "qr.learn.LinearRegression(max_iter=2, batch_size=2).fit(*rows).n_iter_",
+        2,
+        before="rows = [given([[0.5], [-0.5]], bound=1), given([0.5, 1.0], bound=1)]",
+    ),
+    Case(
+        "C and alpha say one thing, alpha = 1 / (C records): state one of them",
+        "qr.learn.LogisticRegression(classes=2, epochs=1, batch_size=2, C=1.0, alpha=0.5).fit(*rows)",
+        "qr.learn.LogisticRegression(classes=2, epochs=1, batch_size=2, alpha=0.5).fit(*rows).n_iter_",
+        1,
+        before="rows = [given([[0.5], [-0.5]], bound=1), given([0, 1], bound=1)]",
     ),
     Case(
         "labels are whole numbers or bits, not {}: convert with astype",

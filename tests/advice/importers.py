@@ -57,7 +57,8 @@ ESTIMATORS = [
         "alike(LogisticRegression().fit(X, y), bounds=9)",
     ),
     Case(
-        "give from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come",
+        "give from_sklearn(..., bounds=), or from_onnx(..., bound=), their largest magnitudes, or sample= records "
+        "like those to come",
         "load(m).predict(mpc, D[:2], **roles)",
         "load(m, sample=D).predict(mpc, D[:2], **roles)",
         ...,

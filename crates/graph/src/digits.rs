@@ -50,7 +50,7 @@ impl Keep {
                 "rsqrt" => format!("divide its argument by 4**{more} first"),
                 _ => format!("multiply a factor by 2**{more} first"),
             };
-            format!("{what}, and divide by that again where results are large")
+            format!("{what}, and divide results by 2**{more} again where they are large")
         };
         match self {
             Keep::Known => {

@@ -26,7 +26,6 @@ __all__ = ["Classifier", "Estimator"]
 Fitted = TypeVar("Fitted", bound="Estimator")
 
 _FRACTIONS = (12, 24)
-_QUOTIENTS = fixed(64, 16)  # which divide
 _HIGHEST_BOUND = 1 << 20
 
 
@@ -214,8 +213,8 @@ class Estimator(Params):
             ConfigError: the estimator is not fitted, or in another session.
             ShapeError, DtypeError: X and y are not secret, or have other lengths.
         """
-        predicted = self.predict(X).astype(_QUOTIENTS).astype(real)
-        wanted = _data.column(X, y, "score").astype(_QUOTIENTS).astype(real)
+        predicted = self.predict(X).astype(real)
+        wanted = _data.column(X, y, "score").astype(real)
         errors, deviations = predicted - wanted, wanted - wanted.mean()
         return 1 - (errors * errors).mean() / (deviations * deviations).mean()
 

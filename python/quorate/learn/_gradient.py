@@ -13,7 +13,7 @@ from quorate._shadow import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
-from quorate.learn._made import Factored, Given, Made
+from quorate.learn._made import Factored, Given, Made, most_of
 from quorate.learn._rules import PIECEWISE, RULES
 
 __all__ = ["gradient"]
@@ -110,6 +110,7 @@ class _Program:
         self._parameters = set(parameters)
         self._stuck: set[int] = set()
         self._lost: Step | None = None
+        self._unknown: Step | None = None
         self._carries: set[int] = set(parameters)
         for step in steps:
             self._place(step)
@@ -142,6 +143,8 @@ class _Program:
     def _given(self, session: Any, step: Step, g: Factored) -> Given:
         """What a rule gives, with as many digits as there is room for, as far as that is proven."""
         rule, operands = RULES[step.op], self._operands(session, step)
+        if self._unknown is None and self._divides_by_anything(session, step):
+            self._unknown = step
         for spare, lost in _attempts(g):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", RangeWarning)
@@ -157,18 +160,32 @@ class _Program:
             self._lost = self._lost or step
         return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
 
+    def _divides_by_anything(self, session: Any, step: Step) -> bool:
+        """Whether slopes are divided by secrets that nothing is known of, in a dtype that keeps few digits of that."""
+        made = self._steps.get(step.inputs[-1])
+        if step.op not in _DIVIDING or (made is not None and made.units is not None):
+            return False
+        by = SecretArray(session, step.inputs[-1])
+        return most_of(by) is None and not by.dtype.grows and by.dtype.frac < _FINE_FRAC
+
     def say_what_is_lost(self, session: Any) -> None:
-        """Warns of the first step whose slopes have no room for all of their digits."""
-        if self._lost is None:
+        """Warns of the first step whose slopes have no room for all of their digits, or may have none."""
+        lost = self._lost or self._unknown
+        if lost is None:
             return
-        if SecretArray(session, self._lost.node).dtype.grows:
+        verb = "lose"
+        if self._lost is None:
+            verb = "may lose"
+            what = f"nothing says how large what is divided by may be, and {lost.dtype} has few fractional bits"
+            instead = "leave dtype= of the inputs out, so that results grow, or state one with 32, qr.fixed(96, 32)"
+        elif SecretArray(session, lost.node).dtype.grows:
             what = "nothing proves how small or how large what is divided by may be"
             instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
         else:
-            what = f"{self._lost.dtype} has no room for more"
-            instead = "leave dtype= of the inputs out, so that results grow, or state a wider one"
+            what = f"{lost.dtype} has no room for more"
+            instead = "leave dtype= of the inputs out, so that results grow"
         file, line = _source.line()
-        text = at(f"gradient: slopes of {self._lost.what} lose digits, since {what}: {instead}")
+        text = at(f"gradient: slopes of {lost.what} {verb} digits, since {what}: {instead}")
         warnings.warn_explicit(text, RangeWarning, file, line)
 
     def _operands(self, session: Any, step: Step) -> dict[str, Any]:
@@ -194,6 +211,12 @@ class _Program:
     def _made_by(self, node: int | None) -> Step | None:
         return None if node is None or node in self._parameters else self._steps.get(node)
 
+
+# Steps whose slopes are divided by their last operand, or by its root.
+_DIVIDING = ("divide", "reciprocal", "rsqrt", "sqrt", "log")
+
+# Slopes over up to a million have twelve bits with so many fractional ones.
+_FINE_FRAC = 32
 
 # Attempts to keep digits: by how many bits a rule may make slopes larger, if there is room.
 _SPARE = (64, 24, 8, 0)

@@ -93,21 +93,26 @@ def _sum(made: Made, g: Factored) -> Given:
 
 
 def _shl(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: g.of(g.array, 2.0 ** made.step.numbers[0]))]
+    return [made.where(0, lambda: g.of(g.array, _unit(made) * 2.0 ** made.step.numbers[0]))]
 
 
 def _shr(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: g.of(g.array, 2.0 ** -made.step.numbers[0]))]
+    return [made.where(0, lambda: g.of(g.array, _unit(made) * 2.0 ** -made.step.numbers[0]))]
 
 
 def _scale(made: Made, g: Factored) -> Given:
     whole, factors, _ = made.step.scaling or (0, 0, 0)
     ratios = np.asarray(whole, float) + np.asarray(factors, float) * 2.0 ** -made.step.numbers[0]
-    return [made.where(0, lambda: times_public(g, ratios))]
+    return [made.where(0, lambda: times_public(g, ratios * _unit(made)))]
 
 
 def _floor_div(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: times_public(g, 1.0 / np.asarray(made.step.divisors, float)))]
+    return [made.where(0, lambda: times_public(g, _unit(made) / np.asarray(made.step.divisors, float)))]
+
+
+def _unit(made: Made) -> float:
+    """What a unit of a result stands for, in units of the operand: results may have more fractional bits."""
+    return 2.0 ** (made.operand(0).dtype.frac - made.step.dtype.frac)
 
 
 def _remainder(made: Made, g: Factored) -> Given:

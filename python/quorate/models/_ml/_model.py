@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ class Stated:
     labels: Sequence[Any] | None = None
     output: Any = None
     shape: Sequence[int] | None = None
+    inputs: Mapping[str, Any] | None = None
+    bits: int | None = None
+    weight_bits: int | None = None
+    tolerance: float | None = None
 
 
 def is_ml(proto: Any) -> bool:

@@ -199,3 +199,30 @@ def constant_of(onnx: Any, value: Any, given: Any, batch: int, word: str) -> np.
         if word and dim.dim_param == word and made.shape[axis] == 1:
             made = np.repeat(made, batch, axis=axis)
     return made
+
+
+def only_input(onnx: Any, graph: Any, known: dict[str, Any], said: Mapping[str, Any]) -> Any:
+    """The input that questions give of a quantised network; others become known constants, by what is said of them.
+
+    Raises:
+        ModelError: there are several, or none, or one is said to be public.
+    """
+    left = {value.name: value for value in graph.input if value.name not in known}
+    all_of = {value.name: value for value in graph.input}
+    for name, role in said.items():
+        if name not in all_of:
+            raise ModelError(f"from_onnx: inputs= names {name!r}; the model's inputs are {_listed(left)}")
+        if not isinstance(role, str):
+            known[name] = constant_of(onnx, all_of[name], role, 1, "")
+        elif role != "secret" or name not in left:
+            raise ModelError(
+                f"from_onnx: inputs={{{name!r}: {role!r}}}: an input of a quantised network is an array of constants, "
+                "and 'secret' the one that questions give"
+            )
+    left = {name: value for name, value in left.items() if name not in known}
+    if len(left) != 1:
+        raise ModelError(
+            f"from_onnx: questions give one input of a quantised network, and of this file {_listed(left)}: make "
+            "constants of all inputs but one, inputs={name: array}"
+        )
+    return next(iter(left.values()))

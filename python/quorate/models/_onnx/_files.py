@@ -9,9 +9,13 @@ from typing import Any
 from quorate.errors import ModelError
 from quorate.models._ml import NeuralError, Stated, is_ml, model_of
 from quorate.models._ml import network_of as neural
+from quorate.models._model import _TREES
 from quorate.models._onnx import _read as read
 from quorate.models._onnx._quantised import is_quantised, lowered
 from quorate.models._tflite._model import QuantisedNetwork, network_of
+
+_OF_TREES = ("labels", "output", "sample", "tolerance")
+_OF_QUANTISED = ("labels", "output", "shape", "inputs")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,15 +52,43 @@ def opened(model: Any, stated: Stated) -> Any:
     if not is_ml(proto):
         return File(proto, stated.output, stated.labels)
     try:
-        return model_of(onnx, proto, stated)
+        return _ml_model(onnx, proto, stated)
     except NeuralError:
         changed, output, classes = neural(onnx, proto, stated.output)
         return File(changed, output, classes if stated.labels is None else stated.labels)
 
 
+def _refuse_unused(kind: str, stated: Stated, used: Sequence[str]) -> None:
+    """Options that do nothing for a file of this kind.
+
+    Raises:
+        ModelError: naming all of these.
+    """
+    unused = [
+        f"{of.name}="
+        for of in dataclasses.fields(Stated)
+        if of.name not in used and getattr(stated, of.name) is not None
+    ]
+    if unused:
+        raise ModelError(
+            f"from_onnx: the file is {kind}, for which {' and '.join(unused)} would do nothing: leave "
+            f"{'it' if len(unused) == 1 else 'them'} out; of use are {', '.join(f'{name}=' for name in used)}"
+        )
+
+
+def _ml_model(onnx: Any, proto: Any, stated: Stated) -> Any:
+    """A model of `ai.onnx.ml`. A sample is of no use for trees, but says nothing that would not hold then."""
+    made = model_of(onnx, proto, stated)
+    if made.shape.kind in _TREES:
+        _refuse_unused("a model of trees, which compare features exactly", stated, _OF_TREES)
+    _refuse_unused("a model of ai.onnx.ml", stated, (*_OF_TREES, "bound"))
+    return made
+
+
 def _quantised(onnx: Any, proto: Any, stated: Stated) -> QuantisedNetwork:
     """A network of 8-bit numbers, which says itself how large inputs are."""
-    file, output, is_real = lowered(onnx, proto, stated.output, stated.shape)
+    _refuse_unused("a quantised network, which says itself how large numbers are", stated, _OF_QUANTISED)
+    file, output, is_real = lowered(onnx, proto, stated.output, stated.shape, stated.inputs)
     if output.place == 0 or file.first is None:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
     layers = file.layers[: output.place]

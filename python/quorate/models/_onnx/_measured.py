@@ -30,7 +30,8 @@ class Measured:
 
     Attributes:
         count: of how many inputs.
-        alike: how many of them have the clear network's largest output, or its numbers where there is one output.
+        alike: how many of them have the clear network's largest output, where that decides, and its numbers elsewhere;
+            of several outputs in all.
         error: the largest error of outputs.
         deciding: the largest error of what labels follow from.
     """
@@ -50,10 +51,12 @@ def measured(model: Any, sample: Sequence[Array]) -> Measured:
         piece = [values[first : min(first + _PIECE, count)] for values in sample]
         entered = [one.encode(values) for one, values in zip(shape.all_inputs, piece, strict=True)]
         ours, clear = simulated(shape.steps, model._secrets, entered), run_clear(model._steps, piece)
-        for number, ((place, unit), end) in enumerate(zip(ends, model._ends, strict=True)):
-            made, wanted = np.ldexp(ours[place], -unit), clear[end]
+        agree = np.ones(len(piece[0]), bool)
+        for (place, unit), end in zip(ends, model._ends, strict=True):
+            made, wanted, last = np.ldexp(ours[place], -unit), clear[end], model._steps[end - 1].kind
             error = max(error, _apart(made, wanted))
-            alike += int(_alike(made, wanted, model._steps[end - 1].kind).sum()) if number == 0 else 0
+            agree &= _alike(made, wanted, last, _is_decided(model, end, wanted))
+        alike += int(agree.sum())
         if shape.decided in units:
             decided = np.ldexp(ours[shape.decided], -units[shape.decided])
             deciding = max(deciding, _apart(decided, model._deciding(clear)))
@@ -64,11 +67,20 @@ def _apart(made: Array, wanted: Array) -> float:
     return float(np.abs(made - wanted).max(initial=0.0))
 
 
-def _alike(made: Array, wanted: Array, last: str) -> Any:
-    """Of each input whether its largest output is the clear network's; of one output, or of maps, whether all are near:
-    beside the largest of them, or beside 1 where they are shares."""
-    if made.ndim == 2 and made.shape[1] > 1:
-        return made.argmax(axis=1) == wanted.argmax(axis=1)
+def _is_decided(model: Any, end: int, output: Array) -> bool:
+    """Whether the largest number is what users look at: of labels, and of a last softmax of classes."""
+    if output.shape[-1] == 1:
+        return False
+    step = model._steps[end - 1]
+    return model.shape.labels is not None or (step.kind == "softmax" and output.ndim == 2)
+
+
+def _alike(made: Array, wanted: Array, last: str, decided: bool) -> Any:
+    """Of each input whether its largest outputs are the clear network's where these decide, and elsewhere whether all
+    are near: beside the largest of them, or beside 1 where they are shares."""
+    if decided:
+        same = made.argmax(axis=-1) == wanted.argmax(axis=-1)
+        return same.reshape(len(made), -1).all(axis=1)
     apart = np.abs(made - wanted).reshape(len(made), -1).max(axis=1)
     return apart <= _NEAR * (1.0 if last in _SHARES else np.abs(wanted).max())
 
@@ -76,7 +88,8 @@ def _alike(made: Array, wanted: Array, last: str) -> Any:
 def warn_of(model: Any, random: Sequence[Array], sample: Sequence[Array] | None, finer: str) -> Measured | None:
     """Says where what is proven is not small beside what outputs are for random inputs.
 
-    With a sample it says what was measured on it, and nothing where all inputs have the clear network's labels.
+    With a sample it says what was measured on it, and nothing where all inputs have the clear network's labels, or
+    nearly its numbers where there are no labels.
     """
     arrays = run_clear(model._steps, random)
     usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in model._ends)
@@ -90,8 +103,8 @@ def warn_of(model: Any, random: Sequence[Array], sample: Sequence[Array] | None,
             "look at model.report(X), which measures"
         )
     elif found.alike < found.count:
-        shape = arrays[model._ends[0]].shape
-        what = "the largest output" if len(shape) == 2 and shape[1] > 1 else "the outputs"
+        by_largest = all(_is_decided(model, end, arrays[end]) for end in model._ends)
+        what = "the largest output" if by_largest else f"the outputs, within 1/{round(1 / _NEAR)},"
         _say(
             f"from_onnx: this network is deeper than proofs reach. Of {found.count} inputs of the sample, "
             f"{found.alike} have {what} of the clear network, and outputs are at most {found.error:.3g} off: more "

@@ -38,6 +38,7 @@ from quorate.models._records import records_of
 from quorate.models._said import short
 
 _PIECE = 16  # inputs that a report looks at at a time
+_BITS = 24  # of inputs and results, where nobody says
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -166,14 +167,16 @@ def from_onnx(
     output: str | Sequence[str] | None = None,
     inputs: Mapping[str, Any] | None = None,
     labels: Sequence[Any] | None = None,
-    bits: int = 24,
+    bits: int | None = None,
     weight_bits: int | None = None,
     tolerance: float | None = None,
 ) -> Any:
     """Makes a network from an ONNX file into a model that computes on secret inputs.
 
     A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs gives what `from_sklearn` makes of
-    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`.
+    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`, whose
+    `decision_function` gives what a last softmax takes, not its shares. Options that do nothing for such a file are
+    refused.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
@@ -193,15 +196,17 @@ def from_onnx(
         output: the name of the value to compute, where the model has several outputs; or a list of names, of which
             questions give a dictionary.
         inputs: what inputs are, by name: "secret" (what nothing is said of), "public" where all parties give them, or
-            an array of constants, which become a part of the model.
+            an array of constants, which become a part of the model: of these factors and limits of one element, places
+            that are taken, sizes, branches and hidden places are public in `model.shape`, as of the file's constants.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
-        bits: that inputs and results of layers have, 8 to 30. Fewer cost less and are less precise.
+        bits: that inputs and results of layers have, 8 to 30; 24 where nothing is said. Fewer cost less and are less
+            precise.
         weight_bits: those of weights, 6 to 30; as many as `bits` where nothing is said.
         tolerance: refuse the model if its `error_bound` is larger.
 
     Raises:
-        ModelError: the file cannot be read, one or more of its nodes are not supported (all are named), or nothing
-            bounds its layers.
+        ModelError: the file cannot be read, one or more of its nodes are not supported (all are named), nothing bounds
+            its layers, or an option does nothing for a file of its kind.
 
     Example:
         >>> import onnx, numpy as np, quorate as qr
@@ -216,11 +221,11 @@ def from_onnx(
         ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
         [[1.25 0.  ]]
     """
-    file = opened(model, Stated(bound, sample, labels, output, shape))
+    file = opened(model, Stated(bound, sample, labels, output, shape, inputs, bits, weight_bits, tolerance))
     if not isinstance(file, File):
         return _within(file, tolerance)
     model, output, labels = file.proto, file.output, file.labels
-    bits = _between("bits", bits, 8, 30)
+    bits = _BITS if bits is None else _between("bits", bits, 8, 30)
     width = bits if weight_bits is None else _between("weight_bits", weight_bits, 6, 30)
     source = read(model, shape, output, inputs)
     names, entries = [entry.name for entry in source.entries], source.entries

@@ -149,8 +149,12 @@ def _both(lowering: Lowering, node: Node) -> Tensor:
 
 # ---- whole numbers and order ----------------------------------------------------------------------------------------
 
+_DIVIDED = "by a constant; exact of whole numbers by whole ones, others may be off by the divisor near its multiples"
+_MOST_DIVISOR = 2**13
+"""Half of its inverse is four units of what is rounded down."""
 
-@operator("Mod", limits="by a constant", each=True)
+
+@operator("Mod", limits=_DIVIDED, each=True)
 def _mod(lowering: Lowering, node: Node) -> Tensor:
     x, divisor = node.tensor(), node.weights(1)
     if divisor is None or not divisor.all() or not np.isfinite(divisor).all():
@@ -163,8 +167,27 @@ def _mod(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _remainder(lowering: Lowering, x: Tensor, divisor: np.ndarray) -> Tensor:
-    whole = lowering.emit("floor", _affine(lowering, x, 1.0 / divisor, 0.0))
+    """What is left of x by a divisor, of its sign. Quotients of whole numbers are at least the divisor's inverse
+    below the next whole number, or are one: half of the inverse more, rounding moves none of them to another."""
+    is_far = bool((divisor == np.rint(divisor)).all() and np.abs(divisor).max() <= _MOST_DIVISOR)
+    more = 0.5 / np.abs(divisor) if is_far and _is_whole(lowering, x.place) else 0.0
+    whole = lowering.emit("floor", _affine(lowering, x, 1.0 / divisor, more), {"of_quotient": True})
     return lowering.emit("sub", [x, _affine(lowering, whole, divisor, 0.0)])
+
+
+def _is_whole(lowering: Lowering, place: int) -> bool:
+    """Whether an array has whole numbers alone, as far as the steps that made it tell."""
+    if not place:
+        return False
+    step = lowering.steps[place - 1]
+    if step.kind in ("floor", "compare"):
+        return True
+    if step.kind == "top" and step.attrs["places"]:
+        return True
+    if step.kind == "scale" and not (float(step.attrs["factor"]).is_integer() and not step.attrs["offset"] % 1):
+        return False
+    is_kept = step.kind in ("scale", "relu", "add", "sub", "maximum", "minimum", "reshape", "transpose", "slice")
+    return is_kept and all(_is_whole(lowering, of) for of in step.inputs)
 
 
 def _ordered(lowering: Lowering, x: Tensor | Turned, axis: int, attrs: dict[str, Any]) -> Tensor | Turned:

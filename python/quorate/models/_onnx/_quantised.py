@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._onnx._constants import evaluated
+from quorate.models._onnx._entries import only_input
+from quorate.models._onnx._layout import Unsupported
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised
 
 _MOST_BIAS = 1e-6  # relative: of an offset's scale from the product of the scales that it is added to
-
-
-class Unsupported(Exception):
-    """Why a node is not supported."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,19 +126,27 @@ def is_quantised(proto: Any) -> bool:
     return any(n.op_type in ("QuantizeLinear", "QLinearConv", "QLinearMatMul", "QGemm") for n in proto.graph.node)
 
 
-def lowered(onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | None) -> tuple[File, Array, bool]:
+def lowered(
+    onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | None, said: Mapping[str, Any] | None
+) -> tuple[File, Array, bool]:
     """The layers of a file, what its output is, and whether that is given as real numbers.
+
+    Args:
+        onnx: the package.
+        proto: the file.
+        wanted: the name of an output, where there are several.
+        shape: of one input, where the file leaves it open.
+        said: what the model's owner says of inputs, by name.
 
     Raises:
         ModelError: naming all nodes that are not supported.
     """
     graph = proto.graph
     file = File({tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer})
-    inputs = [value for value in graph.input if value.name not in file.values]
-    if len(inputs) != 1:
-        raise ModelError("from_onnx: a quantised network has one input: make the others constants")
-    file.sizes = _sizes(inputs[0], shape)
-    file.values[inputs[0].name] = _first(onnx, file, inputs[0])
+    entry = only_input(onnx, graph, file.values, said or {})
+    file.sizes = _sizes(entry, shape)
+    file.values[entry.name] = _first(onnx, file, entry)
+    opsets = {of.domain or "ai.onnx": of.version for of in proto.opset_import}
     names = [value.name for value in graph.output]
     if wanted is None and len(names) != 1:
         raise ModelError(f"from_onnx: the model has the outputs {', '.join(map(repr, names))}: say which, output=...")
@@ -153,9 +160,7 @@ def lowered(onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | No
             lost.update(proto_node.output)
             continue
         try:
-            if node.operator not in RULES:
-                raise Unsupported("of a quantised network")
-            file.values[proto_node.output[0]] = RULES[node.operator](file, node)
+            file.values.update(zip(proto_node.output, _made(file, node, proto_node, opsets), strict=False))
         except (Unsupported, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
             what = str(fault) if isinstance(fault, Unsupported) else f"its attributes do not fit: {fault!r}"[:200]
             faults.append(f"{file.name}: {what}")
@@ -163,7 +168,11 @@ def lowered(onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | No
     name = names[0] if wanted is None else wanted
     if faults and name in lost:
         listed = "".join(f"\n  {fault}" for fault in faults)
-        raise ModelError(f"from_onnx: not supported in a quantised network are{listed}")
+        raise ModelError(
+            f"from_onnx: not supported in a quantised network are{listed}\nImport the file as it was before it was "
+            "quantised, of which many more operators are supported (`quorate models`), or name a value before these, "
+            "output=..."
+        )
     found = file.values.get(name)
     if isinstance(found, Last):
         found = found.of
@@ -172,6 +181,17 @@ def lowered(onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | No
     if not isinstance(found, Array):
         raise ModelError(f"from_onnx: the output {name[:80]!r} is no 8-bit number, nor what one stands for")
     return file, found, False
+
+
+def _made(file: File, node: Node, proto: Any, opsets: dict[str, int]) -> Sequence[Any]:
+    """What a node makes: of constants what the file computes, but for weights, whose scales are needed."""
+    given = [file.values.get(name) if name else None for name in node.inputs]
+    known = all(isinstance(value, np.ndarray) for name, value in zip(node.inputs, given, strict=True) if name)
+    if known and node.operator != "DequantizeLinear":
+        return evaluated(proto, given, opsets)
+    if node.operator not in RULES:
+        raise Unsupported("no operator of a quantised network")
+    return [RULES[node.operator](file, node)]
 
 
 def _sizes(value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
@@ -240,7 +260,7 @@ def _dequantise(file: File, node: Node) -> Any:
 
 def _placed(file: File, pending: Pending, by: Quantised) -> Array:
     """A layer with results in these 8-bit numbers."""
-    layer = pending.layer
+    layer = dataclasses.replace(pending.layer)  # each of those that take it has its own numbers
     layer.target = by
     step = np.float32(by.scale)
     if layer.kind == "add":
@@ -450,7 +470,7 @@ def _reshape(file: File, node: Node) -> Any:
     if node.operator == "Flatten":
         shape = [count] if node.attrs.get("axis", 1) == 1 else []
     elif node.operator == "Squeeze":
-        shape = [x.sizes[0]] if x.sizes[1:] == (1, 1) else []
+        shape = _squeezed(file, node, x)
     else:
         given = np.asarray(file.values[node.input(1)]).reshape(-1).tolist()
         shape = [count // max(1, -math.prod(given[1:])) if n == -1 else n for n in given[1:]]
@@ -461,6 +481,19 @@ def _reshape(file: File, node: Node) -> Any:
         return value
     made = file.emit(_moved("reshape", {"shape": tuple(shape), "first": True}, x, tuple(shape)))
     return Real(made) if isinstance(value, Real) else made
+
+
+def _squeezed(file: File, node: Node, x: Array) -> list[int]:
+    """Sizes without the axes that the node names, or without all of one element."""
+    given = node.attrs.get("axes", file.values.get(node.input(1)))
+    sizes = [0, *x.sizes]  # of any batch
+    if given is None:
+        axes = {axis for axis, size in enumerate(sizes) if size == 1}
+    else:
+        axes = {int(axis) + len(sizes) if axis < 0 else int(axis) for axis in np.asarray(given).reshape(-1)}
+    if not all(0 < axis < len(sizes) and sizes[axis] == 1 for axis in axes):
+        raise Unsupported(f"axes {sorted(axes)} of an array of {x.sizes} behind the batch: those of one element are")
+    return [size for axis, size in enumerate(sizes) if axis and axis not in axes]
 
 
 def _softmax(file: File, node: Node) -> Last:

@@ -103,10 +103,15 @@ def _least(planner: Planner, kind: str, low: Array) -> Array:
     reached = planner._spread or 0.0
     floor = 2.0 ** (exponent_above(reached / _BELOW) - 1) if reached > 0 else 0.0
     if not (np.maximum(low, floor) > 0).all():
+        if planner.reached is None:
+            why = "as far as that is proven"
+            instead = "give sample= inputs like those to come, none of which comes near to 0 there"
+        else:
+            why = "as far as that is proven, and in the sample as well,"
+            instead = "leave inputs out of the sample that come to 0 there, if none of these will be asked for"
         raise ModelError(
-            f"from_onnx: {planner._name}: as far as that is proven it may {kind} 0, or numbers on both sides of it: "
-            "give sample= inputs like those to come, none of which comes near to 0 there, or let the network add a "
-            "constant before it (Add, Clip)"
+            f"from_onnx: {planner._name}: {why} it may {kind} 0, or numbers on both sides of it: {instead}, or let the "
+            "network add a constant before it (Add, Clip)"
         )
     return np.maximum(low, floor)
 

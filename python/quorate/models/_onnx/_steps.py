@@ -39,6 +39,10 @@ KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, *REALS, "blend", "input
 """All that a program may have."""
 
 
+_ROUNDED = 2.0**-51
+"""Relative: as far as a product by the inverse of a divisor is from the quotient, so that one of 1 may be below it."""
+
+
 @dataclasses.dataclass
 class Step:
     """One step on real numbers.
@@ -135,6 +139,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
     functions |= {"sqrt": lambda x: np.sqrt(np.maximum(x, 0)), "exp": np.exp, "log": np.log, "floor": np.floor}
     functions |= {"inverse": np.reciprocal}
+    if kind == "floor" and attrs.get("of_quotient"):
+        x = np.where(np.abs(x - np.rint(x)) <= _ROUNDED * np.abs(x), np.rint(x), x)
     return np.asarray(functions[kind](x))
 
 
