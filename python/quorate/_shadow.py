@@ -175,17 +175,12 @@ class Shadow:
                 warnings.warn_explicit(text, RangeWarning, file, line)
         if step.op == "sum":
             self._terms[step.node] = step.numbers[1]
-        if span.exact is not None and step.dtype.kind == "fixed" and not self._is_mean(step):
+        if span.exact is not None and step.dtype.kind == "fixed":
             self._name_lost(step, span.exact, result)
         differs = np.asarray((result < span.low) | (result > span.high))
         if differs.any():
             place = tuple(int(i) for i in np.argwhere(differs)[0]) if differs.ndim else ()
             raise self._difference(step, place, result, span, operands)
-
-    def _is_mean(self, step: Step) -> bool:
-        """Whether a sum is divided by no more than the number of what was summed: it is small where numbers cancel."""
-        terms = self._terms.get(step.inputs[0], 0)
-        return step.op == "floor_div" and step.divisors is not None and bool((step.divisors <= terms).all())
 
     def _name_lost(self, step: Step, exact: np.ndarray, result: np.ndarray) -> None:
         found = _clear.coarse(exact, np.asarray(result)) if result.size else None

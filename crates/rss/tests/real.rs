@@ -323,7 +323,11 @@ fn what_does_not_fit_is_refused() {
         assert!(!refused(64, 16, name) && !refused(21, 16, name), "{name}");
         let wide = ["log", "sqrt", "rsqrt", "reciprocal"].contains(&name);
         assert_eq!([refused(65, 8, name), refused(126, 8, name)], [!wide, !wide], "{name}");
-        assert_eq!([refused(64, 17, name), refused(120, 60, name), refused(120, 61, name)], [!wide, !wide, true], "{name}");
+        assert_eq!(
+            [refused(64, 17, name), refused(120, 60, name), refused(120, 61, name)],
+            [!wide, !wide, true],
+            "{name}"
+        );
     }
     assert!(refused(20, 16, "log"), "log 2^-16 needs four whole bits and a sign");
 }
