@@ -232,6 +232,7 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
     proto = quantised(tmp_path, real, quant_format=QDQ)
     with pytest.raises(ModelError, match=r"Sigmoid.*of a quantised network(?s:.*)as it was before"):
         from_onnx(proto)
+    assert from_onnx(real, bound=1.0).shape.sizes == (3, 8, 8)
     for damage in (
         {"xs": np.float32(0)},
         {"ys": np.float32(np.nan)},
@@ -325,6 +326,15 @@ def test_options_that_do_nothing_are_refused() -> None:
     with pytest.raises(ModelError, match=r"bound= and bits= would do nothing: leave them out; .* shape="):
         from_onnx(proto, bound=1.0, bits=16)
     assert from_onnx(proto, shape=(2, 4, 4)).shape.sizes == (2, 4, 4)
+
+
+def test_sizes_that_are_open_are_stated(tmp_path: Path) -> None:
+    proto = quantised(tmp_path, network(), quant_format=QDQ)
+    sizes = proto.graph.input[0].type.tensor_type.shape.dim
+    sizes[2].dim_param, sizes[3].dim_param = "rows", "columns"
+    with pytest.raises(ModelError, match="give shape= of one input where sizes are open"):
+        from_onnx(proto)
+    assert from_onnx(proto, shape=(3, 8, 8)).shape.sizes == (3, 8, 8)
 
 
 def test_squeeze_takes_the_axes_that_it_names() -> None:

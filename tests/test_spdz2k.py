@@ -328,7 +328,7 @@ def test_processes_find_what_one_of_them_chooses_wrongly(options: tuple[str, ...
 
 
 @pytest.mark.parametrize("options", [{}, {"malicious": True}], ids=["spdz2k", "pika"])
-def test_bounds_of_places_and_divisors_are_proven(options: dict[str, Any]) -> None:
+def test_bounds_of_places_and_divisors_are_proven(options: dict[str, Any], tmp_path: Path) -> None:
     with qr.local("pika", **options) if options else qr.local("spdz2k", parties=2) as mpc:
         table = mpc.input([10, 20, 30, 40], owner=0)
         plans = []
@@ -347,6 +347,18 @@ def test_bounds_of_places_and_divisors_are_proven(options: dict[str, Any]) -> No
         assert plans[0] > plans[1], "a comparison of each place"
         with pytest.raises(qr.ConfigError, match='bound_check is "proven" or "trusted", not \'yes\''):
             mpc.input([1], owner=0, bound=3, bound_check="yes")
+        path = tmp_path / "places.csv"
+        path.write_text("place\n3\n0\n")
+        words, towns = ["a", "b", "c", "d"], {"town": ["d", "a"]}
+        for name, place in {
+            "file": lambda check: mpc.input_file(path, owner=1, columns="place", bound=3, bound_check=check),
+            "frame": lambda check: mpc.input_frame(towns, owner=1, columns={"town": words}, bound_check=check)["town"],
+        }.items():
+            sent = [mpc.explain(mpc.take(table, place(check))).online.bytes_sent for check in ("proven", "trusted")]
+            assert sent[0] > sent[1], name
+            assert mpc.take(table, place("trusted")).reveal().tolist() == [40, 10]
+            with pytest.raises(qr.ConfigError, match='bound_check is "proven" or "trusted"'):
+                place("yes")
 
 
 @pytest.mark.parametrize("row", [(1, 1, 0), (0, 0, 0), (1, 1, -1)])

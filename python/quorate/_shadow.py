@@ -173,8 +173,6 @@ class Shadow:
                 self._session._told.add((f"{file} shadow", line))
                 text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
                 warnings.warn_explicit(text, RangeWarning, file, line)
-        if step.op == "sum":
-            self._terms[step.node] = step.numbers[1]
         if span.exact is not None and step.dtype.kind == "fixed":
             self._name_lost(step, span.exact, result)
         differs = np.asarray((result < span.low) | (result > span.high))

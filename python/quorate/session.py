@@ -179,12 +179,13 @@ class Session(Joint, Files, Announcing):
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
+        is_trusted = self._is_trusted(bound_check, "input")
+        return self._input(values, self._owner(owner), shape, dtype, bound, None, is_trusted)
+
+    def _is_trusted(self, bound_check: str, what: str) -> bool:
         if bound_check not in ("proven", "trusted"):
-            raise ConfigError(at(f'input: bound_check is "proven" or "trusted", not {bound_check!r}'))
-        array = self._input(values, self._owner(owner), shape, dtype, bound, None)
-        if bound_check == "trusted":
-            self._native.trust(array._node)
-        return array
+            raise ConfigError(at(f'{what}: bound_check is "proven" or "trusted", not {bound_check!r}'))
+        return bound_check == "trusted"
 
     def _input(
         self,
@@ -194,6 +195,7 @@ class Session(Joint, Files, Announcing):
         dtype: Dtype | None,
         bound: float | tuple[float, float] | None,
         column: tuple[str, list[str] | None] | None,
+        is_trusted: bool = False,
     ) -> SecretArray:
         """An input, which may be a column of a table: its name, and the words or dates that it has."""
         here = self.me == owner
@@ -223,9 +225,12 @@ class Session(Joint, Files, Announcing):
             own = None if not here or array is None else wiped(array, is_ours=is_ours and self._shadow is None)
             data = None if own is None else stack.enter_context(own)
             node = self._native.input(owner, list(size), wanted.parts, bound, data, column, line)
+        made = SecretArray(self, node)
+        if is_trusted:
+            self._native.trust(node)
         if self._shadow is not None and array is not None:
             self._shadow.give(node, array)
-        return SecretArray(self, node)
+        return made
 
     def _owner(self, owner: Any) -> int:
         if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)):

@@ -4,6 +4,22 @@ from __future__ import annotations
 
 #: By test, parts of messages: it meets them, and runs what they name.
 _BY_TEST: dict[str, list[str]] = {
+    "test_onnx_quantised.py::test_what_a_file_computes_of_constants_is_run": [
+        "make constants of all inputs but one, inputs=",
+    ],
+    "test_onnx_quantised.py::test_options_that_do_nothing_are_refused": [
+        "would do nothing: leave {} out; of use are {}",
+    ],
+    "test_onnx_quantised.py::test_what_is_refused_is_named": [
+        "Import the file as it was before it was quantised",
+    ],
+    "test_onnx_quantised.py::test_sizes_that_are_open_are_stated": [
+        "give shape= of one input where sizes are open",
+    ],
+    "test_onnx_reals.py::test_a_sample_that_comes_to_0_is_told_so": [
+        "leave inputs out of the sample that come to 0 there",
+        "or let the network add a constant before it",
+    ],
     "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do": [
         "import the parts by themselves, or the estimator by from_sklearn",
         "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",

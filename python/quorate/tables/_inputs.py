@@ -117,6 +117,7 @@ class Files:
         shape: Sequence[int] | int | None = None,
         dtype: Dtype | None = None,
         bound: float | tuple[float, float] | None = None,
+        bound_check: str = "proven",
     ) -> SecretArray:
         r"""A party's secret array, from a file that it has.
 
@@ -132,7 +133,7 @@ class Files:
             columns: as in `qr.read`; all if not stated.
             shape: what the script states about the shape; then nothing is told, and `dtype` is stated, too.
             dtype: state it if the file may hold whole numbers one day and reals on another.
-            bound: as in `input`.
+            bound, bound_check: as in `input`.
 
         Raises:
             ConfigError: there is no file, or the script states a shape without a dtype.
@@ -167,7 +168,7 @@ class Files:
             shape, dtype = told.shape, dtype or told.dtype
         elif values is None and dtype is None:
             raise ConfigError(at(f"input_file: shape= is stated for party {number}'s file: state dtype=, too"))
-        return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound)
+        return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound, bound_check=bound_check)
 
 
 _KINDS = ("bit", "int", "uint", "fixed")

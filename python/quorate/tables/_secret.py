@@ -172,6 +172,7 @@ class Announcing:
         owner: int | None = None,
         columns: Mapping[str, Kind] | None = None,
         rows: int | None = None,
+        bound_check: str = "proven",
     ) -> Frame:
         """A party's secret table.
 
@@ -186,6 +187,7 @@ class Announcing:
                 `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32). Names and words are part of
                 the program that parties agree on (`ProgramMismatch`).
             rows: how many rows, if all know that.
+            bound_check: as in `input`, of the codes of words.
 
         Raises:
             ConfigError: the table lacks a column, or columns are not stated.
@@ -206,6 +208,7 @@ class Announcing:
         """
         session = cast("Session", self)
         party = session._owner(owner)
+        is_trusted = session._is_trusted(bound_check, "input_frame")
         if not columns:
             raise ConfigError(at('input_frame: state the columns, such as columns={"age": qr.int(16)}'))
         kinds = {name: checked(name, kind) for name, kind in columns.items()}
@@ -230,5 +233,5 @@ class Announcing:
             dtype, bound = kept(kind)
             own_values = None if given is None else given[name]
             form = (count,), dtype, bound
-            arrays[name] = session._input(own_values, party, *form, described(name, kind))
+            arrays[name] = session._input(own_values, party, *form, described(name, kind), is_trusted)
         return Frame(session, count, arrays, kinds)
