@@ -149,7 +149,7 @@ def _both(lowering: Lowering, node: Node) -> Tensor:
 
 # ---- whole numbers and order ----------------------------------------------------------------------------------------
 
-_DIVIDED = "by a constant; exact of whole numbers by whole ones, others may be off by the divisor near its multiples"
+_DIVIDED = "by a constant; of others than whole numbers it may be off by the divisor near multiples"
 _MOST_DIVISOR = 2**13
 """Half of its inverse is four units of what is rounded down."""
 
