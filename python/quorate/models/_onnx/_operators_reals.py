@@ -107,7 +107,7 @@ def _beside_constant(lowering: Lowering, x: Tensor, constant: np.ndarray, is_max
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
 
-_COMPARED = "1 or 0; what stands for a number that is computed is off by some, so that near the limit it may be either"
+_COMPARED = "1 or 0; what is computed is off by some, so that near the limit it may be either"
 _THAN = {
     "Equal": ("eq", 1.0),
     "Greater": ("gt", 1.0),
