@@ -88,7 +88,7 @@ def test_a_sample_of_which_all_agree_says_nothing() -> None:
     r = random_number(9)
     proto, x = scores(r), r.uniform(-1, 1, size=(6, 1, 6, 6))
     _, said = told(lambda: from_onnx(proto, bound=1.0))
-    assert len(said) == 1 and "give sample=" in said[0]
+    assert len(said) == 1 and "give sample=" in said[0] and "of the inputs, and look at model.report(X)" in said[0]
     model, said = told(lambda: from_onnx(proto, bound=1.0, sample=x, labels=range(8)))
     assert said == [] and model._measured.alike == 6
     assert model.error_bound > 1000 * model._measured.error > 0

@@ -492,3 +492,21 @@ def test_options_that_do_nothing_are_refused() -> None:
     with pytest.raises(ModelError, match=r"trees.* for which bound= would do nothing: leave it out"):
         from_onnx(trees, bound=8.0)
     assert from_onnx(linear, bound=8.0, tolerance=1.0).shape.kind == "linear"
+
+
+def test_constants_are_computed_in_the_files_own_operator_set() -> None:
+    """Unsqueeze states its axes by an attribute in operator set 11, and by an input since 13."""
+    tensors = [onnx.numpy_helper.from_array(np.float32([1, 2, 3]), "c")]
+    nodes = [
+        helper.make_node("Unsqueeze", ["c"], ["row"], axes=[0]),
+        helper.make_node("Add", ["x", "row"], ["moved"]),
+        helper.make_node("LinearRegressor", ["moved"], ["y"], domain="ai.onnx.ml", coefficients=[1.0, 0.5, -2.0]),
+    ]
+    value = helper.make_tensor_value_info
+    ends = [value("x", TensorProto.FLOAT, ["n", 3])], [value("y", TensorProto.FLOAT, ["n", 1])]
+    sets = [helper.make_opsetid("", 11), helper.make_opsetid("ai.onnx.ml", 1)]
+    proto = helper.make_model(helper.make_graph(nodes, "net", *ends, tensors), opset_imports=sets, ir_version=6)
+    x = np.float32([[1, 0, 0], [0, 2, 0.5]])
+    with qr.local("rss", check=False) as mpc:
+        made = from_onnx(proto, bound=8.0).predict(mpc, x)
+    assert np.allclose(np.ravel(made), np.ravel(answers(proto, x)[0]), atol=1e-4)

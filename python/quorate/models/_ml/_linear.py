@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from quorate.models._linear import PlainLinear
-from quorate.models._ml._values import Features, Label, Numbers, Pairs, Risen, Scores, Unsupported
+from quorate.models._ml._values import Features, Label, Numbers, Pairs, Risen, Scores
+from quorate.models._onnx._layout import Unsupported
 
 _TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX")
 

@@ -24,10 +24,10 @@ from quorate.models._ml._values import (
     Risen,
     Scores,
     Trees,
-    Unsupported,
 )
 from quorate.models._ml._walk import walked
 from quorate.models._model import Model
+from quorate.models._onnx._layout import Unsupported
 from quorate.models._pipeline import Before
 from quorate.models._sklearn import read_behind
 from quorate.models._tree import PlainTree
@@ -66,7 +66,8 @@ def model_of(onnx: Any, proto: Any, stated: Stated) -> Model:
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     features, dtype = _features(inputs)
-    values = walked(graph.node, {**constants, **features}, dtype)
+    opsets = {of.domain or "ai.onnx": of.version for of in proto.opset_import}
+    values = walked(graph.node, {**constants, **features}, dtype, opsets)
     names = [value.name for value in graph.output]
     if stated.output is not None:
         if stated.output not in values:

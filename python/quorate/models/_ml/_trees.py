@@ -16,8 +16,9 @@ import numpy as np
 
 from quorate.models._boosters import check_tree
 from quorate.models._ensemble import PlainBoosting, PlainForest
-from quorate.models._ml._values import Chain, Features, Label, Numbers, Scores, Trees, Unsupported
+from quorate.models._ml._values import Chain, Features, Label, Numbers, Scores, Trees
 from quorate.models._numerics import encode_ordered
+from quorate.models._onnx._layout import Unsupported
 from quorate.models._tree import PlainTree
 
 _TURNED = ("BRANCH_GT", "BRANCH_GTE")

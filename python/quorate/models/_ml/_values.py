@@ -10,16 +10,13 @@ import numpy as np
 
 from quorate.models._ensemble import PlainBoosting, PlainForest
 from quorate.models._linear import PlainLinear
+from quorate.models._onnx._layout import Unsupported
 from quorate.models._pipeline import Before, beside
 
 REAL, WHOLE, TEXT = "real", "whole", "text"
 """Kinds of features: numbers, numbers that were cast to whole ones for an encoder of categories, texts."""
 
 Floats = np.ndarray
-
-
-class Unsupported(Exception):
-    """Why a node is not supported."""
 
 
 class NeuralError(Exception):

@@ -24,10 +24,11 @@ from quorate.models._ml._values import (
     Place,
     Risen,
     Scores,
-    Unsupported,
     Value,
     joined,
 )
+from quorate.models._onnx._constants import evaluated
+from quorate.models._onnx._layout import Unsupported
 from quorate.models._pipeline import knowing
 
 _FLOATS, _WHOLE, _STRING = (1, 11), (6, 7), 8  # TensorProto.FLOAT, DOUBLE; INT32, INT64
@@ -64,7 +65,7 @@ class Node:
 Rule = Callable[[Node], list[Value]]
 
 
-def walked(nodes: Sequence[Any], values: dict[str, Value], dtype: np.dtype) -> dict[str, Value]:
+def walked(nodes: Sequence[Any], values: dict[str, Value], dtype: np.dtype, opsets: dict[str, int]) -> dict[str, Value]:
     """All values, by name.
 
     Raises:
@@ -81,7 +82,7 @@ def walked(nodes: Sequence[Any], values: dict[str, Value], dtype: np.dtype) -> d
             lost.update(proto.output)
             continue
         try:
-            values.update(zip(proto.output, _made(onnx, proto, node), strict=False))
+            values.update(zip(proto.output, _made(proto, node, opsets), strict=False))
         except NeuralError:
             values.update((name, Opaque()) for name in proto.output)
         except Unsupported as fault:
@@ -111,14 +112,14 @@ def _decoded(onnx: Any, attrs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in attrs.items()}
 
 
-def _made(onnx: Any, proto: Any, node: Node) -> list[Value]:
+def _made(proto: Any, node: Node, opsets: dict[str, int]) -> list[Value]:
     given = [value for value in node.values if value is not None]
     domain = proto.domain if proto.domain != "ai.onnx" else ""
     rule = RULES.get((domain, node.operator))
     if not any(isinstance(value, (Features, *_FOUND)) for value in given):
         if domain:
             raise Unsupported("of constants alone")
-        return _evaluated(onnx, proto, node)
+        return evaluated(proto, node.values, opsets)
     if any(isinstance(value, Opaque) for value in given):
         return [Opaque()] * len(proto.output)
     if rule is not None:
@@ -133,17 +134,6 @@ _HINTS = {
     "LabelEncoder": "of features: encode categories by OneHotEncoder",
     "Imputer": "for missing values that are not nan",
 }
-
-
-def _evaluated(onnx: Any, proto: Any, node: Node) -> list[Value]:
-    """What a node makes of constants, by ONNX's own reference."""
-    from onnx.reference import ReferenceEvaluator
-
-    try:
-        feeds = {name: value for name, value in zip(proto.input, node.values, strict=True) if name}
-        return list(ReferenceEvaluator(proto).run(None, feeds))
-    except Exception as error:
-        raise Unsupported(f"its constants cannot be computed: {str(error)[:200]}") from error
 
 
 # ---- features -------------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ class Network(Questions):
             return (
                 f"predict: the two largest outputs of {close} of {answers} {what} are no further apart than "
                 f"{near:.3g}, {why}, within which labels may differ from the clear network's; "
-                f"{_finer(self.shape.table_rows is not None)} make it smaller"
+                f"it becomes smaller with {_finer(self.shape.table_rows is not None)}"
                 if close
                 else None
             )
@@ -247,7 +247,7 @@ def from_onnx(
     if tolerance is not None and made.error_bound > tolerance:
         raise ModelError(
             f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
-            f"{tolerance:.3g}: state {_finer(entries[0].is_index).rstrip(',')}"
+            f"{tolerance:.3g}: state {_finer(entries[0].is_index)}"
         )
     finer = _finer(entries[0].is_index)
     return dataclasses.replace(made, _measured=warn_of(made, _random(limits, entries), _whole(samples), finer))
@@ -281,7 +281,7 @@ def _within(made: Any, tolerance: float | None) -> Any:
 
 def _finer(by_tables: bool) -> str:
     """What makes errors smaller; of numbers of rows there is no bound to state."""
-    return "more bits= and weight_bits=" + ("" if by_tables else ", or a smaller bound= of the inputs,")
+    return "more bits= and weight_bits=" + ("" if by_tables else ", or a smaller bound= of the inputs")
 
 
 def _between(name: str, value: Any, low: int, high: int) -> int:
@@ -474,7 +474,8 @@ def _reached(steps: Sequence[Step], sample: Sequence[Array] | None) -> list[floa
         return None
     found: list[float] = [0.0] * (len(steps) + 1)
     for first in range(0, len(sample[0]), _PIECE):
-        arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
+        with np.errstate(all="ignore"):  # what divides by 0 is refused when it is planned
+            arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
     return found
 
@@ -487,7 +488,8 @@ def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int,
     if sample is None or not places:
         return found
     for first in range(0, len(sample[0]), _PIECE):
-        arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
+        with np.errstate(all="ignore"):  # what divides by 0 is refused when it is planned
+            arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         for number in places:
             step = steps[number]
             given = [arrays[i] for i in step.inputs]

@@ -55,7 +55,7 @@ def _gather_elements(lowering: Lowering, node: Node) -> Tensor:
     return _taken(lowering, x, _along(_inner_axis(lowering, node, x), _of_one_record(given, lowering), x.shape[1:]))
 
 
-_SCATTERED = "constant indices, alike for all records, not along the batch; no reduction but add, of places named once"
+_SCATTERED = "constant indices, alike for all records, not along the batch; replaced, or added once each"
 
 
 @operator("ScatterElements", limits=_SCATTERED)

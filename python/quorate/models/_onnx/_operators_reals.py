@@ -107,7 +107,7 @@ def _beside_constant(lowering: Lowering, x: Tensor, constant: np.ndarray, is_max
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
 
-_COMPARED = "1 or 0; what stands for a number that is computed is off by some, so that near the limit it may be either"
+_COMPARED = "1 or 0; what is computed is off by some, so that near the limit it may be either"
 _THAN = {
     "Equal": ("eq", 1.0),
     "Greater": ("gt", 1.0),
@@ -149,7 +149,7 @@ def _both(lowering: Lowering, node: Node) -> Tensor:
 
 # ---- whole numbers and order ----------------------------------------------------------------------------------------
 
-_DIVIDED = "by a constant; exact of whole numbers by whole ones, others may be off by the divisor near its multiples"
+_DIVIDED = "by a constant; of others than whole numbers it may be off by the divisor near multiples"
 _MOST_DIVISOR = 2**13
 """Half of its inverse is four units of what is rounded down."""
 
