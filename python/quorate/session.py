@@ -161,8 +161,8 @@ class Session(Joint, Files, Announcing):
             bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known:
                 comparisons then cost less, and range analysis starts here. Reals without a stated dtype are held to
                 2^26 = 67,108,864 where none is stated.
-            bound_check: where parties may cheat, a stated bound is "proven" wherever a position or a
-                divisor rests on it, for a comparison of each element; "trusted" leaves the proof out. Alike at all parties.
+            bound_check: where parties may cheat, a stated bound is "proven" wherever a position or a divisor
+                rests on it, for a comparison of each element; "trusted" leaves the proof out. Alike at all parties.
 
         Rounds and bytes:
             "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data's
