@@ -140,7 +140,7 @@ def test_a_run_that_was_interrupted_masks_anew_what_it_marks_again() -> None:
             ask = lambda rows=rows: qr.nn.linear(shared(mpc, X[0], 1), rows)  # noqa: E731
             shown = iter(range(attempt + 1))
 
-            def show(phase: str, share: float, shown: Any = shown) -> None:
+            def show(phase: str, share: float, predicted: int | None, shown: Any = shown) -> None:
                 if next(shown, None) is None:
                     raise _Stop
 

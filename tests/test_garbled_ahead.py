@@ -106,7 +106,7 @@ def stop_in(phase: str, ticks: int) -> Any:
     """A progress display that interrupts the run at so many looks at a phase."""
     seen = []
 
-    def show(now: str, share: float) -> None:
+    def show(now: str, share: float, predicted: int | None) -> None:
         seen.append(now)
         if seen.count(phase) >= ticks:
             raise _Stop
@@ -137,7 +137,7 @@ def test_runs_that_were_interrupted_are_right_when_they_are_asked_for_again() ->
 AGAIN = """
 from quorate._progress import Progress
 told = []
-def show(self, phase, share):
+def show(self, phase, share, predicted):
     if phase == "offline" and share > {share} and not told:
         told.append(phase)
         print("running\\n", end="")

@@ -21,7 +21,7 @@ class _Stop(KeyboardInterrupt):
 def _interrupt_after(ticks: int) -> Any:
     counter = itertools.count(1)
 
-    def show(phase: str, share: float) -> None:
+    def show(phase: str, share: float, predicted: int | None) -> None:
         if next(counter) >= ticks:
             raise _Stop
 
@@ -52,7 +52,7 @@ def test_the_next_reveal_is_right_whenever_the_last_one_was_interrupted(to: int 
 SEEN = """
 class Stop(KeyboardInterrupt): pass
 def seen(array, stop=False):
-    def show(phase, share):
+    def show(phase, share, predicted):
         if stop and phase == "online" and share >= 1:
             raise Stop
     try:

@@ -23,7 +23,7 @@ print((x * x).reveal())
 LONG = """
 from quorate._progress import Progress
 told = []
-def show(self, phase, share):
+def show(self, phase, share, predicted):
     if share > 0.01 and not told:
         told.append(phase)
         print("running\\n", end="")

@@ -1,8 +1,9 @@
 //! Dry runs that count chunks which are alike once: [`Ctx::stream_alike`].
 //!
-//! A shape has no data, so of a long row all chunks of one length do the same. A dry run that is asked for figures alone
-//! ([`Ctx::count_alike`]) runs one of them and counts it as many times: bytes, draws, local work and bookkeeping. Rounds
-//! are those of one chunk in any case. A dry run whose draws a real run will look up by name has to run every chunk.
+//! A shape has no data, so of a long row all chunks of one length do the same. A dry run that is asked for figures
+//! alone ([`Ctx::count_alike`]) runs one of them and counts it as many times: bytes, draws, local work and bookkeeping.
+//! Rounds are those of one chunk in any case. A dry run whose draws a real run will look up by name has to run every
+//! chunk.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

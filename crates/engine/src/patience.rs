@@ -1,7 +1,7 @@
 //! How long this party waits for a peer whose connection is alive and who sends nothing that is due.
 //!
-//! Heartbeats, credit that is of no use, and messages that no lane reads do not count: a peer that withholds one message
-//! of a run would keep this party waiting for ever. The time counts in which this party has nothing else to do.
+//! Heartbeats, credit that is of no use, and messages that no lane reads do not count: a peer that withholds one
+//! message of a run would keep this party waiting for ever. The time counts in which this party has nothing else to do.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

@@ -273,8 +273,8 @@ pub enum Fault {
     )]
     Bound { bound: f64, dtype: Dtype },
     #[error(
-        "bounds {} and {} are not a lowest and a highest value that {dtype} can hold ({}): state the lowest value of the \
-         input first, then the highest",
+        "bounds {} and {} are not a lowest and a highest value that {dtype} can hold ({}): state the lowest value of \
+         the input first, then the highest",
         shown(*low),
         shown(*high),
         dtype.shown_range()

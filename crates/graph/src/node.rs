@@ -158,8 +158,8 @@ pub enum Op {
     /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
     /// is proven, and inputs behind it in the program wait until the proof was checked.
     AssertOneHot(Axis),
-    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, once all that was opened before was
-    /// checked, and the run ends where one of them is 1.
+    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, once all that was opened before
+    /// was checked, and the run ends where one of them is 1.
     AssertWithin,
     /// (x, values with proofs of their ranges, of any shapes and dtypes): x, once these were proven.
     Behind,

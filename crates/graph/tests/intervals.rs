@@ -131,7 +131,10 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
             0 => 0,
             d => (of(0)[i] * d.signum()).div_euclid(d.abs()),
         }),
-        Op::Sum(axis) => each(&|i| (0..axis.len).map(|j| of(0)[j * axis.inner + i]).sum()),
+        Op::Sum(axis) => each(&|i| {
+            let first = i / axis.inner * axis.len * axis.inner + i % axis.inner;
+            (0..axis.len).map(|j| of(0)[first + j * axis.inner]).sum()
+        }),
         Op::MatMul { k, n, .. } => each(&|i| {
             let dot: i128 = (0..*k).map(|j| of(0)[i / n * k + j] * of(1)[j * n + i % n]).sum();
             dot.div_euclid(1 << shift)

@@ -10,6 +10,7 @@ mod hashes;
 mod in_bits;
 mod intervals;
 mod messages;
+mod messages_of_ranges;
 mod multiples;
 mod one_hot;
 mod reveals;

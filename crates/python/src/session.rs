@@ -224,8 +224,8 @@ impl Session {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 
-    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share, bytes)` is called now and
-    /// then, with the bytes that the first party of this process is predicted to send in all.
+    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share, bytes)` is called now
+    /// and then, with the bytes that the first party of this process is predicted to send in all.
     /// With `units`, fixed point comes as numbers of its ring's units.
     #[pyo3(signature = (targets, progress, units = false))]
     fn run<'py>(

@@ -174,8 +174,8 @@ impl Session {
         Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
     }
 
-    /// Takes the stated bound of an input as it is, where parties may cheat and bounds are proven. Alike at all parties,
-    /// and before anything is built of the input.
+    /// Takes the stated bound of an input as it is, where parties may cheat and bounds are proven. Alike at all
+    /// parties, and before anything is built of the input.
     ///
     /// # Errors
     /// [`SessionError::WorkerGone`].
