@@ -166,10 +166,9 @@ def test_rings_and_batches_are_narrowed(tmp_path: Path, capsys: pytest.CaptureFi
     assert "numbers from 1 on" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("protocol", ["rss", "aby", "pika"])
-def test_sigmoids_go_the_way_of_sessions(protocol: str) -> None:
+@pytest.mark.parametrize(("protocol", "parties"), [("rss", 3), ("aby", 2), ("pika", 3)])
+def test_sigmoids_go_the_way_of_sessions(protocol: str, parties: int) -> None:
     """Rounds are those of `qr.sigmoid` for numbers of the range, less sharing and opening."""
-    parties = {"aby": 2}.get(protocol, 3)
     asked = Asked(protocol, (parties,), ("memory",), rings=(64,), batches=(5,))
     [row] = _bench.measurements(["sigmoid"], asked, [])
     with qr.local(protocol) as mpc:

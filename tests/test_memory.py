@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from protocols import Place, among
 
 MB = 10**6
 
@@ -266,13 +267,17 @@ def test_correlations_made_in_turns_keep_to_the_limit() -> None:
     assert grew <= 2 * planned + SLACK, f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB a party"
 
 
-@pytest.mark.parametrize("protocol", ["rss", "spdz2k"])
-def test_correlations_that_are_made_while_a_run_goes_on_count_as_offline(protocol: str) -> None:
-    options: dict[str, Any] = {"offline": "protocol", "mac": 48} if protocol == "spdz2k" else {}
-    count, limit = (3000, "150 MB") if protocol == "spdz2k" else (300_000, "20 MB")
+@pytest.mark.parametrize(
+    ("place", "count", "limit", "options"),
+    [(Place("rss", 3), 300_000, "20 MB", {}), (Place("spdz2k", 2), 3000, "150 MB", {"offline": "protocol", "mac": 48})],
+    ids=str,
+)
+def test_correlations_that_are_made_while_a_run_goes_on_count_as_offline(
+    place: Place, count: int, limit: str, options: dict[str, Any]
+) -> None:
     shares = []
     for max_memory in (None, limit):
-        with qr.local(protocol, max_memory=max_memory, **options) as mpc:
+        with among(place, max_memory=max_memory, **options) as mpc:
             dtype = qr.int(32)
             a, b = (mpc.input(np.arange(count) % 100, owner=owner, dtype=dtype) for owner in (0, 1))
             plan = mpc.explain(a < b)

@@ -327,7 +327,7 @@ def test_processes_find_what_one_of_them_chooses_wrongly(options: tuple[str, ...
     assert "one element of each row is 1" in said and "CheatingDetected" in said, said
 
 
-@pytest.mark.parametrize("options", [{}, {"malicious": True}], ids=["spdz2k", "pika"])
+@pytest.mark.parametrize("options", [{}, {"malicious": True}], ids=["all but one may cheat", "one may cheat"])
 def test_bounds_of_places_and_divisors_are_proven(options: dict[str, Any], tmp_path: Path) -> None:
     with qr.local("pika", **options) if options else qr.local("spdz2k", parties=2) as mpc:
         table = mpc.input([10, 20, 30, 40], owner=0)
