@@ -261,7 +261,7 @@ _BY_TEST: dict[str, list[str]] = {
     "test_deployment.py::test_files_that_are_not_there": [
         "run chmod 600 on it",
     ],
-    "test_deployment.py::test_configurations": [
+    "test_configurations.py::test_configurations": [
         'has no port: write it as "host:port"',
     ],
     "test_shortage.py::test_what_cannot_fit_is_refused_before_anything_is_sent": [
