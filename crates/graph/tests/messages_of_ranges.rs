@@ -1,7 +1,7 @@
 //! Bounds and ranges that do not hold what is computed get messages that say what does.
 
 use crate::common::{FIX, INT8, Program, message};
-use quorate_graph::{BinaryOp as B, Bound, Dtype, Graph, Interval, Operand, Real, Source};
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Graph, Interval, Operand, Source};
 
 #[test]
 fn stated_bounds_are_checked_and_followed() {
