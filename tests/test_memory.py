@@ -269,7 +269,7 @@ def test_correlations_made_in_turns_keep_to_the_limit() -> None:
 
 @pytest.mark.parametrize(
     ("place", "count", "limit", "options"),
-    [(Place("rss", 3), 300_000, "20 MB", {}), (Place("spdz2k", 2), 3000, "150 MB", {"offline": "protocol", "mac": 48})],
+    [(Place("rss", 3), 300_000, "36 MB", {}), (Place("spdz2k", 2), 3000, "150 MB", {"offline": "protocol", "mac": 48})],
     ids=str,
 )
 def test_correlations_that_are_made_while_a_run_goes_on_count_as_offline(
