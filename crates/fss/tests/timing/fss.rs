@@ -68,7 +68,7 @@ fn tables(len: usize) -> Vec<Table> {
 }
 
 fn starts(shape: Shape) -> Vec<u64> {
-    (0..KEYS as u64).map(|i| i * 77 & shape.mask()).collect()
+    (0..KEYS as u64).map(|i| (i * 77) & shape.mask()).collect()
 }
 
 pub const CASES: &[Case] = &[
@@ -116,7 +116,7 @@ pub const CASES: &[Case] = &[
     ("fss: parities of intervals", || {
         each_key(|hash, keys| {
             let mask = keys.shape().mask();
-            drop(intervals(hash, &keys, 2, |row, key| [77 * row as u64 & mask, (5 + 3 * key as u64) & mask]));
+            drop(intervals(hash, &keys, 2, |row, key| [(77 * row as u64) & mask, (5 + 3 * key as u64) & mask]));
         });
     }),
     ("fss: verified keys that are dealt", || {

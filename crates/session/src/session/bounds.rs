@@ -13,8 +13,11 @@ use crate::work::data::{OwnInput, Plain};
 
 const FIXED: Dtype = Dtype::FIXED64;
 
+/// Options of a family, by name.
+type Chosen = &'static [(&'static str, &'static str)];
+
 /// The families whose parties may cheat.
-fn families() -> [(Protocol, usize, &'static [(&'static str, &'static str)]); 3] {
+fn families() -> [(Protocol, usize, Chosen); 3] {
     [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
 }
 

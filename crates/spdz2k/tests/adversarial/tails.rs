@@ -92,7 +92,7 @@ fn a_wrong_word_passes_as_often_as_the_key_lets_it() {
         let lies = [(Twist::Authenticated(3), By::Plus(top)), (Twist::Zero(0), By::Plus(top))];
         let seen = attempts(Params::insecure(key_bits, inner), TRIES, &lies);
         let left = 1 << (2 * (key_bits - inner) + 1);
-        let passing = (0..1u64 << key_bits).filter(|chi| chi * seen.alpha % left == 0).count();
+        let passing = (0..1u64 << key_bits).filter(|chi| (chi * seen.alpha).is_multiple_of(left)).count();
         let rate = passing as f64 / f64::from(1 << key_bits);
         assert!(rate >= 1.0 || may_be_chance(seen.passed, TRIES, rate), "{} of {TRIES}, {rate}", seen.passed);
         assert_eq!(seen.wrong, 0, "the throwaway product alone is off");

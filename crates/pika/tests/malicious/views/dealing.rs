@@ -175,7 +175,7 @@ impl Exhausted {
             }
             base.draws[DEALER].iter_mut().for_each(|(_, bits)| bits.fill(u128::from(choice & 1)));
             base.keys = [0, 1].map(|party| match party == unknown {
-                true => key_of(self.params, choice * 3 & mask(self.params.key_bits())),
+                true => key_of(self.params, (choice * 3) & mask(self.params.key_bits())),
                 false => key_of(self.params, coins & mask(self.params.key_bits())),
             });
             for assignment in 0..1u64 << bits {

@@ -45,7 +45,7 @@ fn a_dealer_sees_results_and_nothing_else() {
         });
         let mut views = BTreeMap::new();
         for (number, seen) in seen.into_iter().enumerate() {
-            let product = (number as u64 & 3) * (number as u64 >> K) & 3;
+            let product = ((number as u64 & 3) * (number as u64 >> K)) & 3;
             assert_eq!(seen.result, Some(vec![product]));
             let heard: Vec<(usize, Vec<u8>)> = seen.heard.into_iter().map(|m| (m.from, m.bytes)).collect();
             assert!(heard.len() > 15, "{} messages", heard.len());
