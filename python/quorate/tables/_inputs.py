@@ -133,7 +133,8 @@ class Files:
             columns: as in `qr.read`; all if not stated.
             shape: what the script states about the shape; then nothing is told, and `dtype` is stated, too.
             dtype: state it if the file may hold whole numbers one day and reals on another.
-            bound, bound_check: as in `input`.
+            bound: as in `input`.
+            bound_check: as in `input`.
 
         Raises:
             ConfigError: there is no file, or the script states a shape without a dtype.
