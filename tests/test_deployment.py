@@ -233,7 +233,7 @@ def test_files_that_name_different_protocols(deployment: Deployment) -> None:
     assert statuses(ended) == [1, 1, 1], ended
     ours, theirs = "protocol=rss, trunc=exact", "protocol=pika, trunc=probabilistic"
     for e in ended[:2]:
-        assert f"ProgramMismatch: party 2 chose {theirs}, this party {ours}." in error_of(e)
+        assert "ProgramMismatch" in error_of(e) and f"party 2 chose {theirs}, this party {ours}." in error_of(e)
     assert f"party 0 chose {ours}, this party {theirs}." in error_of(ended[2])
 
 
