@@ -526,7 +526,7 @@ for _ in range(5):
     assert "stall_timeout_s in [limits] of party.toml" in lines[0][0]
     assert "as party 0 reports" in lines[2][0], lines[2]
     assert lines[2][0].startswith("PeerTimeout party 1 "), lines[2]
-    assert lines[1][0].startswith("RunAborted party 0 stopped the run: it got nothing"), lines[1]
+    assert lines[1][0].startswith("PeerTimeout party 0 stopped the run: it got nothing"), lines[1]
     assert [own[-1] for own in lines] == ["[0 1 4]"] * 3
 
 
