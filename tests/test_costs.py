@@ -73,9 +73,9 @@ def test_lines_say_what_they_draw_and_hold() -> None:
     assert plan.memory_bytes >= drawn[0].memory_bytes
     makes = [line for line in str(plan).splitlines() if line.startswith("makes ")]
     assert len(makes) == 1
-    assert f"of {len(plan.correlations)} kinds" in makes[0]
+    assert f"of {len(plan.correlations)} kind" in makes[0]
     made = sum(plan.correlations.values())
-    assert f"{made:,} correlations" in makes[0]
+    assert f"{made:,} correlation" in makes[0]
     assert f"  {made:,}  " in str(plan).split("online, by line")[1]
     table = plan.correlation_table()
     assert all(table.count(f"{kind} ") >= 2 for kind in plan.correlations)
