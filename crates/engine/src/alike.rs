@@ -87,7 +87,7 @@ impl Ctx {
         Ok(())
     }
 
-    /// Awaits `work`, and counts what it costs so many times.
+    /// Awaits `work`, and counts what it costs `times` times.
     async fn counted<T>(&self, times: usize, work: impl Future<Output = T>) -> T {
         let counting = &self.core.counting;
         let mut work = pin!(work);
