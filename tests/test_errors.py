@@ -333,8 +333,8 @@ def test_two_sessions_do_not_mix(mpc: qr.Session) -> None:
         located(qr.ConfigError, ValueError, lambda: x @ y, "different sessions")
         located(qr.ConfigError, ValueError, lambda: mpc.concatenate([x, y]), "different sessions")
         located(qr.DtypeError, TypeError, lambda: mpc.reveal_all(x, y), "argument 2 of 2", "another session")
-        located(qr.DtypeError, TypeError, lambda: mpc.explain(y), "this session")
-        located(qr.DtypeError, TypeError, lambda: mpc.reveal_all([x]), "this session")
+        located(qr.DtypeError, TypeError, lambda: mpc.explain(y), "another session: explain it there")
+        located(qr.DtypeError, TypeError, lambda: mpc.reveal_all([x]), "write reveal_all")
 
 
 def test_use_after_close() -> None:

@@ -72,7 +72,7 @@ class Explaining(Session):
     ) -> Plan:
         """The plan of a reveal that the script only asks about: its next run, after those that were planned."""
         text = _network_text(network)
-        raw = self._native.plan(self._targets(arrays, to), text or self._network, self._done, self._last)
+        raw = self._native.plan(self._targets(arrays, to, "explain"), text or self._network, self._done, self._last)
         return Plan.of(raw, self, text or self._network)
 
     def _tell(self, array: SecretArray, what: str) -> Any:
@@ -84,7 +84,7 @@ class Explaining(Session):
 
     def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
         """`tells`: what an owner means to tell, where this is such a run."""
-        raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done, self._last)
+        raw = self._native.plan(self._targets(arrays, to, "explain"), _network_text(self._network), self._done, self._last)
         self._done += raw["executed"]
         self._last = raw["program"]
         Explaining.plans.append(Plan.of(raw, self, self._network, tells))

@@ -312,7 +312,7 @@ class Session(Joint, Files, Announcing):
             ...     print(*mpc.reveal_all(x.sum(), x.max()))
             -2 3
         """
-        targets, each = self._targets(arrays, to), len(_receivers(self, to))
+        targets, each = self._targets(arrays, to, "reveal"), len(_receivers(self, to))
         with Progress() as progress:
             if self._shadow is not None:
                 return list(self._shadow.run(targets, progress.show, units))[::each]
@@ -320,11 +320,13 @@ class Session(Joint, Files, Announcing):
         own = [next((v for v in values[i : i + each] if v is not None), None) for i in range(0, len(values), each)]
         return [None if v is None else _shown(v, array) for v, array in zip(own, arrays, strict=True)]
 
-    def _targets(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None) -> list[tuple[int, int | None]]:
+    def _targets(
+        self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, what: str
+    ) -> list[tuple[int, int | None]]:
         receivers = _receivers(self, to)
         for place, array in enumerate(arrays, start=1):
             if not isinstance(array, SecretArray) or array._session is not self:
-                raise DtypeError(at(_unrevealed(array, f"argument {place} of {len(arrays)}" * (len(arrays) > 1))))
+                raise DtypeError(at(_no_result(array, f"argument {place} of {len(arrays)}" * (len(arrays) > 1), what)))
         return [(array._node, receiver) for array in arrays for receiver in receivers]
 
     def _tell(self, array: SecretArray, what: str) -> Any:
@@ -358,7 +360,7 @@ class Session(Joint, Files, Announcing):
             None (0, 1) ()
         """
         text = _network_text(network)
-        return Plan.of(self._native.plan(self._targets(arrays, to), text, [], None), self, text or self._network)
+        return Plan.of(self._native.plan(self._targets(arrays, to, "explain"), text, [], None), self, text or self._network)
 
     def measure_network(self) -> Network:
         """The round-trip time and bandwidth between the parties, from two small programs, run a few times each.
@@ -398,16 +400,17 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
         raise RangeError(at("bits are 0 or 1; other integers were given"))
 
 
-def _unrevealed(value: Any, which: str) -> str:
-    """What to say of a value that is not revealed; `which` one of several it is."""
+def _no_result(value: Any, which: str, what: str) -> str:
+    """What to say of a value that `what`, reveal or explain, does not take; `which` one of several it is."""
     which = f", {which}," if which else ""
     if isinstance(value, SecretArray):
-        return f"reveal: the array{which} is of another session: reveal it there"
+        return f"{what}: the array{which} is of another session: {what} it there"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
-        return f"reveal takes one array as an argument, not a {type(value).__name__}{which}: write reveal_all(*arrays)"
+        several = "explain" if what == "explain" else "reveal_all"
+        return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {several}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return f"reveal: {value!r}{which} is no secret array: write to={value!r} for the party that learns the results"
-    return f"reveal takes secret arrays, and here is a {type(value).__name__}{which}: leave it out, it is public"
+        return f"{what}: {value!r}{which} is no secret array: write to={value!r} for the party that learns the results"
+    return f"{what} takes secret arrays, and here is a {type(value).__name__}{which}: leave it out, it is public"
 
 
 def _receivers(session: Session, to: int | Sequence[int] | None) -> Sequence[int | None]:

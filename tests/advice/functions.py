@@ -431,7 +431,7 @@ SESSIONS = [
         r"write (to=1) for",
     ),
     Case(
-        "write reveal_all(*arrays)",
+        "write {}(*arrays)",
         "mpc.reveal_all([given(3), given(4)])",
         "arrays = [given(3), given(4)]; mpc.{0}",
         [3, 4],
@@ -439,7 +439,7 @@ SESSIONS = [
     ),
     Case("leave it out, it is public", "mpc.reveal_all(given(3), 'name')", "mpc.reveal_all(given(3))", [3]),
     Case(
-        "reveal: the array{} is of another session: reveal it there",
+        "{}: the array{} is of another session: {} it there",
         "other = qr.local('rss'); x = other.input(3, owner=0); mpc.reveal_all(x)",
         "other = qr.local('rss'); x = other.input(3, owner=0); other.reveal_all(x)",
         [3],

@@ -397,7 +397,8 @@ mod tests {
                 ("the same of a leaky", 4.1 * power(s)),
                 ("the same of a triple under two keys", power(inner + 1) + eased(inner + 1, 2 * s + 1)),
                 ("sacrifice of matrix", power(inner + 1) + words(s, 2 * s - inner + 1) + words(s, 2 * s + 1)),
-                ("what passing tells of the X", power(inner + 8)),
+                ("distance by what passing tells of the X", power(inner + 8)),
+                ("distance by what passing tells of the factor a", power(inner + 6)),
                 ("bits and products", proofs(s)),
                 ("numbers of one party", power(inner)),
                 // The smallest buckets have three members: a batch that leaks somewhere passes with 1/8 at most.

@@ -193,7 +193,8 @@ def _concat(made: Made, g: Factored) -> Given:
 
 
 def _same(made: Made, g: Factored) -> Given:
-    return [made.where(0, lambda: g)]
+    """Of the first operand in another form, or with proofs of it, which are the other operands."""
+    return [made.where(0, lambda: g)] + [None] * (len(made.step.inputs) - 1)
 
 
 def _cumsum(made: Made, g: Factored) -> Given:
@@ -305,6 +306,8 @@ RULES: dict[str, Rule] = {
     "astype": _same,
     "to": _same,
     "as_factor": _same,
+    "assert_within": _same,
+    "behind": _same,
     "softmax": _softmax,
     "sigmoid": _slope(_sigmoid_slope),
     "tanh": _slope(_tanh_slope),
