@@ -40,18 +40,28 @@ def predicted(arrays: Any, mpc: qr.Session) -> float:
     return sum(phase.seconds - phase.bookkeeping_seconds for phase in (plan.offline, plan.online))
 
 
-def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], times: int) -> float:
-    """The least that is predicted of the last of so many requests."""
+def by_hand(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str]) -> float:
+    """The least time predicted for one request, over several mixes."""
 
     def seconds(mix: str) -> float:
         with qr.local("aby", network=LINKS[link], sharings=mix) as mpc:
-            return predicted([program(mpc) for _ in range(times)][-1], mpc)
+            return predicted(program(mpc), mpc)
 
     return min(map(seconds, mixes))
 
 
-#: What is planned, how often it is asked for, and on which links: so often that what is short is planned, too. On
-#: machines several times as fast as today's, it is shorter yet.
+def planned(program: Callable[[qr.Session], Any], link: str, enough: float, times: int) -> float:
+    """The time predicted for the last of `times` requests to the planner, or for the first that takes `enough`."""
+    with qr.local("aby", network=LINKS[link], sharings="auto") as mpc:
+        for _ in range(times):
+            seconds = predicted(program(mpc), mpc)
+            if seconds <= enough:
+                break
+    return seconds
+
+
+#: Programs, the largest number of requests, and links. The planner spends a share of the time that requests take, so
+#: a short program is planned after many of them.
 CASES = [(REDUCED, 400, link) for link in LINKS] + [(PAPER, 80, list(LINKS)[1])]
 
 
@@ -60,8 +70,8 @@ CASES = [(REDUCED, 400, link) for link in LINKS] + [(PAPER, 80, list(LINKS)[1])]
 def test_plans_are_predicted_to_take_no_longer_than_those_by_hand(
     programs: dict[str, Any], times: int, link: str, name: str
 ) -> None:
-    planned = best(programs[name], link, ["auto"], times)
-    assert planned <= best(programs[name], link, BY_HAND[name], times=1) * (1 + 1e-9)
+    enough = by_hand(programs[name], link, BY_HAND[name]) * (1 + 1e-9)
+    assert planned(programs[name], link, enough, times) <= enough
 
 
 def test_what_a_clock_measured_is_said_apart() -> None:

@@ -99,11 +99,10 @@ fn constants_inputs_as_outputs_and_repeated_outputs() {
 }
 
 #[test]
+#[ignore = "needs the published circuits"]
 fn published_circuits() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/circuits");
-    let Ok(answers) = std::fs::read_to_string(root.join("known_answers.json")) else {
-        return println!("skipped: the published circuits are not in {}", root.display());
-    };
+    let answers = std::fs::read_to_string(root.join("known_answers.json")).unwrap();
     let answers: serde_json::Value = serde_json::from_str(&answers).unwrap();
     let number = |value: &serde_json::Value| u128::from_str_radix(value.as_str().unwrap(), 16).unwrap();
     let mut sides = Sides::new(6);
