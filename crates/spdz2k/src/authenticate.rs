@@ -1,4 +1,4 @@
-//! Authentication: parties' own vectors as shares with tags.
+//! Authentication: makes shares with tags from the parties' own vectors.
 //!
 //! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 6, over the vector OLE of [`quorate_ot::vole`], checked
 //! digit by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess
@@ -11,10 +11,11 @@
 //! | 1 | 1 | the vector OLE of every ordered pair, on x; and for each owner and ring on [`ROWS`] uniform masks |
 //! | 2 | 2 | toss chi_q in Z_2^s for each row q |
 //! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
-//! | 4 | | P_j: the hash of w'_qd + digit_d x'_q is the same, or the run ends; the masks are thrown away |
+//! | 3 | 1; 2 if n > 2 | P_i sends all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
 //!
 //! A uniform x is u_0 towards the owner's first peer, which is told as much less; so are masks.
-//!
+//! A uniform x is u_0 towards the owner's first peer, so the message to that peer lacks this part; the same holds for
+//! masks.
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
 use quorate_crypto::ct_eq;
@@ -26,7 +27,7 @@ use crate::coins::Coins;
 use crate::keys::{HASH_BYTES, Keys};
 use crate::shared::{Shared, blank};
 
-/// Sums that are checked: lies that pass by luck pass in each of them.
+/// The number of rows of sums that are checked: a lie that passes by luck has to pass in each of them.
 pub(crate) const ROWS: usize = 4;
 
 const SUMS: &str = "quorate/spdz2k/sums of an authentication";
@@ -34,33 +35,33 @@ const CHECK: &str = "the authentication of a party's values";
 const MISSING: Error = Error::Bug { what: "a vector to authenticate without values" };
 const SHORT: Error = Error::Bug { what: "a message of authentication of a wrong length" };
 
-/// A vector to authenticate: alike at all parties but for its values.
+/// A vector to authenticate. All parties give the same one but for its values.
 pub(crate) struct Own<'v> {
-    /// Whose; every party has one of its own where none is named.
+    /// The party that owns it; if `None`, every party owns a vector of this shape.
     owner: Option<usize>,
     shape: (Ring, usize),
     value: Value<'v>,
 }
 
 enum Value<'v> {
-    /// Uniform: nobody chooses it.
+    /// Uniform values, which no party chooses.
     Random,
-    /// This party's, if it is an owner.
+    /// This party's values, if it is an owner.
     Given(Option<&'v Vector>),
 }
 
 impl<'v> Own<'v> {
-    /// A vector of every party's.
+    /// Returns a vector that every party has for itself.
     pub fn each(value: &'v Vector) -> Own<'v> {
         Own { owner: None, shape: (value.ring(), value.len()), value: Value::Given(Some(value)) }
     }
 
-    /// A vector of one party's, where it is given.
+    /// Returns a vector of one party, with its values where they are given.
     pub fn of(owner: usize, shape: (Ring, usize), value: Option<&'v Vector>) -> Own<'v> {
         Own { owner: Some(owner), shape, value: Value::Given(value) }
     }
 
-    /// A uniform one of every party's, or of one party's.
+    /// Returns a uniform vector of every party, or of one party.
     pub fn random(owner: Option<usize>, shape: (Ring, usize)) -> Own<'v> {
         Own { owner, shape, value: Value::Random }
     }
@@ -69,13 +70,14 @@ impl<'v> Own<'v> {
         self.owner.is_none_or(|owner| owner == party)
     }
 
-    /// Whether it is what a peer of its owner can compute, up to a leaf: nothing is said of its first digit there.
+    /// Returns whether a peer of the owner can compute the vector up to a leaf. If so, nothing is sent of its first
+    /// digit there.
     fn grows_from(&self, owner: usize, peer: usize) -> bool {
         matches!(self.value, Value::Random) && peer == usize::from(owner == 0)
     }
 }
 
-/// A vector in the making, or masks: what this party has of it for and from each peer, by digit of keys.
+/// A vector in the making, or masks: what this party has of it for and from each peer, by digit of the keys.
 pub(crate) struct Pending {
     owner: Option<usize>,
     shape: (Ring, usize),
@@ -89,12 +91,12 @@ impl Pending {
         self.v.iter().chain(self.w.iter().flatten()).any(Shares::is_shape)
     }
 
-    /// Whether sums of both are added up below the same masks.
+    /// Returns whether sums of both vectors are added up below the same masks.
     fn shares_masks_with(&self, other: &Pending) -> bool {
         (self.owner, self.shape.0) == (other.owner, other.shape.0)
     }
 
-    /// Without the digits.
+    /// Joins the digits.
     fn whole(self) -> Correlated {
         let whole = |shares: Shares| shares.whole();
         Correlated {
@@ -116,7 +118,7 @@ struct Sums {
 impl Sums {
     fn of<'p>(mask: &Pending, below: impl Iterator<Item = (&'p Pending, &'p Vec<Vec<u64>>)>) -> Sums {
         let (ring, rows) = mask.shape;
-        // Who owns nothing says so.
+        // A party that owns no vector of this kind has zeros here.
         let nothing = || if mask.is_dry() { Vector::shape(ring, rows) } else { Vector::zeros(ring, rows) };
         let x = mask.x.as_deref().cloned().unwrap_or_else(nothing);
         let mut sums = Sums { x, v: mask.v.clone(), w: mask.w.clone() };
@@ -131,18 +133,18 @@ impl Sums {
     }
 }
 
-/// What this party has of a vector, as far as that is checked.
+/// What this party has of a vector after the check.
 pub(crate) struct Correlated {
     pub shape: (Ring, usize),
-    /// This party's own vector, and by peer v of it.
+    /// This party's own vector, and v of it by peer.
     pub x: Option<Wiped<Vector>>,
     pub v: Vec<Wiped<Vector>>,
-    /// By peer: w of the peer's vector, where it has one.
+    /// By peer: w of the peer's vector, if it has one.
     pub w: Vec<Option<Wiped<Vector>>>,
 }
 
 impl Keys {
-    /// What this party then has of each vector: by vector, then by owner.
+    /// Authenticates vectors, and returns this party's shares: by vector, then by owner.
     ///
     /// # Errors
     /// [`Error::Cheating`] where a peer authenticates different values for different digits; whatever ends a run.
@@ -151,14 +153,14 @@ impl Keys {
         Ok(correlated.into_iter().map(|correlated| self.by_owner(correlated)).collect())
     }
 
-    /// Steps 1 to 4, before shares and tags are made of what they give.
+    /// Runs steps 1 to 4, before shares and tags are made from the result.
     pub(crate) async fn correlate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Correlated>> {
         let (pending, masks) = self.exchange_ole(ctx, own).await?;
         self.one_check(async || self.check_ole(ctx, &pending, &masks).await).await?;
         Ok(pending.into_iter().map(Pending::whole).collect())
     }
 
-    /// Step 1: vectors, and masks.
+    /// Runs step 1 for vectors and masks.
     async fn exchange_ole(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<(Vec<Pending>, Vec<Pending>)> {
         let mut hidden: Vec<(Option<usize>, Ring)> = Vec::new();
         for vector in own {
@@ -224,7 +226,7 @@ impl Keys {
         Ok(pending)
     }
 
-    /// A message to each peer, and one from each of so many bytes; where there are none, nothing is sent.
+    /// Sends each peer a message, and receives one of the given length from each. Empty messages are not sent.
     pub(crate) async fn tell_each(
         &self,
         ctx: &Ctx,
@@ -244,7 +246,7 @@ impl Keys {
         lengths.iter().map(received).collect()
     }
 
-    /// Steps 2 to 4.
+    /// Runs steps 2 to 4.
     async fn check_ole(&self, ctx: &Ctx, pending: &[Pending], masks: &[Pending]) -> Result<()> {
         let peers = self.peers();
         let mut coins = Coins::toss(ctx, &self.session).await?;
@@ -288,7 +290,7 @@ impl Keys {
         }
     }
 
-    /// What this party has of each owner's vector.
+    /// Returns this party's shares of each owner's vector.
     pub(crate) fn by_owner(&self, made: Correlated) -> Vec<Shared> {
         let Correlated { x, v, w, .. } = made;
         let others = self.peers().into_iter().zip(w).filter_map(|(peer, w)| {
@@ -308,7 +310,7 @@ impl Keys {
     }
 }
 
-/// Appends a vector, or as many zeros in a dry run.
+/// Appends a vector, or the same number of zero bytes in a dry run.
 pub(crate) fn pack(x: &Vector, bytes: &mut Vec<u8>) {
     x.pack(bytes);
     if x.is_shape() {
@@ -330,8 +332,8 @@ mod tests {
 
     const RING: Ring = Ring::of(72);
 
-    /// What two parties end with that authenticate two zeros each, where one of them has something else as its part of
-    /// the vector OLE; and the messages that it gets of one element each.
+    /// Returns how two parties end that authenticate two zeros each, if one of them has something else as its part of
+    /// the vector OLE; and the messages of one element that each receives.
     fn checked(change: impl Fn(&mut Pending) + Sync) -> Vec<(Result<()>, Vec<Vec<u8>>)> {
         parties(2, |mut party| {
             party.insecure_record();
@@ -350,7 +352,7 @@ mod tests {
         })
     }
 
-    /// Zeros would be seen as zeros.
+    /// Without masks, zeros would be seen as zeros.
     #[test]
     fn what_the_check_says_of_values_is_masked() {
         for (done, said) in checked(|_| ()) {
@@ -359,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Tags that are off so that their sum is right.
+    /// Tags that are off so that the sum of the errors is zero.
     #[test]
     fn each_element_counts_by_a_coin_of_its_own() {
         for by in [[1, 0], [1, -1], [-(1 << 40), 1 << 40]] {

@@ -1,4 +1,4 @@
-//! Bits as elements of Z_2^(1+s), row after row: xor is a sum, and the rows of a matrix are slices.
+//! Bits as elements of Z_2^(1+s), row after row. The xor is a sum, and the rows of a matrix are slices.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(crate) struct TaggedBits {
     pub elements: Tagged,
 }
 
-/// Public bits as elements of a ring, row after row.
+/// Returns public bits as elements of a ring, row after row.
 pub(crate) fn to_elements(bits: &Bits, ring: Ring) -> Vector {
     match bits.rows() {
         0 if !bits.is_shape() => Vector::zeros(ring, 0),
@@ -25,7 +25,7 @@ pub(crate) fn to_elements(bits: &Bits, ring: Ring) -> Vector {
     }
 }
 
-/// The low bits of elements that lie row after row.
+/// Returns the lowest bits of elements that lie row after row.
 pub fn from_elements(elements: &Vector, (rows, lanes): (usize, usize)) -> Bits {
     let all = elements.low_bit();
     let row = |i: usize| all.slice_lanes(i * lanes..(i + 1) * lanes);
@@ -46,13 +46,13 @@ impl TaggedBits {
         TaggedBits { elements: self.elements.zip(&other.elements, function), ..*self }
     }
 
-    /// Rows of all parts, one below the other.
+    /// Stacks the rows of all parts, one below the other.
     pub(crate) fn concat_rows(parts: &[&TaggedBits]) -> TaggedBits {
         let elements = Tagged::concat(&parts.iter().map(|part| &part.elements).collect::<Vec<_>>());
         TaggedBits { rows: parts.iter().map(|part| part.rows).sum(), lanes: parts[0].lanes, elements }
     }
 
-    /// Lanes of all parts, side by side.
+    /// Joins the lanes of all parts, side by side.
     pub(crate) fn concat_lanes(parts: &[&TaggedBits]) -> TaggedBits {
         let lanes = parts.iter().map(|part| part.lanes).sum();
         let slices = |row: usize| parts.iter().map(move |part| part.row(row));
@@ -69,7 +69,7 @@ impl TaggedBits {
         self.elements.linear(&Linear::Slice(row * self.lanes..(row + 1) * self.lanes))
     }
 
-    /// The elements at (row, lane) of a matrix of this shape, row after row.
+    /// Gathers elements into a matrix of this shape, row after row; `from` gives the position for (row, lane).
     fn gather(&self, (rows, lanes): (usize, usize), from: impl Fn(usize, usize) -> usize) -> TaggedBits {
         let place = |at: usize| from(at / lanes, at % lanes) as u32;
         let list = || Cow::Owned((0..rows * lanes).map(place).collect());
@@ -77,7 +77,7 @@ impl TaggedBits {
         TaggedBits { rows, lanes, elements }
     }
 
-    /// A linear map of the bits.
+    /// Applies a linear map to the bits.
     pub(crate) fn linear(&self, map: &LinearBits<'_>) -> TaggedBits {
         let &TaggedBits { rows, lanes, ref elements } = self;
         let in_rows = |rows: usize, map: &Linear<'_>| TaggedBits { rows, lanes, elements: elements.linear(map) };
@@ -109,7 +109,7 @@ impl TaggedBits {
         }
     }
 
-    /// What becomes of the bits with others.
+    /// Updates the bits with others.
     pub(crate) fn update(&mut self, part: &TaggedBits, update: &UpdateBits<'_>) {
         let (rows, lanes) = self.shape();
         self.elements.change(&part.elements, |whole, part_of| match update {

@@ -1,10 +1,10 @@
 //! Triples of bits, in the form of the session's bits.
 //!
-//! With MACs they are ANDs without a leak ([`crate::bucket`]). Elements of Z_2^(1+s) are made of those
+//! With MACs they are ANDs without a leak ([`crate::bucket`]). Elements of Z_2^(1+s) are made from those
 //! ([`crate::link`]), which takes less than triples over Z_2 (`triple`) would.
 //!
-//! A larger batch takes smaller buckets. So what all of a program's correlations take of them, and its own ANDs, are
-//! made together, in batches that are as large as they may be. Kinds draw from a batch until it is used up.
+//! A larger batch takes smaller buckets. So the ANDs that all of a program's correlations take, and the program's own
+//! ANDs, are made together, in batches that are as large as allowed. Kinds draw from a batch until it is used up.
 
 use std::cell::RefCell;
 
@@ -18,25 +18,25 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
 
-/// x, y, and x and y.
+/// x, y, and x AND y.
 type Triples = [SharedBits; 3];
 
 const MISCOUNTED: Error = Error::Bug { what: "correlations take other numbers of bit triples than was computed" };
 
-/// Triples that are made together, for kinds one after the other.
+/// Triples that are made together, for one kind after the other.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// The last batch, and from where on it is not used.
+    /// The last batch; `from` is the first of its triples that is not used.
     batch: Option<Triples>,
     from: usize,
-    /// How many are still to be made.
+    /// The number of triples that are still to be made.
     left: usize,
-    /// How many are used, of all batches.
+    /// The number of triples of all batches that are used.
     used: usize,
 }
 
 impl Ahead {
-    /// The next ones, so many at most.
+    /// Returns the next triples, at most `most`.
     fn next(&mut self, most: usize) -> Option<Triples> {
         let batch = self.batch.take()?;
         let (from, len) = (self.from, batch[0].shape().1);
@@ -53,7 +53,7 @@ impl Ahead {
     }
 }
 
-/// Forgets what was made, however work ends.
+/// Forgets the batch when it is dropped, however the work ends.
 struct Forgotten<'a>(&'a RefCell<Ahead>);
 
 impl Drop for Forgotten<'_> {
@@ -63,7 +63,7 @@ impl Drop for Forgotten<'_> {
 }
 
 impl Spdz2k {
-    /// Does work that takes so many triples of bits with MACs in all, which are made together.
+    /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
     pub(crate) async fn with_triples_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
         let _forgotten = Forgotten(&self.ahead);
@@ -71,7 +71,7 @@ impl Spdz2k {
         if self.ahead.borrow().used == len { Ok(done) } else { Err(MISCOUNTED) }
     }
 
-    /// x, y, and x and y, in the form of the session's bits.
+    /// Makes x, y, and x AND y, in the form of the session's bits.
     pub(crate) async fn bit_triples(&self, ctx: &Ctx, len: usize) -> Result<Triples> {
         if !self.has_macs() {
             let elements = self.bit_triples_as_elements(ctx, len).await?;
@@ -97,7 +97,7 @@ impl Spdz2k {
         Ok([0, 1, 2].map(all))
     }
 
-    /// The next batch: for all that is to come, and at least for what is wanted now.
+    /// Makes the next batch: for all triples that are still to come, and at least those that are wanted now.
     async fn make_ahead(&self, ctx: &Ctx, wanted: usize) -> Result<()> {
         let count = self.ahead.borrow().left.max(wanted).min(MOST);
         let batch = self.some_ands(ctx, count).await?.map(SharedBits::macs);
@@ -107,7 +107,7 @@ impl Spdz2k {
         Ok(())
     }
 
-    /// The same as elements of Z_2.
+    /// Makes x, y, and x AND y as elements of Z_2.
     pub(crate) async fn bit_triples_as_elements(&self, ctx: &Ctx, len: usize) -> Result<[Tagged; 3]> {
         let bit = Ring::of(1);
         let mut parts = [0; 3].map(|_| vec![self.nothing(ctx, bit)]);
@@ -124,7 +124,7 @@ impl Spdz2k {
 
     async fn some_ands(&self, ctx: &Ctx, count: usize) -> Result<[MacBits; 3]> {
         let ands = self.keys.ands(ctx, &self.keys.tinyot()?, count).await?;
-        // Of few ANDs more are made.
+        // If few ANDs are wanted, more are made.
         Ok(if ands[0].len() == count { ands } else { ands.each_ref().map(|part| part.slice(0..count)) })
     }
 }
@@ -143,7 +143,7 @@ mod tests {
         bits.own.to_bools()
     }
 
-    /// Each is handed out once, in order.
+    /// Each triple is handed out once, in order.
     #[test]
     fn batches_are_used_up() {
         let all: Vec<bool> = (0..200).map(|i| i % 3 == 0 || i % 7 == 0).collect();

@@ -1,4 +1,4 @@
-//! ANDs without a leak: buckets of leaky ones, put together after a toss.
+//! ANDs without a leak: buckets of leaky ANDs, which are grouped after a toss.
 //!
 //! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
 //! (ePrint 2017/030). **Deviation**: buckets of two sizes, so that a larger batch always takes less for each AND; the
@@ -8,7 +8,7 @@
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|
 //! | 1 | 7 | 14 | leaky ANDs for all buckets; all have passed their check |
-//! | 2 | 2 | 2 | toss which go into which bucket |
+//! | 2 | 2 | 2 | toss which leaky ANDs go into which bucket |
 //! | 3 | 2 | 2 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
 //!
 //! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, and M
@@ -26,25 +26,25 @@ use crate::leaky::Leaky;
 use crate::macs::MacBits;
 use crate::tinyot::TinyOt;
 
-/// Most buckets of one batch: some 0.7 kB each and peer on the way, 180 MB in all.
+/// The largest number of buckets of one batch: each takes about 0.7 kB with each peer while it is made, 180 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
-/// The sizes of buckets that are looked at.
+/// The sizes of buckets that are tried.
 const SIZES: RangeInclusive<usize> = 3..=12;
-/// So many buckets of one size are as good as any number.
+/// A number of buckets of one size that counts as unlimited.
 const ENOUGH: u128 = 1 << 60;
 
-/// How many buckets of how many ANDs.
+/// The number of buckets, and the numbers of ANDs in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub count: usize,
-    /// Of the last buckets.
+    /// The size of the last buckets.
     pub size: usize,
-    /// How many there are of the first buckets, which have one AND more.
+    /// The number of the first buckets, which have one AND more.
     pub larger: usize,
 }
 
 impl Sizes {
-    /// What makes the fewest leaky ANDs, for at least so many buckets.
+    /// Returns the sizes with the fewest leaky ANDs, for at least `len` buckets.
     pub fn of(len: usize, security_bits: u32) -> Sizes {
         let of = |count: usize| {
             let of_sizes = |size: usize| {
@@ -53,11 +53,11 @@ impl Sizes {
             };
             SIZES.filter_map(of_sizes).min_by_key(Sizes::all)
         };
-        // Few ANDs take more buckets than are wanted: no sizes that are looked at are safe for fewer.
+        // For few ANDs, more buckets are made than are wanted: none of the tried sizes is safe for fewer buckets.
         (len..len + MOST).find_map(of).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
     }
 
-    /// What makes the fewest leaky ones in buckets of one size.
+    /// Returns the sizes with the fewest leaky ANDs, or leaky triples, where all buckets have one size.
     pub fn of_one(len: usize, sizes: RangeInclusive<usize>, security_bits: u32) -> Sizes {
         let of = |size: usize| {
             let with = |more: usize| Sizes { count: len + more, size, larger: 0 };
@@ -67,16 +67,16 @@ impl Sizes {
         sizes.filter_map(of).min_by_key(Sizes::all).unwrap_or(largest)
     }
 
-    /// All leaky ANDs.
+    /// Returns the number of leaky ANDs in all buckets.
     pub fn all(&self) -> usize {
         self.count * self.size + self.larger
     }
 
-    /// Whether the bound is at most 2^-bits.
+    /// Returns whether the bound is at most 2^-bits.
     fn are_safe(&self, security_bits: u32) -> bool {
         let allowed = |size: usize| (buckets_for_one(self.all(), size) >> security_bits).min(ENOUGH);
         let counts = [(self.count - self.larger, self.size), (self.larger, self.size + 1)];
-        // Of what is allowed each size takes a part; all parts are one at most.
+        // Each size uses a part of what it is allowed; all parts add up to one at most.
         let [(few, of_few), (more, of_more)] = counts.map(|(count, size)| (count as u128, allowed(size)));
         match (few, more) {
             (0, _) => more <= of_more,
@@ -86,14 +86,14 @@ impl Sizes {
     }
 }
 
-/// What one bucket of so many ANDs, of so many in all, leaks with is at most 1 in so many, rounded down: of all l the
-/// largest is C(l, B) 2^-l at l = 2 B, the product of (2 i + 1) / (2 i + 2) for i < B, and so the inverse is that of
-/// 2 (M - i) / (2 i + 1).
+/// Returns a number, rounded down, whose inverse bounds the probability that one bucket of `size` ANDs out of `all`
+/// leaks. Over all l the largest value of C(l, B) 2^-l is at l = 2 B, the product of (2 i + 1) / (2 i + 2) for i < B.
+/// So the inverse of the bound is the product of 2 (M - i) / (2 i + 1).
 fn buckets_for_one(all: usize, size: usize) -> u128 {
     (0..size as u128).fold(1, |ways: u128, i| ways.saturating_mul(2 * (all as u128).saturating_sub(i)) / (2 * i + 1))
 }
 
-/// The least number up to this one for which something holds that holds for all larger ones.
+/// Returns the least number up to `most` for which a property holds that also holds for all larger numbers.
 fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     if !holds(most) {
         return None;
@@ -107,7 +107,7 @@ fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
 }
 
 impl Keys {
-    /// At least `len` ANDs: x, y and x y.
+    /// Makes at least `len` ANDs: x, y and x y.
     pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
         let sizes = Sizes::of(len, self.params.inner_bits());
         let (count, all) = (sizes.count, sizes.all());
@@ -139,8 +139,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// A party's own bits y of the leaky ANDs and of the ANDs in two sessions that grow from one seed. All that differs
-    /// is what is tossed: so the leaky ones are the same, and which of them comes first in a bucket is not.
+    /// Returns a party's own bits y of the leaky ANDs and of the ANDs, in two sessions that grow from one seed. Only
+    /// the tosses differ. So the leaky ANDs are the same, and the ones that come first in their buckets are not.
     #[test]
     fn which_leaky_ands_go_into_a_bucket_is_tossed() {
         let own = |_: usize| {
@@ -166,7 +166,7 @@ pub(crate) mod tests {
         7 + me as u8
     }
 
-    /// The fewest buckets of a size that are safe.
+    /// The smallest number of buckets of a size that is safe.
     pub(crate) fn least(size: usize, security_bits: u32) -> usize {
         let (mut below, mut above) = (0, 1);
         while !is_safe(above, size, security_bits) {
@@ -184,7 +184,7 @@ pub(crate) mod tests {
         are_safe(&[(count, size)], security_bits)
     }
 
-    /// The same for the sum over several sizes.
+    /// Whether the sum of this bound over several sizes is at most 2^-bits for every l.
     fn are_safe(buckets: &[(usize, usize)], security_bits: u32) -> bool {
         let all: usize = buckets.iter().map(|(count, size)| count * size).sum();
         let choose =
@@ -199,7 +199,7 @@ pub(crate) mod tests {
         (1..=all.min(most)).all(|l| leaks(l) <= bound)
     }
 
-    /// The table of the design, and small batches, of which a larger one may be cheaper.
+    /// The table of the design; and small batches, for which a larger one may be cheaper.
     #[test]
     fn buckets_are_as_large_as_the_bound_wants() {
         for (bits, size, from, to) in
@@ -214,10 +214,10 @@ pub(crate) mod tests {
                 let buckets =
                     |sizes: &Sizes| [(sizes.count - sizes.larger, sizes.size), (sizes.larger, sizes.size + 1)];
                 assert!(sizes.count >= len && are_safe(&buckets(&sizes), bits), "{len}, {bits} bits: {sizes:?}");
-                // Sizes of one kind would not be safe with fewer.
+                // Buckets of one size would not be safe with fewer leaky ANDs.
                 let fewer = (3..=12).map(|size| size * least(size, bits).max(len)).min().unwrap();
                 assert!(sizes.all() <= fewer, "{len}, {bits} bits: {sizes:?}, {fewer}");
-                // Nor would one AND fewer in a larger bucket.
+                // Nor would one AND fewer in a larger bucket be safe.
                 if sizes.larger > 0 {
                     let fewer = Sizes { larger: sizes.larger - 1, ..sizes };
                     assert!(
@@ -230,7 +230,7 @@ pub(crate) mod tests {
         assert_eq!(Sizes::of(MOST, 58).all().div_ceil(MOST), 4);
     }
 
-    /// The figures of the docs: no batch takes less, and none takes less than a smaller one.
+    /// The figures of the docs: no batch takes fewer leaky ANDs, and none takes fewer than a smaller batch.
     #[test]
     fn few_ands_take_the_least_that_any_batch_does() {
         for (bits, fewest) in [(58, 143), (43, 64), (27, 32)] {

@@ -1,4 +1,4 @@
-//! Triples from published parts only: buckets of triples of which b may leak, put together after a toss.
+//! Triples from published parts only: buckets of triples of which b may leak, grouped after a toss.
 //!
 //! **Source**: the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8, in buckets as those of Nielsen et al. 2012
 //! (TinyOT, ePrint 2011/091). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky triples a_j, b_j,
@@ -7,13 +7,13 @@
 //! | step | rounds, n = 2 | what |
 //! |---|---|---|
 //! | 1 | 23 for each 4096 | N B leaky triples (`leaky_triple`); all have passed their checks |
-//! | 2 | 2 | toss which go into which bucket |
+//! | 2 | 2 | toss which leaky triples go into which bucket |
 //! | 3 | 5 | open d_j = a_0 - a_j modulo 2^(k+s), and check; reduce it modulo 2^k |
 //! | 4 | | a = a_0, b = sum b_j, c = c_0 + sum (c_j + d_j b_j) |
 //!
-//! b leaks only if all of its bucket do. Of l triples that leak, all pass with probability 2^-l at most; that is N C(l,
-//! B) / C(N B, B) 2^-l, and the sizes are such that it is at most 2^-sg' for every l. Of a, whose upper bits are as
-//! uniform as its lower ones, differences show nothing.
+//! b leaks only if all triples of its bucket do. Of l triples that leak, all pass with probability 2^-l at most. So the
+//! bound is N C(l, B) / C(N B, B) 2^-l, and the sizes are such that it is at most 2^-sg' for every l. The upper bits of
+//! a are as uniform as its lower ones, so the differences show nothing of it.
 //!
 //! Bytes to each peer for a triple, k = s = 64: 37 kB in a batch of 200 000 or more, 56 kB in one of a thousand.
 
@@ -29,22 +29,23 @@ use crate::shared::{Shared, joined};
 use crate::triple::{self, Triples};
 use crate::twists::Twist;
 
-/// Most buckets of one batch: of each of their triples some 200 bytes are kept, 200 MB in all for k = s = 64.
+/// The largest number of buckets of one batch: about 200 bytes of each of their triples are kept, 200 MB in all for k =
+/// s = 64.
 pub(crate) const MOST: usize = 1 << 18;
 
 const DIFFERENCES: &str = "the differences of multiplication triples";
 
-/// The sizes of buckets that are looked at, all of one size as published: few triples take large ones.
+/// The sizes of buckets that are tried, all of one size as published: few triples take large ones.
 const SIZES: RangeInclusive<usize> = 3..=30;
 
-/// How many leaky triples a batch of so many takes.
+/// Returns the number of leaky triples that a batch of `len` triples takes.
 pub(crate) fn leaky(len: usize, security_bits: u32) -> usize {
     let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, security_bits);
     count * size
 }
 
 impl Keys {
-    /// Triples over Z_2^k.
+    /// Makes triples over Z_2^k.
     pub(crate) async fn triples_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let mut parts = Vec::new();
         for start in (0..len).step_by(MOST) {
@@ -66,7 +67,7 @@ impl Keys {
         Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))
     }
 
-    /// Steps 2 to 4.
+    /// Runs steps 2 to 4.
     pub(crate) async fn combined(
         &self,
         ctx: &Ctx,
@@ -86,7 +87,7 @@ impl Keys {
         let differences = self.twisted(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
         let opened = self.open_words(ctx, &differences).await?;
         self.check_words(ctx, &[&opened], DIFFERENCES).await?;
-        // The check binds the lower k bits of a word: those above, which could be lied about, do not enter.
+        // The check binds the lower k bits of a word. The bits above could be lies, so they do not enter.
         let differences = opened.value.convert(ring).convert(a.share.ring());
         for j in 1..size {
             let [other_b, other_c] = [&leaky.b, &leaky.c].map(|part| member(part, j));
@@ -109,7 +110,7 @@ mod tests {
         (count, size)
     }
 
-    /// The table of the docs, computed in integers and, as it is written, in reals.
+    /// The table of the docs, computed in integers, and in reals as the formula is written.
     #[test]
     fn buckets_are_as_large_as_the_bound_wants() {
         let sizes = [4, 5, 6, 7, 8, 10, 30];
@@ -120,7 +121,7 @@ mod tests {
         ] {
             for (size, fewest) in sizes.into_iter().zip(fewest) {
                 assert_eq!(Sizes::of_one(1, size..=size, bits).count, fewest, "{bits} bits, buckets of {size}");
-                // In integers a batch of a single bucket may take one more.
+                // In integers, a batch of a single bucket may take one more.
                 assert!((fewest - 1..=fewest).contains(&least(size, bits)), "{bits} bits, buckets of {size}");
             }
         }

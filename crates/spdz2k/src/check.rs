@@ -1,4 +1,4 @@
-//! The row check of all that was opened: rows of random bits pick openings, and the picked ones are checked together.
+//! The row check of all openings: rows of random bits select openings, and the selected ones are checked together.
 //!
 //! **Source**: ours (docs/security/spdz2k.md), in place of the usual batch check, which accepts a wrong top bit in half
 //! of all runs. **Model**: malicious, all but one. **Notation**: l an opening, low_l the sum of the lows that parties
@@ -13,9 +13,9 @@
 //! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
 //! | 4 | 2 | commit to, open z_q^j = sum chi_ql (m_l^j - alpha^j low_l) + 2^K (m(r_q)^j - alpha^j p_q) |
 //! | 5 | | all z_q add up to 0 modulo 2^(K+s), or the run ends |
-//!
-//! A wrong value passes with 2^-s + 2^-s, and a little more where tags are off. What is compared in step 1 is in one
-//! order at all parties: openings are named by their lane and use. No more than one check of a session is under way at
+//! A wrong value passes with probability 2^-s + 2^-s, and a little more where tags are off. Step 1 compares in one
+//! order at all parties: openings are named by their lane and use. At most one check of a session is under way at a
+//! time.
 //! a time.
 
 use std::collections::BTreeMap;
@@ -34,11 +34,11 @@ use crate::tinyot::Told;
 use crate::twists::Twist;
 use crate::words::{is_zero, total};
 
-/// Masks are shares modulo 2^s, of elements of the smallest ring.
+/// The bits of masks: elements of the smallest ring, whose shares are used modulo 2^s.
 const MASK_BITS: u32 = 1;
 const CHECK: &str = "the tags of what was opened";
 const ECHO: &str = "what parties told different peers";
-/// What was told in one opening; in all of them; MACs of all of them.
+/// Domains of hashes: of what was sent in one opening, of all openings, and of the MACs of all openings.
 const TOLD: &str = "quorate 2026 spdz2k told v2";
 const ALL_TOLD: &str = "quorate 2026 spdz2k all told v1";
 const ALL_MACS: &str = "quorate 2026 spdz2k all macs v2";
@@ -47,9 +47,10 @@ const ALL_MACS: &str = "quorate 2026 spdz2k all macs v2";
 pub(crate) struct Note {
     /// The ring of the values.
     pub ring: Ring,
-    /// What this party did not tell of its shares.
+    /// The upper bits of this party's shares, which it did not send.
     pub high: Vector,
-    /// m - alpha low: its tags less those of what was told. All parties' add up to alpha 2^k high.
+    /// m - alpha low: the tags of this party less alpha times what was sent. Those of all parties add up to alpha 2^k
+    /// high.
     pub rest: Vector,
 }
 
@@ -60,20 +61,20 @@ impl Note {
     }
 }
 
-/// By peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
+/// By opening and peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
 type Macs = BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>;
 
-/// What waits for the check, by lane and use.
+/// Openings that wait for the check, by lane and use.
 #[derive(Default)]
 pub(crate) struct Unchecked {
     notes: BTreeMap<(LaneId, u64), Note>,
-    /// Hashes of what every party told, for n > 2.
+    /// Hashes of what every party sent, for n > 2.
     told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
     macs: Macs,
 }
 
 impl Unchecked {
-    /// Forgets all of it.
+    /// Forgets all openings.
     pub fn clear(&mut self) {
         *self = Unchecked::default();
     }
@@ -87,7 +88,7 @@ struct Sums {
 }
 
 impl Spdz2k {
-    /// An opening of x by shares of it: what every party told of theirs, and the sum of that as numbers.
+    /// Notes an opening of x by shares of it, with what every party sent and the sum of that as integers.
     pub(crate) fn note(&self, ctx: &Ctx, x: &Tagged, mut high: Vector, (told, mut low): (&[Vector], Vector)) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told(ctx, at, told);
@@ -99,13 +100,13 @@ impl Spdz2k {
         self.unchecked(ctx).borrow_mut().notes.insert(at, note);
     }
 
-    /// What an owner of an input told all.
+    /// Notes what the owner of an input sent to all.
     pub(crate) fn note_input(&self, ctx: &Ctx, told: &Vector) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told(ctx, at, std::slice::from_ref(told));
     }
 
-    /// What an owner of an input of bits with MACs told all.
+    /// Notes what the owner of an input of bits with MACs sent to all.
     pub(crate) fn note_input_of_bits(&self, ctx: &Ctx, told: &Bits) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told_bits(ctx, at, std::slice::from_ref(told));
@@ -141,7 +142,7 @@ impl Spdz2k {
         self.unchecked(ctx).borrow_mut().told.insert(at, hash);
     }
 
-    /// An opening of bits with MACs, and what every party told; who watches was told nothing.
+    /// Notes an opening of bits with MACs, and what every party sent; `None` at a dealer, who receives nothing.
     pub(crate) fn note_macs(&self, ctx: &Ctx, told: Option<(&MacBits, &Told)>) {
         let (at, instance) = ((ctx.lane(), ctx.next_use()), ctx.randomness().instance());
         self.note_told_bits(ctx, at, told.map_or(&[], |(_, told)| &told.all));
@@ -163,13 +164,13 @@ impl Spdz2k {
         self.check_under(ctx, Some(&masks)).await
     }
 
-    /// The same in the offline phase, with masks that are made for it.
+    /// Checks all that was opened in the offline phase, with masks that are made for this check.
     pub(crate) async fn check_made(&self, ctx: &Ctx) -> Result<()> {
         let masks = self.random_elements(ctx, None, (Ring::of(MASK_BITS), self.rows())).await?;
         self.check_under(ctx, Some(&masks)).await.map(|_| ())
     }
 
-    /// The same if anything was opened since the last check.
+    /// Checks as [`Spdz2k::check_made`] does if anything was opened since the last check.
     pub(crate) async fn check_rest(&self, ctx: &Ctx) -> Result<()> {
         let all_checked = {
             let unchecked = self.unchecked(ctx).borrow();
@@ -178,12 +179,12 @@ impl Spdz2k {
         if all_checked { Ok(()) } else { self.check_made(ctx).await }
     }
 
-    /// As many rows as keys have bits.
+    /// The number of rows: one for each bit of the keys.
     fn rows(&self) -> usize {
         self.keys.params.key_bits() as usize
     }
 
-    /// All steps.
+    /// Runs all steps.
     async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
         self.keys.in_use()?;
         let before = ctx.openings();
@@ -197,7 +198,7 @@ impl Spdz2k {
         self.check_rows(ctx, (notes, macs, masks), before).await
     }
 
-    /// Steps 1 for bits, and 2 to 5.
+    /// Runs step 1 for bits, and steps 2 to 5.
     async fn check_rows(
         &self,
         ctx: &Ctx,
@@ -218,7 +219,7 @@ impl Spdz2k {
         self.keys.one_check(check).await
     }
 
-    /// Parties tell each peer a hash of the MACs of all bits that they told.
+    /// Sends each peer a hash of the MACs of all opened bits of this party, and compares the hashes of the peers.
     async fn compare_macs(&self, ctx: &Ctx, macs: Macs) -> Result<()> {
         if macs.is_empty() {
             return Ok(());
@@ -236,7 +237,7 @@ impl Spdz2k {
         self.keys.compare_hashes(ctx, &hashes).await
     }
 
-    /// Step 1.
+    /// Runs step 1.
     async fn compare(&self, ctx: &Ctx, told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>) -> Result<()> {
         if told.is_empty() {
             return Ok(());
@@ -256,7 +257,7 @@ impl Spdz2k {
         }
     }
 
-    /// Steps 3 to 5.
+    /// Runs steps 3 to 5; returns whether all sums are 0.
     async fn rows_hold(&self, ctx: &Ctx, sums: &[Sums], (masks, largest): (&Tagged, Ring)) -> Result<bool> {
         let (mut own, rows) = (masks.share.clone(), masks.share.len());
         sums.iter().for_each(|sums| own.add_assign(&sums.high));
@@ -276,7 +277,7 @@ impl Spdz2k {
     }
 }
 
-/// Step 2: for each ring the sums that the rows pick.
+/// Step 2: returns the sums that the rows select, for each ring.
 fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) -> Vec<Sums> {
     let seed = Seed::from_bytes(coins);
     let mut by_ring: BTreeMap<Ring, Sums> = BTreeMap::new();
@@ -310,7 +311,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// How a check ends at party 0 where the last party says the same, but in another session.
+    /// Returns how a check ends at party 0 if the last party says the same, but in another session.
     fn of_another_session(n: usize, bits: bool) -> Option<&'static str> {
         let mut ends = parties(n, |mut party| {
             let me = party.me();
@@ -329,7 +330,7 @@ mod tests {
             run.finish();
             done.err()
         });
-        // Whoever finds it first tells the others.
+        // The party that finds it first informs the others.
         let found = ends.drain(..).filter_map(|end| match end {
             Some(Error::Cheating { check }) => Some(check),
             _ => None,
@@ -337,7 +338,7 @@ mod tests {
         found.min()
     }
 
-    /// Sums of upper bits of zeros would be seen as zeros.
+    /// Without masks, sums of the upper bits of zeros would be seen as zeros.
     #[test]
     fn what_rows_say_of_upper_bits_is_masked() {
         let (params, ring) = (Params::default(), Ring::of(8));
@@ -362,8 +363,8 @@ mod tests {
         }
     }
 
-    /// What was told, and MACs of bits, are compared by hashes that count in their session only; before rows, coins of
-    /// the session are tossed.
+    /// What was sent, and MACs of bits, are compared by hashes that are valid in their session only; before rows, coins
+    /// of the session are tossed.
     #[test]
     fn hashes_of_another_session_do_not_count() {
         assert_eq!([false, true].map(|bits| of_another_session(3, bits)), [Some(ECHO); 2]);

@@ -1,6 +1,6 @@
-//! Convolutions as products of matrices: a group's filters times the patches of all images, which are positions of
-//! these. What is opened of an image is opened once for each patch that it is in, as triples of matrices do not know of
-//! one another's elements. One round.
+//! Convolutions as products of matrices: the filters of a group times the patches of all images, which are positions of
+//! the images. An element of an image is opened once for each patch that contains it, since matrix triples do not share
+//! elements. One round.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! INSECURE, for tests only: a dealer whose seed every party knows, and with it every secret.
 //!
-//! What stays real is all that happens online: shares wider than their values, tags, openings and their check. So tests
-//! of that need not wait for oblivious transfer.
+//! Everything online stays real: shares wider than their values, tags, openings and their check. So tests of the online
+//! phase do not wait for oblivious transfer.
 
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Phase, Result, Stocks, Stream, dry};
@@ -27,33 +27,33 @@ const SEED_BYTES: usize = 32;
 pub enum InsecureBits {
     /// Shares and tags.
     Elements(Shared),
-    /// Row after row.
+    /// Bits with MACs, row after row.
     Macs {
         /// The party's own bits.
         own: Bits,
-        /// By peer, their MACs.
+        /// MACs of the party's own bits, by peer.
         macs: Vec<Vec<u128>>,
-        /// By peer, keys of its bits.
+        /// Keys of the peers' bits, by peer.
         keys: Vec<Vec<u128>>,
     },
 }
 
-/// What every party deals from, alike.
+/// What every party deals from; all parties have the same.
 pub struct Dealer {
     seed: Seed,
     /// The sum of all keys.
     alpha: u128,
-    /// By party.
+    /// Delta, by party.
     deltas: Vec<u128>,
 }
 
-/// Something, and who knows it, if one party does.
+/// A value, and the party that knows it, if there is one.
 type Known<T> = (Option<usize>, T);
 
-/// Elements of rings of so many bits, and bits.
+/// Vectors with the number of bits of their ring, and matrices of bits.
 type Drawn = (Vec<Known<(u32, Vector)>>, Vec<Known<Bits>>);
 
-/// Uniform factors, and their product.
+/// Draws uniform factors, and returns them with their product.
 fn product(drawn: &mut Stream, shape: (Ring, usize)) -> [Vector; 3] {
     let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>(shape));
     let mut c = a.clone();
@@ -61,7 +61,7 @@ fn product(drawn: &mut Stream, shape: (Ring, usize)) -> [Vector; 3] {
     [a, b, c]
 }
 
-/// Uniform matrices, one pair after the other, and the products of the pairs.
+/// Draws pairs of uniform matrices, one pair after the other, and returns them with the products of the pairs.
 fn matrices(drawn: &mut Stream, ring: Ring, (dims @ (m, k, n), len): (Dims, usize)) -> [Vector; 3] {
     let [a, b] = [m * k, k * n].map(|size| drawn.draw::<Vector>((ring, len * size)));
     let part = |x: &Vector, size: usize, i: usize| x.slice(i * size..(i + 1) * size);
@@ -86,7 +86,7 @@ impl Spdz2k {
         Self::insecure((ctx.parties(), ctx.me()), params, SessionId::from_contributions(&seeds))
     }
 
-    /// The same for dry runs.
+    /// Returns a party with a dealer for dry runs.
     ///
     /// # Errors
     /// Those of [`Spdz2k::new_dry`].
@@ -122,7 +122,7 @@ impl Spdz2k {
         }
     }
 
-    /// What correlations of a kind are: elements of rings, and bits.
+    /// Draws correlations of a kind: elements of rings, and bits.
     fn draw_kind(&self, drawn: &mut Stream, kind: &Kind, len: usize) -> Drawn {
         let wide = |bits: u32| self.keys.params.shares(Ring::of(bits));
         match *kind {
@@ -141,7 +141,7 @@ impl Spdz2k {
             Kind::Owned { owner, bits } => {
                 (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }
-            // A third party deals them, nobody else.
+            // These are dealt by a third party only.
             Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
                 (vec![], vec![])
             }
@@ -192,8 +192,8 @@ impl Spdz2k {
         }
     }
 
-    /// This party's share of a vector that all know, and of its tags: those of the last parties are drawn, the first
-    /// one has what is left.
+    /// Returns this party's share of a vector that all parties know, and of its tags. The shares of all parties but the
+    /// first are drawn; the first has the rest.
     fn deal(&self, dealer: &Dealer, drawn: &mut Stream, (bits, value): (u32, &Vector)) -> Tagged {
         let mut share = |total: &Vector| {
             let (mut rest, mut own) = (total.clone(), None);
@@ -212,7 +212,8 @@ impl Spdz2k {
         Tagged { ring: Ring::of(bits), share, tag, known: None }
     }
 
-    /// The same of a vector that may be all of one party's share.
+    /// Returns this party's share of a vector, and of its tags; if one party knows the vector, all of it is in its
+    /// share.
     fn deal_to(&self, dealer: &Dealer, drawn: &mut Stream, (owner, (bits, value)): &Known<(u32, Vector)>) -> Tagged {
         let mut dealt = self.deal(dealer, drawn, (*bits, value));
         if let Some(owner) = owner {
@@ -224,7 +225,7 @@ impl Spdz2k {
         dealt
     }
 
-    /// Bits in the form of the session's; those that one party knows have MACs.
+    /// Returns this party's share of bits in the session's form; bits that one party knows have MACs.
     fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, (owner, bits): &Known<Bits>) -> SharedBits {
         let parties = 0..self.keys.parties;
         let mut rest = bits.clone();
@@ -248,7 +249,7 @@ impl Spdz2k {
         SharedBits::macs(self.deal_macs(dealer, drawn, shares))
     }
 
-    /// All parties' own bits, with MACs.
+    /// Returns this party's part of bits with MACs, from the own bits of all parties.
     fn deal_macs(&self, dealer: &Dealer, drawn: &mut Stream, shares: Vec<Bits>) -> MacBits {
         let (me, len) = (self.keys.me, shares[0].rows() * shares[0].lanes());
         let mut macs = || {
@@ -280,7 +281,7 @@ impl Spdz2k {
         MacBits { own: Wiped(shares[me].clone()), peers }
     }
 
-    /// Random bits of noise above bits that lie row after row.
+    /// Returns this party's share of bits as elements, row after row, with random bits above the lowest one.
     fn deal_elements(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> TaggedBits {
         let ring = self.keys.params.shares(Ring::of(1));
         let mut elements: Vector = drawn.draw((ring, bits.rows() * bits.lanes()));
@@ -291,12 +292,12 @@ impl Spdz2k {
 }
 
 impl Spdz2k {
-    /// This party's share and tag, for tests that put shares together.
+    /// Returns this party's share and tag, for tests that put shares together.
     pub fn insecure_shared(x: &Tagged) -> Shared {
         Shared { share: x.share.clone(), tag: x.tag.clone() }
     }
 
-    /// The same of bits, row after row.
+    /// Returns this party's part of bits, row after row, for tests that put parts together.
     pub fn insecure_bits(x: &SharedBits) -> InsecureBits {
         match &x.0 {
             Form::Elements(bits) => InsecureBits::Elements(Self::insecure_shared(&bits.elements)),
@@ -308,36 +309,37 @@ impl Spdz2k {
         }
     }
 
-    /// The difference between this party's keys of a bit that is 0 and of one that is 1.
+    /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
     pub fn insecure_delta(&self) -> u128 {
         *self.keys.delta
     }
 
-    /// A party with these keys.
+    /// Returns a party with these keys.
     pub fn insecure_with(keys: Keys) -> Spdz2k {
         Self::with(keys)
     }
 
-    /// Keeps what is told from here on.
+    /// Records from here on what parties send.
     pub fn insecure_listen(&self) {
         self.heard.replace(Some(vec![]));
     }
 
-    /// What was told since: inputs less their masks by their owners, and for openings the lows of all parties.
+    /// Returns what was sent since: inputs less their masks by their owners, and for openings the lows of all parties.
     pub fn insecure_heard(&self) -> Vec<Vec<Vector>> {
         self.heard.take().unwrap_or_default()
     }
 
-    /// This party's share of alpha, for tests that look at tags.
+    /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.keys.insecure_alpha()
     }
 }
 
-/// What tests of gadgets set to have them on another form of triples or bits than the usual one, under short keys.
+/// The variable that tests of gadgets set to run on a form of triples or bits other than the usual one, under short
+/// keys.
 const FORM: &str = "QUORATE_TEST_FORM";
 
-/// On a dealer's correlations; where that is not asked for, on those that parties make.
+/// Runs on a dealer's correlations if `QUORATE_INSECURE_DEALER` is set, and otherwise on those that parties make.
 impl quorate_gadgets::testing::Tested for Spdz2k {
     async fn set_up(ctx: &Ctx) -> Result<Self> {
         let params = match std::env::var(FORM).as_deref() {

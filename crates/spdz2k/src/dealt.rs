@@ -1,18 +1,18 @@
-//! Two parties to whom a third one deals: what is different online.
+//! Two parties for whom a third one deals: what differs online.
 //!
 //! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: P0 and P1
-//! compute and open as two parties do elsewhere; P2 deals, runs the same program on shapes, and may own inputs and
+//! compute and open as two parties do elsewhere. P2 deals, runs the same program on shapes, and may own inputs and
 //! receive results. It sees nothing of what is opened.
 //!
 //! | what P2 takes part in | rounds | what |
 //! |---|---|---|
-//! | its input x | 2 | it has dealt a mask r; it tells both x - r, and they compare hashes before they use it |
-//! | a result for all | 1 more | P0 and P1 tell it what they opened; it compares |
-//! | a result for it alone | 1 more | the same of x - r, with a mask r that it has dealt |
-//! | a check | 1 more | P0 and P1 each tell it that theirs held: what it was told before counts only then |
+//! | its input x | 2 | it has dealt a mask r; it sends both x - r, and they compare hashes before they use it |
+//! | a result for all | 1 more | P0 and P1 send it what they opened; it compares |
+//! | a result for it alone | 1 more | P0 and P1 send it x - r, with a mask r that it has dealt; it compares |
+//! | a check | 1 more | P0 and P1 each inform it that theirs held: what it received before counts only then |
 //!
-//! One of P0 and P1 is honest where P2 is: what it told P2 before its check held is right, and what the other one told
-//! is the same, or P2 ends the run.
+//! If P2 is honest, so is one of P0 and P1. What the honest one sent P2 before its check held is right; what the other
+//! one sent is the same, or P2 ends the run.
 
 use quorate_crypto::{Seed, SessionId, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Openings, Result, Stocks};
@@ -26,21 +26,21 @@ use crate::party::Spdz2k;
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
-/// How many parties compute.
+/// The number of parties that compute.
 pub(crate) const COMPUTING: usize = 2;
 const DOMAIN: &str = "quorate 2026 spdz2k dealer's input v1";
 const TOLD_BOTH: &str = "what the dealer told both parties";
 const TOLD_BY_BOTH: &str = "what both parties told the dealer";
-/// What P0 and P1 tell P2 once their check held.
+/// What P0 and P1 send P2 once their check held.
 const HOLDS: u8 = 1;
 
-/// Who makes correlations for two parties, at each of the three.
+/// The dealer of correlations for two parties, at each of the three.
 pub trait Deals {
-    /// Deals so many of each kind, checked.
+    /// Deals and checks a number of correlations of each kind.
     fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>>;
 }
 
-/// Who deals under keys that are of no use any more.
+/// The dealer under keys that are of no use any more.
 pub(crate) struct Nobody;
 
 impl Nobody {
@@ -55,28 +55,28 @@ impl Deals for Nobody {
     }
 }
 
-/// A party's place, and what it computes under.
+/// A party's place, and the parameters and seeds that it computes with.
 pub struct Seat {
-    /// 0 or 1; 2 for who deals.
+    /// 0 or 1; 2 for the party that deals.
     pub me: usize,
-    /// Widths.
+    /// The parameters of the session.
     pub params: Params,
-    /// The session's name.
+    /// The name of the session.
     pub session: SessionId,
-    /// What its key grows from; who deals knows those of both others.
+    /// The seed of its keys; the party that deals knows those of both others.
     pub keys: Seed,
-    /// What its own randomness grows from.
+    /// The seed of its own randomness.
     pub private: Seed,
 }
 
-/// A party's keys: alpha^j and Delta^j.
+/// The keys of a party: alpha^j and Delta^j.
 pub(crate) struct OwnKeys {
     pub alpha: Zeroizing<u64>,
     pub delta: Zeroizing<u128>,
 }
 
 impl Seat {
-    /// The keys that grow from a seed, as the one who deals has them.
+    /// Returns the keys that grow from a seed, alpha^j and Delta^j, as the party that deals has them.
     pub fn keys_of(params: Params, session: &SessionId, keys: &Seed) -> Result<(Zeroizing<u64>, Zeroizing<u128>)> {
         let OwnKeys { alpha, delta } = own_keys(params, session, keys)?;
         Ok((alpha, delta))
@@ -91,10 +91,10 @@ fn own_keys(params: Params, session: &SessionId, seed: &Seed) -> Result<OwnKeys>
 }
 
 impl Spdz2k {
-    /// One of two parties to whom a third one deals, or that one.
+    /// Returns one of two parties for whom a third one deals, or that third one.
     ///
     /// # Errors
-    /// [`Misuse`] for a party that there is not, and for bits that have no MACs.
+    /// [`Misuse`] for a party that does not exist, and for bits without MACs.
     pub fn dealt(seat: &Seat, third: Box<dyn Deals>) -> Result<Spdz2k> {
         if seat.me > COMPUTING {
             return Err(Misuse::NoSuchParty { party: seat.me, parties: COMPUTING + 1 }.into());
@@ -109,13 +109,13 @@ impl Spdz2k {
         Ok(Spdz2k { third: Some(third), ..Self::with(keys) })
     }
 
-    /// Whether its keys are of no use any more.
+    /// Returns whether its keys are of no use any more.
     pub fn is_over(&self) -> bool {
         self.keys.is_over()
     }
 
-    /// What an owner told who is to know; the other computing party, or both where the owner deals. Who does not hear
-    /// it gets a shape.
+    /// Sends what an owner sends to those who need it: to the other computing party, or to both where the owner deals.
+    /// Returns a shape at a party that does not receive it.
     pub(crate) async fn told_by_one_of_three<M: Module>(
         &self,
         ctx: &Ctx,
@@ -123,7 +123,7 @@ impl Spdz2k {
         shape: M::Shape,
         own: impl FnOnce() -> M,
     ) -> Result<M> {
-        // At all three, who keep count of what they number.
+        // At all three parties, so that their counters stay in step.
         let instance = ctx.randomness().instance();
         if self.keys.me == owner {
             let own = own();
@@ -142,7 +142,7 @@ impl Spdz2k {
         Ok(told)
     }
 
-    /// Both parties were told the same, or the run ends before it is used.
+    /// Compares what both parties received; the run ends before it is used unless it is the same.
     async fn compare_told<M: Module>(&self, ctx: &Ctx, instance: u128, told: &M) -> Result<()> {
         let mut hash = [0; HASH_BYTES];
         if !ctx.is_dry() {
@@ -158,7 +158,8 @@ impl Spdz2k {
         }
     }
 
-    /// What P0 and P1 have opened, also at P2, which hears it from both. Elsewhere nobody deals, and nothing happens.
+    /// Returns what P0 and P1 have opened, at P2, too, which receives it from both. Does nothing where no third party
+    /// deals.
     pub(crate) async fn told_to_third<M: Module>(&self, ctx: &Ctx, opened: M) -> Result<M> {
         if !self.keys.dealt {
             return Ok(opened);
@@ -177,7 +178,7 @@ impl Spdz2k {
         }
     }
 
-    /// A check of P0's and P1's, after which they tell P2 that it held.
+    /// Runs a check of P0 and P1, after which they inform P2 that it held.
     pub(crate) async fn checked_for_third(
         &self,
         ctx: &Ctx,
@@ -194,8 +195,8 @@ impl Spdz2k {
         Ok(checked)
     }
 
-    /// Products, or sums of them, with triples that are dealt for the whole form. Products of what one of P0 and P1
-    /// knows have triples that it knows, so that it alone opens their factors, which proofs of an owner rest on
+    /// Computes products, or sums of them, with triples that are dealt for the whole form. Products of what one of P0
+    /// and P1 knows take triples that it knows. So it alone opens their factors, on which proofs of an owner rest
     /// (`mul`).
     pub(crate) async fn multiply_dealt(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let ((ring, len), bits) = (x.shape(), x.ring.bits());
@@ -215,14 +216,15 @@ impl Spdz2k {
         self.multiply_with(ctx, form, [x, y], triple.map(|part: Tagged| part.known_to(owner))).await
     }
 
-    /// Who knows x, and has all of it in its share: nobody where that is P2, whose inputs P0 and P1 have shares of.
+    /// Returns the party that knows x and has all of it in its share. It is `None` for inputs of P2, of which P0 and P1
+    /// have shares.
     pub(crate) fn computing_owner(&self, x: &Tagged) -> Option<usize> {
         x.known.filter(|&owner| owner < self.keys.parties)
     }
 }
 
 impl Keys {
-    /// Whether this party deals, and computes on shapes.
+    /// Returns whether this party deals, and computes on shapes.
     pub(crate) fn watches(&self) -> bool {
         self.dealt && self.me == COMPUTING
     }

@@ -1,9 +1,9 @@
-//! Random numbers over Z_2^k with their bits: sums of numbers that one party knows each.
+//! Random numbers over Z_2^k with their bits: sums of numbers of which each party knows one.
 //!
-//! **Source**: Escudero et al. 2020 (edaBits, ePrint 2020/338): private numbers are cut and chosen
+//! **Source**: Escudero et al. 2020 (edaBits, ePrint 2020/338): private numbers by cut and choose
 //! ([`crate::privateedabit`], [`crate::shorter`]) where that takes less. Otherwise ours (docs/security/spdz2k.md): bits
-//! that are proven over Z_2^k ([`crate::proved`]) are the number, too, and whatever else they weigh together.
-//! **Notation**: r^i the number of P_i, of w bits; c_j the carry into bit j of a sum.
+//! that are proven over Z_2^k ([`crate::proved`]) also make the number, and any other weighted sum. **Notation**: r^i
+//! the number of P_i, of w bits; c_j the carry into bit j of a sum.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -32,42 +32,42 @@ use crate::shared::Shared;
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
-/// Bits that are made together.
+/// The number of bits that are made together.
 pub(crate) const BATCH: usize = 1 << 17;
 
-/// What is wanted: numbers of w bits over Z_2^k, and what goes with them.
+/// The demand: numbers of w bits over Z_2^k, and what goes with them.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub width: u32,
     pub ring: Ring,
-    /// From which bit to which they are wanted by themselves, too, as numbers.
+    /// The range of bits that are also wanted as numbers of their own.
     pub part: Option<[u32; 2]>,
-    /// How many of the lowest pairs of neighbouring bits: their products.
+    /// The number of the lowest pairs of neighbouring bits whose products are wanted.
     pub pairs: usize,
 }
 
 impl Wanted {
-    /// Numbers and their bits.
+    /// Returns a demand for numbers and their bits.
     fn new(width: u32, ring: Ring) -> Wanted {
         Wanted { width, ring, part: None, pairs: 0 }
     }
 
-    /// EdaBits, cut where that is not 0.
+    /// Returns a demand for edaBits; they are also shifted right by `cut` if that is not 0.
     fn edabits(width: u32, ring: Ring, cut: u32) -> Wanted {
         Wanted { part: (cut > 0).then_some([cut, width]), ..Wanted::new(width, ring) }
     }
 
-    /// Masks for truncation.
+    /// Returns a demand for truncation masks.
     fn trunc_masks(ring: Ring, cut: u32) -> Wanted {
         Wanted { part: Some([cut, ring.bits() - 1]), ..Wanted::new(ring.bits(), ring) }
     }
 
-    /// Masks for comparisons.
+    /// Returns a demand for comparison masks.
     fn comparison_masks(ring: Ring, pairs: usize) -> Wanted {
         Wanted { pairs, ..Wanted::new(ring.bits(), ring) }
     }
 
-    /// Of a kind that is made of numbers.
+    /// Returns the demand of a kind that is made from numbers.
     pub(crate) fn of(kind: &Kind) -> Option<Wanted> {
         match *kind {
             Kind::EdaBit { bits, ring, cut } => Some(Wanted::edabits(bits, Ring::of(ring), cut)),
@@ -77,7 +77,7 @@ impl Wanted {
         }
     }
 
-    /// The positions into which carries become elements.
+    /// Returns the positions into which carries are wanted as elements.
     fn carries(&self) -> Vec<u32> {
         match self.part {
             Some(part) => part.to_vec(),
@@ -91,19 +91,19 @@ impl Wanted {
         }
     }
 
-    /// ANDs of an addition: carries out of the top count where they are wanted.
+    /// Returns the number of ANDs of an addition; the carry out of the top counts only where it is wanted.
     fn ands(&self) -> usize {
         if self.carries().contains(&self.width) { self.width as usize } else { self.width as usize - 1 }
     }
 }
 
-/// How many are made together, and the sizes where their numbers are cut and chosen.
+/// The number of numbers that are made together; and the sizes, if they are made by cut and choose.
 pub(crate) struct Batch {
     pub lanes: usize,
     pub chosen: Option<Sizes>,
 }
 
-/// A number of one party in each lane, as elements, and its bits in the form of the session's.
+/// A number of one party in each lane, as elements, and its bits in the form of the session's bits.
 pub(crate) struct Own {
     pub value: Tagged,
     /// The part that is wanted.
@@ -111,7 +111,7 @@ pub(crate) struct Own {
     pub bits: SharedBits,
 }
 
-/// Numbers of all parties added up.
+/// The sums of the numbers of all parties.
 struct Summed {
     value: Tagged,
     part: Option<Tagged>,
@@ -121,16 +121,16 @@ struct Summed {
     products: Option<SharedBits>,
 }
 
-/// The same of their bits alone.
+/// The bits of the sums of the numbers of all parties.
 struct Sum {
     bits: SharedBits,
-    /// By position, of all additions in one row, one after the other.
+    /// By position: carries of all additions in one row, one after the other.
     carries: Vec<SharedBits>,
     products: Option<SharedBits>,
 }
 
 impl Spdz2k {
-    /// How many triples of bits, with MACs, one of a kind takes.
+    /// Returns the number of triples of bits with MACs that one correlation of a kind takes.
     pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
         match kind {
             Kind::BitTriple => 1,
@@ -138,7 +138,7 @@ impl Spdz2k {
         }
     }
 
-    /// Random elements of Z_2^width over a ring, with their bits, and shifted right by `cut` where that is not 0.
+    /// Makes random elements of Z_2^width over a ring with their bits; also shifted right by `cut` if that is not 0.
     pub(crate) async fn make_edabits(
         &self,
         ctx: &Ctx,
@@ -159,7 +159,7 @@ impl Spdz2k {
         Ok(joined(&parts))
     }
 
-    /// Random elements of Z_2^k, with their bits, and the products of the lowest pairs of neighbouring bits.
+    /// Makes random elements of Z_2^k with their bits, and the products of the lowest pairs of neighbouring bits.
     pub(crate) async fn make_comparison_masks(
         &self,
         ctx: &Ctx,
@@ -180,8 +180,8 @@ impl Spdz2k {
         Ok(joined(&parts))
     }
 
-    /// Random elements r of Z_2^k, what their lower k - 1 bits shifted right by `cut` are, and their top bits modulo
-    /// 2^(cut+1).
+    /// Makes random elements r of Z_2^k. With them come their lower k - 1 bits shifted right by `cut`, and their top
+    /// bits modulo 2^(cut+1).
     pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.blank(ctx.is_dry(), (ring, 0));
@@ -195,7 +195,8 @@ impl Spdz2k {
         Ok(joined(&parts))
     }
 
-    /// What is made at a time. Where the first one is proven all are: they are larger than those that are chosen.
+    /// Returns the batches. If the first one is proven, all are: batches of proven numbers are larger than those by cut
+    /// and choose.
     pub(crate) fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = Batch> + use<'_> {
         let wanted = *wanted;
         let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
@@ -208,7 +209,7 @@ impl Spdz2k {
         })
     }
 
-    /// All steps but the check.
+    /// Runs all steps but the check.
     async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, Batch { lanes, chosen }: Batch) -> Result<Summed> {
         let own = match chosen {
             Some(sizes) => self.chosen_parts(ctx, wanted, sizes).await?,
@@ -235,7 +236,7 @@ impl Spdz2k {
         Ok(Summed { value, part, bits, products })
     }
 
-    /// Step 1: by owner.
+    /// Step 1: makes proven numbers, by owner.
     async fn proven_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Vec<Own>> {
         let &Wanted { width, ring, part, .. } = wanted;
         let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
@@ -251,7 +252,7 @@ impl Spdz2k {
         Ok(own.iter().zip(numbers).map(number).collect())
     }
 
-    /// The proven bits of every party, in rows, in the form of the session's bits.
+    /// Returns the proven bits of every party, in rows, in the form of the session's bits.
     async fn bits_by_owner(&self, ctx: &Ctx, own: &[Shared], shape: (usize, usize)) -> Result<Vec<SharedBits>> {
         if self.has_macs() {
             let bits = self.macs_of(ctx, own).await?;
@@ -264,7 +265,7 @@ impl Spdz2k {
         Ok(own.iter().map(|own| SharedBits::elements(as_bits(own))).collect())
     }
 
-    /// Steps 2 and 3. All triples are made together.
+    /// Runs steps 2 and 3. All triples are made together.
     async fn add_bits(&self, ctx: &Ctx, numbers: &[&SharedBits], wanted: &Wanted) -> Result<Sum> {
         let (width, lanes) = numbers[0].shape();
         let (adders, ands, carries_to) = (numbers.len() - 1, wanted.ands(), wanted.carries());
@@ -273,7 +274,7 @@ impl Spdz2k {
             let lanes = LinearBits::Lanes(rows.start * lanes..rows.end * lanes);
             made.each_ref().map(|part| part.linear(&lanes))
         };
-        // A row for each addition.
+        // One row for each addition.
         let mut carry = self.blank_bits(ctx.is_dry(), (adders, lanes));
         let (mut sums, mut carries) = (Vec::new(), Vec::new());
         for i in 0..width {
@@ -302,7 +303,7 @@ impl Spdz2k {
         Ok(Sum { bits, carries, products })
     }
 
-    /// Bits of one position: what all additions add up, a row for each, and what comes out of the last one.
+    /// Returns the operands of all additions at one position, a row for each, and the bit of the last sum.
     fn operands(&self, numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBits; 2], SharedBits) {
         let others: Vec<SharedBits> = numbers[1..].iter().map(|number| number.row(i)).collect();
         let (mut sum, mut sums) = (numbers[0].row(i), Vec::new());
@@ -314,7 +315,7 @@ impl Spdz2k {
         ([rows(&sums), rows(&others)], sum)
     }
 
-    /// Step 4: by position, the sums over all additions.
+    /// Step 4: returns, by position, the sums of the carries of all additions.
     async fn carries_as_elements(
         &self,
         ctx: &Ctx,
@@ -331,7 +332,7 @@ impl Spdz2k {
         Ok((0..carries.len()).map(|i| sum(i * adders)).collect())
     }
 
-    /// Step 3, with a triple for each pair.
+    /// Runs step 3, with a triple for each pair.
     async fn products_of_neighbours(
         &self,
         ctx: &Ctx,
@@ -346,14 +347,14 @@ impl Spdz2k {
         self.multiply_bits_with(ctx, [&lower, &upper], triples).await
     }
 
-    /// Step 4.
+    /// Runs step 4 for bits of one row.
     async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
         let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
         self.bits_below_masks(ctx, x, &dabits).await
     }
 }
 
-/// Parts of one layout, one after the other.
+/// Joins parts of one layout, one after the other.
 fn joined(parts: &[Material]) -> Material {
     let vector = |i: usize| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>());
     let bits = |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
@@ -368,7 +369,8 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// However many are made: numbers that are short are proven, and so many of them chosen would be too large a batch.
+    /// No batch exceeds the bound, whatever the number: short numbers are proven, and with cut and choose a batch of
+    /// them would be too large.
     #[test]
     fn no_batch_is_larger_than_it_may_be() {
         let s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
@@ -387,7 +389,7 @@ mod tests {
                 assert!(batches.iter().all(|batch| batch.lanes * bits(batch) <= BATCH), "{} bits, {len}", wanted.width);
             }
         }
-        // Here a batch of more bits would be chosen, not proven.
+        // Here a larger batch would be made by cut and choose, not proven.
         for width in [8, 9] {
             let wanted = wanted(width, 0);
             assert!(s.batches(&wanted, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");

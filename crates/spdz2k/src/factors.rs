@@ -1,7 +1,8 @@
-//! What triples are made of: products of one party's factor with another's, by oblivious transfer.
+//! The parts of triples: products of one party's factor with another's, by oblivious transfer.
 //!
-//! **Source**: as [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses bits
-//! x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; of a B the two have shares w and v modulo 2^W.
+//! **Source**: that of [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses
+//! bits x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; w and v modulo 2^W are the two shares of a
+//! B.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use crate::words::is_zero;
 
 pub(crate) const DIVIDED: &str = "the divided multiplication triples";
 
-/// The rows of the OTs: of x, of y, of xh.
+/// The rows of the OTs: numbers of rows of x, of y, and of xh.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     of_x: usize,
@@ -37,18 +38,19 @@ impl Rows {
         self.of_x + self.of_y + self.of_xh
     }
 
-    /// Where those of xh start.
+    /// Returns the first row of xh.
     fn first_of_xh(self) -> usize {
         self.of_x + self.of_y
     }
 
-    /// What products with each row are wanted to, where the sum is over a ring: of xh those that count there.
+    /// Returns the number of bits that the product with each row needs, where the sum is over a ring; rows of xh that
+    /// do not count there are left out.
     pub fn bits(self, ring: Ring) -> Vec<u32> {
         let falling = |count: usize| (0..ring.bits().min(count as u32)).map(move |weight| ring.bits() - weight);
         falling(self.of_x).chain(vec![ring.bits(); self.of_y]).chain(falling(self.of_xh)).collect()
     }
 
-    /// What the bits of x and of xh are as numbers, and those of y by row.
+    /// Returns the bits of x and of xh as numbers, and those of y by row.
     pub fn chosen(self, choices: &Bits, (ring, len): (Ring, usize)) -> Chosen {
         let row = |row: usize| Wiped(choices.slice_lanes(row * len..(row + 1) * len));
         let number = |rows: Range<usize>| {
@@ -59,27 +61,27 @@ impl Rows {
         Chosen { both, y: (self.of_x..self.first_of_xh()).map(row).collect() }
     }
 
-    /// Shares of no rows yet.
+    /// Returns shares of no rows yet.
     pub fn none(self, is_dry: bool, (ring, len): (Ring, usize)) -> Shares {
         let zeros = || if is_dry { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
         Shares { both: [0; 2].map(|_| Wiped(zeros())), y: Vec::with_capacity(self.of_y) }
     }
 }
 
-/// A party's bits: a and ahat, and what they still lack.
+/// A party's bits: a and ahat without the part of y, and the rows of y.
 pub(crate) struct Chosen {
     pub both: [Wiped<Vector>; 2],
     y: Vec<Wiped<Bits>>,
 }
 
-/// A party's shares of products with such bits: of a and ahat, and the rows of y that they still lack.
+/// A party's shares of products with such bits: of a and ahat without the part of y, and of the rows of y.
 pub(crate) struct Shares {
     pub both: [Wiped<Vector>; 2],
     y: Vec<Wiped<Vector>>,
 }
 
 impl Shares {
-    /// The next row: those of x and xh have their weights.
+    /// Adds the next row: rows of x and xh have their weights.
     pub fn add(&mut self, rows: Rows, row: usize, share: Wiped<Vector>) {
         let [of_a, of_hat] = &mut self.both;
         match row.checked_sub(rows.first_of_xh()) {
@@ -90,8 +92,8 @@ impl Shares {
     }
 }
 
-/// Adds the rows of y to bits and shares, for each triple times r, and times rh, which coins say; shares may be over a
-/// smaller ring.
+/// Adds the rows of y to bits and shares, weighed for each triple by r and by rh, which are drawn from the coins.
+/// Shares may be over a smaller ring.
 pub(crate) fn weigh(
     coins: &mut Coins,
     rows: Rows,
@@ -114,14 +116,14 @@ pub(crate) fn weigh(
     }
 }
 
-/// One party's factors B, in two parts.
+/// The factors B of one party, in two parts.
 pub(crate) struct Factor {
     pub beta: Wiped<Vector>,
     pub b: Wiped<Vector>,
 }
 
 impl Factor {
-    /// B modulo 2^W.
+    /// Returns B modulo 2^W.
     pub fn whole(&self, keys: &Keys, values: Ring) -> Wiped<Vector> {
         let mut whole = Wiped(self.b.convert(values));
         whole.shl(keys.params.inner_bits());
@@ -131,12 +133,13 @@ impl Factor {
 }
 
 impl Keys {
-    /// Uniform elements that this party alone knows.
+    /// Draws uniform elements that this party alone knows.
     pub(crate) fn own(&self, ctx: &Ctx, shape: (Ring, usize)) -> Wiped<Vector> {
         self.drawn(&ctx.randomness(), shape)
     }
 
-    /// The same where it is to have some. All parties call it alike: each call is a use of the lane's randomness.
+    /// Draws uniform elements if this party is to have some. All parties must call it alike: each call is a use of the
+    /// lane's randomness.
     pub(crate) fn own_if(&self, ctx: &Ctx, here: bool, shape: (Ring, usize)) -> Option<Wiped<Vector>> {
         let coins = ctx.randomness();
         here.then(|| self.drawn(&coins, shape))
@@ -148,7 +151,7 @@ impl Keys {
         drawn
     }
 
-    /// Factors, beta over Z_2^V, where this party is to have some.
+    /// Draws factors, with beta over Z_2^V, if this party is to have some.
     pub(crate) fn own_factor(&self, ctx: &Ctx, here: bool, (ring, len): (Ring, usize)) -> Option<Factor> {
         let (inner, words) = (self.params.inner_bits(), self.params.words(ring));
         let beta = self.own_if(ctx, here, (Ring::of(inner), len));
@@ -156,18 +159,18 @@ impl Keys {
         Some(Factor { beta: Wiped(beta?.convert(words)), b: b? })
     }
 
-    /// The lift: a value with random bits above its ring, over Z_2^V.
+    /// Returns the lift of a value, over Z_2^V: random bits are put above the bits of its ring.
     pub(crate) fn lifted(&self, ctx: &Ctx, value: &Vector, words: Ring) -> Wiped<Vector> {
         below(self.own(ctx, (words, value.len())), value)
     }
 
-    /// The same where this party has one.
+    /// Returns the lift of a value if this party has one. All parties must call it alike.
     pub(crate) fn lifted_if(&self, ctx: &Ctx, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
         let above = self.own_if(ctx, value.is_some(), (words, value.map_or(0, Vector::len)));
         above.zip(value).map(|(above, value)| below(above, value))
     }
 
-    /// P_j's end of the transfers: shares of what the peer's bits make of its factors.
+    /// Runs the end of P_j in the transfers: returns shares of the products of the peer's bits with its factors.
     pub(crate) async fn send_factors(
         &self,
         ctx: &Ctx,
@@ -187,7 +190,7 @@ impl Keys {
         Ok(shares)
     }
 
-    /// P_i's end, with its bits.
+    /// Runs the end of P_i, with its bits.
     pub(crate) async fn receive_factors(
         &self,
         ctx: &Ctx,
@@ -201,19 +204,19 @@ impl Keys {
         Ok((Wiped(choices), shares))
     }
 
-    /// What v leaves modulo 2^sg', which P_j tells P_i: -v.
+    /// Returns the remainder of -v modulo 2^sg', which P_j sends P_i.
     pub(crate) fn remainder(&self, v: &Vector) -> Wiped<Vector> {
         Wiped(negated(v).convert(Ring::of(self.params.inner_bits())))
     }
 
-    /// The rest of -v, divided by 2^sg': P_j has as much less.
+    /// Returns the rest of -v, divided by 2^sg'; the part of P_j is its negative.
     pub(crate) fn rest_divided(&self, v: &Vector, quotients: Ring) -> Wiped<Vector> {
         let mut rest = negated(v);
         rest.shr_logical(self.params.inner_bits());
         Wiped(rest.convert(quotients))
     }
 
-    /// P_i's part, of all peers together, divided by 2^sg': or the run ends.
+    /// Returns the part of P_i, of all peers together, divided by 2^sg'. The run ends if 2^sg' does not divide it.
     pub(crate) fn exactly_divided(&self, ctx: &Ctx, mut part: Wiped<Vector>, quotients: Ring) -> Result<Wiped<Vector>> {
         let inner = self.params.inner_bits();
         let divides = is_zero(&Wiped(part.convert(Ring::of(inner))));
@@ -225,7 +228,7 @@ impl Keys {
     }
 }
 
-/// A value with the bits of `above` above its ring.
+/// Returns `value` with the bits of `above` above its ring.
 fn below(mut above: Wiped<Vector>, value: &Vector) -> Wiped<Vector> {
     above.shl(value.ring().bits());
     let value = Wiped(value.convert(above.ring()));
@@ -233,7 +236,7 @@ fn below(mut above: Wiped<Vector>, value: &Vector) -> Wiped<Vector> {
     above
 }
 
-/// w - a beta - R: P_i's part towards one peer before the division.
+/// Returns w - a beta - R: the part of P_i towards one peer before the division.
 pub(crate) fn before_division(w: &Vector, a: &Vector, (beta, rest): (&Vector, &Vector)) -> Wiped<Vector> {
     let values = w.ring();
     let mut known = Wiped(Linear::Reduce(values).apply(beta));
@@ -243,7 +246,7 @@ pub(crate) fn before_division(w: &Vector, a: &Vector, (beta, rest): (&Vector, &V
     known
 }
 
-/// -x.
+/// Returns -x.
 fn negated(x: &Vector) -> Wiped<Vector> {
     let mut negated = Wiped(x.clone());
     negated.neg_assign();

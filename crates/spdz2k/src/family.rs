@@ -1,4 +1,4 @@
-//! What users read of it, and what sessions need of it.
+//! What users see of this family, and what sessions need of it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 
-/// Where correlations come from: a dealer for tests that are not about that.
+/// The source of correlations: the protocols, or a dealer for tests that are not about the protocols.
 #[cfg(feature = "testing")]
 const OFFLINE: Choice = Choice {
     name: "offline",
@@ -20,11 +20,11 @@ const OFFLINE: Choice = Choice {
            where QUORATE_INSECURE_DEALER is set)",
 };
 
-/// What tests set to have the dealer where they do not ask.
+/// The variable that tests set to use the dealer in sessions that do not ask for it.
 #[cfg(feature = "testing")]
 pub(crate) const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
-/// In which form bits are.
+/// The form of shared bits.
 const BITS: Choice = Choice {
     name: "bits",
     values: &["auto", "elements", "paper"],
@@ -32,7 +32,7 @@ const BITS: Choice = Choice {
            them (paper) or without",
 };
 
-/// What random bits are made of.
+/// How random bits are made.
 const RANDOM_BITS: Choice = Choice {
     name: "random_bits",
     values: &["dabit", "sqrt"],
@@ -40,7 +40,7 @@ const RANDOM_BITS: Choice = Choice {
            of the form t3 (dabit), or by square roots as in the paper, which other sessions do anyway (sqrt)",
 };
 
-/// How long keys are.
+/// The number of bits of the keys.
 pub const MAC: Choice = Choice {
     name: "mac",
     values: &["64", "48", "32"],
@@ -48,7 +48,7 @@ pub const MAC: Choice = Choice {
            send) or 32 (26-bit, with allow_weak)",
 };
 
-/// Whether less than 40 bits of statistical security will do.
+/// Whether less than 40 bits of statistical security are allowed.
 pub const ALLOW_WEAK: Choice = Choice {
     name: "allow_weak",
     values: &["no", "yes"],
@@ -63,7 +63,7 @@ const TRIPLES: Choice = Choice {
            times as much or more, twokeys is ours, too, with a simpler argument, and takes half as much again",
 };
 
-/// How matrices are multiplied of which a party knows one.
+/// How matrices are multiplied if a party knows one of them.
 const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
@@ -228,7 +228,7 @@ impl Family for Spdz2k {
         }
     }
 
-    /// A share and a tag, twice as wide as their value or wider.
+    /// A share and a tag, each at least twice as wide as the value.
     fn shares(&self) -> u64 {
         4
     }
@@ -241,8 +241,8 @@ impl Family for Spdz2k {
         self.peers_of(bits) * self.bytes_of(bits, len)
     }
 
-    /// Both factors and what they are less those of triples, what all parties told of it, and what waits for the check.
-    /// Products by matrix triples are cut by themselves; pieces of them would send more.
+    /// Counts both factors, their differences from the factors of triples, what all parties sent of those, and what
+    /// waits for the check. A product by matrix triples is cut by its own protocol; cut again, it would send more.
     fn products_bytes(&self, bits: u32, products: usize, of_matrices: bool) -> u64 {
         match of_matrices && self.keys.params.has_matrix_triples() {
             true => 0,

@@ -1,4 +1,4 @@
-//! Shares of bits, in one of two forms, the same throughout a session.
+//! Shares of bits, in one of two forms. A session has one form throughout.
 //!
 //! | form | what a bit is | an AND takes, to each peer |
 //! |---|---|---|
@@ -29,7 +29,7 @@ impl SharedBits {
         SharedBits(Form::Elements(bits))
     }
 
-    /// Bits with MACs.
+    /// Returns a share of bits with MACs.
     pub fn macs(bits: MacBits) -> SharedBits {
         SharedBits(Form::Macs(bits))
     }
@@ -50,7 +50,7 @@ impl SharedBits {
         }
     }
 
-    /// A linear map of the bits.
+    /// Applies a linear map to the bits.
     pub(crate) fn linear(&self, map: &LinearBits<'_>) -> SharedBits {
         match &self.0 {
             Form::Elements(bits) => Self::elements(bits.linear(map)),
@@ -58,7 +58,7 @@ impl SharedBits {
         }
     }
 
-    /// What becomes of the bits with others.
+    /// Updates the bits with others.
     pub(crate) fn update(&mut self, part: &SharedBits, update: &UpdateBits<'_>) {
         match (&mut self.0, &part.0) {
             (Form::Elements(bits), Form::Elements(part)) => bits.update(part, update),
@@ -67,7 +67,7 @@ impl SharedBits {
         }
     }
 
-    /// Rows of all parts, one below the other.
+    /// Stacks the rows of all parts, one below the other.
     pub(crate) fn concat_rows(parts: &[&SharedBits]) -> SharedBits {
         match Parts::of(parts) {
             Parts::Elements(parts) => Self::elements(TaggedBits::concat_rows(&parts)),
@@ -75,7 +75,7 @@ impl SharedBits {
         }
     }
 
-    /// Lanes of all parts, side by side.
+    /// Joins the lanes of all parts, side by side.
     pub fn concat_lanes(parts: &[&SharedBits]) -> SharedBits {
         match Parts::of(parts) {
             Parts::Elements(parts) => Self::elements(TaggedBits::concat_lanes(&parts)),
@@ -83,7 +83,7 @@ impl SharedBits {
         }
     }
 
-    /// All bits as elements.
+    /// Returns all bits as elements.
     pub(crate) fn into_elements(self) -> Tagged {
         match self.0 {
             Form::Elements(bits) => bits.elements,
@@ -91,7 +91,7 @@ impl SharedBits {
         }
     }
 
-    /// The same, with their MACs.
+    /// Returns the bits with their MACs.
     pub(crate) fn as_macs(&self) -> &MacBits {
         match &self.0 {
             Form::Macs(bits) => bits,
@@ -99,7 +99,7 @@ impl SharedBits {
         }
     }
 
-    /// The same, taken over.
+    /// Returns the bits with their MACs, by value.
     pub(crate) fn into_macs(self) -> MacBits {
         match self.0 {
             Form::Macs(bits) => bits,
@@ -107,12 +107,12 @@ impl SharedBits {
         }
     }
 
-    /// One row of a matrix.
+    /// Returns one row of the matrix.
     pub(crate) fn row(&self, row: usize) -> SharedBits {
         self.linear(&LinearBits::Rows(row..row + 1))
     }
 
-    /// The bits of one row in rows of so many lanes.
+    /// Arranges the bits of one row in rows of `lanes` lanes.
     pub(crate) fn in_rows(self, (rows, lanes): (usize, usize)) -> SharedBits {
         match self.0 {
             Form::Elements(bits) => Self::elements(TaggedBits { rows, lanes, elements: bits.elements }),
@@ -121,7 +121,7 @@ impl SharedBits {
     }
 }
 
-/// Shares of one form.
+/// Shares that have one form.
 enum Parts<'b> {
     Elements(Vec<&'b TaggedBits>),
     Macs(Vec<&'b MacBits>),

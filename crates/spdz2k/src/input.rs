@@ -1,4 +1,4 @@
-//! Inputs: the owner tells all how far its value is from a mask that only it would know, and does not wait for them.
+//! Inputs: the owner sends all the difference of its value from a mask that it alone knows, and does not wait for them.
 
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
@@ -71,7 +71,7 @@ impl Spdz2k {
         Ok(self.xor_with(&SharedBits::macs(mask), &difference))
     }
 
-    /// The owner exists, and gives a value of the shape on which all agree: without one it would input something.
+    /// Checks that the owner exists, and that it gives a value of the agreed shape.
     fn check_owner<S: PartialEq>(&self, ctx: &Ctx, owner: usize, given: Option<S>, agreed: S) -> Result<()> {
         self.check_party(owner)?;
         match given {
@@ -84,7 +84,7 @@ impl Spdz2k {
         }
     }
 
-    /// What the owner tells all others.
+    /// Sends a value of the owner to all others.
     async fn told_by<M: Module + Twisted>(
         &self,
         ctx: &Ctx,
@@ -106,7 +106,7 @@ impl Spdz2k {
         Ok(own)
     }
 
-    /// x xor bits that all know.
+    /// Returns x xor public bits.
     pub(crate) fn xor_with(&self, x: &SharedBits, value: &Bits) -> SharedBits {
         match &x.0 {
             Form::Elements(bits) => {
@@ -117,8 +117,8 @@ impl Spdz2k {
         }
     }
 
-    /// x + value, which all know, in the ring of the shares. Who knows all of x adds it to its share, and otherwise, or
-    /// where that is a third party who deals, party 0.
+    /// Returns x + value for a public value in the ring of the shares. The party that knows all of x adds it to its
+    /// share. If there is none, or if it is a third party that deals, party 0 does.
     pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
         if self.keys.me == self.computing_owner(x).unwrap_or(0) {

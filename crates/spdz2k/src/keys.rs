@@ -1,4 +1,4 @@
-//! What a session starts from: every party's key, and for every pair what their transfers grow from.
+//! What a session starts from: the key of every party, and for every pair what their transfers grow from.
 
 use std::cell::Cell;
 #[cfg(feature = "testing")]
@@ -16,10 +16,10 @@ use crate::params::Params;
 use crate::twists::{By, Twist};
 
 const SEED_BYTES: usize = 32;
-/// Of a hash that parties compare.
+/// The number of bytes of a hash that parties compare.
 pub(crate) const HASH_BYTES: usize = 32;
 
-/// One party's keys for a session. After an error they are to be dropped: nothing is authenticated under them again.
+/// One party's keys for a session. Drop them after an error: nothing is authenticated under them again.
 pub struct Keys {
     pub(crate) parties: usize,
     pub(crate) me: usize,
@@ -28,45 +28,45 @@ pub struct Keys {
     pub(crate) params: Params,
     pub(crate) session: SessionId,
     pub(crate) alpha: Key,
-    /// The difference between this party's keys of a bit that is 0 and of one that is 1, towards all peers.
+    /// The difference between this party's keys of a 0 bit and of a 1 bit, towards all peers.
     pub(crate) delta: Zeroizing<u128>,
-    /// By party; none for this one.
+    /// By party; `None` for this one.
     pub(crate) voles: Vec<Option<Vole>>,
     pub(crate) ots: Vec<Option<Ot>>,
-    /// What this party's own randomness grows from.
+    /// The seed of this party's own randomness.
     pub(crate) private: Seed,
-    /// By party: what it and this one alone draw alike; none for this one.
+    /// By party: the seed that it shares with this one alone; `None` for this one.
     pub(crate) shared: Vec<Option<Seed>>,
-    /// Whether a check is under way, or did not end well; whether correlations are being made, alike.
+    /// Whether a check is under way, or has failed or was cut off; `making` is the same for the making of correlations.
     checking: Cell<Work>,
     making: Cell<Work>,
-    /// Whether coins may have been tossed in the run under way.
+    /// Whether coins may have been tossed in the current run.
     tossed: Cell<bool>,
     /// Where a cheater in a test deviates, and by how much.
     #[cfg(feature = "testing")]
     pub(crate) twists: RefCell<Vec<(Twist, By)>>,
-    /// Whether a cheater in a test goes on where what it checks of MACs does not hold.
+    /// Whether a cheater in a test continues after a check of MACs that fails.
     #[cfg(feature = "testing")]
     blind: bool,
     /// Whether a test makes numbers with bits by cut and choose where proofs would take less.
     #[cfg(feature = "testing")]
     pub(crate) chooses: Cell<bool>,
-    /// Whether a test goes on with these keys after checks that fail.
+    /// Whether a test continues with these keys after checks that fail.
     #[cfg(feature = "testing")]
     pub(crate) endures: Cell<bool>,
 }
 
-/// What may be under way once at a time.
+/// The state of work that may be under way only once at a time.
 #[derive(Clone, Copy, Default)]
 enum Work {
     #[default]
     Idle,
     UnderWay,
-    /// It did not end well.
+    /// The work failed or was cut off.
     Over,
 }
 
-/// Leaves its place as `after` says, however it ends.
+/// Sets its place to `after` when it is dropped, however the work ends.
 struct Running<'c> {
     place: &'c Cell<Work>,
     after: Work,
@@ -83,8 +83,8 @@ fn no_randomness() -> Error {
 }
 
 impl Keys {
-    /// Agrees on a session with every other party, with the party's own coins grown from `coins`, where they are given:
-    /// never twice from the same. Four rounds, five if n > 2.
+    /// Agrees on a session with every other party. This party's coins grow from `coins` if they are given: never use
+    /// the same ones twice. Four rounds, five if n > 2.
     ///
     /// # Errors
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
@@ -93,7 +93,8 @@ impl Keys {
         Self::setup_with(ctx, params, coins, 0).await
     }
 
-    /// The same; a cheater in a test takes a Delta towards party 0 that differs by so much from that towards others.
+    /// Agrees on a session as [`Keys::setup`] does. A cheater in a test takes a Delta towards party 0 that differs by
+    /// `uneven` from that towards the others.
     async fn setup_with(ctx: &Ctx, params: Params, coins: Option<&Seed>, uneven: u128) -> Result<Keys> {
         let (parties, me) = (ctx.parties(), ctx.me());
         check_parties(parties)?;
@@ -132,12 +133,12 @@ impl Keys {
             (voles[peer], ots[peer]) = (Some(vole), Some(ot));
         }
         (keys.voles, keys.ots) = (voles, ots);
-        // As in `tinyot`: the lowest bit of what is not under party 0's is cleared.
+        // As in `tinyot`: the lowest bit is cleared in what is not under the Delta of party 0.
         keys.delta = Zeroizing::new(if me == 0 { *delta } else { *delta & !1 });
         Ok(keys)
     }
 
-    /// The same for dry runs.
+    /// Returns keys for dry runs.
     ///
     /// # Errors
     /// [`Misuse`] below two parties.
@@ -156,7 +157,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// With a key grown from `private`, and nothing to make correlations from.
+    /// Returns keys with an alpha grown from `private`, a Delta of 0, and nothing to make correlations from.
     pub(crate) fn alone(
         (parties, me): (usize, usize),
         params: Params,
@@ -190,8 +191,8 @@ impl Keys {
         })
     }
 
-    /// Runs a check. No other one may be under way: whoever reads what a first one shows forges the second before the
-    /// first has failed. After one that failed, or was cut off, these keys are of no use.
+    /// Runs a check. No other one may be under way: a party that reads what the first check shows could forge the
+    /// second before the first has failed. After a check that failed or was cut off, these keys are of no use.
     ///
     /// # Errors
     /// Those of `check`; [`Error::Poisoned`] where one did not end well; [`Error::Bug`] where one is under way.
@@ -199,11 +200,11 @@ impl Keys {
         self.alone_at(&self.checking, check).await
     }
 
-    /// Makes correlations, nothing else of which is being made. What fails or is cut off after a toss is not tried
-    /// again: a cheater could stop until the coins suit it. So these keys are of no use then.
+    /// Makes correlations, one making at a time. A making that fails or is cut off after a toss is not tried again: a
+    /// cheater could stop until the coins suit it. These keys are then of no use.
     ///
     /// # Errors
-    /// As [`Keys::one_check`].
+    /// Those of [`Keys::one_check`].
     pub(crate) async fn one_making<T>(&self, make: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.alone_at(&self.making, make).await
     }
@@ -215,17 +216,17 @@ impl Keys {
         }
         place.set(Work::UnderWay);
         self.tossed.set(true);
-        // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
+        // A dealer's keys, in tests, protect nothing: such tests interrupt runs anywhere, and continue.
         let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
         let done = work().await?;
         running.after = Work::Idle;
         Ok(done)
     }
 
-    /// Refuses to go on with keys that are of no use: whoever uses them, or says something under them, asks first.
+    /// Refuses keys that are of no use. Called before these keys are used, and before anything is said under them.
     ///
     /// # Errors
-    /// [`Error::Poisoned`].
+    /// [`Error::Poisoned`] if they are of no use.
     pub(crate) fn in_use(&self) -> Result<()> {
         match self.is_over() {
             true => Err(Error::Poisoned),
@@ -237,7 +238,7 @@ impl Keys {
         [&self.checking, &self.making].iter().any(|work| matches!(work.get(), Work::Over))
     }
 
-    /// Wipes them where they are of no use any more. Seeds and keys are wiped where they are dropped, too.
+    /// Wipes these keys if they are of no use any more. Seeds and keys are also wiped when they are dropped.
     pub(crate) fn wipe(&mut self) {
         if !self.is_over() {
             return;
@@ -249,21 +250,21 @@ impl Keys {
         (self.voles, self.ots, self.shared) = (vec![], vec![], vec![]);
     }
 
-    /// No coins were tossed in this run so far.
+    /// Notes that no coins were tossed in this run so far.
     pub(crate) fn begin_run(&self) {
         self.tossed.set(false);
     }
 
-    /// A run ended in an error. After its first toss it is not to be done again: a peer that has seen results could say
-    /// that it was interrupted, as often as it does not like them.
+    /// Notes that a run ended in an error. After its first toss it must not be repeated: a peer that has seen results
+    /// could claim an interruption each time that it does not like them.
     pub(crate) fn cut_off(&self) {
         if self.tossed.get() && !self.is_dealt() {
             self.making.set(Work::Over);
         }
     }
 
-    /// Has a third party deal, and its dealing checked. Several may be under way: what these checks show depends on
-    /// what was dealt alone. After one that failed, or was cut off, these keys are of no use.
+    /// Lets a third party deal, and checks its dealing. Several calls may be under way: what these checks show depends
+    /// only on what was dealt. After a dealing that failed or was cut off, these keys are of no use.
     ///
     /// # Errors
     /// Those of `deal`; [`Error::Poisoned`] as in [`Keys::one_check`].
@@ -276,20 +277,21 @@ impl Keys {
         Ok(dealt)
     }
 
-    /// Whether a dealer makes what these keys are for, in tests: they protect nothing.
+    /// Returns whether a dealer makes the correlations for these keys, in tests: such keys protect nothing.
     #[cfg(feature = "testing")]
     fn is_dealt(&self) -> bool {
         self.endures.get() || self.ots.is_empty() && !self.dealt
     }
 
-    /// The same outside of tests, where there is none.
+    /// Returns `false`: outside of tests there is no dealer for tests.
     #[cfg(not(feature = "testing"))]
     fn is_dealt(&self) -> bool {
         false
     }
 
-    /// Another share of the same vector, which says nothing of this party's alone: what pairs of parties draw alike
-    /// adds up to zero over all parties. Of two, the other one knows this party's share from the result.
+    /// Returns another share of the same vector, which says nothing of this party's share alone: what pairs of parties
+    /// draw alike adds up to zero over all parties. Of two parties, each knows the other's share from the result, so it
+    /// stays.
     pub(crate) fn rerandomised(&self, ctx: &Ctx, share: &Vector) -> Vector {
         let mut share = share.clone();
         if self.parties == 2 {
@@ -307,7 +309,7 @@ impl Keys {
         share
     }
 
-    /// Whether a check of MACs may fail: at a cheater in a test.
+    /// Returns whether a check of MACs may fail, as it may at a cheater in a test.
     pub(crate) fn is_blind(&self) -> bool {
         #[cfg(feature = "testing")]
         return self.blind;
@@ -315,15 +317,15 @@ impl Keys {
         false
     }
 
-    /// A hash of this session, for one purpose.
+    /// Returns a hasher for this session and one purpose.
     pub(crate) fn hasher(&self, domain: &'static str) -> blake3::Hasher {
         let mut hasher = blake3::Hasher::new_derive_key(domain);
         hasher.update(self.session.as_bytes());
         hasher
     }
 
-    /// A hash that a party tells another of what both compute, for one purpose. It is bound to the session, to the
-    /// exchange that it is of, and to who tells whom: nobody can send back what it heard, or send it on.
+    /// Returns a hash, for one purpose, that a party sends another one of what both compute. It is bound to the
+    /// session, to the exchange, and to sender and receiver, so it can be neither sent back nor sent on.
     pub(crate) fn hash_told(
         &self,
         domain: &'static str,
@@ -338,12 +340,12 @@ impl Keys {
         hash
     }
 
-    /// This party's share of alpha.
+    /// Returns this party's share of alpha.
     pub(crate) fn key(&self) -> u128 {
         self.alpha.value().into()
     }
 
-    /// The others.
+    /// Returns the other parties.
     pub(crate) fn peers(&self) -> Vec<usize> {
         (0..self.parties).filter(|&party| party != self.me).collect()
     }
@@ -359,14 +361,14 @@ impl Keys {
     }
 }
 
-/// Delta of random bits, the lowest bit set: one for the transfers of all peers.
+/// Returns a Delta of random bits with the lowest bit set: one for the transfers of all peers.
 fn delta_of(private: &Seed) -> Zeroizing<u128> {
     let mut bytes = Zeroizing::new([0; 16]);
     private.prg("quorate/spdz2k/delta", b"").fill(&mut *bytes);
     Zeroizing::new(u128::from_le_bytes(*bytes) | 1)
 }
 
-/// A seed for each pair of parties, from both of them; two parties have no use for one.
+/// Draws a seed for each pair of parties, from both of them. Two parties need none.
 async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
     let (parties, me) = (ctx.parties(), ctx.me());
     if parties == 2 {
@@ -403,16 +405,17 @@ fn check_parties(parties: usize) -> Result<()> {
 
 #[cfg(feature = "testing")]
 impl Keys {
-    /// As [`Keys::setup`] with a Delta towards party 0 that differs by so much from that towards the others.
+    /// Agrees on a session as [`Keys::setup`] does, with a Delta towards party 0 that differs by `uneven` from that
+    /// towards the others.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Keys::setup`].
     pub async fn insecure_setup(ctx: &Ctx, params: Params, uneven: u128) -> Result<Keys> {
         let keys = Self::setup_with(ctx, params, None, uneven).await?;
         Ok(Keys { blind: uneven > 0, ..keys })
     }
 
-    /// This party's share of alpha, for tests that look at tags.
+    /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.alpha.value()
     }

@@ -1,10 +1,10 @@
-//! ANDs of bits with MACs, of which a cheater may learn one factor: half of the time it is caught.
+//! ANDs of bits with MACs, of which a cheater may learn one factor; it is caught with probability one half.
 //!
 //! **Source**: the half-gate leaky AND of Katz, Ranellucci, Rosulek, Wang 2018 (ePrint 2018/578), Fig. 2, for any
 //! number of parties as in Wang, Ranellucci, Katz 2017 (ePrint 2017/189). **Deviation**: the check of step 3 among more
-//! than two parties is ours; it shows nothing of a Delta, whatever comes of it. **Model**: malicious, all but one.
+//! than two parties is ours; whatever its result, it shows nothing of a Delta. **Model**: malicious, all but one.
 //! **Notation**: x, y, r random bits with MACs; M_j and K_j the MACs and keys of [`crate::tinyot`] with peer j, M and K
-//! the sums of all; D the Delta of a party. What is said of one party holds for all.
+//! the sums of all; D the Delta of a party. Each step is written for one party and holds for all.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! z = r + sum of all d is x y. All C add up to y times the sum of all D, so all S add up to x y + r times that, and
 //! its lowest bit is 1. A wrong G changes S where the peer's own x is 1: that is the leak, and step 3 finds it.
 //!
-//! Step 3 of two parties: they have the same T; they compare hashes over the batch, committed first. Of more:
+//! Step 3 of two parties: they have the same T; they compare hashes over the batch, committed first. Of more than two:
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -23,8 +23,7 @@
 //! | 3b | 1 | rho: 128 random bits with MACs, in GF(2^128); by step 1 shares of rho t, with C = z^b t for bit b |
 //! | 3c | 2 | commit to the shares of rho t, open: 0, or the run ends |
 //!
-//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide what was made
-//! before.
+//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which protect earlier results.
 
 use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};
@@ -44,21 +43,21 @@ const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
 const EQUAL: &str = "triples of bits in the making";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
 const BLOCK_BYTES: usize = 16;
-/// Bits of rho.
+/// The number of bits of rho.
 const FACTOR: usize = 128;
-/// Blocks that are hashed under one key.
+/// The number of blocks that are hashed under one key.
 const SEGMENT: usize = 1 << 12;
 
-/// Leaky ANDs, or random bits for them: in one row all x, all y, and all z, which are r before.
+/// Leaky ANDs, or random bits for them: all x, all y and all z in one row. z is r before the ANDs are made.
 pub(crate) struct Leaky {
     pub bits: MacBits,
     pub count: usize,
-    /// For the check, among more than two parties.
+    /// The bits of rho for the check, among more than two parties.
     rho: Option<MacBits>,
 }
 
 impl Leaky {
-    /// The random bits.
+    /// Draws the random bits.
     pub async fn draw(ctx: &Ctx, ends: &TinyOt<'_>, count: usize) -> Result<Leaky> {
         if !ends.has_several_peers() {
             return Ok(Leaky { bits: ends.random(ctx, 3 * count).await?, count, rho: None });
@@ -70,10 +69,10 @@ impl Leaky {
 }
 
 impl Keys {
-    /// Leaky ANDs of random bits.
+    /// Makes leaky ANDs from random bits.
     pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Leaky) -> Result<Leaky> {
         let Leaky { mut bits, count, rho } = drawn;
-        // Of c, which both steps take, nothing is kept.
+        // C is computed anew in both steps, and not kept.
         let c = |i: usize| lifted(&bits, count + i, ends.delta());
         let more = |i: usize| lifted(&bits, 2 * count + i, ends.delta());
         let mut sum = self.times_bits(ctx, ends, (&bits, count), c, more).await?;
@@ -96,7 +95,7 @@ impl Keys {
         Ok(Leaky { bits, count, rho })
     }
 
-    /// Shares of x c, of the first bits, where c is the sum of what each party has, and more of this party's.
+    /// Returns shares of x c for the first bits; c is the sum of all parties' parts. `more` of this party is added.
     async fn times_bits(
         &self,
         ctx: &Ctx,
@@ -107,7 +106,7 @@ impl Keys {
     ) -> Result<Blocks> {
         let instance = ctx.randomness().instance();
         let base = Tccr::new(&self.session);
-        // A key for who sends to whom: one Delta, and the same tweaks.
+        // Each pair of sender and receiver has a key of its own: Delta and tweaks are the same for all.
         let hashing = |[from, to]: [usize; 2], part: usize| {
             base.segment((from as u128) << 64 | to as u128).segment(instance).segment(part as u128)
         };
@@ -127,7 +126,7 @@ impl Keys {
         let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
         let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
         drop(messages);
-        // Step 2. What is this party's alone goes with the first peer's.
+        // Step 2. What this party alone adds goes with the first peer's part.
         let mut sum: Option<Blocks> = None;
         for (i, (&peer, told)) in ends.peers.iter().zip(&told).enumerate() {
             let hash = |part| hashing([peer, self.me], part);
@@ -143,7 +142,7 @@ impl Keys {
         sum.ok_or(SILENT)
     }
 
-    /// Step 3 of two parties.
+    /// Runs step 3 of two parties.
     async fn compare_sums(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
         let compared = hash(self.hasher(SUMS), sums);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
@@ -153,7 +152,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Step 3 of more.
+    /// Runs step 3 of more than two parties.
     async fn add_up_to_nothing(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks, rho: &MacBits) -> Result<()> {
         let chi = Coins::toss(ctx, &self.session).await?.words(sums.len()).unwrap_or_default();
         let mut multiples = Zeroizing::new([0; FACTOR]);
@@ -171,13 +170,13 @@ impl Keys {
     }
 }
 
-/// The xor of blocks.
+/// Returns the xor of blocks.
 fn added(mut x: Blocks, y: &Blocks) -> Blocks {
     x.as_mut_slice().iter_mut().zip(y.as_slice()).for_each(|(x, y)| *x ^= y);
     x
 }
 
-/// Step 1: H(K(x)), and what is sent to the peer whose keys these are.
+/// Step 1: returns H(K(x)), and the message to the peer whose keys these are.
 fn garbled(
     (keys, len): (&Blocks, usize),
     delta: u128,
@@ -199,7 +198,7 @@ fn garbled(
     (of_zero, garbled)
 }
 
-/// Step 2, with one peer: H(K(x)) + H(M(x)) + x (what the peer told + c) + more, where `own` gives c and more.
+/// Step 2, with one peer: returns H(K(x)) + H(M(x)) + x (message of the peer + c) + more, where `own` gives c and more.
 fn evaluated(
     (x, peer): (&MacBits, usize),
     told: &[u8],
@@ -219,17 +218,17 @@ fn evaluated(
     sum
 }
 
-/// The first blocks, or their shape.
+/// Returns the first blocks, or their shape.
 fn first(blocks: &Blocks, len: usize) -> Blocks {
     if blocks.is_shape() { Blocks::shape(len) } else { Blocks::new(blocks.as_slice()[..len].to_vec()) }
 }
 
-/// All ones where bit i is one.
+/// Returns all ones if bit i is one, and 0 otherwise.
 fn word(x: &MacBits, i: usize) -> u128 {
     0u128.wrapping_sub((x.own.words_of(0)[i / 64] >> (i % 64) & 1).into())
 }
 
-/// x D + K(x) + M(x), of bit i.
+/// Returns x D + K(x) + M(x) for bit i.
 fn lifted(x: &MacBits, i: usize, delta: u128) -> u128 {
     let with_peers = x.peers.iter().fold(0, |sum, peer| sum ^ peer.keys.as_slice()[i] ^ peer.macs.as_slice()[i]);
     with_peers ^ word(x, i) & delta

@@ -1,4 +1,5 @@
-//! Triples as they are published, of which a cheater may learn low bits of b: each bit at the price of one half.
+//! The published triples, of which a cheater may learn low bits of b: it is caught with probability one half for each
+//! bit.
 //!
 //! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 8. **Deviation**: t is tossed anew, after all that it is for
 //! is authenticated; rho and the zero are opened below random bits; [`SPARE`] more bits go into each factor, for
@@ -10,7 +11,7 @@
 //! | what | ring |
 //! |---|---|
 //! | b^i, what OTs give, r, rh, a, ahat and all products | Z_2^(k+s) |
-//! | the same with tags, and what is opened | Z_2^(k+2s) |
+//! | what of that has tags, and what is opened | Z_2^(k+2s) |
 //! | t, chi of every check | Z_2^s |
 //! | what is handed on | shares and tags in Z_2^(k+s) |
 //!
@@ -21,7 +22,7 @@
 //! | 3 | 4 | s random bits above ahat and ch; authenticate a, b, c, ahat, ch |
 //! | 4 | 13 | toss t; rho = t a - ahat, open and check; t c - ch - rho b, open and check: 0 mod 2^(k+s) |
 //!
-//! Of x, with its s random bits r above, x + 2^(k+s) r is opened, all of it: r is authenticated with ahat and with ch.
+//! A value x is opened below s random bits r: x + 2^(k+s) r is opened whole. r is authenticated with ahat and with ch.
 //!
 //! Bytes to each peer for a triple, k = s = 64: 9.3 kB.
 
@@ -37,8 +38,8 @@ use crate::transfers::{Multiplier, sums_like};
 use crate::triple::Triples;
 use crate::twists::Twist;
 
-/// Bits that go into each factor beyond the published ones, which are enough for one triple: with so many more, a
-/// session of 2^28 triples is as close to uniform as its other steps are safe.
+/// Bits that go into each factor beyond the published number, which suffices for one triple. With them, the distance of
+/// 2^28 triples of a session from uniform ones is within the bounds of the other steps.
 const SPARE: usize = 16;
 
 /// What a party has after step 2.
@@ -51,14 +52,14 @@ struct Amplified {
 type Authenticated = [Shared; 5];
 
 impl Params {
-    /// tau.
+    /// Returns tau.
     fn choice_bits(self, ring: Ring) -> usize {
         (2 * ring.bits() + 4 * self.key_bits()) as usize + SPARE
     }
 }
 
 impl Keys {
-    /// Triples over Z_2^k of which b may leak.
+    /// Makes triples over Z_2^k of which b may leak.
     pub(crate) async fn leaky_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let shares = self.params.shares(ring);
         let b = self.own(ctx, (shares, len));
@@ -69,12 +70,12 @@ impl Keys {
         Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn amplified(&self, ctx: &Ctx, ring: Ring, b: &Vector) -> Result<Amplified> {
         let (values, len, count) = (b.ring(), b.len(), self.params.choice_bits(ring));
         let factor = Multiplier { value: b, bits: vec![values.bits(); count] };
         let made = self.transfers(ctx, (count, len), &[factor]).await?;
-        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let (mut a, mut c) = (sums_like(b), sums_like(b));
         for row in 0..count {
@@ -91,7 +92,7 @@ impl Keys {
         Ok(Amplified { a, c })
     }
 
-    /// Step 3.
+    /// Runs step 3.
     async fn authenticated(&self, ctx: &Ctx, words: Ring, made: &Amplified, b: &Vector) -> Result<Authenticated> {
         let [a, a_hat] = &made.a;
         let [c, c_hat] = &made.c;
@@ -100,7 +101,7 @@ impl Keys {
         self.authenticate_sums(ctx, [a, b, c, a_hat, c_hat]).await
     }
 
-    /// Of every party's vectors, their sums.
+    /// Authenticates every party's vectors, and returns their sums over all parties.
     pub(crate) async fn authenticate_sums<const COUNT: usize>(
         &self,
         ctx: &Ctx,
@@ -127,18 +128,18 @@ mod tests {
     const K: u32 = 4;
     const S: u32 = 8;
 
-    /// How a cheater changes what it has before it authenticates it.
+    /// A change that a cheater makes to what it has before it authenticates it.
     type Change = fn(&mut Amplified);
 
-    /// What both parties know of all triples: those that pass, by themselves; b and a c, put together.
+    /// What both parties have of all triples: whether each passes by itself; and a, b and c, put together.
     struct Seen {
         passes: Vec<bool>,
         a: Vec<u64>,
         b: Vec<u64>,
         c: Vec<u64>,
-        /// What is put above zeros where they are opened.
+        /// The random bits above zeros where they are opened.
         above: Vec<u64>,
-        /// The same of buckets of those that passed.
+        /// a, b and c of buckets of the triples that passed.
         buckets: [Vec<u64>; 3],
     }
 
@@ -151,8 +152,8 @@ mod tests {
         sum.to_u64s()
     }
 
-    /// Steps 1 to 4 where party 1 cheats; nobody stops at a triple that does not pass, it is left out. The others go
-    /// into buckets.
+    /// Runs steps 1 to 4 with a party 1 that cheats. Triples that do not pass are left out instead of ending the run;
+    /// the others go into buckets.
     fn seen(len: usize, size: usize, lie: impl Fn(&Keys) + Sync, change: Change) -> Seen {
         let (params, ring) = (Params::insecure(S, S / 2), Ring::of(K));
         let ends = parties(2, |mut party| {
@@ -206,7 +207,7 @@ mod tests {
         assert!(may_be_chance(count, all, probability), "{count} of {all}, {probability} expected");
     }
 
-    /// The counts of what numbers are modulo 2^bits, as far from even as chance lets them be.
+    /// Asserts that the counts of numbers modulo 2^bits are as even as chance allows.
     fn assert_uniform(values: impl Iterator<Item = u64>, bits: u32) {
         let mut counts = vec![0.0; 1 << bits];
         values.for_each(|value| counts[(value % (1 << bits)) as usize] += 1.0);
@@ -227,14 +228,14 @@ mod tests {
         assert_uniform(seen.b.iter().copied(), 2);
         assert_uniform(seen.above.iter().copied(), 2);
         assert_uniform(seen.above.iter().map(|above| above >> (S - 2)), 2);
-        // Every triple is in one bucket, and not by its place.
+        // Every triple is in one bucket, and buckets do not follow places.
         let sum = |values: &[u64]| values.iter().sum::<u64>() % (1 << K);
         assert_eq!(sum(&seen.buckets[1]), sum(&seen.b));
         assert_ne!(seen.buckets[0], seen.a[..200]);
     }
 
-    /// Another ahat than the bits say, by 2^(k+s-i): what has to be zero is that times b. So b mod 2^i is known where
-    /// it passes, with probability 2^-i: the leak that buckets are against, and no more than that.
+    /// ahat is off from what the bits say by 2^(k+s-i), so what has to be zero is that times b. Passing, with
+    /// probability 2^-i, shows b mod 2^i: this is the leak that buckets remove, and no more than that.
     #[test]
     fn low_bits_of_b_show_as_often_as_the_model_says() {
         for (bits, change) in [
@@ -251,11 +252,11 @@ mod tests {
         }
     }
 
-    /// Some triples leak the lowest bit of b, and all that do not pass are left out, which no honest party does: b of a
-    /// bucket is even only where all of its triples leak.
+    /// Some triples leak the lowest bit of b, and those that do not pass are left out, which no honest party does. The
+    /// lowest bit of a bucket's b is known only where all of its triples leak.
     #[test]
     fn b_of_buckets_is_balanced_though_all_passed() {
-        // Every fifth: 1 of 9 of those that pass leak, 1 of 6561 buckets would be known.
+        // Every fifth triple: 1 of 9 of those that pass leaks, and 1 of 6561 buckets would be known.
         let some: Change = |made| lie_in(made, 5);
         let seen_ = seen(4500, 4, NOTHING, some);
         let leaky = || seen_.passes.iter().zip(&seen_.b).step_by(5);
@@ -266,7 +267,7 @@ mod tests {
         assert_uniform(b.iter().copied(), 1);
         assert_uniform(b.iter().copied(), 2);
         assert_uniform(a.iter().copied(), 2);
-        // All of them: every b is even, in buckets, too. So the test can tell.
+        // If all triples leak, every b is even, in buckets, too. So this test can detect a leak.
         let all = seen(900, 4, NOTHING, |made| lie_in(made, 1));
         assert!(all.buckets[1].iter().all(|b| b % 2 == 0));
     }
@@ -277,8 +278,8 @@ mod tests {
         made.a[1].add_assign(&Vector::from_u64s(values, &lies.collect::<Vec<_>>()));
     }
 
-    /// Another factor in one OT: found where the other party's bit is 1, and where it is not, nothing is wrong. What
-    /// passes has uniform factors.
+    /// Another factor in one OT is found where the other party's bit is 1; where it is 0, nothing is wrong. Triples
+    /// that pass have uniform factors.
     #[test]
     fn another_factor_in_one_ot_is_found_half_of_the_time() {
         let other = Twist::Transfer { peer: 0, factor: 0, row: 3 };
@@ -295,7 +296,7 @@ mod tests {
         }
     }
 
-    /// A wrong top bit of c, with every guess of t for another triple: one of 2^s passes.
+    /// A wrong top bit of c, with each guess of t for another triple: one of 2^s passes.
     #[test]
     fn a_wrong_product_passes_for_one_t_of_all() {
         let guesses: Change = |made| {

@@ -1,8 +1,8 @@
 //! SPDZ2k: any number of parties, all but one of which may cheat in any way.
 //!
 //! A value x of Z_2^k is the sum of all parties' shares in Z_2^(k+s), modulo 2^k. Each party has a key alpha^j below
-//! 2^s, and a share of the tag alpha x, alpha the sum of all keys. Who changes what is opened has to change its tag
-//! alike, which takes the key.
+//! 2^s, and a share of the tag alpha x; alpha is the sum of all keys. A party that changes an opened value has to
+//! change its tag to match, which takes the key.
 //!
 //! | protocol | file | rounds, n = 2 unless said | elements of Z_2^k to each peer |
 //! |---|---|---|---|
@@ -20,17 +20,17 @@
 //! | matrix triples of two parties, experimental | `matrix` | 28 | |
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
-//! | the same from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
+//! | multiplication triples from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
 //! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
-//! | the same of fewer bits than their ring has, or in parts | `shorter` | 1 more | |
+//! | numbers of one party with fewer bits than their ring, or in parts | `shorter` | 1 more | |
 //! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
-//! Two parties may also have a third one deal all of it, which then runs the same program on shapes (`dealt`).
+//! A third party may deal all correlations to two parties; it then runs the same program on shapes (`dealt`).
 //!
 //! The arguments for its security are docs/security/spdz2k.md and docs/security/spdz2k-matrix.md.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Bits with MACs that are elements, too.
+//! Bits with MACs that are also elements.
 //!
 //! **Source**: Fig. 2 of Damgard et al. 2019 (ePrint 2019/599). **Model**: malicious, all but one. **Notation**: x_l
 //! bits with MACs; [x_l]_2 the sum of what each party authenticates as its own bit, over Z_2^(1+s).
@@ -10,12 +10,12 @@
 //! | 3 | 2 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
 //! | 4 | 3 | 3 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
 //!
-//! What is opened of elements here is checked with all else that is opened in the making, before anything is used.
-//! Where some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
-//! thrown away.
+//! The openings of elements in this check are themselves checked with all other openings of the making, before anything
+//! is used. If some element is not a share of its bit, each c_q differs with probability 1/2. Each r_q masks one row
+//! and is thrown away.
 //!
-//! Once there are such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2),
-//! and a bit x as an element of Z_2 is r + Open(x xor r).
+//! With such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2), and a bit
+//! x as an element of Z_2 is r + Open(x xor r).
 
 use quorate_engine::{Ctx, Error, Linear, Result, Stocks};
 use quorate_gadgets::convert::flip;
@@ -32,13 +32,13 @@ use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 use crate::twists::Twist;
 
-/// Bits that are made together.
+/// The number of bits that are made together.
 const BATCH: usize = 1 << 16;
 const SAME: &str = "bits that become elements";
 const NO_LINKS: Error = Error::Bug { what: "a stock of bits that are elements, too, without them" };
 
 impl Spdz2k {
-    /// Elements that are these bits, of one row.
+    /// Makes elements from these bits, of one row.
     pub(crate) async fn elements_of(&self, ctx: &Ctx, bits: &MacBits) -> Result<Shared> {
         let own = Wiped(bits.own.to_vector(self.keys.params.shares(Ring::of(1))));
         let elements = sum(&self.keys.authenticate(ctx, &[Own::each(&own)]).await?[0]);
@@ -46,7 +46,7 @@ impl Spdz2k {
         Ok(elements)
     }
 
-    /// Bits with MACs, by owner, that are the lowest bits of the owners' elements, who know them.
+    /// Makes bits with MACs, by owner, from the lowest bits of elements that their owners know.
     pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<Vec<MacBits>> {
         let bit = self.keys.params.shares(Ring::of(1));
         let own = self.keys.twisted(Twist::MacBit, Wiped(elements[self.keys.me].share.low_bit()));
@@ -58,7 +58,7 @@ impl Spdz2k {
         Ok(bits)
     }
 
-    /// Steps 1 to 4, of bits that are said to be elements already.
+    /// Runs steps 1 to 4, for bits that are claimed to be elements already.
     async fn check_same(&self, ctx: &Ctx, bits: &MacBits, elements: &Shared) -> Result<()> {
         let ends = self.keys.tinyot()?;
         let (rows, len) = (self.keys.params.inner_bits() as usize, bits.len());
@@ -77,7 +77,7 @@ impl Spdz2k {
         Ok(())
     }
 
-    /// Random bits that are elements of Z_2, too.
+    /// Makes random bits that are also elements of Z_2.
     pub(crate) async fn links(&self, ctx: &Ctx, len: usize) -> Result<(Tagged, SharedBits)> {
         let bit = Ring::of(1);
         let mut parts = vec![(self.nothing(ctx, bit), self.blank_bits(ctx.is_dry(), (1, 0)))];
@@ -93,7 +93,7 @@ impl Spdz2k {
         ))
     }
 
-    /// Random bits as elements, and in the form of the session's bits.
+    /// Makes random bits as elements, and in the form of the session's bits.
     pub(crate) async fn make_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
         if self.keys.params.bits_from_proofs(self.keys.parties) {
             return self.dabits_by_proofs(ctx, ring, len).await;
@@ -107,17 +107,17 @@ impl Spdz2k {
         Ok((elements, bits))
     }
 
-    /// Random bits that one party knows.
+    /// Makes random bits that one party knows.
     pub(crate) async fn random_bits_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<SharedBits> {
         Ok(SharedBits::macs(self.keys.tinyot()?.random_of(ctx, owner, len).await?))
     }
 
-    /// Sharings of zero.
+    /// Makes sharings of zero.
     pub(crate) async fn zero_bits(&self, ctx: &Ctx, len: usize) -> Result<SharedBits> {
         Ok(SharedBits::macs(self.keys.tinyot()?.zeros(ctx, len).await?))
     }
 
-    /// The lowest bits of elements, as elements.
+    /// Returns the lowest bits of elements, as elements.
     fn low_bits(&self, x: &Tagged) -> SharedBits {
         SharedBits::elements(TaggedBits {
             rows: 1,
@@ -126,7 +126,7 @@ impl Spdz2k {
         })
     }
 
-    /// The lowest bits of elements. One round where bits have MACs.
+    /// Returns the lowest bits of elements. One round where bits have MACs.
     pub(crate) async fn lowest(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
         if !self.has_macs() {
             return Ok(self.low_bits(x));
@@ -142,7 +142,7 @@ impl Spdz2k {
         Ok(self.xor_with(&bits, &opened))
     }
 
-    /// Bits of one row as elements, with random bits in both forms that mask them and that nothing else is for.
+    /// Returns bits of one row as elements; they are masked by random bits in both forms, which must have no other use.
     pub(crate) async fn bits_below_masks(
         &self,
         ctx: &Ctx,
@@ -153,7 +153,7 @@ impl Spdz2k {
         Ok(flip(self, elements, &opened))
     }
 
-    /// 2^(k-1) times bits of one row. One round where bits have MACs.
+    /// Returns 2^(k-1) times bits of one row. One round where bits have MACs.
     pub(crate) async fn at_top(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
         self.keys.params.check_values(ring)?;
         let elements = match &x.0 {
@@ -167,7 +167,7 @@ impl Spdz2k {
         Ok(elements.linear(&Linear::Raise(ring, ring.bits() - 1)))
     }
 
-    /// Random bits as elements, and in the form of the session's bits.
+    /// Draws random bits as elements, and in the form of the session's bits.
     pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
         if self.has_macs() {
             return self.draw_links(ctx, Kind::DaBit { bits: ring.bits() }, len).await;

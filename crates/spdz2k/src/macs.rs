@@ -1,4 +1,4 @@
-//! Matrices of bits with MACs: what each party does by itself.
+//! Matrices of bits with MACs: the local work of each party.
 //!
 //! **Notation** as in [`crate::tinyot`]: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
 //! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
@@ -8,20 +8,20 @@ use quorate_ot::{Blocks, PIECES};
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
 
-/// One party's part of bits: its own, and what it has with each peer, in order.
+/// One party's part of bits: its own, and its MACs and keys with each peer, in order.
 pub struct MacBits {
     /// The party's own bits.
     pub own: Wiped<Bits>,
-    /// By peer.
+    /// MACs and keys, by peer.
     pub peers: Vec<WithPeer>,
 }
 
-/// MACs of a party's own bits under the Delta of a peer, and keys of that peer's.
+/// MACs of a party's own bits under the Delta of a peer, and keys of that peer's bits.
 #[derive(Clone)]
 pub struct WithPeer {
-    /// Of the party's own bits.
+    /// MACs of the party's own bits.
     pub macs: Blocks,
-    /// Of the peer's.
+    /// Keys of the peer's bits.
     pub keys: Blocks,
 }
 
@@ -42,7 +42,7 @@ impl Clone for MacBits {
 }
 
 impl MacBits {
-    /// Zeros with so many peers, or their shape.
+    /// Returns zeros with this number of peers, or their shape in a dry run.
     pub fn blank(dry: bool, peers: usize, (rows, lanes): (usize, usize)) -> MacBits {
         let (own, blocks) = match dry {
             true => (Bits::shape(rows, lanes), Blocks::shape(rows * lanes)),
@@ -52,27 +52,27 @@ impl MacBits {
         MacBits { own: Wiped(own), peers: vec![with_peer; peers] }
     }
 
-    /// Rows and lanes.
+    /// Returns the numbers of rows and lanes.
     pub fn shape(&self) -> (usize, usize) {
         (self.own.rows(), self.own.lanes())
     }
 
-    /// Bits of all rows.
+    /// Returns the number of bits of all rows.
     pub fn len(&self) -> usize {
         self.own.rows() * self.own.lanes()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What a map makes of all MACs and keys.
+    /// Applies a map to all MACs and keys.
     pub fn each(&self, map: impl Fn(&Blocks) -> Blocks) -> Vec<WithPeer> {
         self.peers.iter().map(|peer| WithPeer { macs: map(&peer.macs), keys: map(&peer.keys) }).collect()
     }
 
-    /// What is put together from the MACs, and from the keys, of all parts.
+    /// Joins the MACs, and the keys, of all parts by a function.
     fn joined(parts: &[&MacBits], join: impl Fn(&[&Blocks]) -> Blocks) -> Vec<WithPeer> {
         let count = parts.first().map_or(0, |part| part.peers.len());
         let with_peer = |i: usize| {
@@ -90,13 +90,13 @@ impl MacBits {
         }
     }
 
-    /// A linear map of the bits.
+    /// Applies a linear map to the bits.
     pub fn linear(&self, map: &LinearBits<'_>) -> MacBits {
         let shape = self.shape();
         MacBits { own: Wiped(map.apply(&self.own)), peers: self.each(|blocks| mapped(map, shape, blocks)) }
     }
 
-    /// What becomes of the bits with others.
+    /// Updates the bits with others.
     pub fn update(&mut self, part: &MacBits, update: &UpdateBits<'_>) {
         let (shape, of_part) = (self.shape(), part.shape());
         update.apply(&mut self.own, &part.own);
@@ -107,7 +107,7 @@ impl MacBits {
         });
     }
 
-    /// Rows of all parts, one below the other.
+    /// Stacks the rows of all parts, one below the other.
     pub fn concat_rows(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_rows(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
         let all = |parts: &[&Blocks]| {
@@ -123,7 +123,7 @@ impl MacBits {
         MacBits { own: Wiped(own), peers: Self::joined(parts, all) }
     }
 
-    /// Lanes of all parts, side by side.
+    /// Joins the lanes of all parts, side by side.
     pub fn concat_lanes(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_lanes(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
         let (rows, len) = (own.rows(), own.rows() * own.lanes());
@@ -144,7 +144,7 @@ impl MacBits {
         MacBits { own: Wiped(own), peers: Self::joined(parts, all) }
     }
 
-    /// The bits of one row in rows of so many lanes.
+    /// Arranges the bits of one row in rows of `lanes` lanes.
     pub fn in_rows(self, (rows, lanes): (usize, usize)) -> MacBits {
         let row = |i: usize| Wiped(self.own.slice_lanes(i * lanes..(i + 1) * lanes));
         let own = match rows {
@@ -158,15 +158,15 @@ impl MacBits {
         MacBits { own, peers: self.peers }
     }
 
-    /// The bits of a range, of one row.
+    /// Returns the bits of a range, of one row.
     pub fn slice(&self, range: std::ops::Range<usize>) -> MacBits {
         self.linear(&LinearBits::Lanes(range))
     }
 
-    /// For each row of public bits the xor of those that it chooses, of one row.
+    /// Returns, for each row of public bits, the xor of the bits that it selects, in one row.
     pub fn sums_of_chosen(&self, chosen: &Bits) -> MacBits {
         let rows = chosen.rows();
-        // Each row goes over all blocks, which are read.
+        // Each row reads all blocks.
         stream(2 * self.peers.len() * rows * 16 * self.len());
         if self.own.is_shape() || chosen.is_shape() {
             return MacBits::blank(true, self.peers.len(), (1, rows));
@@ -184,7 +184,7 @@ impl MacBits {
         MacBits { own, peers: self.each(|blocks| Blocks::new((0..rows).map(|row| sum(blocks, row)).collect())) }
     }
 
-    /// Their xor with as many others.
+    /// Returns the xor with the same number of other bits.
     pub fn xor(mut self, other: &MacBits) -> MacBits {
         self.own.xor_assign(&other.own);
         self.change(other, |into, from| {
@@ -197,7 +197,7 @@ impl MacBits {
         self
     }
 
-    /// The sums of two pairs, one below the other.
+    /// Returns the sums of two pairs, one below the other.
     pub fn sums_below_each_other(pairs: [[&MacBits; 2]; 2]) -> MacBits {
         let sum = |[x, y]: [&MacBits; 2]| {
             let mut sum = Wiped((*x.own).clone());
@@ -221,7 +221,7 @@ impl MacBits {
         MacBits { own, peers: Self::joined(pairs.as_flattened(), all) }
     }
 
-    /// Adds those of others that public bits choose.
+    /// Adds those of other bits that public bits select.
     pub fn add_chosen(&mut self, other: &MacBits, chosen: &Bits) {
         let mut own = Wiped((*other.own).clone());
         own.and_assign(chosen);
@@ -245,7 +245,8 @@ impl MacBits {
         });
     }
 
-    /// Their xor with public bits: party 0 changes its own, and the others their keys of it, who is their first peer.
+    /// Returns the xor with public bits. Party 0 changes its own bits; the others change their keys of party 0, their
+    /// first peer.
     pub fn flipped(mut self, by: &Bits, (first, delta): (bool, u128)) -> MacBits {
         match (first, self.peers.first_mut()) {
             (false, Some(party_0)) => xor_chosen(&mut party_0.keys, by, delta),
@@ -255,15 +256,15 @@ impl MacBits {
     }
 }
 
-/// Zeros of the form of blocks.
+/// Returns zeros with the length of `like`, or their shape.
 pub(crate) fn nothing(like: &Blocks) -> Blocks {
     if like.is_shape() { Blocks::shape(like.len()) } else { Blocks::new(vec![0; like.len()]) }
 }
 
-/// A map of bits, of their MACs or keys.
+/// Applies a map of bits to their MACs or keys.
 fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Blocks {
     let blocks = x.as_slice();
-    // Row by row of a result of so many rows and lanes.
+    // Builds the blocks of a result of `rows` rows and `lanes` lanes row by row.
     let taken = |(rows, lanes): (usize, usize), row: &dyn Fn(usize, &mut Vec<u128>)| {
         if x.is_shape() {
             return shape_of(rows * lanes);
@@ -311,7 +312,7 @@ fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Bl
     }
 }
 
-/// An update of bits, of their MACs or keys.
+/// Applies an update of bits to their MACs or keys.
 fn changed(
     update: &UpdateBits<'_>,
     (whole, (_, lanes)): (&mut [u128], (usize, usize)),
@@ -358,12 +359,12 @@ pub(crate) fn add(into: &mut [u128], from: &[u128]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
 }
 
-/// All ones for 1, 0 for 0.
+/// Returns all ones for 1, and 0 for 0.
 pub(crate) fn all_ones_if(bit: u64) -> u128 {
     0u128.wrapping_sub(bit.into())
 }
 
-/// Changes each block by its bit, row after row: 0, or all ones.
+/// Changes each block by a mask from its bit, row after row: 0, or all ones.
 fn each_chosen(blocks: &mut [u128], bits: &Bits, change: impl Fn(&mut u128, u128)) {
     let rows = blocks.chunks_mut(bits.lanes().max(1)).take(bits.rows());
     for (row, blocks) in rows.enumerate() {
@@ -375,7 +376,7 @@ fn each_chosen(blocks: &mut [u128], bits: &Bits, change: impl Fn(&mut u128, u128
     }
 }
 
-/// Zeros where a bit is not set.
+/// Sets blocks to zero where a bit is not set.
 fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
     chosen(blocks, bits, |block, bit| *block &= bit);
 }
@@ -385,12 +386,12 @@ pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
     chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
-/// Changes blocks by a bit each; of what is only a shape a shape is left.
+/// Changes each block by a mask from its bit; shapes stay shapes.
 fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     chosen_from(blocks, 0, bits, change);
 }
 
-/// The same for blocks from a place on.
+/// Changes blocks from `start` on, each by a mask from its bit; shapes stay shapes.
 pub(crate) fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     charge(bits.rows() * bits.lanes());
     match bits.is_shape() || blocks.is_shape() {
@@ -399,41 +400,41 @@ pub(crate) fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change
     }
 }
 
-/// Blocks that a dry run has in place of these.
+/// Returns the shape of blocks that a dry run has in place of these, and charges a pass over them.
 pub(crate) fn shape_of(len: usize) -> Blocks {
     charge(len);
     Blocks::shape(len)
 }
 
-/// Charges a loop over bytes of blocks.
+/// Charges a loop over this number of bytes of blocks.
 fn stream(bytes: usize) {
     meter::stream_within(bytes, bytes.saturating_mul(PIECES));
 }
 
-/// Charges a pass over so many blocks: read and written.
+/// Charges a pass over `len` blocks that are read and written.
 pub(crate) fn charge(len: usize) {
     stream(2 * 16 * len);
 }
 
-/// The same for a sum: two are read and one is written.
+/// Charges a sum of `len` blocks: two are read and one is written for each.
 pub(crate) fn charge_sum(len: usize) {
     stream(3 * 16 * len);
 }
 
-/// Charges so many blocks that are fetched from public places.
+/// Charges `count` blocks that are fetched from public places.
 pub(crate) fn charge_fetched(from: &Blocks, count: usize) {
     meter::fetched_within(count, size_of::<u128>() * from.len());
 }
 
-/// About what hashing a block takes, in bytes of a simple loop.
+/// The cost of hashing a block, as about this number of bytes of a simple loop.
 const HASHED_BYTES: usize = 64;
 
-/// Counts the work of hashing blocks.
+/// Charges the hashing of blocks.
 pub(crate) fn charge_hash(blocks: &Blocks) {
     meter::stream(HASHED_BYTES * blocks.len());
 }
 
-/// Hashes blocks behind what a hasher has.
+/// Returns the hash of what a hasher has, followed by blocks.
 pub(crate) fn hash(mut hasher: blake3::Hasher, blocks: &Blocks) -> [u8; 32] {
     charge_hash(blocks);
     hasher.update(blocks.as_bytes());

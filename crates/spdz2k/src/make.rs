@@ -1,4 +1,4 @@
-//! The offline phase: every kind of correlations from triples and authentication.
+//! The offline phase: all kinds of correlations, made from triples and authentication.
 //!
 //! | kind | from | openings |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | parties' own numbers | cut and choose (`privateedabit`, `shorter`), or proven bits (`proved`) | B - 1 for one |
 //! | comparison mask | an edaBit; products of its bits with bit triples | 2 bits an AND |
 //!
-//! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.
+//! Batches are made one after the other. This bounds memory, and no two checks are under way at once.
 
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::Ring;
@@ -26,11 +26,11 @@ use crate::shared::{Shared, sum};
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
-/// Elements that are authenticated together.
+/// The number of elements that are authenticated together.
 const BATCH: usize = 1 << 14;
 
 impl Spdz2k {
-    /// Correlations of one kind, made with the other parties.
+    /// Makes correlations of one kind together with the other parties.
     pub(crate) async fn make_together(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let make = async || {
             let made = self.make_kind(ctx, kind, len).await?;
@@ -89,7 +89,7 @@ impl Spdz2k {
         })
     }
 
-    /// Random bits as elements; checked.
+    /// Makes random bits as elements, and checks them.
     async fn make_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
         match self.keys.params.bits_from_proofs(self.keys.parties) {
             true => self.bits_by_proofs(ctx, ring, len).await,
@@ -97,13 +97,13 @@ impl Spdz2k {
         }
     }
 
-    /// Triples, as shares of values.
+    /// Makes triples, as shares of values.
     pub(crate) async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<[Tagged; 3]> {
         let made = self.keys.triples(ctx, ring, len).await?;
         Ok([made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared)))
     }
 
-    /// One-sided triples, as shares of values.
+    /// Makes one-sided triples, as shares of values.
     pub(crate) async fn one_sided_triples(
         &self,
         ctx: &Ctx,
@@ -115,7 +115,7 @@ impl Spdz2k {
         Ok([a.known_to(Some(left)), b.known_to(Some(right)), c])
     }
 
-    /// Random elements that nobody knows, or one party only: its share is the element, the others' are 0.
+    /// Makes random elements that no party knows, or that one party knows: its share is the element, the others' are 0.
     pub(crate) async fn random_elements(
         &self,
         ctx: &Ctx,

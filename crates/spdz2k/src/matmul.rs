@@ -1,9 +1,9 @@
 //! Products of matrices of which parties know one or both, by matrix triples: each matrix is opened once, less the
-//! triple's. Who knows what decides of which triples, as for elements (`mul`): two parties' are those of
-//! [`crate::matrix`], and one party's own are proven.
+//! matrix of the triple. The kind of triples depends on who knows what, as for elements (`mul`): those of two parties
+//! are of [`crate::matrix`], and those of one party are proven.
 //!
 //! Large matrices are cut, so that triples are made in bounded memory: parts of both are multiplied, and products of
-//! parts added up. What is opened is then opened once for each part of the other matrix. One round.
+//! parts are added up. Each part is opened once for each part of the other matrix. One round.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,9 +16,10 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-/// What is summed in one part, at most.
+/// The largest dimension that is summed in one part.
 const INNER: usize = 2048;
-/// Vectors of one part: of the party that has more of them, and of the other one, whose bits are chosen.
+/// The largest numbers of vectors of one part: of the matrix with more vectors, and of the other one, whose bits are
+/// chosen.
 const MORE: usize = 64;
 const FEWER: usize = 8;
 
@@ -35,13 +36,13 @@ impl Part {
     }
 }
 
-/// As few ranges as there can be of at most so many, nearly alike.
+/// Cuts `len` into as few ranges of at most `most` as possible, of nearly equal lengths.
 fn cut(len: usize, most: usize) -> Vec<Range<usize>> {
     let count = len.div_ceil(most);
     (0..count).map(|i| len * i / count..len * (i + 1) / count).collect()
 }
 
-/// The parts of a product, those of one sum one after the other.
+/// Returns the parts of a product, with those of one sum one after the other.
 fn parts((m, k, n): Dims) -> Vec<Part> {
     let [rows, columns] = if m < n { [FEWER, MORE] } else { [MORE, FEWER] };
     let mut parts = Vec::new();
@@ -54,7 +55,7 @@ fn parts((m, k, n): Dims) -> Vec<Part> {
     parts
 }
 
-/// Some rows and columns of a matrix of so many columns.
+/// Returns some rows and columns of a matrix with `width` columns.
 fn taken(x: &Tagged, width: usize, [rows, columns]: [&Range<usize>; 2]) -> Tagged {
     let len = rows.len() * columns.len();
     let at = |i: usize| ((rows.start + i / columns.len()) * width + columns.start + i % columns.len()) as u32;
@@ -63,7 +64,7 @@ fn taken(x: &Tagged, width: usize, [rows, columns]: [&Range<usize>; 2]) -> Tagge
 }
 
 impl Spdz2k {
-    /// The product, where parties know matrices, and matrix triples take less.
+    /// Multiplies matrices by matrix triples if parties know matrices and these triples take less; else returns `None`.
     pub(crate) async fn multiply_matrices(
         &self,
         ctx: &Ctx,
@@ -102,15 +103,15 @@ impl Spdz2k {
         Ok(Some(put_together(&products, &parts, (m, n))))
     }
 
-    /// Whether all parts take less than products one by one. Of what one party knows matrices always do.
+    /// Returns whether all parts take less than products one by one. Products of two matrices of one party always do.
     fn matrices_take_less(&self, known: [Option<usize>; 2], ring: Ring, parts: &[Part]) -> bool {
         let each: Vec<[usize; 2]> = parts.iter().map(|part| self.keys.bytes_of_matrices(ring, part.dims())).collect();
         let total = |of: usize| each.iter().map(|bytes| bytes[of]).sum::<usize>();
         known[0] == known[1] || total(0) < total(1)
     }
 
-    /// Triples for a product of matrices of which these parties know one each, or one knows one: as `mul` says of
-    /// elements.
+    /// Draws triples for a product of matrices of which these parties know one each, or one party knows one, as `mul`
+    /// does for elements.
     async fn draw_matrices(
         &self,
         ctx: &Ctx,
@@ -142,7 +143,7 @@ impl Spdz2k {
     }
 }
 
-/// The whole product of those of parts.
+/// Returns the whole product from the products of its parts.
 fn put_together(products: &[Tagged], parts: &[Part], (m, n): (usize, usize)) -> Tagged {
     let mut places = vec![0; m * n];
     let mut sums: Vec<Tagged> = Vec::new();

@@ -14,7 +14,7 @@
 //! | 6 | 5 | A is the first d columns of B, U the others; open delta = U - A R and check |
 //! | 7 | | x are the first d rows of Z, y the others: X = x + R y, C = c - delta y |
 //!
-//! Whether step 4 passes may tell P_j of Z what it likes; R comes after that, and X is a hash of Z.
+//! Whether step 4 passes may show P_j any property of Z. R comes after that, and X is a hash of Z.
 //!
 //! Bytes for 10 x 2048 times 2048 x 1, k = s = 64: 23.8 MB by P_j, 1.2 MB by P_i.
 
@@ -39,19 +39,19 @@ const SACRIFICE: &str = "the sacrifice of matrix triples";
 const HASH: &str = "the hashing of matrix triples";
 const MISSING: Error = Error::Bug { what: "a matrix triple without a part of it" };
 
-/// What a batch holds on the way, at most, but for a single triple that takes more.
+/// The largest number of bytes that a batch takes while it is made, unless a single triple takes more.
 const BATCH_BYTES: usize = 1 << 26;
-/// Bytes that each of an OT's ends holds for it.
+/// The bytes that each end of an OT takes.
 const OT: usize = 16;
-/// Bytes that a party holds for an authenticated element.
+/// The bytes that a party takes for an authenticated element.
 pub(crate) const AUTHENTICATED: usize = 704;
-/// Bytes of an OT that are sent before its corrections.
+/// The bytes of an OT that are sent before its corrections.
 const OT_SENT: usize = 4;
 
-/// m x k times k x n.
+/// The dimensions (m, k, n) of a product of an m x k matrix with a k x n matrix.
 pub type Dims = (usize, usize, usize);
 
-/// Triples that are made together, as the protocol has them: B has rows, and Z has columns.
+/// Triples that are made together, in the terms of the protocol: B has rows, and Z has columns.
 #[derive(Clone, Copy)]
 struct Batch {
     sends: usize,
@@ -66,7 +66,7 @@ struct Batch {
     len: usize,
 }
 
-/// What a party has of them after step 1.
+/// What a party has of a batch after step 1.
 struct End {
     z: Option<Wiped<Vector>>,
     b: Option<Wiped<Vector>>,
@@ -80,39 +80,39 @@ type Authenticated = [Shared; 5];
 
 impl Batch {
     fn new(params: Params, [left, right]: [usize; 2], ring: Ring, (m, d, n): Dims) -> Batch {
-        // Bits are chosen where there are fewer of them.
+        // The matrix with fewer vectors is the one that is chosen by bits.
         let ([sends, chooses], [rows, columns]) = if m < n { ([right, left], [n, m]) } else { ([left, right], [m, n]) };
         Batch { sends, chooses, ring, rows, inner: d, given_up: params.noise_bits(), columns, len: 1 }
     }
 
-    /// D.
+    /// Returns D.
     fn depth(&self) -> usize {
         self.inner + self.given_up
     }
 
-    /// Elements of all Z.
+    /// Returns the number of elements of all Z.
     fn lanes(&self) -> usize {
         self.len * self.depth() * self.columns
     }
 
-    /// Elements of all B.
+    /// Returns the number of elements of all B.
     fn entries(&self) -> usize {
         self.len * self.rows * self.depth()
     }
 
-    /// What corrections for the bits of an element of Z are wanted to.
+    /// Returns the number of bits that the corrections for each bit of an element of Z need.
     fn widths(&self, values: Ring) -> Vec<u32> {
         (0..self.ring.bits()).map(|weight| values.bits() - weight).collect()
     }
 
-    /// Bytes that a party holds on the way.
+    /// Returns the bytes that a party takes while the batch is made.
     fn held(&self, params: Params) -> usize {
         let ots = self.lanes() * self.ring.bits() as usize * OT;
         let spread = (self.rows + 1) * self.lanes() * params.products(self.ring).carrier().bytes();
         ots + spread + (self.entries() + self.lanes()) * AUTHENTICATED
     }
 
-    /// Bytes that both send.
+    /// Returns the bytes that both parties send.
     fn sent(&self, keys: &Keys) -> usize {
         let (params, bits) = (keys.params, self.ring.bits() as usize);
         let corrections: u32 = self.widths(params.products(self.ring)).iter().sum();
@@ -123,7 +123,7 @@ impl Batch {
         transfers + keys.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
     }
 
-    /// A row of every triple in one vector, each entry once for each column of Z.
+    /// Returns a row of every triple in one vector, with each entry once for each column of Z.
     fn spread(&self, b: &Vector, row: usize, rows: usize) -> Wiped<Vector> {
         let (depth, columns) = (self.depth(), self.columns);
         let at = |i: usize| {
@@ -134,7 +134,7 @@ impl Batch {
         Wiped(Linear::Gather(Positions::later(self.lanes(), &positions)).apply(b))
     }
 
-    /// The first columns of every row of B, or the others.
+    /// Returns the first columns of every row of B, or the others.
     fn columns_of(&self, b: &Shared, is_given_up: bool) -> Shared {
         let (depth, inner, count) = (self.depth(), self.inner, self.len * self.rows);
         let (first, width) = if is_given_up { (inner, self.given_up) } else { (0, inner) };
@@ -143,7 +143,7 @@ impl Batch {
         b.map(|b| Linear::Gather(Positions::later(count * width, &positions)).apply(b))
     }
 
-    /// The same with every triple's part of a vector.
+    /// Applies `work` to every triple's part of a vector.
     fn each(&self, x: &Shared, work: impl Fn(usize, &Shared) -> Shared) -> Shared {
         let each = x.share.len() / self.len;
         let part = |i: usize| work(i, &x.map(|x| x.slice(i * each..(i + 1) * each)));
@@ -151,7 +151,7 @@ impl Batch {
         joined(&parts.iter().collect::<Vec<_>>())
     }
 
-    /// Every triple's matrix of so many rows and columns, turned.
+    /// Transposes every triple's matrix of this shape.
     fn turned(&self, x: &Shared, (rows, columns): (usize, usize)) -> Shared {
         let size = rows * columns;
         let at = |i: usize| (i / size * size + i % size % rows * columns + i % size / rows) as u32;
@@ -160,7 +160,7 @@ impl Batch {
     }
 }
 
-/// Shares of the rows of B times Z, the throwaway row first.
+/// Shares of the rows of B times Z, with the throwaway row first.
 struct Products {
     batch: Batch,
     rows: Vec<Wiped<Vector>>,
@@ -173,14 +173,14 @@ impl Products {
         Products { batch, rows: (0..=batch.rows).map(|_| zeros()).collect() }
     }
 
-    /// Of an OT for every element of Z: what is wanted is their sum.
+    /// Adds shares from an OT for every element of Z, summed over its rows.
     fn add(&mut self, [row, weight]: [usize; 2], share: &Vector) {
         let Batch { len, columns, .. } = self.batch;
         let sums = Wiped(share.sum_axis(len, self.batch.depth(), columns));
         self.rows[row].add_raised(&sums, weight as u32);
     }
 
-    /// c_0 and c.
+    /// Returns c_0 and c.
     fn all(self) -> [Wiped<Vector>; 2] {
         let Batch { len, columns, .. } = self.batch;
         let mut rows = self.rows.into_iter();
@@ -194,15 +194,15 @@ impl Products {
 }
 
 impl Params {
-    /// Z_2^(k+sg'): what products of matrix triples are wanted to.
+    /// Returns Z_2^(k+sg'), the ring that products of matrix triples need.
     fn products(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + self.inner_bits())
     }
 }
 
 impl Keys {
-    /// Matrix triples over Z_2^k, one after the other: m x k matrices known to the first of two parties, k x n ones
-    /// known to the second, and their products.
+    /// Makes matrix triples over Z_2^k, one after the other: m x k matrices that the first of two parties knows, k x n
+    /// matrices that the second one knows, and their products.
     ///
     /// # Errors
     /// [`Misuse`] unless these are two parties, and matrices have elements; [`Error::Cheating`] where a peer does not
@@ -234,7 +234,7 @@ impl Keys {
             let made = self.batch_of_matrices(ctx, batch).await?;
             parts.push(match batch.sends == left {
                 true => made,
-                // C is the turned product of what is turned.
+                // C is the transpose of the product of the transposes.
                 false => Triples {
                     a: batch.turned(&made.b, (dims.1, dims.0)),
                     b: batch.turned(&made.a, (dims.2, dims.1)),
@@ -245,7 +245,8 @@ impl Keys {
         Ok(Triples::joined(&parts))
     }
 
-    /// Bytes that both parties send for a matrix triple, and for as many products one by one.
+    /// Returns the bytes that both parties send for a matrix triple, and for the same products with triples of
+    /// elements.
     pub(crate) fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> [usize; 2] {
         let (m, d, n) = dims;
         let (rows, values, words) = (Rows::new(self.params, ring), self.params.values(ring), self.params.words(ring));
@@ -254,7 +255,7 @@ impl Keys {
         [Batch::new(self.params, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
     }
 
-    /// Bytes that an owner sends for values to be authenticated.
+    /// Returns the bytes that an owner sends to authenticate values.
     fn authenticated_bytes(&self, shape: (Ring, usize)) -> usize {
         self.alpha.digits().message_bytes(shape, false)
     }
@@ -264,7 +265,8 @@ impl Keys {
         let [z, b, b_0, c, c_0] = self.authenticate_matrices(ctx, batch, end).await?;
         self.sacrifice_rows(ctx, batch, [&z, &b, &b_0, &c, &c_0]).await?;
 
-        // Nobody opens its coins before its own sacrifice has passed, so R comes after all that that tells of Z.
+        // No party opens its coins before its own step 4 has passed, so R comes after everything that this step shows
+        // of Z.
         let Batch { ring, inner, given_up, rows, columns, .. } = batch;
         let (words, shares) = (self.params.words(ring), self.params.shares(ring));
         let hash = Coins::toss(ctx, &self.session).await?.draw(1, (words, inner * given_up));
@@ -288,7 +290,7 @@ impl Keys {
         Ok(Triples { a: a.reduced(shares), b: x, c: c.minus(&rest) })
     }
 
-    /// Step 1.
+    /// Runs step 1.
     async fn matrix_products(&self, ctx: &Ctx, batch: Batch) -> Result<End> {
         let Batch { sends, chooses, ring, len, .. } = batch;
         let (values, words) = (self.params.products(ring), self.params.words(ring));
@@ -318,7 +320,7 @@ impl Keys {
         Ok(End { z, b, b_0, c, c_0 })
     }
 
-    /// The end of P_j.
+    /// Runs the end of P_j.
     async fn send_rows(
         &self,
         ctx: &Ctx,
@@ -340,7 +342,7 @@ impl Keys {
         self.ot(peer)?.send_products_of_bits(ctx, (widths.len(), rows[0].len()), &factors, false, sink).await
     }
 
-    /// The end of P_i, with Z.
+    /// Runs the end of P_i, with Z.
     async fn receive_rows(
         &self,
         ctx: &Ctx,
@@ -359,7 +361,7 @@ impl Keys {
         Ok(Wiped(rows.to_vector(words)))
     }
 
-    /// Step 2.
+    /// Runs step 2.
     async fn authenticate_matrices(&self, ctx: &Ctx, batch: Batch, mut end: End) -> Result<Authenticated> {
         let values = [&mut end.z, &mut end.b, &mut end.b_0, &mut end.c, &mut end.c_0];
         for (i, value) in values.into_iter().enumerate() {
@@ -383,7 +385,7 @@ impl Keys {
         Ok([z, b, b_0, c.plus(&other_c), c_0.plus(&other_c_0)])
     }
 
-    /// Steps 3 and 4.
+    /// Runs steps 3 and 4.
     async fn sacrifice_rows(&self, ctx: &Ctx, batch: Batch, [z, b, b_0, c, c_0]: [&Shared; 5]) -> Result<()> {
         let Batch { ring, rows, columns, len, .. } = batch;
         let (depth, words) = (batch.depth(), self.params.words(ring));
@@ -404,15 +406,15 @@ impl Keys {
     }
 }
 
-/// Words that are authenticated for a one-sided triple, shorter ones and what is opened counted in.
+/// The number of words that are authenticated for a one-sided triple, with shorter ones and openings counted in.
 const ONE_SIDED_VALUES: usize = 10;
 
-/// Triples of a batch.
+/// Returns the number of triples of a batch.
 fn batch_len(params: Params, one: &Batch, len: usize) -> usize {
     (BATCH_BYTES / one.held(params)).clamp(1, len.max(1))
 }
 
-/// What a party holds while so many are made.
+/// Returns the bytes that a party takes while `len` triples are made.
 pub(crate) fn bytes_held(params: Params, ring: Ring, dims: Dims, len: usize) -> usize {
     let one = Batch::new(params, [0, 1], ring, dims);
     Batch { len: batch_len(params, &one, len), ..one }.held(params)
@@ -425,7 +427,7 @@ mod tests {
 
     use super::*;
 
-    /// What is opened of c_0 has random bits above those that count, at both parties; nothing else is opened there.
+    /// What is opened of c_0 has random bits above the bits that count, at both parties; nothing else is opened there.
     #[test]
     fn random_bits_lie_above_the_throwaway_products() {
         let ends = parties(2, |mut party| {
@@ -445,7 +447,7 @@ mod tests {
         assert!(ends.into_iter().all(|above| above.unwrap() != 0));
     }
 
-    /// Forms of products are chosen by what both parties send, which is as estimated.
+    /// The forms of products are chosen by the bytes that both parties send, which are estimated well.
     #[test]
     fn bytes_are_estimated_well() {
         let ring = Ring::of(64);

@@ -1,4 +1,4 @@
-//! Members of buckets: bits of one row with MACs, taken and added up where they lie, by public places.
+//! Members of buckets: bits of one row with MACs, gathered and added in place, at public places.
 
 use quorate_engine::{LinearBits, Positions};
 use quorate_ot::Blocks;
@@ -7,7 +7,7 @@ use quorate_ring::{Bits, Wiped};
 use crate::macs::{MacBits, add, all_ones_if, charge, charge_fetched, chosen_from, shape_of};
 
 impl MacBits {
-    /// As [`MacBits::flipped`], in place, for the bits from a place on.
+    /// Flips bits as [`MacBits::flipped`] does, in place, from bit `start` on.
     pub fn flip(&mut self, start: usize, by: &Bits, (first, delta): (bool, u128)) {
         match (first, self.peers.first_mut()) {
             (false, Some(party_0)) => {
@@ -21,7 +21,7 @@ impl MacBits {
         }
     }
 
-    /// Those at these places, counted from one.
+    /// Returns the bits at `places`, counted from bit `start`.
     pub fn gathered(&self, start: usize, places: &[u32]) -> MacBits {
         let blocks = |blocks: &Blocks| {
             charge_fetched(blocks, places.len());
@@ -34,14 +34,14 @@ impl MacBits {
         MacBits { own: self.own_at(start, places), peers: self.each(blocks) }
     }
 
-    /// A party's own at these places, counted from one.
+    /// Returns this party's own bits at `places`, counted from bit `start`.
     fn own_at(&self, start: usize, places: &[u32]) -> Wiped<Bits> {
         let own = Wiped(self.own.slice_lanes(start..self.own.lanes()));
         Wiped(LinearBits::GatherLanes(Positions::Given(places)).apply(&own))
     }
 
-    /// Adds to the first bits others at these places, counted from one: where some are given, those that public bits
-    /// choose.
+    /// Adds to the first bits those of `other` at `places`, counted from bit `start`. With `chosen`, adds only those
+    /// that these public bits select.
     pub fn add_gathered(&mut self, (other, start): (&MacBits, usize), places: &[u32], chosen: Option<&Bits>) {
         let mut own = other.own_at(start, places);
         if let Some(chosen) = chosen {
@@ -67,7 +67,7 @@ impl MacBits {
         });
     }
 
-    /// Adds others to as many bits after as many bits; the last may be fewer.
+    /// Adds all bits of `other` to each run of that number of bits; the last run may be shorter.
     pub fn add_to_each(&mut self, other: &MacBits) {
         let (lanes, each) = (self.own.lanes(), other.own.lanes().max(1));
         let parts: Vec<Wiped<Bits>> =

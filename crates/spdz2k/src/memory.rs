@@ -1,8 +1,8 @@
-//! What a party holds while correlations are made, beside those.
+//! The memory of a party while correlations are made, beside those correlations.
 //!
 //! Kinds are made one after the other, in batches, and take their ANDs from common batches ([`crate::bittriple`]). So
-//! what counts is the largest batch, of ANDs or of another kind, with what waits for its ANDs, and ANDs that wait for
-//! their turn. Bytes with each peer are measured ones of k = s = 64.
+//! the peak is the largest batch, of ANDs or of another kind, together with what waits for its ANDs and with ANDs that
+//! wait for their turn. The constants are bytes with each peer, measured for k = s = 64.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +20,23 @@ use crate::randbit;
 use crate::stock::Kind;
 use crate::triple;
 
-/// A bit with a MAC: that, and a key.
+/// A bit with MACs: a MAC and a key.
 const BIT: usize = 32;
-/// A triple under two keys, with every peer.
+/// A triple under two keys.
 const TWO_KEYS: usize = 30_000;
 /// A leaky triple that waits for its bucket, and its difference from another one.
 const LEAKY_TRIPLE: usize = 200;
 /// A leaky AND in the making: three bits, and what one step adds.
 const LEAKY_AND: usize = 175;
-/// A bit of a number that is cut and chosen.
+/// A bit of a number that is made by cut and choose.
 const CHOSEN_BIT: usize = 110;
-/// A bit that is proven.
+/// A proven bit.
 const PROVEN_BIT: usize = 800;
-/// A bit with a MAC that becomes an element.
+/// A bit with MACs that becomes an element.
 const LINKED_BIT: usize = 350;
 
 impl Spdz2k {
-    /// Bytes beside the stock while all of this is made.
+    /// Returns the bytes that this party holds beside the stock while all of this is made.
     pub(crate) fn bytes_of_making(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
         let all = totals.iter().map(|(kind, len)| len * self.ands_of(kind)).sum::<usize>().min(MOST);
         let ands = match all {
@@ -53,7 +53,7 @@ impl Spdz2k {
         (bytes * (self.keys.parties - 1)) as u64
     }
 
-    /// ANDs that one of a kind takes.
+    /// Returns the number of ANDs that one correlation of a kind takes.
     fn ands_of(&self, kind: &Kind) -> usize {
         match kind {
             Kind::Triple { bits: 1 } => 1,
@@ -61,7 +61,8 @@ impl Spdz2k {
         }
     }
 
-    /// What the largest batch of a kind takes beside its ANDs, and what of it waits for them.
+    /// Returns the bytes that the largest batch of a kind takes beside its ANDs, and those of it that wait for the
+    /// ANDs.
     fn bytes_of_batch(&self, kind: &Kind, len: usize) -> [u64; 2] {
         let [made, waiting] = match *kind {
             Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
@@ -82,7 +83,7 @@ impl Spdz2k {
         [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]
     }
 
-    /// What the largest batch of triples takes, in the form that they are made in.
+    /// Returns the bytes that the largest batch of triples takes, in the form of this session's triples.
     fn bytes_of_triples(&self, len: usize) -> usize {
         match self.keys.params.triples() {
             TripleForm::T3 => len.min(triple::BATCH) * triple::BYTES,
@@ -94,7 +95,8 @@ impl Spdz2k {
         }
     }
 
-    /// The same of numbers of all parties that are to be added up.
+    /// Returns the bytes of the largest batch of all parties' numbers that are to be added up, and those of it that
+    /// wait.
     fn bytes_of_numbers(&self, wanted: &Wanted, len: usize) -> [usize; 2] {
         let Some(Batch { lanes, chosen }) = self.batches(wanted, len).next() else { return [0; 2] };
         let bits = lanes * wanted.width as usize;

@@ -1,9 +1,10 @@
 //! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened. A matrix product takes a
 //! triple for each product of two elements.
 //!
-//! Who knows x and y decides of which triples. Products of what one party knows alone always have triples of their own:
-//! that party alone opens their factors, which proofs of an owner rest on (`quorate_gadgets::one_hot`). The others have
-//! them but over Z_2, whose triples take less, and under `triples="bucket"` or `"twokeys"`:
+//! The kind of triples depends on who knows x and y. Products of values that one party knows always take triples that
+//! it knows: that party alone opens their factors, on which proofs of an owner rest (`quorate_gadgets::one_hot`). The
+//! other products follow this table, too, except over Z_2, where plain triples take less, and under `triples="bucket"`
+//! or `"twokeys"`:
 //!
 //! | known | triple | opened, by whom |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | both to P_i | one that P_i knows; P_i knows the product | d and e, by P_i |
 //! | x to P_i | both: a_i, b_i of P_i; a_j, b_j of P_i and P_j | x - a_i, all x - a_j by P_i; e = y - sum b by all |
 //!
-//! Matrices may take triples of matrices instead ([`crate::matmul`]); convolutions are products of matrices
+//! Matrices may take matrix triples instead ([`crate::matmul`]); convolutions are products of matrices
 //! ([`crate::convolve`]).
 //!
 //! In the last case [x y] = [x] e + sum over all j of [c_j] + (x - a_j) [b_j].
@@ -41,12 +42,12 @@ impl Spdz2k {
         self.multiply_of_two(ctx, form, x, y).await
     }
 
-    /// Products, sums of them, or a product of matrices.
+    /// Computes products, sums of them, or a product of matrices.
     pub(crate) async fn multiply_of_two(&self, ctx: &Ctx, form: Form, x: &Tagged, y: &Tagged) -> Result<Tagged> {
         if let Some(product) = self.multiply_matrices(ctx, form, [x, y]).await? {
             return Ok(product);
         }
-        // A sum of products is that of products apart.
+        // Sums of products are sums over products of elements.
         let Form::MatMul { m, k, n } = form else {
             return self.multiply_each(ctx, form, [x, y]).await;
         };
@@ -57,7 +58,7 @@ impl Spdz2k {
         self.multiply_each(ctx, Form::Dot { outer: m * n, axis: k, inner: 1 }, [&x, &y]).await
     }
 
-    /// Products, or sums of them, with triples by who knows the factors.
+    /// Computes products, or sums of them, with the triples for those who know the factors.
     async fn multiply_each(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let shape @ (ring, len) = x.shape();
         let marks_count = self.keys.params.marks_count() && ring.bits() > 1;
@@ -73,8 +74,8 @@ impl Spdz2k {
         self.multiply_with(ctx, form, [x, y], [a, b, summed(form, &c)]).await
     }
 
-    /// The same where one party knows x, and y is shared by all: with a triple that it knows, and a one-sided one with
-    /// each other party.
+    /// Computes products, or sums of them, where one party knows x, and y is shared by all. Takes a triple that the
+    /// party knows, and a one-sided one with each other party.
     async fn multiply_known(&self, ctx: &Ctx, form: Form, owner: usize, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let shape = x.shape();
         let mut triples = vec![self.owned(ctx, owner, shape).await?];
@@ -85,8 +86,9 @@ impl Spdz2k {
         self.multiply_known_with(ctx, form, owner, [x, y], &triples).await
     }
 
-    /// The same with triples at hand whose c is as many products, or sums; x is the first or the second factor of the
-    /// form, and the party that knows it knows the same factor of the triples.
+    /// Computes products, or sums of them, where one party knows x, with given triples; their c has one element for
+    /// each product or sum. x is the first or the second factor of the form, and the party knows the same factor of the
+    /// triples.
     pub(crate) async fn multiply_known_with(
         &self,
         ctx: &Ctx,
@@ -95,7 +97,7 @@ impl Spdz2k {
         factors: [&Tagged; 2],
         triples: &[[Tagged; 3]],
     ) -> Result<Tagged> {
-        // Which of the two is known.
+        // The index of the factor that is known.
         let (known, other) = if factors[0].known == Some(owner) { (0, 1) } else { (1, 0) };
         let (x, y) = (factors[known], factors[other]);
         let (len, wide) = (x.shape().1, x.share.ring());
@@ -125,7 +127,7 @@ impl Spdz2k {
         Ok(product)
     }
 
-    /// Products, or sums of them, with triples at hand whose c is as many products, or sums.
+    /// Computes products, or sums of them, with given triples, whose c has one element for each product or sum.
     pub(crate) async fn multiply_with(
         &self,
         ctx: &Ctx,
@@ -149,7 +151,7 @@ impl Spdz2k {
         Ok(self.plus(&product, &public))
     }
 
-    /// Both differences, in the ring of shares. One round.
+    /// Opens both differences, in the ring of shares. One round.
     async fn open_differences(&self, ctx: &Ctx, [d, e]: [&Tagged; 2]) -> Result<[Vector; 2]> {
         let (len, of_e, wide) = (d.shape().1, e.shape().1, d.share.ring());
         if let (Some(of_d), Some(of_e)) = (d.known, e.known) {
@@ -179,7 +181,7 @@ impl Spdz2k {
         self.multiply_bits_with(ctx, [x, y], triples).await
     }
 
-    /// x and y, with triples that are at hand, in one row.
+    /// Computes x AND y with given triples, in one row.
     pub(crate) async fn multiply_bits_with(
         &self,
         ctx: &Ctx,
@@ -206,7 +208,7 @@ impl Spdz2k {
     }
 }
 
-/// The products, or their sums.
+/// Returns the products, or their sums.
 fn summed(form: Form, c: &Tagged) -> Tagged {
     match form {
         Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),

@@ -1,8 +1,8 @@
 //! One-sided triples: a that one party knows, b that another one knows, and shares of c = a b mod 2^k.
 //!
-//! **Source**: ours (docs/security/spdz2k.md): the triples of [`crate::triple`] with one ordered pair of parties in
-//! place of all of them. a is a^i, B is B^j, and nobody has a product of its own. **Model**: malicious, all but one; of
-//! more than two parties the others take part in all that is authenticated, tossed, opened and checked. **Notation**
+//! **Source**: ours (docs/security/spdz2k.md): the triples of [`crate::triple`] with one ordered pair of parties
+//! instead of all pairs. a is a^i, B is B^j, and no party has a product of its own. **Model**: malicious, all but one;
+//! of more than two parties the others take part in all that is authenticated, tossed, opened and checked. **Notation**
 //! as there.
 //!
 //! | step | rounds, n = 2 | what |
@@ -11,9 +11,9 @@
 //! | 2 | 2 | toss r, rh; a = sum 2^h x_h + <r, y>, ahat from xh and rh alike |
 //! | 3 | 4 | lift ahat, shares of c~ = a B, ch~ = ahat B; authenticate P_i's a, ahat, shares, P_j's beta, b, shares |
 //! | 4 | 13 | the sacrifice, as for other triples |
-//! | 5 | 14 | open beta, tell R = -v mod 2^sg'; divide; authenticate both parts of c; the last check |
+//! | 5 | 14 | open beta, send R = -v mod 2^sg'; divide; authenticate both parts of c; the last check |
 //!
-//! Transfers cost P_j four times as much as P_i. So the one party chooses in one half of a batch, and the other one in
+//! Transfers cost P_j four times as much as P_i. So one party chooses bits in one half of a batch, and the other one in
 //! the other half, at the same time.
 //!
 //! Bytes to the peer for a triple, k = s = 64: 5.2 kB.
@@ -30,7 +30,7 @@ use crate::shared::{Shared, joined, sum};
 use crate::triple::{BATCH, Triples};
 use crate::twists::Twist;
 
-/// Triples of which one party has a and another one B.
+/// Triples of which one party has a and another one has B.
 #[derive(Clone, Copy)]
 struct Half {
     /// P_i.
@@ -40,7 +40,7 @@ struct Half {
     len: usize,
 }
 
-/// What this party has of a half: a and ahat where it chooses, the factor where it sends, its shares in both cases.
+/// What this party has of a half: a and ahat if it chooses bits, the factor if it sends, and its shares in both cases.
 struct End {
     half: Half,
     a: Option<Wiped<Vector>>,
@@ -52,7 +52,7 @@ struct End {
     c_hat: Option<Wiped<Vector>>,
 }
 
-/// The same at all parties, as shares with tags.
+/// The vectors of a half at all parties, as shares with tags.
 struct Authenticated {
     a: Shared,
     a_hat: Shared,
@@ -62,13 +62,13 @@ struct Authenticated {
     b: Shared,
 }
 
-/// What comes out of the transfers at one party: shares of what it sent, and its bits with shares of those.
+/// The results of the transfers at one party: shares of what it sent, and its bits with shares of their products.
 type Transferred = (Option<Shares>, Option<(Wiped<Bits>, Shares)>);
 
 const MISSING: Error = Error::Bug { what: "a one-sided triple without a part of it" };
 
 impl Keys {
-    /// One-sided triples over Z_2^k: a is known to the first of two parties, b to the second.
+    /// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
     ///
     /// # Errors
     /// [`Misuse`] unless these are two parties; [`Error::Cheating`] where a peer does not follow the protocol; whatever
@@ -143,14 +143,14 @@ impl Keys {
         Ok(Triples { a, b, c: divided.reduced(shares) })
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn products_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Vec<End>> {
         let (values, rows) = (self.params.values(ring), Rows::new(self.params, ring));
         let factor = |half: &Half| self.own_factor(ctx, half.sends == self.me, (ring, half.len));
         let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
         let whole = factors.iter().flatten().next().map(|factor| factor.whole(self, values));
         let (mut sent, mut received) = self.transfer(ctx, (rows, ring), halves, whole.as_deref()).await?;
-        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let mut ends = Vec::new();
         for (&half, factor) in halves.iter().zip(factors) {
@@ -173,7 +173,7 @@ impl Keys {
         Ok(ends)
     }
 
-    /// Step 1, between the two of them, in both directions at once.
+    /// Runs step 1 between the two parties, in both directions at once.
     async fn transfer(
         &self,
         ctx: &Ctx,
@@ -204,7 +204,7 @@ impl Keys {
         Ok(transferred.unwrap_or((None, None)))
     }
 
-    /// Step 5 up to the division: the betas, and this party's parts of c.
+    /// Runs step 5 up to the division: returns the betas, and this party's parts of c.
     async fn quotients(&self, ctx: &Ctx, ends: &[End], beta: &Shared) -> Result<(Vector, Vec<Option<Wiped<Vector>>>)> {
         let ring = Ring::of(self.params.inner_bits());
         let (mut rests, mut incoming) = (Vec::new(), Vec::new());
@@ -229,7 +229,7 @@ impl Keys {
         Ok((betas.value, parts))
     }
 
-    /// This party's part of c in a half: of w - a beta - R, or of v + R, divided by 2^sg'.
+    /// Returns this party's part of c in a half: w - a beta - R or v + R, divided by 2^sg'.
     fn quotient(
         &self,
         ctx: &Ctx,
@@ -249,7 +249,7 @@ impl Keys {
         self.exactly_divided(ctx, part, quotients).map(Some)
     }
 
-    /// c of all halves, from both parties' parts.
+    /// Authenticates c of all halves, from the parts of both parties.
     async fn authenticate_quotients(
         &self,
         ctx: &Ctx,
@@ -269,11 +269,11 @@ impl Keys {
     }
 }
 
-/// How many vectors of a half are authenticated.
+/// The number of vectors of a half that are authenticated.
 const VALUES: usize = 8;
 
 impl End {
-    /// a, ahat and shares of P_i's; shares, beta and b of P_j's.
+    /// Returns a, ahat and the shares of P_i; and the shares, beta and b of P_j.
     fn to_authenticate(&self, keys: &Keys, ring: Ring) -> [Own<'_>; VALUES] {
         let Half { chooses, sends, len } = self.half;
         let words = keys.params.words(ring);

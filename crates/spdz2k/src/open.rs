@@ -1,11 +1,11 @@
-//! Openings, to compute on and to reveal. To open x all parties tell each other the low k bits of their shares; what
-//! lies above stays with them. All of it is noted for the check (`check`).
+//! Openings, to compute on and to reveal. To open x, every party sends all others the low k bits of its share and keeps
+//! the upper bits. All openings are noted for the check (`check`).
 //!
-//! Among more than two parties a share is told only after a sharing of zero was added to it, which grows from what
-//! pairs of parties know alike. Without it the share of a sum of inputs would tell each summand: the owner of an input
-//! has its mask as its share, and all know the difference. For bits with MACs that is a sharing of zero with MACs
-//! (`Kind::BitZero`), but where a random sharing that is used once is added already, as in an AND. Where one party
-//! has all of a value in its share, it alone tells it.
+//! Among more than two parties, a sharing of zero is added to a share before it is sent. It grows from what pairs of
+//! parties know alike. Without it, the shares of a sum of inputs would show each summand: the owner of an input has its
+//! mask as its share, and all parties know the difference. Bits with MACs take a sharing of zero with MACs
+//! (`Kind::BitZero`), unless a random sharing that is used once is already added, as in an AND. A value that one party
+//! has completely in its share is sent by that party alone.
 
 use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector, Wiped};
@@ -21,14 +21,14 @@ use crate::twists::Twist;
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
 
 impl Spdz2k {
-    /// The elements that shares are of, to compute on; noted for the check.
+    /// Opens elements to compute on, and notes the opening for the check.
     pub(crate) async fn open_elements(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let elements = self.tell(ctx, x).await?;
         ctx.opened(());
         Ok(elements)
     }
 
-    /// The same, whatever they are for.
+    /// Opens elements, whatever they are for, and notes the opening for the check.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         self.keys.in_use()?;
         let (ring, len) = x.shape();
@@ -44,7 +44,7 @@ impl Spdz2k {
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;
         told.insert(self.keys.me, low);
-        // The lows add up as integers: there is room for that above the value.
+        // The lows are added up as integers: shares have room for that above the value.
         let wide = share.ring();
         let mut sum = told[0].convert(wide);
         told[1..].iter().for_each(|low| sum.add_assign(&low.convert(wide)));
@@ -53,8 +53,8 @@ impl Spdz2k {
         Ok(opened)
     }
 
-    /// Vectors that one party knows each: it tells its share, and those of the others are zeros, which nobody tells.
-    /// What it tells is what is opened. Noted for the check.
+    /// Opens vectors that one party knows each. That party sends its share; the shares of the others are zeros, and are
+    /// not sent. What the party sends is the opened value. The openings are noted for the check.
     pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         self.keys.in_use()?;
         if self.keys.watches() {
@@ -88,7 +88,7 @@ impl Spdz2k {
         Ok(opened)
     }
 
-    /// x to all, or below a mask to one.
+    /// Reveals x to all parties, or below a mask to one.
     async fn reveal_elements(&self, ctx: &Ctx, x: &Tagged, to: Option<usize>) -> Result<Option<Vector>> {
         let Some(to) = to else {
             let opened = self.tell(ctx, x).await?;
@@ -101,7 +101,7 @@ impl Spdz2k {
         if to == self.keys.parties {
             opened = self.told_to_third(ctx, opened).await?;
         }
-        // Its owner's share is all of the mask.
+        // The share of the mask's owner is the whole mask.
         opened.add_assign(&Wiped(mask.share.convert(ring)));
         Ok((to == self.keys.me).then_some(opened))
     }
@@ -136,7 +136,7 @@ impl Spdz2k {
         Ok(bits.map(|bits| ctx.revealed(bits)))
     }
 
-    /// The same of bits, whatever else shares say. Nothing in the making of correlations.
+    /// Opens bits whatever their shares show. Not for use while correlations are made.
     pub(crate) async fn open_any_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
         match &x.0 {
             Form::Elements(_) => self.open_shared_bits(ctx, x).await,
@@ -147,7 +147,7 @@ impl Spdz2k {
         }
     }
 
-    /// Other shares of the same bits, which say nothing of this party's alone.
+    /// Returns other shares of the same bits, which show nothing of this party's shares alone.
     async fn rerandomised_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<MacBits> {
         if self.keys.parties == 2 {
             return Ok(x.clone());
@@ -156,8 +156,8 @@ impl Spdz2k {
         Ok(x.clone().xor(&zeros))
     }
 
-    /// The bits that shares are of, to compute on; noted for the check. Shares with MACs say nothing but that: random
-    /// ones were added, or sharings of zero.
+    /// Opens bits to compute on, and notes the opening for the check. Their shares with MACs must show nothing but the
+    /// bits: a random sharing or a sharing of zero was added.
     pub(crate) async fn open_shared_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
         match &x.0 {
             Form::Elements(bits) => Ok(from_elements(&self.open_elements(ctx, &bits.elements).await?, x.shape())),
@@ -169,7 +169,7 @@ impl Spdz2k {
         }
     }
 
-    /// All parties tell their own bits. Their MACs stay with them, until they are compared.
+    /// Opens bits with MACs: all parties send their own bits. MACs stay with them until they are compared.
     async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
         if self.keys.watches() {
             self.note_macs(ctx, None);
@@ -180,7 +180,8 @@ impl Spdz2k {
         Ok(told.opened)
     }
 
-    /// Own bits of every party, by party; noted for the check. Nothing else may be for them.
+    /// Opens the own bits of every party, by party, and notes the opening for the check. The bits must not be used
+    /// elsewhere.
     pub(crate) async fn open_own_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Vec<Bits>> {
         let told = self.keys.tell_bits(ctx, x).await?;
         self.note_macs(ctx, Some((x, &told)));
@@ -188,7 +189,7 @@ impl Spdz2k {
         Ok(told.all)
     }
 
-    /// As [`Spdz2k::reveal_elements`].
+    /// Reveals bits with MACs to all parties, or below a mask to one.
     async fn reveal_macs(&self, ctx: &Ctx, x: &MacBits, to: Option<usize>) -> Result<Option<Bits>> {
         let hidden = self.rerandomised_bits(ctx, x).await?;
         let Some(to) = to else {
@@ -205,12 +206,12 @@ impl Spdz2k {
         Ok((to == self.keys.me).then_some(opened))
     }
 
-    /// Random bits that one party knows.
+    /// Draws random bits that one party knows.
     pub(crate) async fn mask_of_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize)) -> Result<MacBits> {
         self.drawn_bits(ctx, Kind::BitMask { owner }, shape).await
     }
 
-    /// Bits of a kind that has one row, in rows.
+    /// Draws bits of a kind that has one row, and arranges them in rows.
     async fn drawn_bits(&self, ctx: &Ctx, kind: Kind, shape: (usize, usize)) -> Result<MacBits> {
         let bits = self.draw(ctx, kind, shape.0 * shape.1).await?.bits;
         match bits.into_iter().next().map(|bits| bits.0) {

@@ -1,5 +1,5 @@
-//! Masks as in the paper (`bits="paper"`): random numbers are put together from random bits, whose low bits are theirs
-//! as elements of Z_2, too.
+//! Masks as in the paper (`bits="paper"`): random numbers are put together from random bits. The low bits of those
+//! bits, as elements, are the numbers' bits as elements of Z_2.
 //!
 //! **Source**: spdz2k-primitives, Fig. 3 (A2B, local), Fig. 6 (MSB), section IV (EQZ), Fig. 10 (truncation). A mask of
 //! w bits takes w random bits and no message online. A comparison of k bits as a number takes k + 1 random bits and
@@ -15,14 +15,14 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-/// Random bits of numbers, row after row: lowest bits first.
+/// Random bits of numbers, row after row: the lowest bits first.
 struct Rows {
     elements: Tagged,
     len: usize,
 }
 
 impl Rows {
-    /// The number that rows make.
+    /// Returns the number that these rows make.
     fn number(&self, rows: std::ops::Range<u32>) -> Tagged {
         let all = self.elements.linear(&Linear::Slice(rows.start as usize * self.len..rows.end as usize * self.len));
         all.linear(&Linear::Weigh { rows: rows.len(), signed: false })
@@ -36,8 +36,8 @@ impl Spdz2k {
         Ok(Rows { elements, len })
     }
 
-    /// The carry out of all positions; in the paper's circuit also whether the lowest group passes one on, which nobody
-    /// uses.
+    /// Returns the carry out of all positions. The circuit of the paper also computes whether the lowest group
+    /// propagates a carry, which is not used.
     pub(crate) async fn carry_out(&self, ctx: &Ctx, pairs: Pairs<SharedBits>) -> Result<SharedBits> {
         match self.keys.params.is_paper() {
             true => Ok(prefix::group_with_propagate(self, ctx, pairs).await?.generate),
@@ -45,7 +45,7 @@ impl Spdz2k {
         }
     }
 
-    /// Random numbers with their bits, and shifted right where `cut` says how far.
+    /// Makes random numbers with their bits; also shifted right by `cut`, if it is given.
     pub(crate) async fn edabits_from_bits(
         &self,
         ctx: &Ctx,
@@ -62,7 +62,7 @@ impl Spdz2k {
         })
     }
 
-    /// Masks for truncation: a number, its bits from `cut` on without the top one, and that.
+    /// Makes masks for truncation: a number, its bits from `cut` on without the top one, and the top one.
     pub(crate) async fn trunc_masks_from_bits(
         &self,
         ctx: &Ctx,

@@ -12,47 +12,47 @@
 use quorate_engine::{Misuse, Result};
 use quorate_ring::Ring;
 
-/// What a session chooses: the bits of its keys, from which all else follows.
+/// The parameters of a session: the number of bits of its keys, which fixes the other widths, and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     key_bits: u32,
     inner_bits: u32,
     bits: BitForms,
-    /// Whether random bits come from square roots wherever they can.
+    /// Whether random bits are made by square roots in every case in which they can be.
     roots: bool,
     triples: TripleForm,
-    /// Whether products of matrices of which a party knows one may take matrix triples.
+    /// Whether products of matrices may take matrix triples where a party knows one of the matrices.
     matrices: bool,
     digit_bits: u32,
-    /// Whether values on the way may have more bits than those of programs.
+    /// Whether intermediate values may have more bits than the values of programs.
     wide: bool,
 }
 
-/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
+/// The number of bits of a digit of the keys. More bits mean fewer bytes for each, and more local work.
 const DIGIT_BITS: u32 = 5;
 
-/// The most bits of values with keys of 64 bits.
+/// The largest number of bits of a value under keys of 64 bits.
 const MOST_BITS: u32 = 126;
 
 /// How multiplication triples are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TripleForm {
-    /// Ours, with a division (`triple`).
+    /// Our triples, with a division (`triple`).
     T3,
-    /// From published parts (`bucket_triple`).
+    /// Triples from published parts only (`bucket_triple`).
     Buckets,
-    /// Ours, without a division (`two_keys`).
+    /// Our triples without a division (`two_keys`).
     TwoKeys,
 }
 
-/// In which form bits are, and what is made of them.
+/// The form of shared bits, and what is made from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BitForms {
-    /// With MACs of their own.
+    /// Bits with MACs of their own.
     Auto,
-    /// As elements.
+    /// Bits as elements.
     Elements,
-    /// The same, with masks out of random bits.
+    /// Bits as elements, with masks put together from random bits.
     Paper,
 }
 
@@ -63,10 +63,11 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Keys of 64 or 48 bits; of 32, where 26 bits of statistical security are enough (`allow_weak`).
+    /// Returns the parameters for keys of 64 or 48 bits, or of 32 bits if 26 bits of statistical security are enough
+    /// (`allow_weak`).
     ///
     /// # Errors
-    /// [`Misuse`] for another number.
+    /// [`Misuse`] for any other number of bits.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
             (64 | 48, _) | (32, true) => Ok(Params::with_keys(key_bits)),
@@ -78,8 +79,8 @@ impl Params {
         }
     }
 
-    /// Keys, and security of each step on the way, so short that forgeries pass often enough to be counted: as with the
-    /// keys that there are, the latter has fewer bits than the former, so that W < V.
+    /// Returns keys and an inner security so short that forgeries pass often enough to be counted. As for real keys,
+    /// `inner_bits` is less than `key_bits`, so that W < V.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
         assert!(0 < inner_bits && inner_bits < key_bits, "W is less than V");
@@ -105,26 +106,27 @@ impl Params {
         }
     }
 
-    /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
+    /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
+    /// al. 2018.
     #[cfg(feature = "testing")]
     pub fn with_cope(self) -> Params {
         Params { digit_bits: 1, ..self }
     }
 
-    /// The same with multiplication triples from published parts only.
+    /// Returns these parameters with multiplication triples from published parts only.
     pub fn with_triples_in_buckets(self) -> Params {
         Params { triples: TripleForm::Buckets, ..self }
     }
 
-    /// The same with multiplication triples that need no division.
+    /// Returns these parameters with multiplication triples that need no division.
     pub fn with_triples_under_two_keys(self) -> Params {
         Params { triples: TripleForm::TwoKeys, ..self }
     }
 
-    /// The same with matrix triples for matrices of which a party knows one, where they take less: experimental.
+    /// Returns these parameters with matrix triples where a party knows a matrix and they take less. Experimental.
     ///
     /// # Errors
-    /// [`Misuse`] where all triples are to be of another form.
+    /// [`Misuse`] if all triples are to have another form.
     pub fn with_matrix_triples(self) -> Result<Params> {
         match self.marks_count() {
             true => Ok(Params { matrices: true, ..self }),
@@ -140,55 +142,57 @@ impl Params {
         self.triples
     }
 
-    /// f: bits of a digit of the keys in authentication.
+    /// Returns f, the number of bits of a digit of the keys in authentication.
     pub(crate) fn digit_bits(self) -> u32 {
         self.digit_bits
     }
 
-    /// The same where a third party deals: what its check and that of openings promise is the same for values of any
-    /// width, so that those on the way may have as many bits as there are carriers for.
+    /// Returns these parameters for sessions in which a third party deals. The bounds of its check and of the check of
+    /// openings are the same for values of any width, so intermediate values may have any number of bits that has a
+    /// carrier.
     pub(crate) fn dealt(self) -> Params {
         Params { wide: true, ..self }
     }
 
-    /// The same with bits as elements.
+    /// Returns these parameters with bits as elements.
     pub fn with_bits_as_elements(self) -> Params {
         Params { bits: BitForms::Elements, ..self }
     }
 
-    /// The same with the protocols of the paper: bits as elements, masks out of random bits, its circuit of carries.
+    /// Returns these parameters with the protocols of the paper: bits as elements, masks put together from random bits,
+    /// and its circuit of carries.
     pub fn as_in_the_paper(self) -> Params {
         Params { bits: BitForms::Paper, ..self }
     }
 
-    /// The same with random bits by square roots, whatever the number of parties.
+    /// Returns these parameters with random bits by square roots, whatever the number of parties.
     pub fn with_bits_by_roots(self) -> Params {
         Params { roots: true, ..self }
     }
 
-    /// Whether so many parties make random bits of bits that they prove: two that have MACs on their bits, unless they
-    /// ask for square roots.
+    /// Returns whether `parties` parties make random bits from bits that they prove. Two parties do if their bits have
+    /// MACs, triples are T3, and they did not ask for square roots.
     pub(crate) fn bits_from_proofs(self, parties: usize) -> bool {
         parties == 2 && self.bits_have_macs() && !self.roots && self.marks_count()
     }
 
-    /// Whether products of what parties know take triples of their own: who asks for another form of triples has them
-    /// all in that form.
+    /// Returns whether products of values that a party knows take triples of their own. They do not in sessions with
+    /// another form of triples, which have all triples in that form.
     pub(crate) fn marks_count(self) -> bool {
         self.triples == TripleForm::T3
     }
 
-    /// Whether masks are put together from random bits, and carries computed as in the paper.
+    /// Returns whether masks are put together from random bits, and carries are computed as in the paper.
     pub(crate) fn is_paper(&self) -> bool {
         self.bits == BitForms::Paper
     }
 
-    /// Whether bits have MACs of their own.
+    /// Returns whether bits have MACs of their own.
     pub(crate) fn bits_have_macs(&self) -> bool {
         self.bits == BitForms::Auto
     }
 
-    /// Refuses values of more bits than there may be on the way.
+    /// Refuses values with more bits than intermediate values may have.
     pub(crate) fn check_values(self, ring: Ring) -> Result<()> {
         if ring.bits() <= self.most_bits_inside() {
             return Ok(());
@@ -201,7 +205,8 @@ impl Params {
         Err(Misuse::Other { what }.into())
     }
 
-    /// Refuses triples of more bits than random bits of the widest values take: two more.
+    /// Refuses triples with more bits than random bits of the widest values take, which is two more than those values
+    /// have.
     pub(crate) fn check_triples(self, ring: Ring) -> Result<()> {
         match ring.bits() <= self.most_bits_inside() + 2 {
             true => Ok(()),
@@ -209,53 +214,53 @@ impl Params {
         }
     }
 
-    /// s.
+    /// Returns s, the number of bits of the keys.
     pub fn key_bits(self) -> u32 {
         self.key_bits
     }
 
-    /// The statistical security that is promised, in bits.
+    /// Returns the promised statistical security, in bits.
     pub fn security_bits(self) -> u32 {
         self.inner_bits - 1
     }
 
-    /// sg': that of each step on the way.
+    /// Returns sg', the statistical security of each intermediate step, in bits.
     pub(crate) fn inner_bits(self) -> u32 {
         self.inner_bits
     }
 
-    /// The most bits of a program's values: there are carriers for all of their words, and keys shorter than 64 bits
-    /// are for values of at most 32.
+    /// Returns the largest number of bits of a program's values. All of their words have carriers; keys shorter than 64
+    /// bits are for values of at most 32 bits.
     pub fn most_bits(self) -> u32 {
         if self.key_bits == 64 { MOST_BITS } else { 32 }
     }
 
-    /// The same of values on the way.
+    /// Returns the largest number of bits of intermediate values.
     pub(crate) fn most_bits_inside(self) -> u32 {
         if self.wide { MOST_BITS } else { self.most_bits() }
     }
 
-    /// Z_2^(k+s), the ring of shares and tags.
+    /// Returns Z_2^(k+s), the ring of shares and tags.
     pub fn shares(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + self.key_bits)
     }
 
-    /// Z_2^s.
+    /// Returns Z_2^s, the ring of keys.
     pub(crate) fn keys(self) -> Ring {
         Ring::of(self.key_bits)
     }
 
-    /// Z_2^W.
+    /// Returns Z_2^W, the ring of the products that triples are made from.
     pub(crate) fn values(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + 2 * self.inner_bits())
     }
 
-    /// Z_2^V.
+    /// Returns Z_2^V, the ring of words that are opened whole.
     pub(crate) fn words(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + 2 * self.key_bits)
     }
 
-    /// L: random bits that go into each factor beside its own.
+    /// Returns L, the number of random bits that go into each factor beside its own.
     pub(crate) fn noise_bits(self) -> usize {
         2 * self.inner_bits() as usize + 16
     }
@@ -285,7 +290,8 @@ mod tests {
         assert!(Params::default().check_triples(Ring::of(129)).is_err());
     }
 
-    /// What words of so many bits that matter pass with that were lied about (docs/security/spdz2k.md, whole words).
+    /// The probability with which a lie about words passes if c of their bits matter (docs/security/spdz2k.md, whole
+    /// words).
     fn words(s: i32, c: i32) -> f64 {
         let power = |bits: i32| f64::from(-bits).exp2();
         let above = (c - s).clamp(0, s);
@@ -295,7 +301,7 @@ mod tests {
         }
     }
 
-    /// The same where tags are right, which is what a forger can win exactly.
+    /// The probability with which a lie about words passes if tags are right; a forger can reach it exactly.
     fn words_with_right_tags(s: i32, c: i32) -> f64 {
         let power = |bits: i32| f64::from(-bits).exp2();
         let above = (c - s).clamp(0, s);
@@ -305,7 +311,7 @@ mod tests {
         }
     }
 
-    /// On tiny keys, over all chi: what the best forger of one lie passes with, which is as much as the bound.
+    /// On tiny keys, over all chi: the best forger of one lie passes with exactly the probability of the bound.
     #[test]
     fn words_that_were_lied_about_pass_as_often_as_is_said() {
         for s in 3..=6 {
@@ -326,12 +332,13 @@ mod tests {
         f64::from(-bits).exp2()
     }
 
-    /// How many digits lie below one that holds this bit of a key.
+    /// The number of digits that lie below the one that holds this bit of a key.
     fn below(bit: i32) -> f64 {
         f64::from(bit / DIGIT_BITS as i32)
     }
 
-    /// What words pass with whatever was authenticated: the sum of docs/security/spdz2k.md, whole words.
+    /// The probability with which words pass whatever was authenticated: the sum in docs/security/spdz2k.md, whole
+    /// words.
     fn words_with_any_tags(s: i32, c: i32) -> f64 {
         let rows = ROWS as i32;
         let lucky = |left: i32, p: i32| below(p) * power(p) * power(rows * (left - p).min(s));
@@ -343,7 +350,7 @@ mod tests {
         (0..most).map(|u| power(u + 1) * given(c - u)).sum::<f64>() + power(most)
     }
 
-    /// Digits and rows are as many as the bound of words takes.
+    /// The bound of words holds for these numbers of digits and rows.
     #[test]
     fn tags_that_are_off_win_no_more_than_the_bound_of_words() {
         for s in [32, 48, 64] {
@@ -354,13 +361,13 @@ mod tests {
         }
     }
 
-    /// What the row check passes with: two guesses, and luck with tags.
+    /// The probability with which the row check passes: two guesses, and luck with tags.
     fn row_check(s: i32) -> f64 {
         let lucky = |p: i32| below(p) * power(p) * power(ROWS as i32 * (s + 1 - p));
         2.0 * power(s) + (0..s).map(lucky).sum::<f64>()
     }
 
-    /// What the proof of a party's bits or products passes with.
+    /// The probability with which the proof of a party's bits or products passes.
     fn proofs(s: i32) -> f64 {
         // Two classes of keys modulo 2^(n/2).
         let classes = |n: i32| (2.0 * power((n.max(0) + 1) / 2)).max(2.0 * power(s)).min(1.0);
@@ -370,8 +377,8 @@ mod tests {
         (0..s).map(|t| power(t + 1) * given(2 * s + 1 - t)).sum::<f64>() + power(s)
     }
 
-    /// What a session prints is the minimum over its parts, rounded down: what is computed here of them is what the
-    /// table of the docs says, to a tenth of a bit, and nothing there is less than what is promised.
+    /// A session states the minimum over its parts, rounded down. The bounds of the parts, computed here, equal the
+    /// table of the docs to a tenth of a bit, and none is below what is promised.
     #[test]
     fn what_is_promised_is_the_least_of_all_parts() {
         let docs = include_str!("../../../docs/security/spdz2k.md");
@@ -386,14 +393,14 @@ mod tests {
         for (column, key_bits) in [(1, 64), (2, 48), (3, 32)] {
             let params = Params::new(key_bits, true).unwrap();
             let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
-            // Lies that t makes easier: it leaves so many bits more with 2^-i.
+            // Lies that t makes easier: with probability 2^-i it leaves i more bits.
             let eased = |upto: i32, most: i32| (0..upto).map(|i| power(i + 1) * words(s, most - i)).sum::<f64>();
             assert!(power(s) + eased(s, 2 * s + 1) < 4.1 * power(s));
             let parts = [
                 ("row check", row_check(s)),
                 ("words that are opened", words(s, s)),
                 ("sacrifice of a triple", power(inner + 1) + eased(inner + 1, 2 * s - inner + 1)),
-                // To the safe side of 4 2^-s, where all of its lies come to.
+                // 4.1 is on the safe side of 4 2^-s, the sum of all of its lies.
                 ("the same of a leaky", 4.1 * power(s)),
                 ("the same of a triple under two keys", power(inner + 1) + eased(inner + 1, 2 * s + 1)),
                 ("sacrifice of matrix", power(inner + 1) + words(s, 2 * s - inner + 1) + words(s, 2 * s + 1)),

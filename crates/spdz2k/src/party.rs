@@ -1,4 +1,4 @@
-//! A party: its keys, what it has made ahead, and what it has opened and not checked.
+//! A party: its keys, the correlations that it has made, and its openings that are not checked yet.
 
 use std::cell::RefCell;
 
@@ -17,20 +17,20 @@ use crate::params::Params;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-/// One party's end.
+/// One party of the protocol.
 pub struct Spdz2k {
     pub(crate) keys: Keys,
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
-    /// The same of what was opened to make correlations, which may be while a program runs.
+    /// Openings that were made to make correlations, which may happen while a program runs.
     pub(crate) unchecked_in_making: RefCell<Unchecked>,
     pub(crate) ahead: RefCell<Ahead>,
-    /// Who deals correlations to two parties, at each of the three.
+    /// The dealer of correlations for two parties, at each of the three.
     pub(crate) third: Option<Box<dyn Deals>>,
-    /// Who makes correlations in a test that is not about them.
+    /// The maker of correlations in a test that is not about them.
     #[cfg(feature = "testing")]
     pub(crate) dealer: Option<Dealer>,
-    /// What parties told, for tests of what it says; nothing where none listens.
+    /// What parties sent, for tests of what that shows; `None` if no test listens.
     #[cfg(feature = "testing")]
     pub(crate) heard: RefCell<Option<Vec<Vec<quorate_ring::Vector>>>>,
 }
@@ -45,7 +45,7 @@ impl Spdz2k {
         Ok(Self::with(Keys::setup(ctx, params, coins).await?))
     }
 
-    /// The same for dry runs.
+    /// Returns a party for dry runs.
     ///
     /// # Errors
     /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
@@ -69,8 +69,8 @@ impl Spdz2k {
         }
     }
 
-    /// What was opened and not checked: by a program, or by the making of correlations under way. What a program has
-    /// opened at one time is not alike at all parties, so it waits for a check of its own.
+    /// Returns the openings that are not checked: of the program, or of the making of correlations. At a given time,
+    /// parties may have opened different parts of a program, so those openings wait for a check of their own.
     pub(crate) fn unchecked(&self, ctx: &Ctx) -> &RefCell<Unchecked> {
         match ctx.phase() {
             Phase::Online => &self.unchecked,
@@ -83,17 +83,17 @@ impl Spdz2k {
         self.unchecked_in_making.borrow_mut().clear();
     }
 
-    /// Whether bits have MACs, and are no elements.
+    /// Returns whether bits have MACs, and are not elements.
     pub(crate) fn has_macs(&self) -> bool {
         self.keys.params.bits_have_macs()
     }
 
-    /// No elements.
+    /// Returns a vector of no elements.
     pub(crate) fn nothing(&self, ctx: &Ctx, ring: Ring) -> Tagged {
         self.blank(ctx.is_dry(), (ring, 0))
     }
 
-    /// Refuses a party that there is not.
+    /// Refuses a party that does not exist.
     pub(crate) fn check_party(&self, party: usize) -> Result<()> {
         let parties = self.keys.parties + usize::from(self.keys.dealt);
         if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }

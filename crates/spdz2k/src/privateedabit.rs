@@ -1,21 +1,21 @@
-//! Random numbers of one party each, with their bits: by cut and choose.
+//! Random numbers of one party each, with their bits, by cut and choose.
 //!
 //! **Source**: Escudero et al. 2020 (ePrint 2020/338), private edaBits. **Deviation**: sums are checked by QuickSilver
-//! ([`crate::quicksilver`]), whose circuits do not err, and the number that is opened is the fewest that is safe. The
-//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N numbers of w bits are to
-//! be left; buckets of B, and C that are opened.
+//! ([`crate::quicksilver`]), whose circuits do not err, and the smallest safe number of numbers is opened. The argument
+//! is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N numbers of w bits are to be left,
+//! in buckets of B; C numbers are opened.
 //!
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|
 //! | 1 | 3 | 7 | w random bits of every party for each of N B + C numbers, with MACs |
 //! | 2 | 4 | 5 | every party authenticates the numbers r = sum 2^j b_j over the ring of shares |
-//! | 3 | 2 | 2 | toss which are opened, and which go into which bucket |
+//! | 3 | 2 | 2 | toss which numbers are opened, and which go into which bucket |
 //! | 4 | 1 | 1 | open C numbers and their bits; and, of each bucket, c = r_0 + r_j mod 2^w for all j > 0 |
 //! | 5 | | | opened numbers are what their bits say, or the run ends |
 //! | 6 | 3 | 3 | every party proves of its bits that r_0 + r_j = c modulo 2^w |
 //!
-//! r_0 of each bucket is left. What is opened is noted, and checked before the material is used. A wrong r_0 needs a
-//! bucket of wrong numbers alone, and all others right.
+//! r_0 of each bucket is left. Openings are noted, and checked before the material is used. A wrong r_0 passes only if
+//! its bucket has wrong numbers alone, and all opened numbers are right.
 //!
 //! Bytes to the peer for a number, w = k = s = 64: 2.5 kB where 2048 are made together, 3.8 kB for 100; each bit proven
 //! ([`crate::proved`]) would take 17.1 kB.
@@ -39,10 +39,10 @@ use crate::twists::Twist;
 
 const SAMPLE: &str = "a party's numbers and their bits";
 const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
-/// The largest buckets that are looked at.
+/// The largest size of buckets that is tried.
 const MOST: usize = 32;
 
-/// How many numbers are left, of buckets of how many, and how many are opened.
+/// The number of numbers that are left, the size of their buckets, and the number of numbers that are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub count: usize,
@@ -51,26 +51,27 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The safe ones that make the fewest numbers.
+    /// Returns the safe sizes that make the fewest numbers.
     pub fn of(count: usize, security_bits: u32) -> Option<Sizes> {
         let with = |bucket: usize| {
-            // More are not looked at: the argument that one bucket is the best to attack would not hold.
+            // Larger C are not tried: the argument that one bucket is the best to attack would not hold for them.
             let all = (bucket..=bucket * (bucket - 1)).map(|opened| Sizes { count, bucket, opened });
             all.into_iter().find(|sizes| sizes.are_safe(security_bits))
         };
         (3..=MOST).filter_map(with).min_by_key(Sizes::all)
     }
 
-    /// All numbers.
+    /// Returns the number of all numbers that are made.
     pub fn all(&self) -> usize {
         self.count * self.bucket + self.opened
     }
 
-    /// Whether N / C(N B + C, B), what one bucket of wrong numbers passes with, is at most 2^-bits.
+    /// Returns whether N / C(N B + C, B), the probability with which one bucket of wrong numbers passes, is at most
+    /// 2^-bits.
     fn are_safe(&self, security_bits: u32) -> bool {
         let enough = (self.count as u128) << security_bits;
         let (mut ways, mut chosen) = (1, 0);
-        // The number of ways to choose ever more of them, which grows up to the half.
+        // The number of ways to choose more and more of them, which grows up to half of all.
         while ways < enough && chosen < self.bucket as u128 {
             ways = ways * (self.all() as u128 - chosen) / (chosen + 1);
             chosen += 1;
@@ -81,23 +82,23 @@ impl Sizes {
 
 /// A batch before it is cut: every party's numbers, with their bits.
 struct Uncut {
-    /// Every party's own: the lowest bits first, a number in each lane.
+    /// The bits of every party: the lowest bits first, a number in each lane.
     bits: MacBits,
-    /// By owner.
+    /// The numbers, by owner.
     numbers: Vec<Shared>,
-    /// For the proof.
+    /// Random bits that mask the proof.
     masks: MacBits,
 }
 
 /// A batch that is cut: what is left, what is opened, and what is added to what is left.
 struct Cut {
     bits: [MacBits; 3],
-    /// By owner.
+    /// The numbers, by owner.
     numbers: Vec<[Tagged; 3]>,
 }
 
 impl Spdz2k {
-    /// The sizes of a batch, where that takes less than to prove every bit that is wanted.
+    /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is wanted.
     pub(crate) fn cut_and_choose(&self, wanted: &Wanted, lanes: usize) -> Option<Sizes> {
         if !self.has_macs() {
             return None;
@@ -106,7 +107,7 @@ impl Spdz2k {
         let (all_bits, bits) = (ring.bits() as usize, wanted.width as usize);
         let element = |ring: Ring, count: usize| keys.alpha.digits().message_bytes((ring, count), false);
         let sizes = Sizes::of(count, keys.params.inner_bits())?;
-        // A bit with a MAC takes 4 bytes in either way.
+        // In either way a bit with a MAC takes 4 bytes.
         let told = ring.packed_bytes(count * (sizes.bucket - 1)) + (wanted.chosen_bits() - bits) * lanes / 8;
         let chosen = element(keys.params.shares(ring), sizes.all()) + 4 * all_bits * sizes.all() + told;
         let proven = element(keys.params.words(ring), bits * lanes) + 4 * bits * lanes;
@@ -117,7 +118,7 @@ impl Spdz2k {
         (chosen < proven).then_some(sizes)
     }
 
-    /// All steps: by owner, numbers as elements of a ring; and the bits of all owners' numbers.
+    /// Runs all steps: returns, by owner, numbers as elements of a ring, and the bits of all owners' numbers.
     pub(crate) async fn chosen_numbers(&self, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<(Vec<Tagged>, MacBits)> {
         let Uncut { bits, numbers, masks } = self.uncut(ctx, ring, sizes).await?;
         let order = Coins::toss(ctx, &self.keys.session).await?.permutation(sizes.all());
@@ -131,7 +132,7 @@ impl Spdz2k {
         Ok((numbers.into_iter().map(|[left, ..]| left).collect(), left))
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn uncut(&self, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<Uncut> {
         let (rows, all) = (ring.bits() as usize, sizes.all());
         let masks = MASK * (self.keys.parties - 1);
@@ -142,7 +143,7 @@ impl Spdz2k {
         Ok(Uncut { bits, numbers, masks: drawn.slice(rows * all..rows * all + masks) })
     }
 
-    /// Steps 4 and 5: by owner, what was opened.
+    /// Runs steps 4 and 5: returns the opened sums, by owner.
     async fn open_cut(&self, ctx: &Ctx, sample: &MacBits, numbers: &[[Tagged; 3]]) -> Result<Vec<Vector>> {
         let (rows, count) = sample.shape();
         let told = |[left, sample, others]: &[Tagged; 3]| {
@@ -167,7 +168,7 @@ impl Spdz2k {
 }
 
 impl Keys {
-    /// Step 2: by owner.
+    /// Runs step 2: returns shares of the numbers, by owner.
     async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
         let own = self.twisted(Twist::Number, Cow::Borrowed(own));
         let mut numbers = self.authenticate(ctx, &[Own::each(&own)]).await?.pop().ok_or(NO_NUMBERS)?;
@@ -176,7 +177,8 @@ impl Keys {
     }
 }
 
-/// Step 3: the first of each bucket, what is opened, and the others of each bucket, all second ones first.
+/// Step 3: returns the first of each bucket, the opened numbers, and the others of each bucket, with all second ones
+/// first.
 fn cut((bits, numbers): (&MacBits, &[Shared]), ring: Ring, (order, sizes): (Option<Vec<u32>>, Sizes)) -> Cut {
     let in_buckets = sizes.count * sizes.bucket;
     let places = [0..sizes.count, in_buckets..sizes.all(), sizes.count..in_buckets];
@@ -199,12 +201,12 @@ fn cut((bits, numbers): (&MacBits, &[Shared]), ring: Ring, (order, sizes): (Opti
 mod tests {
     use super::*;
 
-    /// log2 of the ways to choose so many.
+    /// The log2 of the number of ways to choose `count` of `of`.
     fn log_choose(of: usize, count: usize) -> f64 {
         (0..count.min(of - count)).map(|i| ((of - i) as f64 / (i + 1) as f64).log2()).sum()
     }
 
-    /// log2 of what a cheater passes with that fills so many buckets: they are the only wrong numbers.
+    /// The log2 of the probability with which a cheater passes whose wrong numbers fill `full` buckets exactly.
     fn passes(sizes: Sizes, full: usize) -> f64 {
         log_choose(sizes.count, full) - log_choose(sizes.all(), full * sizes.bucket)
     }
@@ -216,16 +218,16 @@ mod tests {
             let sizes = Sizes::of(counts, bits).unwrap();
             let each: Vec<f64> = (1..=sizes.count).map(|full| passes(sizes, full)).collect();
             assert!(each.iter().all(|bound| *bound <= 1e-9 - f64::from(bits)), "{sizes:?}: {each:?}");
-            // One bucket is the best to fill.
+            // To fill one bucket is the best attack.
             assert!(each.iter().all(|bound| *bound <= each[0] + 1e-9), "{sizes:?}: {each:?}");
-            // One less that is opened is not safe, unless there are as few as a bucket has.
+            // One opened number less is not safe, unless C is already as small as B.
             let fewer = Sizes { opened: sizes.opened - 1, ..sizes };
             assert!(sizes.opened == sizes.bucket || passes(fewer, 1) > -f64::from(bits), "{sizes:?}");
             assert!((sizes.bucket..=sizes.bucket * (sizes.bucket - 1)).contains(&sizes.opened), "{sizes:?}");
         }
     }
 
-    /// The figures of the docs, and the largest numbers for which a bucket has to be so large.
+    /// The figures of the docs, and the largest counts for which a bucket has to have these sizes.
     #[test]
     fn larger_batches_take_smaller_buckets() {
         let bucket = |count, bits| Sizes::of(count, bits).map(|sizes| (sizes.bucket, sizes.opened));

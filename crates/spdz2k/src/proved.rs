@@ -12,8 +12,8 @@
 //! | 3 | 1 | P_i tells each P_j A0 = sum chi v^2 + v* and A1 = sum chi v (1 - 2 b) - u* |
 //! | 4 | | P_j: sum chi w (w + alpha^j) + w* = A0 + alpha^j A1, or the run ends |
 //!
-//! w (w + alpha) = v^2 + alpha v (1 - 2 b) + alpha^2 b (b - 1), of which the last term is 0 for bits alone: it is the
-//! proof that b is the product of itself with itself ([`crate::provenproduct`]).
+//! w (w + alpha) = v^2 + alpha v (1 - 2 b) + alpha^2 b (b - 1), of which the last term is 0 only for bits. It is the
+//! proof that b is its own product with itself ([`crate::provenproduct`]).
 
 use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
@@ -27,10 +27,10 @@ use crate::twists::Twist;
 const BITS: &str = "the proof that a party's bits are bits";
 
 impl Keys {
-    /// So many of each party's, over Z_2^k: by owner.
+    /// Makes `len` proven bits of each party over Z_2^k: by owner.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where a peer has something else than bits; whatever ends a run.
+    /// [`Error::Cheating`] where a peer has something other than bits; whatever ends a run.
     pub(crate) async fn own_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Vec<Shared>> {
         let words = self.params.words(ring);
         let mut coins = ctx.randomness().stream(&self.private);

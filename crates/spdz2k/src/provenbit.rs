@@ -1,4 +1,4 @@
-//! Random bits of two parties, from bits that each of them proves.
+//! Random bits of two parties, from a bit that each of them proves.
 //!
 //! **Source**: ours (docs/security/spdz2k.md); the xor in the ring as in Rotaru, Wood 2019 (ePrint 2019/207).
 //! **Model**: malicious, 1 of 2. **Notation**: b^0 and b^1 the parties' own bits, b their xor.
@@ -11,7 +11,7 @@
 //! | 4 | 1 | b = b^0 + b^1 - 2 b^0 b^1 |
 //! | 5 | 9 | check what was opened |
 //!
-//! The product is doubled, so that it need be right modulo 2^(k-1) only. Modulo 2 a random element is a random bit.
+//! The product is doubled, so it has to be right only modulo 2^(k-1). Modulo 2 a random element is a random bit.
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
@@ -23,12 +23,12 @@ use crate::party::Spdz2k;
 use crate::shared::Shared;
 use crate::tagged::Tagged;
 
-/// Bits that are made together.
+/// The number of bits that are made together.
 const BATCH: usize = 1 << 14;
 const NO_BITS: Error = Error::Bug { what: "no party has bits" };
 
 impl Spdz2k {
-    /// Random bits as elements; checked.
+    /// Makes random bits as elements, and checks them.
     pub(crate) async fn bits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
         if ring.bits() == 1 {
             return self.random_elements(ctx, None, (ring, len)).await;
@@ -42,7 +42,7 @@ impl Spdz2k {
         Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
     }
 
-    /// Random bits as elements, and with MACs; checked.
+    /// Makes random bits as elements and with MACs, and checks them.
     pub(crate) async fn dabits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
         if ring.bits() == 1 {
             return self.links(ctx, len).await;
@@ -62,7 +62,7 @@ impl Spdz2k {
         ))
     }
 
-    /// Steps 3 and 4.
+    /// Runs steps 3 and 4.
     async fn xor_of_owned(&self, ctx: &Ctx, ring: Ring, own: &[Shared]) -> Result<Tagged> {
         let below = Ring::of(ring.bits() - 1);
         let known = |owner: usize| Tagged::of(ring, &own[owner]).known_to(Some(owner));

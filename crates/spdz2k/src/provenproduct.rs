@@ -12,8 +12,9 @@
 //! | 3 | 1 | P_i tells each P_j A0 = sum chi v_x v_y + v* and A1 = sum chi (v_z - x v_y - y v_x) - u* |
 //! | 4 | | P_j: sum chi (w_x w_y + alpha^j w_z) + w* = A0 + alpha^j A1, or the run ends |
 //!
-//! w_x w_y + alpha w_z = v_x v_y + alpha (v_z - x v_y - y v_x) + alpha^2 (x y - z), of which the last term is 0 for
-//! products alone; of sums of products alike. Bits are what is the product of itself with itself ([`crate::proved`]).
+//! w_x w_y + alpha w_z = v_x v_y + alpha (v_z - x v_y - y v_x) + alpha^2 (x y - z), of which the last term is 0 only
+//! for products. The same holds for sums of products. Bits are the elements that are their own product with themselves
+//! ([`crate::proved`]).
 //!
 //! Bytes to each peer for a triple that one party knows, k = s = 64: 0.8 kB, by that party.
 
@@ -31,25 +32,25 @@ use crate::triple::Triples;
 use crate::twists::Twist;
 use crate::words::is_zero;
 
-/// Triples that are made together.
+/// The number of triples that are made together.
 pub(crate) const BATCH: usize = 1 << 14;
 
-/// What is proven of a vector: where x, y and z lie in it, and that z is their product, or sums of products; u* stand
-/// behind all.
+/// The claim about a vector: the places of x, y and z in it, and that z is their product, or sums of products. The
+/// masks u* follow all of them.
 pub(crate) struct Claim {
     pub form: Form,
     pub x: Range<usize>,
     pub y: Range<usize>,
     pub z: Range<usize>,
-    /// What the run ends with where it does not hold.
+    /// The name of the check, with which the run ends if the claim does not hold.
     pub check: &'static str,
 }
 
 impl Keys {
-    /// Triples over Z_2^k of which one party knows all: both factors and the product are its share.
+    /// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where the owner's are no products; whatever ends a run.
+    /// [`Error::Cheating`] where the owner's values are not products; whatever ends a run.
     pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
         self.params.check_values(ring)?;
         if len == 0 {
@@ -66,10 +67,10 @@ impl Keys {
         self.own_products(ctx, owner, ring, (Form::Product, [len; 3])).await
     }
 
-    /// Matrix triples over Z_2^k of which one party knows all, one after the other.
+    /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where the owner's are no products; whatever ends a run.
+    /// [`Error::Cheating`] where the owner's values are not products; whatever ends a run.
     pub async fn own_matrix_triples(
         &self,
         ctx: &Ctx,
@@ -86,7 +87,7 @@ impl Keys {
         Ok(Triples::joined(&parts))
     }
 
-    /// Factors of one party, and their products or sums of them, of so many elements each.
+    /// Makes factors of one party, and their products or sums of products; the numbers of elements are those given.
     async fn own_products(
         &self,
         ctx: &Ctx,
@@ -112,7 +113,7 @@ impl Keys {
         Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
     }
 
-    /// Steps 2 to 4.
+    /// Runs steps 2 to 4.
     pub(crate) async fn check_products(&self, ctx: &Ctx, made: &Correlated, claim: &Claim) -> Result<()> {
         let (peers, ring) = (self.peers(), made.shape.0);
         let mut coins = Coins::toss(ctx, &self.session).await?;
@@ -151,7 +152,7 @@ impl Keys {
 const PRODUCTS: &str = "the proof that a party's products are products";
 const MISSING: Error = Error::Bug { what: "a vector of one party without an owner" };
 
-/// Products of x and y, or sums of them.
+/// Returns the products of x and y, or sums of them.
 fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
     let (ring, len) = (x.ring(), form.len_out(x.len()));
     let mut products = Wiped(if x.is_shape() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) });
@@ -159,7 +160,8 @@ fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
     products
 }
 
-/// Step 3, towards the peer of this number, below the mask at this place; nothing of who owns nothing.
+/// Step 3: returns the proof towards the peer of this number, masked by the element at `mask`; empty at a party that is
+/// no owner.
 fn proof(made: &Correlated, claim: &Claim, chi: &[u64], (peer, mask): (usize, usize)) -> Vec<u8> {
     let (Some(own), Some(v)) = (&made.x, made.v.get(peer)) else { return vec![] };
     let part = |of: &Vector, range: &Range<usize>| Wiped(of.slice(range.clone()));

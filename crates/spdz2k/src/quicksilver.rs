@@ -1,8 +1,8 @@
-//! Sums of numbers that one party knows: a proof that bits with MACs add up to public ones.
+//! Sums of numbers that one party knows: a proof that bits with MACs add up to public bits.
 //!
 //! **Source**: QuickSilver (Yang, Sarkar, Weng, Wang 2021, ePrint 2021/076), over GF(2^128), with MACs of bits as its
-//! correlations. **Deviation**: nothing is committed to for an AND, since the sums are public: their bits give the
-//! carries. **Model**: malicious, all but one. **Notation**: x and y the numbers of owner P_i, of w bits; c their
+//! correlations. **Deviation**: an AND takes no commitment, since the sums are public and their bits give the carries.
+//! **Model**: malicious, all but one. **Notation**: x and y the numbers of owner P_i, of w bits; c their
 //! public sum modulo 2^w; P_i has M of each of its bits b towards P_j, and P_j K = M + b D, D its Delta.
 //!
 //! The carry into bit j is x_j + y_j + c_j. So c is the sum if
@@ -10,16 +10,16 @@
 //! - x_0 + y_0 + c_0 = 0,
 //! - p_j q_j = z_j for all j < w - 1, with p_j = x_j + y_j, q_j = y_j + c_j, z_j = x_j + x_(j+1) + y_(j+1) + c_(j+1).
 //!
-//! Of p, q, z both have M and K as of single bits: a public c_j counts at P_j, as c_j D. Let u* be 128 random bits for
-//! each peer as an element of GF(2^128), with M* and K*.
+//! p, q and z have M and K as single bits do; a public c_j enters at P_j, as c_j D. Let u* be 128 random bits for each
+//! peer as an element of GF(2^128), with M* and K*.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 2 | toss chi in GF(2^128) for each relation |
-//! | 2 | 1 | P_i tells each P_j A0 = sum chi M_p M_q + M*, A1 = sum chi (M_z + p M_q + q M_p) + sum chi M_0 + u* |
+//! | 2 | 1 | P_i sends each P_j A0 = sum chi M_p M_q + M*, A1 = sum chi (M_z + p M_q + q M_p) + sum chi M_0 + u* |
 //! | 3 | | P_j: sum chi (K_p K_q + D K_z) + D sum chi K_0 + K* = A0 + D A1, or the run ends |
 //!
-//! M_0 and K_0 are of x_0 + y_0 + c_0. 32 bytes to each peer, whatever is proven.
+//! M_0 and K_0 belong to x_0 + y_0 + c_0. The proof takes 32 bytes to each peer, whatever its size.
 
 use quorate_crypto::{ct_eq, gf128};
 use quorate_engine::{Ctx, Error, Result};
@@ -34,23 +34,23 @@ use crate::weights::doubled;
 
 const SUMS: &str = "the proof of what a party's numbers add up to";
 const BLOCK_BYTES: usize = 16;
-/// Random bits that mask a proof towards one peer.
+/// The number of random bits that mask a proof towards one peer.
 pub(crate) const MASK: usize = 128;
-/// Bytes that are read and written for each relation, about, with each peer in each direction.
+/// The approximate number of bytes that are read and written for each relation, with each peer in each direction.
 const STREAMED: usize = 16 * 20;
 
-/// What every party proves of its own numbers: bits in rows, the lowest first, a number in each lane.
+/// The claim that every party proves of its own numbers: bits in rows, the lowest first, a number in each lane.
 pub(crate) struct Claim<'b> {
     pub x: &'b MacBits,
-    /// As many numbers as x has, or several times as many: each time they are added to x one by one.
+    /// The other summands: as many numbers as x has, or a multiple of that; x is added to each piece of that length.
     pub y: &'b MacBits,
-    /// By owner, what both add up to, in the lanes of y.
+    /// The sums of both by owner, in the lanes of y.
     pub sums: &'b [Bits],
     /// Random bits, used once, `MASK` for each of a party's peers: in one row.
     pub masks: &'b MacBits,
 }
 
-/// What an owner tells a peer: A0 and A1.
+/// The message of an owner to a peer: A0 and A1.
 #[derive(Clone, Copy)]
 struct Proof {
     constant: u128,
@@ -58,10 +58,10 @@ struct Proof {
 }
 
 impl Keys {
-    /// All steps.
+    /// Runs all steps.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where numbers of a peer add up to something else; whatever ends a run.
+    /// [`Error::Cheating`] where numbers of a peer have another sum; whatever ends a run.
     pub(crate) async fn check_sums(&self, ctx: &Ctx, claim: &Claim<'_>) -> Result<()> {
         let peers = self.peers();
         let mut coins = Coins::toss(ctx, &self.session).await?;
@@ -87,7 +87,8 @@ impl Keys {
         }
     }
 
-    /// By peer what is told in step 2, and the left side of step 3. Row by row: coins are used while they are near.
+    /// Returns, by peer, the messages of step 2 and the left sides of step 3. Goes row by row, so coins are used at
+    /// once.
     fn both_sides(&self, claim: &Claim<'_>, places: Places<'_>, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
         let peers = 0..places.peers.len();
         let mut proofs: Vec<Proof> = peers.clone().map(|peer| claim.mask(peer)).collect();
@@ -111,7 +112,7 @@ impl Proof {
         bytes
     }
 
-    /// Of so many bytes as there are.
+    /// Reads a proof of the right length.
     fn from_bytes(bytes: &[u8]) -> Proof {
         let word =
             |at: usize| bytes[at..at + BLOCK_BYTES].iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
@@ -119,7 +120,7 @@ impl Proof {
     }
 }
 
-/// Who this party and its peers are.
+/// The numbers of this party and of its peers.
 #[derive(Clone, Copy)]
 struct Places<'p> {
     me: usize,
@@ -127,24 +128,24 @@ struct Places<'p> {
 }
 
 impl Places<'_> {
-    /// How manieth of a peer's peers this party is.
+    /// Returns the index of this party among the peers of a peer.
     fn as_peer_of(self, peer: usize) -> usize {
         self.me - usize::from(self.me > self.peers[peer])
     }
 }
 
-/// The left side of step 3: what counts once, and what counts D times.
+/// The left side of step 3: the part that counts once, and the part that is multiplied by D.
 #[derive(Default)]
 struct Side {
     products: u128,
     times_delta: u128,
 }
 
-/// MACs or keys of a piece of y with as many numbers as x has, which they are added to.
+/// MACs or keys of x, and of a piece of y that has as many numbers as x.
 struct Piece<'b> {
-    /// Of x and y: all rows, and lanes of a row.
+    /// Of x and of y: all rows, and the number of lanes of a row.
     of: [(&'b [u128], usize); 2],
-    /// Where the piece starts in a row of y.
+    /// The start of the piece in a row of y.
     start: usize,
 }
 
@@ -159,7 +160,7 @@ impl<'b> Piece<'b> {
         &y[row * lanes + self.start..][..numbers]
     }
 
-    /// Of relation j, with no part of what is public: p, q and z.
+    /// Returns p, q and z of relation j, without their public parts.
     fn of_relation(&self, j: usize) -> [Zeroizing<Vec<u128>>; 3] {
         let (x, y) = (self.x(j), self.y(j));
         [sum([x, y]), sum([y]), sum([x, self.x(j + 1), self.y(j + 1)])]
@@ -167,7 +168,7 @@ impl<'b> Piece<'b> {
 }
 
 impl Claim<'_> {
-    /// What a proof towards the peer of this number starts with: the mask.
+    /// Returns the start of a proof towards the peer of this number: the mask.
     fn mask(&self, peer: usize) -> Proof {
         let (macs, words) = (self.masks.peers[peer].macs.as_slice(), self.masks.own.words_of(0));
         Proof {
@@ -176,7 +177,7 @@ impl Claim<'_> {
         }
     }
 
-    /// What the left side starts with, of the owner that is the peer of this number, with its mask of this number.
+    /// Returns the start of the left side for the owner that is the peer of this number: its mask `mask`.
     fn mask_of(&self, peer: usize, mask: usize) -> Side {
         let keys = self.masks.peers[peer].keys.as_slice();
         Side { products: combined(&keys[mask * MASK..(mask + 1) * MASK]), times_delta: 0 }
@@ -187,7 +188,8 @@ impl Claim<'_> {
         (0..lanes).step_by(numbers.max(1)).map(move |start| Piece { of: [(x, numbers), (y, lanes)], start })
     }
 
-    /// Step 2, towards the peer of this number: what a row adds, the first the linear relation, others one of degree 2.
+    /// Step 2: adds a row to the proof towards the peer of this number. The first row has the linear relation, others
+    /// have relations of degree 2.
     fn prove_row(&self, proof: &mut Proof, (me, peer): (usize, usize), (row, chi): (usize, &[u128])) {
         let [x, y] = [self.x, self.y].map(|bits| bits.peers[peer].macs.as_slice());
         for (piece, chi) in self.pieces(x, y).zip(chi.chunks(self.x.shape().1.max(1))) {
@@ -206,7 +208,7 @@ impl Claim<'_> {
         }
     }
 
-    /// Step 3, the left side: the same of the owner that is the peer of this number.
+    /// Step 3: adds a row to the left side for the owner that is the peer of this number.
     fn expect_row(&self, side: &mut Side, (owner, peer): (usize, usize), (row, chi): (usize, &[u128]), delta: u128) {
         let [x, y] = [self.x, self.y].map(|bits| bits.peers[peer].keys.as_slice());
         for (piece, chi) in self.pieces(x, y).zip(chi.chunks(self.x.shape().1.max(1))) {
@@ -229,12 +231,12 @@ impl Claim<'_> {
     }
 }
 
-/// The sum of z^i times block i.
+/// Returns the sum of z^i times block i.
 fn combined(blocks: &[u128]) -> u128 {
     blocks.iter().rev().fold(0, |sum, block| doubled(sum) ^ block)
 }
 
-/// Blocks added up, one by one.
+/// Returns the sums of blocks, one by one.
 fn sum<const N: usize>(parts: [&[u128]; N]) -> Zeroizing<Vec<u128>> {
     let mut sum = Zeroizing::new(parts[0].to_vec());
     for part in &parts[1..] {
@@ -243,7 +245,7 @@ fn sum<const N: usize>(parts: [&[u128]; N]) -> Zeroizing<Vec<u128>> {
     sum
 }
 
-/// Bits from a place on: 0 or 1.
+/// Returns a function that gives the bits from `start` on as 0 or 1.
 fn bit_of(words: &[u64], start: usize) -> impl Fn(usize) -> u64 + '_ {
     move |i| words[(start + i) / 64] >> ((start + i) % 64) & 1
 }
@@ -264,7 +266,7 @@ mod tests {
     use crate::macs::WithPeer;
 
     const PARTIES: usize = 3;
-    /// Numbers y for each x.
+    /// The number of pieces: numbers y for each x.
     const TIMES: usize = 3;
     const DELTAS: [u128; PARTIES] = [0x1234_5678_9abc_def1 << 60 | 1, u128::MAX << 1, 0xfeed_0000_1111 << 80 | 2];
 
@@ -272,7 +274,7 @@ mod tests {
         u128::from(coins.next_u64()) << 64 | u128::from(coins.next_u64())
     }
 
-    /// Where a party keeps what it has with a peer.
+    /// The place at which a party keeps what it has with a peer.
     fn place(party: usize, peer: usize) -> usize {
         peer - usize::from(peer > party)
     }
@@ -299,7 +301,7 @@ mod tests {
         parts
     }
 
-    /// Numbers of all parties, what they add up to, and coins.
+    /// The numbers of all parties, their sums, and coins.
     struct Case {
         x: Vec<MacBits>,
         y: Vec<MacBits>,
@@ -326,7 +328,7 @@ mod tests {
             Claim { x: &self.x[party], y: &self.y[party], sums: &self.sums, masks: &self.masks[party] }
         }
 
-        /// What one party finds, row by row, of what is said of an owner's numbers.
+        /// What one party finds, row by row, of a claim about an owner's numbers.
         fn by_rows<T>(
             &self,
             party: usize,
@@ -359,7 +361,7 @@ mod tests {
         (0..PARTIES).flat_map(|owner| (0..PARTIES).map(move |peer| (owner, peer))).filter(|(owner, peer)| owner != peer)
     }
 
-    /// Right sums are proven; one that is off in any bit is not, at any peer.
+    /// Right sums are proven; a sum that is off in any bit is not, at any peer.
     #[test]
     fn proofs_hold_for_sums_alone() {
         let mut coins = Seed::from_bytes([3; 32]).prg("quorate/spdz2k/quicksilver/test", b"");
@@ -375,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Every peer is told A1 below its own random bits.
+    /// Every peer receives an A1 that is masked by random bits of its own.
     #[test]
     fn every_peer_has_a_mask_of_its_own() {
         let mut coins = Seed::from_bytes([4; 32]).prg("quorate/spdz2k/quicksilver/test", b"");

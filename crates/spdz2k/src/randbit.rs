@@ -9,8 +9,9 @@
 //! | 3 | | d = a / c + 1 is 0 or 2 modulo 2^(k+1); all shares and tags are even, and are halved |
 //! | 4 | 9 | check what was opened |
 //!
-//! a / c is 1 or -1 modulo 2^(k+1), each as likely. Modulo 2^(k+2) it may be off by 2^(k+1), which halving leaves as
-//! 2^k. Bytes to each peer for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
+//! a / c is 1 or -1 modulo 2^(k+1), each with probability 1/2. Modulo 2^(k+2) it may be off by 2^(k+1), which halving
+//! leaves as 2^k. Bytes to each peer for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3
+//! elements.
 
 use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};
@@ -18,11 +19,11 @@ use quorate_ring::{Ring, Vector};
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
 
-/// Bits that are made together.
+/// The number of bits that are made together.
 pub(crate) const BATCH: usize = 1 << 12;
 
 impl Spdz2k {
-    /// Random bits; checked.
+    /// Makes random bits, and checks them.
     pub(crate) async fn bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
         let mut parts = vec![self.nothing(ctx, ring)];
         for start in (0..len).step_by(BATCH) {
@@ -45,7 +46,7 @@ impl Spdz2k {
         Ok(bits.linear(&Linear::Reduce(ring)))
     }
 
-    /// Ones in the ring of shares.
+    /// Returns ones in the ring of shares.
     fn ones(&self, ctx: &Ctx, (ring, len): (Ring, usize)) -> Vector {
         let shares = self.keys.params.shares(ring);
         if ctx.is_dry() { Vector::shape(shares, len) } else { Vector::constant(shares, 1, len) }

@@ -1,10 +1,10 @@
-//! The sacrifice: that products are right, at the price of another product of the same factor.
+//! The sacrifice: it shows that products are right, at the price of another product of the same factor.
 //!
 //! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 8, after Keller, Orsini, Scholl 2016 (MASCOT). **Deviation**:
-//! words are opened whole, below random bits, and t is tossed after all that it is for is authenticated. **Model**:
-//! malicious, all but one; what passing tells of b depends on what b is, and is argued where it is used. **Notation**:
-//! c = a b and ch = ahat b are to be shown modulo 2^w; all are authenticated modulo 2^V, with uniform bits above those
-//! that count in ahat and ch.
+//! words are opened whole, below random bits, and t is tossed after everything that it is for is authenticated.
+//! **Model**: malicious, all but one. What passing shows of b depends on what b is, and is argued where the sacrifice
+//! is used. **Notation**: c = a b and ch = ahat b are to be shown modulo 2^w. All are authenticated modulo 2^V, with
+//! uniform bits above those that count in ahat and ch.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -25,20 +25,20 @@ use crate::words::{Opened, is_zero};
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";
 
-/// What steps 1 and 2 make known.
+/// The public values of steps 1 and 2.
 pub(crate) struct Challenge {
     t: Vector,
     rho: Vector,
 }
 
 impl Keys {
-    /// All steps, with t of sg' + 1 bits.
+    /// Runs all steps, with t of sg' + 1 bits.
     pub(crate) async fn sacrifice(&self, ctx: &Ctx, values: Ring, [a, a_hat, c, c_hat, b]: [&Shared; 5]) -> Result<()> {
         let challenge = self.challenge(ctx, self.params.inner_bits() + 1, [a, a_hat]).await?;
         self.sacrificed(ctx, (values, 0), &challenge, [c, c_hat, b]).await
     }
 
-    /// Steps 1 and 2, with t of so many bits.
+    /// Runs steps 1 and 2, with t of `bits` bits.
     pub(crate) async fn challenge(&self, ctx: &Ctx, bits: u32, [a, a_hat]: [&Shared; 2]) -> Result<Challenge> {
         let (words, len) = (a.share.ring(), a.share.len());
         let mut coins = Coins::toss(ctx, &self.session).await?;
@@ -49,7 +49,7 @@ impl Keys {
         Ok(Challenge { t, rho: rho.value })
     }
 
-    /// Step 3, the first one or the second of one challenge.
+    /// Runs step 3, the first or the second of one challenge.
     pub(crate) async fn sacrificed(
         &self,
         ctx: &Ctx,
@@ -63,7 +63,7 @@ impl Keys {
         zero_below(ctx, &rest, ring, SACRIFICE)
     }
 
-    /// Checks opened betas, each of which is one party's and below 2^sg'.
+    /// Checks opened betas: each belongs to one party and must be below 2^sg'.
     pub(crate) async fn check_betas(&self, ctx: &Ctx, betas: &[&Opened]) -> Result<()> {
         self.check_words(ctx, betas, REMAINDERS).await?;
         let mut fits = true;
@@ -78,7 +78,7 @@ impl Keys {
         }
     }
 
-    /// The last check: 2^sg' c + beta a - c~ is 0 modulo 2^W.
+    /// Runs the last check: 2^sg' c + beta a - c~ is 0 modulo 2^W.
     pub(crate) async fn check_divided(
         &self,
         ctx: &Ctx,
@@ -93,7 +93,7 @@ impl Keys {
     }
 }
 
-/// t c - ch - rho b.
+/// Returns t c - ch - rho b.
 pub(crate) fn rest(challenge: &Challenge, [c, c_hat, b]: [&Shared; 3]) -> Shared {
     c.times(&challenge.t).minus(c_hat).minus(&b.times(&challenge.rho))
 }
@@ -118,7 +118,7 @@ mod tests {
     use crate::shared::sum;
     use crate::twists::By;
 
-    /// What two parties make of authenticated words: by owner, this one twice at both.
+    /// How two parties end that run `work` on authenticated words, by owner: each party's vector is its word twice.
     fn ends(
         word: impl Fn(Params) -> u128 + Sync,
         twist: Option<(Twist, By)>,
@@ -146,7 +146,7 @@ mod tests {
         assert!(ends.iter().all(Result::is_err) && ends.iter().any(found), "{ends:?}");
     }
 
-    /// A lie about rho by itself, whatever comes after it: rho shows what the sacrifice is about.
+    /// A lie about rho alone is found there, whatever comes after it: rho determines what the sacrifice is about.
     #[test]
     fn what_a_challenge_opens_is_checked_there() {
         let challenge = async |ctx: &Ctx, keys: &Keys, word: Vec<Shared>| {
@@ -156,12 +156,12 @@ mod tests {
         assert!(ends(|_| 3, None, challenge).iter().all(Result::is_ok));
         for bit in [0, 20, 40] {
             is_found(&ends(|_| 3, Some((Twist::Rho, By::Plus(bit))), challenge), SACRIFICE);
-            // Each word counts by a coin of its own.
+            // Each word has a coin of its own.
             is_found(&ends(|_| 3, Some((Twist::Rho, By::Pair(bit))), challenge), SACRIFICE);
         }
     }
 
-    /// 2^sg' is too large for a part beta, though its tag is right; one less is not.
+    /// A part beta of 2^sg' is too large, though its tag is right; one of 2^sg' - 1 is not.
     #[test]
     fn parts_of_factors_are_as_short_as_they_have_to_be() {
         let betas = async |ctx: &Ctx, keys: &Keys, words: Vec<Shared>| {
@@ -173,7 +173,7 @@ mod tests {
         is_found(&ends(size, None, betas), REMAINDERS);
     }
 
-    /// What is left of a product is a multiple of 2^sg', or the run ends: nothing is rounded.
+    /// The run ends unless what is left of a product is a multiple of 2^sg': nothing is rounded.
     #[test]
     fn only_multiples_are_divided() {
         let divide = |rest: u128| {

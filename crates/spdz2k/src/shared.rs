@@ -1,9 +1,10 @@
-//! Shares with tags, over whichever ring they were authenticated in.
+//! Shares with tags, over the ring in which they were authenticated.
 
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
 
-/// One party's share of a vector over Z_2^m, and of its tags: the tags' sum is alpha times the shares' sum, mod 2^m.
+/// One party's shares of a vector over Z_2^m and of its tags. All tags add up to alpha times the sum of all shares, mod
+/// 2^m.
 #[derive(Clone)]
 pub struct Shared {
     /// Shares of the elements.
@@ -20,12 +21,12 @@ impl Drop for Shared {
 }
 
 impl Shared {
-    /// What a Z-linear function makes of both.
+    /// Applies a Z-linear function to shares and tags.
     pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Shared {
         Shared { share: function(&self.share), tag: function(&self.tag) }
     }
 
-    /// What a Z-bilinear function makes of both.
+    /// Applies a function that is linear in both arguments to shares and tags.
     pub(crate) fn zip(mut self, other: &Shared, function: impl Fn(&mut Vector, &Vector)) -> Shared {
         function(&mut self.share, &other.share);
         function(&mut self.tag, &other.tag);
@@ -40,23 +41,23 @@ impl Shared {
         self.zip(other, Vector::sub_assign)
     }
 
-    /// Times public factors over the same ring.
+    /// Returns the products with public factors over the same ring.
     pub(crate) fn times(&self, factors: &Vector) -> Shared {
         self.map(|vector| Linear::Factors(factors).apply(vector))
     }
 
-    /// 2^shift of them, in a ring of at most so many more bits.
+    /// Returns 2^shift times the vector, in a ring of at most `shift` more bits.
     pub(crate) fn raised(&self, ring: Ring, shift: u32) -> Shared {
         self.map(|vector| Linear::Raise(ring, shift).apply(vector))
     }
 
-    /// Modulo the size of a smaller ring.
+    /// Returns the vector modulo the size of a smaller ring.
     pub(crate) fn reduced(&self, ring: Ring) -> Shared {
         self.map(|vector| Linear::Reduce(ring).apply(vector))
     }
 }
 
-/// Zeros of the form of a vector.
+/// Returns zeros with the ring and length of a vector.
 pub(crate) fn blank(like: &Vector) -> Vector {
     match like.is_shape() {
         true => Vector::shape(like.ring(), like.len()),
@@ -64,12 +65,12 @@ pub(crate) fn blank(like: &Vector) -> Vector {
     }
 }
 
-/// The sum of what all parties own.
+/// Returns the sum of the vectors of all parties.
 pub(crate) fn sum(parts: &[Shared]) -> Shared {
     parts[1..].iter().fold(parts[0].clone(), |sum, part| sum.plus(part))
 }
 
-/// One after the other.
+/// Joins vectors, one after the other.
 pub(crate) fn joined(parts: &[&Shared]) -> Shared {
     let all = |of: fn(&Shared) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
     Shared { share: all(|part| &part.share), tag: all(|part| &part.tag) }

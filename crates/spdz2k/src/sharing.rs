@@ -1,4 +1,4 @@
-//! The family behind the interface that gadgets are written in; every gadget is the general one.
+//! The family as the interface that gadgets use; every gadget is the general one.
 
 use quorate_circuits::Program;
 use quorate_engine::{
@@ -17,9 +17,9 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+/// The largest number of entries of a table in which a real function is looked up. Beyond it, gadgets take less time.
 const MOST_ENTRIES: usize = (1 << 14) + 1;
-/// The same of quotients of integers.
+/// The largest number of entries of a table of quotients of integers.
 const MOST_QUOTIENTS: usize = 1 << 10;
 
 quorate_gadgets::functions_here! {
@@ -60,7 +60,7 @@ impl Sharing for Spdz2k {
 
     const CHECKED: bool = true;
     const MOST_BITS: u32 = 126;
-    /// A bit is 32 bytes with each peer.
+    /// A bit takes 32 bytes with each peer.
     const FINER: usize = 8;
 
     fn most_bits(&self) -> u32 {
@@ -101,7 +101,7 @@ impl Sharing for Spdz2k {
     }
 
     fn say_who_knows(&self, x: &mut Tagged, known: Option<usize>) {
-        // What was computed is not said to be known afterwards: others may have shares of it.
+        // Computed values are not marked as known later: other parties may have shares of them.
         if known.is_none() || x.share.is_shape() {
             x.known = known;
         }

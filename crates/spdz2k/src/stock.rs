@@ -1,4 +1,4 @@
-//! Correlations: what kinds there are, where they lie, and who makes them.
+//! Correlations: their kinds, where they are stored, and who makes them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,109 +21,109 @@ use crate::tagged::Tagged;
 pub enum Kind {
     /// Random elements a, b and their product.
     Triple {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
     /// Random elements a, b and their product: one party knows a, and another one b.
     OneSided {
-        /// Who knows a: the smaller number.
+        /// The party that knows a: the smaller number.
         left: usize,
-        /// Who knows b.
+        /// The party that knows b.
         right: usize,
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
     /// Random matrices, m x k and k x n, and their product: one party knows the left one, another one the right one.
     KnownMatrices {
-        /// Who knows the left one.
+        /// The party that knows the left one.
         left: usize,
-        /// Who knows the right one.
+        /// The party that knows the right one.
         right: usize,
         /// Bits of the ring.
         bits: u32,
         /// Rows of the left one.
         m: usize,
-        /// What is summed.
+        /// The dimension that is summed.
         k: usize,
         /// Columns of the right one.
         n: usize,
     },
     /// Random elements a, b and their product, all of which one party knows.
     Owned {
-        /// Who knows them.
+        /// The party that knows them.
         owner: usize,
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
     /// Random matrices, m x k and k x n, and their product, all of which one party knows.
     OwnedMatrices {
-        /// Who knows them.
+        /// The party that knows them.
         owner: usize,
         /// Bits of the ring.
         bits: u32,
         /// Rows of the left one.
         m: usize,
-        /// What is summed.
+        /// The dimension that is summed.
         k: usize,
         /// Columns of the right one.
         n: usize,
     },
     /// A random element.
     Random {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
     /// A random element that its owner knows: the owner's share is the element, the others' are 0.
     Mask {
-        /// Who knows it.
+        /// The party that knows it.
         owner: usize,
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
-    /// Random bits a, b with MACs, and a and b.
+    /// Random bits a and b with MACs, and a AND b.
     BitTriple,
     /// A random bit with MACs that its owner knows: the owner's share is the bit, the others' are 0.
     BitMask {
-        /// Who knows it.
+        /// The party that knows it.
         owner: usize,
     },
-    /// A sharing of 0 with MACs, among more than two parties: added to a bit that is opened.
+    /// A sharing of 0 with MACs, among more than two parties, which is added to a bit that is opened.
     BitZero,
-    /// A random bit with MACs that is an element of Z_2, too.
+    /// A random bit with MACs that is also an element of Z_2.
     Link,
     /// A random bit as an element, and with MACs.
     DaBit {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
     /// A random bit as an element.
     RandomBit {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
     },
-    /// A random element of Z_2^bits in a ring, with its bits, and shifted right by `cut` where that is not 0.
+    /// A random element of Z_2^bits in a ring, with its bits; and shifted right by `cut` if that is not 0.
     EdaBit {
         /// Bits of the element.
         bits: u32,
-        /// k.
+        /// The bits of the ring.
         ring: u32,
         /// The shift.
         cut: u32,
     },
     /// A random element of Z_2^bits with its bits, and the products of its lowest pairs of neighbouring bits.
     ComparisonMask {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
-        /// How many pairs.
+        /// The number of pairs.
         pairs: u32,
     },
     /// Random elements a, b of `axis` x `inner` each, and their products, summed over the axis. Dealt only.
     DotTriple {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
-        /// What is summed.
+        /// The dimension that is summed.
         axis: usize,
-        /// Sums.
+        /// The number of sums.
         inner: usize,
     },
     /// Random matrices, m x k and k x n, and their product. Dealt only.
@@ -132,7 +132,7 @@ pub enum Kind {
         bits: u32,
         /// Rows of the left one.
         m: usize,
-        /// What is summed.
+        /// The dimension that is summed.
         k: usize,
         /// Columns of the right one.
         n: usize,
@@ -141,31 +141,31 @@ pub enum Kind {
     ConvTriple {
         /// Bits of the ring.
         bits: u32,
-        /// Which convolution.
+        /// The convolution.
         conv: Conv,
     },
     /// A mask for truncation.
     TruncMask {
-        /// k.
+        /// The bits of the ring.
         bits: u32,
         /// The shift.
         cut: u32,
     },
-    /// A random place, over the larger one of both rings, and keys of its digits, in blocks; with `choices`, that many
-    /// random elements, and the one among them that the place's upper digit says. Dealt only.
+    /// A random place, over the larger one of both rings, and keys of its digits, in blocks. With `choices`, also that
+    /// number of random elements, and the one among them that the upper digit of the place selects. Dealt only.
     Place {
         /// Bits of the place.
         place_bits: u32,
-        /// k.
+        /// The bits of the ring.
         bits: u32,
-        /// Random elements.
+        /// The number of random elements.
         choices: usize,
-        /// Pairs of blocks of 128 bits.
+        /// The number of pairs of blocks of 128 bits.
         blocks: usize,
     },
 }
 
-/// What blocks of keys are counted as: a pair of words of 128 bits each, whatever keys there are.
+/// The ring by which blocks of keys are counted: a pair of words of 128 bits each, for any keys.
 const BLOCKS: Ring = Ring::of(32);
 
 impl fmt::Display for Kind {
@@ -304,7 +304,7 @@ impl Stocks for Spdz2k {
         self.make_together(ctx, kind, len).await
     }
 
-    /// One kind after the other: no more than one check is under way at a time.
+    /// Makes one kind after the other: at most one check is under way at a time.
     async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         if let Some(third) = &self.third {
             let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
@@ -330,7 +330,7 @@ impl Stocks for Spdz2k {
 const NOT_DEALT: Error = Error::Bug { what: "a dealer that dealt nothing" };
 
 impl Spdz2k {
-    /// Whether all correlations come from a dealer, in tests.
+    /// Returns whether all correlations come from a dealer, in tests.
     fn is_dealt(&self) -> bool {
         #[cfg(feature = "testing")]
         return self.dealer.is_some();
@@ -338,13 +338,13 @@ impl Spdz2k {
         false
     }
 
-    /// A random element that its owner knows.
+    /// Draws random elements that their owner knows.
     pub(crate) async fn mask(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<Tagged> {
         let [mask] = self.draw(ctx, Kind::Mask { owner, bits: ring.bits() }, len).await?.into_vectors()?;
         Ok(mask.known_to(Some(owner)))
     }
 
-    /// Triples of which one party knows a, and another one b.
+    /// Draws triples of which one party knows a, and another one knows b.
     pub(crate) async fn one_sided(
         &self,
         ctx: &Ctx,
@@ -357,7 +357,7 @@ impl Spdz2k {
         Ok([a.known_to(Some(of_a)), b.known_to(Some(of_b)), c])
     }
 
-    /// Triples that one party knows.
+    /// Draws triples that one party knows.
     pub(crate) async fn owned(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<[Tagged; 3]> {
         let triples = self.draw(ctx, Kind::Owned { owner, bits: ring.bits() }, len).await?.into_vectors()?;
         Ok(triples.map(|part: Tagged| part.known_to(Some(owner))))
@@ -385,7 +385,7 @@ impl Spdz2k {
         Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
     }
 
-    /// Masks as in the paper have no products; nor have those of so few bits that there are no pairs.
+    /// Draws masks. Masks as in the paper have no products; nor do masks with too few bits for a pair.
     pub(crate) async fn draw_comparison_masks(
         &self,
         ctx: &Ctx,
@@ -426,12 +426,14 @@ impl Spdz2k {
         Ok(TruncMasks { value, shifted, top })
     }
 
-    /// With how many peers a value of so many bits is shared by itself: a bit with MACs with each.
+    /// Returns the number of peers with which each value of `bits` bits has shares of its own: bits with MACs have some
+    /// with each peer.
     pub(crate) fn peers_of(&self, bits: u32) -> u64 {
         if bits == 1 && self.has_macs() { self.keys.parties as u64 - 1 } else { 1 }
     }
 
-    /// Bytes of a party's shares of a vector, and of their tags; of bits with MACs: those, keys, MACs, with one peer.
+    /// Returns the bytes of a party's shares of a vector and of their tags; for bits with MACs, of the bits, and of
+    /// keys and MACs with one peer.
     pub(crate) fn bytes_of(&self, bits: u32, len: usize) -> u64 {
         if bits == 1 && self.has_macs() {
             return (2 * size_of::<u128>() * len + len.div_ceil(8)) as u64;

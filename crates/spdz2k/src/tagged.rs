@@ -1,22 +1,24 @@
 //! Shares with tags. A value x of Z_2^k is the sum of all parties' shares in Z_2^(k+s), modulo 2^k; the sum of the tags
 //! is alpha times that of the shares, modulo 2^(k+s).
 //!
-//! Values that one party knows are marked with it: its share is all of them, and those of the others are zeros. An
-//! input is such a value, and so is what linear maps, products and public numbers make of inputs of one party. The mark
-//! follows from the program alone, alike at all parties and in dry runs; a value without one may be anything.
+//! A value that one party knows is marked with that party: its share is the whole value, and those of the others are
+//! zeros. Inputs are such values, and so are the results of linear maps, products and public numbers on inputs of one
+//! party. The mark follows from the program alone, alike at all parties and in dry runs. A value without a mark may be
+//! anything.
 
 use quorate_engine::{Linear, Update};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::shared::Shared;
 
-/// One party's share of a vector, and of its tags. Wiped when dropped: the share of who knows a value is all of it.
+/// One party's shares of a vector and of its tags. Wiped when dropped: a value that one party knows is all in its
+/// share.
 pub struct Tagged {
     /// The ring of the values.
     pub(crate) ring: Ring,
     pub(crate) share: Wiped<Vector>,
     pub(crate) tag: Wiped<Vector>,
-    /// Who knows all of it, and has all of it in its share.
+    /// The party that knows all of the vector, and has all of it in its share.
     pub(crate) known: Option<usize>,
 }
 
@@ -27,52 +29,52 @@ impl Clone for Tagged {
 }
 
 impl Tagged {
-    /// The ring of the values, and how many there are.
+    /// Returns the ring and the number of the values.
     pub(crate) fn shape(&self) -> (Ring, usize) {
         (self.ring, self.share.len())
     }
 
-    /// The ring of shares of values over another one.
+    /// Returns the ring of shares of values over another ring.
     fn wide(&self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + self.share.ring().bits() - self.ring.bits())
     }
 
-    /// What a linear function makes of share and tag.
+    /// Applies a linear function to share and tag.
     pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Tagged {
         let [share, tag] = [&self.share, &self.tag].map(|vector| Wiped(function(vector)));
         Tagged { ring: self.ring, share, tag, known: self.known }
     }
 
-    /// What a function that is linear in both makes of two shares, and of their tags.
+    /// Applies a function that is linear in both arguments to two shares, and to their tags.
     pub(crate) fn zip(&self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) -> Tagged {
         let mut result = self.clone();
         result.change(other, function);
         result
     }
 
-    /// The same in place.
+    /// Applies a function that is linear in both arguments to share and tag, in place.
     pub(crate) fn change(&mut self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) {
         function(&mut self.share, &other.share);
         function(&mut self.tag, &other.tag);
         self.known = self.known.filter(|_| self.known == other.known);
     }
 
-    /// The same, of which it is said who knows it.
+    /// Returns the vector with a mark of the party that knows it.
     pub(crate) fn known_to(self, known: Option<usize>) -> Tagged {
         Tagged { known, ..self }
     }
 
-    /// Shares of values over this ring.
+    /// Returns shares of values over this ring.
     pub fn of(ring: Ring, shared: &Shared) -> Tagged {
         Tagged { ring, share: Wiped(shared.share.clone()), tag: Wiped(shared.tag.clone()), known: None }
     }
 
-    /// Shares and tags, of whatever ring.
+    /// Returns shares and tags, of any ring.
     pub fn shared(&self) -> Shared {
         Shared { share: (*self.share).clone(), tag: (*self.tag).clone() }
     }
 
-    /// Half of them, where all shares and tags are even; modulo half as much.
+    /// Returns half of each value modulo half the size; all shares and tags have to be even.
     pub(crate) fn halved(&self) -> Tagged {
         let ring = Ring::of(self.ring.bits() - 1);
         let wide = self.wide(ring);
@@ -84,7 +86,7 @@ impl Tagged {
         Tagged { ring, ..self.map(half) }
     }
 
-    /// One after the other.
+    /// Joins vectors, one after the other.
     pub fn concat(parts: &[&Tagged]) -> Tagged {
         let all =
             |of: fn(&Tagged) -> &Vector| Wiped(Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>()));
@@ -92,7 +94,7 @@ impl Tagged {
         Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag), known }
     }
 
-    /// A linear map of the values: rings and public factors are meant for those, and are wider here.
+    /// Applies a linear map of the values: its rings and public factors are those of values, and are widened here.
     pub(crate) fn linear(&self, map: &Linear<'_>) -> Tagged {
         let ring = self.share.ring();
         let each = |map: &Linear<'_>| self.map(|vector| map.apply(vector));
@@ -116,7 +118,7 @@ impl Tagged {
         }
     }
 
-    /// Updates move and add, which is alike in every ring.
+    /// Applies an update, which moves and adds elements, alike in every ring.
     pub(crate) fn update(&mut self, part: &Tagged, update: &Update) {
         self.change(part, |whole, part| update.apply(whole, part));
     }

@@ -5,7 +5,7 @@
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 1; 2 if n > 2 | tell all the shares, all of their bits; or commit to them and open, 2 rounds |
+//! | 1 | 1; 2 if n > 2 | send shares with all of their bits to all; or commit to them and open, 2 rounds |
 //! | 2 | 2 | toss chi in Z_2^s |
 //! | 3 | 2 | commit to and open z^j = sum chi_l (m_l^j - alpha^j x_l); they add up to 0, or the run ends |
 
@@ -22,14 +22,14 @@ use crate::twists::Twist;
 
 const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
 
-/// A word that was opened, with this party's share of its tag.
+/// An opened word, with this party's share of its tag.
 pub(crate) struct Opened {
     pub value: Vector,
     pub tag: Vector,
 }
 
 impl Keys {
-    /// Step 1: tells all the shares.
+    /// Step 1: sends all bits of the shares to all.
     pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
         self.in_use()?;
         let mut bytes = Vec::new();
@@ -38,7 +38,7 @@ impl Keys {
         Ok(Opened { value: total(ctx, &said, (x.share.ring(), x.share.len()))?, tag: x.tag.clone() })
     }
 
-    /// Step 1 where nobody may choose its share by the others'.
+    /// Step 1 for words of which no party may choose its share by those of others.
     pub(crate) async fn commit_and_open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
         self.in_use()?;
         let mut bytes = Vec::new();
@@ -47,7 +47,7 @@ impl Keys {
         Ok(Opened { value: total(ctx, &said, (x.share.ring(), x.share.len()))?, tag: x.tag.clone() })
     }
 
-    /// Step 1 for what every party owns, each by itself: by owner.
+    /// Step 1 for one vector of every party, each opened by itself: by owner.
     pub(crate) async fn open_owned(&self, ctx: &Ctx, by_owner: &[Shared]) -> Result<Vec<Opened>> {
         self.in_use()?;
         let own = self.twisted(Twist::Beta, Cow::Borrowed(&by_owner[self.me].share));
@@ -61,7 +61,7 @@ impl Keys {
         each.collect()
     }
 
-    /// Steps 2 and 3, of all words of one step.
+    /// Runs steps 2 and 3 for all words of one step.
     pub(crate) async fn check_words(&self, ctx: &Ctx, opened: &[&Opened], check: &'static str) -> Result<()> {
         self.one_check(async || self.check_opened(ctx, opened, check).await).await
     }
@@ -93,12 +93,12 @@ impl Keys {
     }
 }
 
-/// Whether all elements are zero in their ring.
+/// Returns whether all elements are zero in their ring.
 pub(crate) fn is_zero(x: &Vector) -> bool {
     x.to_limbs().iter().flatten().fold(0, |all, limb| all | limb) == 0
 }
 
-/// The sum of what all said.
+/// Returns the sum of what all parties sent.
 pub(crate) fn total(ctx: &Ctx, said: &[Vec<u8>], (ring, len): (Ring, usize)) -> Result<Vector> {
     if ctx.is_dry() {
         said.iter().for_each(|_| Vector::charge_unpack(ring, len));

@@ -15,12 +15,12 @@ fn block(coins: &mut Prg) -> u128 {
     u128::from(coins.next_u64()) << 64 | u128::from(coins.next_u64())
 }
 
-/// The others, in order.
+/// Returns the other parties, in order.
 fn peers_of(party: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).filter(move |&peer| peer != party)
 }
 
-/// All parties' parts of random bits.
+/// Returns all parties' parts of random bits.
 pub(crate) fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -> Vec<MacBits> {
     let mut own = || {
         let mut bits = Bits::zeros(rows, lanes);
@@ -30,7 +30,7 @@ pub(crate) fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -
         bits
     };
     let own: Vec<Bits> = (0..n).map(|_| own()).collect();
-    // By whose bits they are for, then by under whose Delta.
+    // By the party whose bits they are for, then by the party whose Delta they are under.
     let mut macs = || Blocks::new((0..rows * lanes).map(|_| block(coins)).collect());
     let macs: Vec<Vec<Blocks>> = (0..n).map(|_| (0..n).map(|_| macs()).collect()).collect();
     let part = |party: usize| {
@@ -44,7 +44,7 @@ pub(crate) fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -
     (0..n).map(part).collect()
 }
 
-/// The bits that the parties have; every MAC is right.
+/// Returns the bits of the parties, and asserts that every MAC is right.
 pub(crate) fn together(parts: &[MacBits]) -> Bits {
     let n = parts.len();
     for party in 0..n {
@@ -60,7 +60,7 @@ pub(crate) fn together(parts: &[MacBits]) -> Bits {
     bits
 }
 
-/// What every party makes of its part, put together.
+/// Applies a function to every party's part, and returns the bits of the results.
 pub(crate) fn all(n: usize, part: impl Fn(usize) -> MacBits) -> Bits {
     together(&(0..n).map(part).collect::<Vec<_>>())
 }
@@ -113,7 +113,7 @@ fn every_map_keeps_macs_and_does_to_bits_what_it_does_to_plain_ones() {
 
 const SHAPES: [(usize, usize); 6] = [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)];
 
-/// Sums of parts with others.
+/// Sums with other parts keep MACs.
 fn sums_keep_macs(coins: &mut Prg, parts: &[MacBits], mask: &Bits) {
     let (n, (rows, lanes)) = (parts.len(), parts[0].shape());
     let others = random(coins, n, (rows, lanes));
