@@ -11,9 +11,9 @@
 //! | 2 | 2 | 2 | toss which leaky ANDs go into which bucket |
 //! | 3 | 2 | 2 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
 //!
-//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, and M
-//! leaky ANDs in all that is at most the sum over the buckets, of B or B + 1, of C(l, B) / C(M, B) 2^-l; the sizes are
-//! such that this is at most 2^-sg' for every l.
+//! A factor x leaks only if all leaky ANDs of its bucket leak. Let l be the number of cheats, each of which passes with
+//! probability 1/2, and M the number of all leaky ANDs. The probability of a leak is at most the sum over the buckets,
+//! of B or B + 1, of C(l, B) / C(M, B) 2^-l. The sizes are such that this is at most 2^-sg' for every l.
 
 use std::ops::RangeInclusive;
 

@@ -6,8 +6,8 @@
 //! | 48 | 42 | 43 | 86 | 96 |
 //! | 32 | 26 | 27 | 54 | 64 |
 //!
-//! Values of triples in the making are elements of Z_2^W, W = k + 2 sg'; their tags, and words that are opened whole,
-//! of Z_2^V, V = k + 2 s.
+//! Values of triples in the making are elements of Z_2^W, W = k + 2 sg'. Their tags, and words that are opened whole,
+//! are elements of Z_2^V, V = k + 2 s.
 
 use quorate_engine::{Misuse, Result};
 use quorate_ring::Ring;

@@ -7,10 +7,10 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 13; 18 if n > 2 | a, and h where a part is wanted, over Z_2^k, with their bits |
-//! | 2 | 1 | every party tells those of its bits that are not wanted; they are taken off: a - sum 2^j a_j |
+//! | 2 | 1 | every party sends those of its bits that are not wanted; they are taken off: a - sum 2^j a_j |
 //!
-//! Without a part the lowest w bits of a are left. With one, h has the lowest e - d, and a those below d and from e to
-//! w; the number is a + 2^d h.
+//! Without a part, the lowest w bits of a are left. With a part, the lowest e - d bits of h are left, and those of a
+//! below d and from e to w; the number is a + 2^d h.
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Bits, Ring, Vector};
@@ -24,7 +24,7 @@ use crate::tagged::Tagged;
 use crate::twists::Twist;
 
 impl Wanted {
-    /// Of a, and of h, which bits are left.
+    /// Returns the bits of a, and of h, that are left.
     fn kept(&self) -> Vec<Vec<u32>> {
         match self.part {
             None => vec![(0..self.width).collect()],
@@ -32,25 +32,25 @@ impl Wanted {
         }
     }
 
-    /// Of a, and of h, which bits are told.
+    /// Returns the bits of a, and of h, that are sent.
     fn told(&self) -> Vec<Vec<u32>> {
         let others = |kept: Vec<u32>| (0..self.ring.bits()).filter(|bit| !kept.contains(bit)).collect();
         self.kept().into_iter().map(others).collect()
     }
 
-    /// How many numbers each one takes.
+    /// Returns the number of numbers that each demand takes.
     pub(crate) fn numbers(&self) -> usize {
         if self.part.is_some() { 2 } else { 1 }
     }
 
-    /// All bits of those.
+    /// Returns the number of all bits of those numbers.
     pub(crate) fn chosen_bits(&self) -> usize {
         self.numbers() * self.ring.bits() as usize
     }
 }
 
 impl Spdz2k {
-    /// All steps: by owner. Sizes are for a and h together.
+    /// Runs all steps, by owner. Sizes are for a and h together.
     pub(crate) async fn chosen_parts(&self, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
         let lanes = sizes.count / wanted.numbers();
         let (numbers, bits) = self.chosen_numbers(ctx, wanted.ring, sizes).await?;
@@ -75,7 +75,7 @@ impl Spdz2k {
         Ok(numbers.iter().enumerate().map(own).collect())
     }
 
-    /// Step 2: by owner, what is taken off, as bits in rows; nothing where all bits are wanted.
+    /// Step 2: returns, by owner, the bits that are taken off, in rows; nothing if all bits are wanted.
     async fn tell_bits_of_numbers(
         &self,
         ctx: &Ctx,
@@ -98,7 +98,7 @@ impl Spdz2k {
         Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
     }
 
-    /// Numbers less what public bits in rows say.
+    /// Returns numbers less the numbers that public bits in rows make.
     fn without(&self, numbers: &Tagged, bits: &Bits) -> Tagged {
         let mut off = bits.to_vector(numbers.share.ring());
         off.neg_assign();
@@ -106,7 +106,7 @@ impl Spdz2k {
     }
 }
 
-/// Bits that are left, of all numbers, in the order in which they are those of one.
+/// Returns the bits that are left of all numbers, in the order of the bits of one number.
 fn in_order(wanted: &Wanted, bits: &MacBits, lanes: usize) -> MacBits {
     let number = |i: usize| bits.linear(&LinearBits::Lanes(i * lanes..(i + 1) * lanes));
     let rows = |of: &MacBits, from: u32, to: u32| of.linear(&LinearBits::Rows(from as usize..to as usize));
@@ -121,7 +121,7 @@ fn in_order(wanted: &Wanted, bits: &MacBits, lanes: usize) -> MacBits {
     }
 }
 
-/// Bits that were told, list by list and position by position, in the rows of their positions; zeros elsewhere.
+/// Returns bits that were sent, list by list and position by position, in the rows of their positions; zeros elsewhere.
 fn in_their_rows(ring: Ring, lists: &[Vec<u32>], (told, lanes): (&Bits, usize)) -> Bits {
     let numbers = lists.len();
     if told.is_shape() {

@@ -1,4 +1,4 @@
-//! Shuffle: rows in an order that no party knows, unless all of them tell.
+//! Shuffle: moves rows into an order that no party knows, unless all parties collude.
 //!
 //! **Source**: permutation networks (Waksman 1968), with switches as secret bits (docs/security/spdz2k.md). **Model**:
 //! malicious, all but one. Each party in turn moves the rows by a uniform permutation of its own.
@@ -46,7 +46,7 @@ impl Spdz2k {
         Ok(shuffled)
     }
 
-    /// Steps 1 and 2: by party, layer by layer.
+    /// Runs steps 1 and 2: returns the settings by party, layer by layer.
     async fn settings(&self, ctx: &Ctx, rows: usize, ring: Ring) -> Result<Vec<Tagged>> {
         let count = switches(rows);
         let own = self.keys.twisted(Twist::Switch, Wiped(self.own_settings(ctx, rows, ring)));
@@ -72,7 +72,7 @@ impl Spdz2k {
         }
     }
 
-    /// This party's permutation, as settings.
+    /// Returns this party's permutation as settings of switches.
     fn own_settings(&self, ctx: &Ctx, rows: usize, ring: Ring) -> Vector {
         let mut coins = ctx.randomness().stream(&self.keys.private);
         if ctx.is_dry() {
@@ -85,7 +85,7 @@ impl Spdz2k {
         Vector::from_u64s(ring, &words)
     }
 
-    /// Step 3, for one layer and one column.
+    /// Runs step 3 for one layer and one column.
     async fn pass(
         &self,
         ctx: &Ctx,
@@ -96,7 +96,7 @@ impl Spdz2k {
         let (ring, len) = column.shape();
         let width = len / rows;
         let elements = layer.len() * width;
-        // The elements of the upper, or of the lower, cells.
+        // The elements of the upper cells, or of the lower ones.
         let cells = |side: usize| move |at: usize| layer[at / width].cells[side] as usize * width + at % width;
         let gather = |x: &Tagged, count: usize, from: &dyn Fn(usize) -> usize| {
             let list = || Cow::Owned((0..count).map(|at| from(at) as u32).collect());

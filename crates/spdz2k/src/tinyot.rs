@@ -1,32 +1,33 @@
-//! Bits with MACs: what triples of bits are made from.
+//! Bits with MACs, from which triples of bits are made.
 //!
 //! **Source**: TinyOT (Nielsen et al. 2012, ePrint 2011/091), from correlated oblivious transfer; among more than two
 //! parties a bit towards all peers, as in Wang, Ranellucci, Katz 2017 (ePrint 2017/189), with a check of its own.
 //! **Model**: malicious, all but one. **Notation**: a bit x is the xor of all parties' own bits x^i. For x^i P_i has M
-//! towards each P_j, and that one has K = M xor x^i Delta^j: so whoever tells another bit than it has must guess Delta.
+//! towards each P_j, which has K = M xor x^i Delta^j. So a party that opens another bit than it has must guess Delta^j.
 //!
-//! Delta is that of the session's OTs, one towards all peers, whose lowest bit is 1. Except under the Delta of party 0
-//! the lowest bit of all blocks is cleared, so that the lowest bit of the sum of all Delta is 1, which `leaky` needs;
-//! 127 bits of each are left.
+//! Delta is that of the session's OTs, one towards all peers, whose lowest bit is 1. Except under the Delta of party 0,
+//! the lowest bit of all blocks is cleared. So the lowest bit of the sum of all Delta is 1, which `leaky` needs; 127
+//! bits of each Delta are left.
 //!
 //! | protocol | rounds, n = 2 | n > 2 | bytes by each to each peer |
 //! |---|---|---|---|
 //! | random bits | 3 | 7 | 3.9 a bit, 4 if n > 2 |
-//! | random bits of one party | 3 | 7 | the same, by that party |
+//! | random bits of one party | 3 | 7 | 3.9 a bit, 4 if n > 2, by that party |
 //! | bits that the parties choose | 3 | 7 | 4 a bit |
 //! | sharings of zero | | 7 | 4 a bit |
 //! | open, checked at once | 2 | 2 | a bit each |
 //!
-//! Among more than two parties a cheater may choose other bits for each peer. Steps, with 64 bits more that are lost:
+//! Among more than two parties a cheater may choose other bits for each peer. Steps, with 64 further bits that are
+//! dropped:
 //!
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 3 | P_i chooses the same bits towards all; for sharings of zero, pairs of parties draw them alike |
-//! | 2 | 2 | toss chi in GF(2^64) for each bit; those that are lost have 1, z, z^2, .. |
-//! | 3 | 2 | P_i tells all X^i = sum chi x^i, and each P_j the sum of chi M, half by half |
+//! | 2 | 2 | toss chi in GF(2^64) for each bit; the dropped bits have 1, z, z^2, .. |
+//! | 3 | 2 | P_i sends all X^i = sum chi x^i, and each P_j the sum of chi M, half by half |
 //! | 4 | | P_j: sum chi M = sum chi K + X^i Delta^j, or the run ends; for sharings of zero all X^i add up to 0 |
 //!
-//! Nothing is checked of a Delta that differs from peer to peer: the check of `leaky` finds it.
+//! This check does not cover a Delta that differs from peer to peer: the check of `leaky` finds it.
 
 use std::borrow::Cow;
 
@@ -41,7 +42,7 @@ use crate::macs::{MacBits, WithPeer, charge_hash, nothing, xor_chosen};
 use crate::twists::Twist;
 use crate::weights::{self, BASIS};
 
-/// What hashes of MACs are for (key derivation context of BLAKE3).
+/// The purpose of hashes of MACs (key derivation context of BLAKE3).
 const HASH: &str = "quorate 2026 spdz2k macs v2";
 const MACS: &str = "the MACs of opened bits";
 const SAME: &str = "bits that are the same towards all peers";
@@ -56,19 +57,19 @@ pub(crate) struct TinyOt<'k> {
     pub first: bool,
 }
 
-/// Whose bits they are, and what is known of them.
+/// The owner of bits, and a rule that the bits obey.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Every party's.
+    /// Every party has bits.
     Each,
-    /// One party's.
+    /// One party has bits.
     Of(usize),
-    /// Every party's, which add up to 0.
+    /// Every party has bits, and they add up to 0.
     Zero,
 }
 
 impl Keys {
-    /// Where there are OTs to make them from.
+    /// Returns this party's end. Fails without OTs to make bits from.
     pub(crate) fn tinyot(&self) -> Result<TinyOt<'_>> {
         let peers = self.peers();
         peers.iter().try_for_each(|&peer| self.ot(peer).map(drop))?;
@@ -77,17 +78,17 @@ impl Keys {
 }
 
 impl TinyOt<'_> {
-    /// The difference between keys of 0 and 1.
+    /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
     pub fn delta(&self) -> u128 {
         *self.keys.delta
     }
 
-    /// Whether there are several peers, towards whom bits could differ.
+    /// Returns whether there are several peers, towards which bits could differ.
     pub fn has_several_peers(&self) -> bool {
         self.peers.len() > 1
     }
 
-    /// Bits that nobody chooses.
+    /// Makes random bits that no party chooses.
     pub async fn random(&self, ctx: &Ctx, len: usize) -> Result<MacBits> {
         if self.has_several_peers() {
             let own = self.drawn(ctx, len + BASIS);
@@ -100,11 +101,11 @@ impl TinyOt<'_> {
         Ok(self.bits(Wiped(own), vec![WithPeer { macs, keys }]))
     }
 
-    /// Random bits that one party knows: the others' own are 0.
+    /// Makes random bits that one party knows: the own bits of the others are 0.
     pub async fn random_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<MacBits> {
         let mine = owner == self.keys.me;
         if self.has_several_peers() {
-            // All draw: what is numbered afterwards has the same numbers at all parties.
+            // All parties draw, so that later uses have the same numbers at all of them.
             let drawn = self.drawn(ctx, len + BASIS);
             let own = if mine { drawn } else { zeros(ctx.is_dry(), len + BASIS) };
             return self.towards_all(ctx, Rule::Of(owner), own).await;
@@ -120,7 +121,7 @@ impl TinyOt<'_> {
         Ok(self.bits(zeros(ctx.is_dry(), len), vec![WithPeer { macs, keys }]))
     }
 
-    /// Bits that each party chooses for itself, as many of all: by owner.
+    /// Makes MACs for bits that each party chooses for itself, the same number at each: by owner.
     pub async fn chosen(&self, ctx: &Ctx, own: Wiped<Bits>) -> Result<Vec<MacBits>> {
         let all = match self.has_several_peers() {
             true => {
@@ -133,7 +134,7 @@ impl TinyOt<'_> {
         Ok((0..self.keys.parties).map(|owner| self.part_of(owner, &all)).collect())
     }
 
-    /// Bits of all parties that add up to 0, which say nothing of any honest party's, among more than two.
+    /// Makes bits of all parties that add up to 0, and show nothing of any honest party's, among more than two parties.
     pub async fn zeros(&self, ctx: &Ctx, len: usize) -> Result<MacBits> {
         let coins = ctx.randomness();
         let mut own = zeros(ctx.is_dry(), len + BASIS);
@@ -144,14 +145,14 @@ impl TinyOt<'_> {
         self.towards_all(ctx, Rule::Zero, self.keys.twisted(Twist::BitZero, own)).await
     }
 
-    /// Uniform bits that this party alone knows.
+    /// Draws uniform bits that this party alone knows.
     fn drawn(&self, ctx: &Ctx, len: usize) -> Wiped<Bits> {
         let mut own = Wiped(ctx.randomness().stream(&self.keys.private).draw::<Bits>((1, len)));
         own.0.reduce();
         own
     }
 
-    /// Of all owners' bits those of one.
+    /// Returns the part of one owner from the bits of all owners.
     pub fn part_of(&self, owner: usize, all: &MacBits) -> MacBits {
         let mine = owner == self.keys.me;
         let kept = |is_kept: bool, blocks: &Blocks| if is_kept { blocks.clone() } else { nothing(blocks) };
@@ -167,7 +168,7 @@ impl TinyOt<'_> {
         MacBits { own, peers: self.peers.iter().zip(&all.peers).map(part).collect() }
     }
 
-    /// All steps, of one row; the last 64 bits are lost.
+    /// Runs all steps for bits of one row, and drops the last 64 bits.
     async fn towards_all(&self, ctx: &Ctx, rule: Rule, own: Wiped<Bits>) -> Result<MacBits> {
         let kept = own.lanes() - BASIS;
         let bits = self.transferred(ctx, rule, own).await?;
@@ -175,7 +176,7 @@ impl TinyOt<'_> {
         Ok(bits.slice(0..kept))
     }
 
-    /// Step 1.
+    /// Runs step 1.
     async fn transferred(&self, ctx: &Ctx, rule: Rule, own: Wiped<Bits>) -> Result<MacBits> {
         let (len, dry) = (own.lanes(), ctx.is_dry());
         let none = || if dry { Blocks::shape(len) } else { Blocks::new(vec![0; len]) };
@@ -196,7 +197,7 @@ impl TinyOt<'_> {
         Ok(self.bits(own, peers))
     }
 
-    /// Of what OTs give; the lowest bit of what is not under party 0's Delta is cleared.
+    /// Returns bits with MACs from the results of OTs; clears the lowest bit of what is not under the Delta of party 0.
     fn bits(&self, own: Wiped<Bits>, mut peers: Vec<WithPeer>) -> MacBits {
         let clear = |blocks: &mut Blocks| blocks.as_mut_slice().iter_mut().for_each(|block| *block &= !1);
         for (&peer, with_peer) in self.peers.iter().zip(&mut peers) {
@@ -210,7 +211,7 @@ impl TinyOt<'_> {
         MacBits { own, peers }
     }
 
-    /// Steps 2 to 4.
+    /// Runs steps 2 to 4.
     async fn check_same(&self, ctx: &Ctx, rule: Rule, bits: &MacBits) -> Result<()> {
         let weights = Coins::toss(ctx, &self.keys.session).await?.words(bits.len() - BASIS);
         let weights = weights.map_or_else(Vec::new, weights::with_masks);
@@ -239,8 +240,8 @@ impl TinyOt<'_> {
         }
     }
 
-    /// Opens bits: what they are. Their MACs are checked at once. What parties tell of their own bits must be as good
-    /// as random, given what the bits are.
+    /// Opens bits, and checks their MACs at once. What parties send of their own bits must be uniform given the opened
+    /// bits.
     pub async fn open(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
         let told = self.keys.tell_bits(ctx, x).await?;
         let hashes = self.keys.hashes_of_macs(ctx.randomness().instance(), x, &told);
@@ -249,19 +250,19 @@ impl TinyOt<'_> {
     }
 }
 
-/// What was told of bits.
+/// What was sent to open bits.
 pub(crate) struct Told {
-    /// What they are.
+    /// The opened bits.
     pub opened: Bits,
-    /// What each party told, by party.
+    /// The own bits that each party sent, by party.
     pub all: Vec<Bits>,
-    /// The peers' MACs as they have to be.
+    /// The right MACs of the peers.
     expected: Vec<Blocks>,
 }
 
 impl Keys {
-    /// By peer, hashes of this party's MACs of bits that were told, and of what the peer's have to be. They are bound
-    /// to the session, to the opening, and to who tells whom.
+    /// Returns, by peer, hashes of this party's MACs of opened bits, and of the MACs that the peer must have. They are
+    /// bound to the session, to the opening, and to sender and receiver.
     pub(crate) fn hashes_of_macs(&self, instance: u128, x: &MacBits, told: &Told) -> Vec<[[u8; HASH_BYTES]; 2]> {
         let hashed = |from_to: [usize; 2], blocks: &Blocks| {
             charge_hash(blocks);
@@ -273,7 +274,7 @@ impl Keys {
         self.peers().iter().zip(&x.peers).zip(&told.expected).map(of_peer).collect()
     }
 
-    /// All parties tell their own bits. MACs have to be keys, and Delta where a peer told a 1.
+    /// Sends all parties' own bits to all. The MACs must equal the keys, plus Delta where a peer sent a 1.
     pub(crate) async fn tell_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Told> {
         self.in_use()?;
         let peers = self.peers();
@@ -294,8 +295,8 @@ impl Keys {
         Ok(Told { opened, all, expected })
     }
 
-    /// Tells each peer a hash of MACs, which that one expects. Who told what it has says nothing by it that the peer
-    /// does not know; who told another bit has to guess the peer's Delta.
+    /// Sends each peer a hash of MACs, and compares the peers' hashes. The hash of a party that sent its true bits
+    /// shows the peer nothing new; a party that sent another bit has to guess the peer's Delta.
     pub(crate) async fn compare_hashes(&self, ctx: &Ctx, by_peer: &[[[u8; HASH_BYTES]; 2]]) -> Result<()> {
         self.in_use()?;
         let peers = self.peers();
@@ -310,7 +311,7 @@ impl Keys {
     }
 }
 
-/// Zeros, or their shape.
+/// Returns zeros, or their shape in a dry run.
 fn zeros(dry: bool, len: usize) -> Wiped<Bits> {
     Wiped(if dry { Bits::shape(1, len) } else { Bits::zeros(1, len) })
 }

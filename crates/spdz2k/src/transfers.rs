@@ -1,15 +1,15 @@
-//! Oblivious transfers with every peer: shares of every party's bits times the other ones' factors.
+//! Oblivious transfers with every peer: shares of the products of every party's bits with the others' factors.
 //!
 //! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 8, "Multiply", over [`quorate_ot::correlated`]. **Model**:
-//! malicious; a cheater may use another factor in every OT, and other bits towards every peer. Whoever relies on the
-//! products has to check them. **Notation**: x_h the bits of P_i, alike towards all peers; f a factor of P_j.
+//! malicious; a cheater may use another factor in every OT, and other bits towards every peer. Protocols that rely on
+//! the products have to check them. **Notation**: x_h the bits of P_i, alike towards all peers; f a factor of P_j.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 4 | for each ordered pair i, j and each row h: an OT with P_i's bit x_h, by which both share x_h f |
 //!
-//! Where there are several factors, one OT chooses of all of them: nobody can take one bit for a factor and another bit
-//! for the next one.
+//! If there are several factors, one OT chooses for all of them: a party cannot take one bit for a factor and another
+//! bit for the next one.
 
 use std::borrow::Cow;
 
@@ -22,32 +22,32 @@ use crate::keys::Keys;
 use crate::shared::blank;
 use crate::twists::Twist;
 
-/// What this party multiplies other ones' bits with, and to how many bits the product with each row is wanted. The last
+/// A factor of this party for the bits of others, and the number of bits that the product with each row needs. The last
 /// rows may be left out.
 pub(crate) struct Multiplier<'v> {
     pub value: &'v Vector,
     pub bits: Vec<u32>,
 }
 
-/// What the OTs of all pairs give.
+/// The results of the OTs of all pairs.
 pub(crate) struct Transferred {
     pub choices: Wiped<Bits>,
     len: usize,
-    /// By factor and row: the sum over all peers of this party's shares, of its bits times their factors and of their
-    /// bits times its own.
+    /// By factor and row: the sum over all peers of this party's shares of the products of its bits with their factors,
+    /// and of their bits with its own factors.
     pub products: Vec<Vec<Wiped<Vector>>>,
 }
 
 impl Transferred {
-    /// This party's bits of a row.
+    /// Returns this party's bits of a row.
     pub fn bits(&self, row: usize, ring: Ring) -> Wiped<Vector> {
         Wiped(Wiped(self.choices.slice_lanes(row * self.len..(row + 1) * self.len)).to_vector(ring))
     }
 }
 
 impl Keys {
-    /// Step 1, of `count` rows of OTs for `len` elements. Nobody has to wait for the others' corrections here: who
-    /// tosses coins that weigh the products does that afterwards.
+    /// Runs step 1 for `count` rows of OTs for `len` elements. Returns once this party has its own corrections; other
+    /// parties may still lack theirs. Coins that weigh the products have to be tossed after it.
     pub(crate) async fn transfers(
         &self,
         ctx: &Ctx,
@@ -55,7 +55,7 @@ impl Keys {
         factors: &[Multiplier<'_>],
     ) -> Result<Transferred> {
         let peers = self.peers();
-        // With one peer chance chooses: what a party chooses itself takes a bit more.
+        // With one peer, bits are drawn by chance: chosen bits take one more bit each.
         let given = peers.len() > 1;
         let shape = (1, if given { count * len } else { 0 });
         let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));
@@ -108,7 +108,7 @@ fn add_all(sums: &mut [Vec<Wiped<Vector>>], shares: &[Vec<Wiped<Vector>>]) {
     rows.for_each(|(sum, share)| sum.add_assign(share));
 }
 
-/// Sums that start from nothing, of the form of a vector.
+/// Returns two sums that start from zero, with the ring and length of a vector.
 pub(crate) fn sums_like(like: &Vector) -> [Wiped<Vector>; 2] {
     [0; 2].map(|_| Wiped(blank(like)))
 }

@@ -1,9 +1,9 @@
 //! Multiplication triples: [a], [b], [c] with c = a b mod 2^k.
 //!
 //! **Source**: ours ("T3", docs/security/spdz2k.md), after the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8:
-//! products by oblivious transfer, factors amplified by random bits, a sacrifice. **Deviation**: the second factor is
-//! B = beta + 2^sg' b with a throwaway beta, so that what a cheater learns from whether the sacrifice passes is of beta
-//! alone; beta is opened and taken out by a division. **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j
+//! products by oblivious transfer, factors amplified by random bits, a sacrifice. **Deviation**: the second factor is B
+//! = beta + 2^sg' b with a throwaway beta. So what a cheater learns from whether the sacrifice passes concerns beta
+//! alone; beta is opened and removed by a division. **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j
 //! has b^j; k, W, V, sg' and L as in [`params`](crate::params); x, xh, y choice bits of OTs, alike towards all peers.
 //!
 //! | step | rounds, n = 2 | what |
@@ -12,12 +12,12 @@
 //! | 2 | 2 | toss r, rh; a^i = sum 2^h x_h + <r, y>, ahat^i from xh and rh alike; c~ = a B, ch~ = ahat B |
 //! | 3 | 4 | random bits above W bits of ahat, c~, ch~; authenticate those, a, beta mod 2^V, b mod 2^(V - sg') |
 //! | 4 | 13 | toss t in Z_2^(sg'+1); rho = t a - ahat, open and check; t c~ - ch~ - rho B, open and check: 0 mod 2^W |
-//! | 5 | 14 | open every beta^j, tell R_ij = -v mod 2^sg'; check, beta^j below 2^sg'; divide; authenticate c |
+//! | 5 | 14 | open every beta^j, send R_ij = -v mod 2^sg'; check, beta^j below 2^sg'; divide; authenticate c |
 //! | | | open and check 2^sg' c + beta a - c~: 0 mod 2^W |
 //!
-//! The division: of a^i B^j the two have w and v. P_j's part is (v + R_ij) / 2^sg', P_i's is that of all pairs at once:
-//! the sum over j of w - a^i beta^j - R_ij, which 2^sg' must divide. The sacrifice is about sums over j: of single
-//! pairs nothing is known, so nothing may be rounded pair by pair.
+//! The division: w and v are the two shares of a^i B^j. P_j's part is (v + R_ij) / 2^sg'. P_i's part is that of all
+//! pairs at once: the sum over j of w - a^i beta^j - R_ij, which 2^sg' must divide. The sacrifice is about sums over j
+//! and shows nothing of single pairs, so nothing may be rounded pair by pair.
 //!
 //! Bytes to each peer for a triple, k = s = 64: 9.4 kB.
 
@@ -36,9 +36,10 @@ use crate::shared::{Shared, blank, joined, sum};
 use crate::twists::Twist;
 use crate::words::Opened;
 
-/// Triples that are made together.
+/// The number of triples that are made together.
 pub(crate) const BATCH: usize = 4096;
-/// What each takes on the way with every peer, at most: the blocks of its OTs, then its rows of y.
+/// The largest number of bytes that each takes with every peer while it is made: the blocks of its OTs, then its rows
+/// of y.
 pub(crate) const BYTES: usize = 20_000;
 
 /// Elements a, b and their products, over Z_2^(k+s).
@@ -52,19 +53,19 @@ pub struct Triples {
 }
 
 impl Triples {
-    /// What a function makes of all three.
+    /// Applies a function to all three.
     pub(crate) fn map(&self, function: impl Fn(&Shared) -> Shared) -> Triples {
         Triples { a: function(&self.a), b: function(&self.b), c: function(&self.c) }
     }
 
-    /// None.
+    /// Returns no triples.
     pub(crate) fn none(shares: Ring) -> Triples {
         let none = || Vector::zeros(shares, 0);
         let [a, b, c] = [0; 3].map(|_| Shared { share: none(), tag: none() });
         Triples { a, b, c }
     }
 
-    /// One after the other.
+    /// Joins triples, one after the other.
     pub(crate) fn joined(parts: &[Triples]) -> Triples {
         let all = |of: fn(&Triples) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
         Triples { a: all(|part| &part.a), b: all(|part| &part.b), c: all(|part| &part.c) }
@@ -77,7 +78,7 @@ struct Products {
     a_hat: Wiped<Vector>,
     c: Wiped<Vector>,
     c_hat: Wiped<Vector>,
-    /// By peer: this party's shares of a^i B^j, and of a^j B^i.
+    /// This party's shares of a^i B^j, by peer. `sent` has its shares of a^j B^i.
     received: Vec<Wiped<Vector>>,
     sent: Vec<Wiped<Vector>>,
 }
@@ -85,7 +86,7 @@ struct Products {
 const NOTHING: Error = Error::Bug { what: "a party of a triple without values of its own" };
 
 impl Keys {
-    /// Triples over Z_2^k.
+    /// Makes triples over Z_2^k.
     ///
     /// # Errors
     /// [`Error::Cheating`] where a peer does not follow the protocol; whatever ends a run.
@@ -139,12 +140,12 @@ impl Keys {
         Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: divided.reduced(shares) })
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn products(&self, ctx: &Ctx, ring: Ring, factor: &Factor) -> Result<Products> {
         let (values, len) = (self.params.values(ring), factor.b.len());
         let (peers, rows) = (self.peers(), Rows::new(self.params, ring));
         let own = factor.whole(self, values);
-        // With one peer chance chooses: what a party chooses itself takes a bit more.
+        // With one peer, bits are drawn by chance: chosen bits take one more bit each.
         let given = peers.len() > 1;
         let count = rows.count() * len;
         let shape = (1, if given { count } else { 0 });
@@ -160,7 +161,7 @@ impl Keys {
         let mut transfers = self.with_each_peer(ctx, transfer).await?;
         let (_, (choices, _)) = &transfers[0];
         let mut bits = rows.chosen(choices, (values, len));
-        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
         weigh(&mut coins, rows, (values, len), Some(&mut bits), shares);
@@ -183,7 +184,7 @@ impl Keys {
         Ok(Products { a, a_hat, c, c_hat, received: all_received, sent: all_sent })
     }
 
-    /// The same work with every peer, side by side; a lane for each pair of parties.
+    /// Runs the work with every peer, side by side, in a lane for each pair of parties.
     pub(crate) async fn with_each_peer<T>(
         &self,
         ctx: &Ctx,
@@ -204,7 +205,7 @@ impl Keys {
         Ok(done.into_iter().map(|(_, done)| done).collect())
     }
 
-    /// Step 5: every party's beta, by party, and what each peer's part leaves, by peer.
+    /// Step 5: returns every party's beta, by party, and the remainders that the peers sent, by peer.
     async fn open_betas(
         &self,
         ctx: &Ctx,
@@ -222,7 +223,8 @@ impl Keys {
         Ok((betas, rests))
     }
 
-    /// This party's share of c: its own product, and its parts of those with its peers, divided by 2^sg'.
+    /// Returns this party's share of c: its own product, and its parts of the products with its peers, divided by
+    /// 2^sg'.
     fn divided(
         &self,
         ctx: &Ctx,

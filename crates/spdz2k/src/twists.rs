@@ -1,11 +1,11 @@
-//! Where a party in a test may deviate: it has something else than the protocol says at one place, and goes on with
-//! that. Outside of tests every party has what it should.
+//! The places at which a party in a test may deviate: it has a wrong value at one place, and continues with it. Outside
+//! of tests every party has the right values.
 
 use std::borrow::Cow;
 
 use quorate_ring::Module;
 
-/// What a cheater has otherwise.
+/// The value of a cheater that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
     /// Its factors in the transfers towards a peer.
@@ -13,7 +13,7 @@ pub enum Twist {
         /// The peer.
         peer: usize,
     },
-    /// The same in one row of OTs.
+    /// Its factors in one row of OTs.
     Transfer {
         /// The peer.
         peer: usize,
@@ -22,41 +22,41 @@ pub enum Twist {
         /// The row.
         row: usize,
     },
-    /// The factor a of triples: authenticated is another one than went into the transfers. Its product with the
-    /// cheater's own B is made up for.
+    /// The factor a of triples: another one is authenticated than went into the transfers. The cheater corrects the
+    /// products by the product with its own B.
     Factor,
-    /// What it authenticates of triples: the place among all vectors of the step.
+    /// What it authenticates of triples; the number is the place among all vectors of the step.
     Authenticated(usize),
     /// The product of two factors that it alone knows.
     Product,
     /// Its share of rho, or of sigma.
     Rho,
-    /// Its share of what a sacrifice has to leave zero: the first one of a challenge, or the second.
+    /// Its share of what a sacrifice has to leave zero: the first opening of a challenge, or the second.
     Zero(usize),
-    /// Its share of the differences within buckets, or of what hashes matrix triples.
+    /// Its share of the differences within buckets, or of delta in matrix triples.
     Difference,
     /// Its part beta of B.
     Beta,
-    /// Its share of c, once it was divided.
+    /// Its share of c after the division.
     Quotient,
     /// Its share of what the division has to leave zero.
     Rest,
     /// Its part of the tags of whole words.
     WordTag,
-    /// What it tells of its share to open an element.
+    /// What it sends of its share to open an element.
     Low,
-    /// What it alone tells of a value that it knows.
+    /// What it alone sends of a value that it knows.
     Known,
-    /// What it tells of its bits to open them.
+    /// What it sends of its bits to open them.
     OpenedBit,
-    /// What it tells one peer of its inputs, and of its share in every opening.
+    /// What it sends one peer of its inputs, and of its share in every opening.
     Apart {
         /// The peer.
         peer: usize,
     },
     /// Its share of an element whose lowest bit is opened below a bit that has both forms.
     Lowest,
-    /// What it tells of upper bits in a row check.
+    /// What it sends of upper bits in a row check.
     Row,
     /// Its part of the tags in a row check.
     RowTag,
@@ -66,7 +66,7 @@ pub enum Twist {
     MacBit,
     /// Its part of sharings of zero, as bits.
     BitZero,
-    /// What it tells of the lowest bits of sums where leaky ANDs are made.
+    /// What it sends of the lowest bits of sums when leaky ANDs are made.
     Flip,
     /// Its bits in the transfers towards a peer.
     Bits {
@@ -75,19 +75,19 @@ pub enum Twist {
     },
     /// The bits that it proves to be bits.
     ProvenBit,
-    /// Its numbers, where they are authenticated.
+    /// Its numbers when they are authenticated.
     Number,
-    /// The same once they are: what it then tells of them.
+    /// Its authenticated numbers: what it sends of them later.
     ToldNumber,
-    /// What it tells of the sum of two numbers.
+    /// What it sends of the sum of two numbers.
     Sum,
-    /// A0 of what it proves of such sums.
+    /// A0 of its proof of such sums.
     Proof,
-    /// The bits that it tells of numbers to be taken off.
+    /// The bits of numbers that it sends in order to take them off.
     ToldBit,
 }
 
-/// What can be off: outside of tests nothing is.
+/// Values that can be wrong in tests; outside of tests they are not.
 #[cfg(not(feature = "testing"))]
 pub(crate) trait Twisted {}
 
@@ -96,7 +96,7 @@ impl<T> Twisted for T {}
 
 #[cfg(not(feature = "testing"))]
 impl crate::keys::Keys {
-    /// What this party has at a place.
+    /// Returns the value of this party at a place, unchanged.
     #[inline(always)]
     pub(crate) fn twisted<T>(&self, _: Twist, value: T) -> T {
         value
@@ -104,7 +104,7 @@ impl crate::keys::Keys {
 }
 
 impl crate::keys::Keys {
-    /// What is told to a peer: the same as to all others, where a test does not say otherwise.
+    /// Returns the message to a peer: the same one as to all others, unless a test says otherwise.
     pub(crate) fn told_to<'m, M: Module + Twisted>(&self, peer: usize, value: &'m M) -> Cow<'m, M> {
         self.twisted(Twist::Apart { peer }, Cow::Borrowed(value))
     }
@@ -115,7 +115,7 @@ pub use insecure::By;
 #[cfg(feature = "testing")]
 pub(crate) use insecure::Twisted;
 
-/// INSECURE, for tests only: parties that deviate, and what else tests ask of parties.
+/// INSECURE, for tests only: parties that deviate, and other access for tests.
 #[cfg(feature = "testing")]
 mod insecure {
     use std::borrow::Cow;
@@ -129,29 +129,29 @@ mod insecure {
     use crate::privateedabit::Sizes;
     use crate::shared::Shared;
 
-    /// By how much. Of bits the first one is another, whatever this says, or the first two.
+    /// The amount of a deviation. Of bits, the first one or the first two are flipped, whatever the amount.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum By {
-        /// The first element is more by this power of two.
+        /// The first element is larger by this power of two.
         Plus(u32),
-        /// It is less.
+        /// The first element is smaller by this power of two.
         Minus(u32),
-        /// The first element is more by this power of two, and the second one less: their sum is what it was.
+        /// The first element is larger by this power of two, and the second one smaller: their sum stays the same.
         Pair(u32),
-        /// Elements are more by this number: the first one, and others that are so far apart, so many in all.
+        /// Elements are larger by this number: the first one, and others at equal distances.
         Steps {
-            /// How far.
+            /// The distance.
             apart: usize,
-            /// How many.
+            /// The number of elements.
             count: usize,
-            /// By how much.
+            /// The amount.
             by: i128,
         },
-        /// All elements are more by this number.
+        /// All elements are larger by this number.
         All(i128),
     }
 
-    /// What can be off.
+    /// Values that can be wrong.
     pub(crate) trait Twisted {
         fn twist(&mut self, by: By);
     }
@@ -227,53 +227,53 @@ mod insecure {
     }
 
     impl Keys {
-        /// What this party has at a place: what it should, or what a test says.
+        /// Returns the value of this party at a place: the right one, or the one that a test asks for.
         pub(crate) fn twisted<T: Twisted>(&self, at: Twist, mut value: T) -> T {
             let twists = self.twists.borrow();
             twists.iter().filter(|(twist, _)| *twist == at).for_each(|(_, by)| value.twist(*by));
             value
         }
 
-        /// From here on this party deviates there, too.
+        /// Makes this party deviate at this place from here on, too.
         pub fn insecure_twist(&self, twist: Twist, by: By) {
             self.twists.borrow_mut().push((twist, by));
         }
 
-        /// From here on numbers with bits are made by cut and choose wherever they can be.
+        /// Has numbers with bits made by cut and choose from here on, wherever that is possible.
         pub fn insecure_choose(&self) {
             self.chooses.set(true);
         }
 
-        /// From here on these keys outlive checks that fail, so that a test can try an attack many times.
+        /// Lets these keys outlive checks that fail from here on, so that a test can try an attack many times.
         pub fn insecure_endure(&self) {
             self.endures.set(true);
         }
     }
 
     impl Spdz2k {
-        /// As [`Keys::insecure_twist`].
+        /// Makes this party deviate at this place from here on, as [`Keys::insecure_twist`] does.
         pub fn insecure_twist(&self, twist: Twist, by: By) {
             self.keys.insecure_twist(twist, by);
         }
 
-        /// As [`Keys::insecure_choose`].
+        /// Has numbers with bits made by cut and choose from here on, as [`Keys::insecure_choose`] does.
         pub fn insecure_choose(&self) {
             self.keys.insecure_choose();
         }
 
-        /// As [`Keys::insecure_endure`].
+        /// Lets the keys outlive checks that fail from here on, as [`Keys::insecure_endure`] does.
         pub fn insecure_endure(&self) {
             self.keys.insecure_endure();
         }
     }
 
     impl Params {
-        /// W and L of triples over Z_2^k, for tests that change what is sent of one row.
+        /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
         pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
             (self.values(ring).bits() as usize, self.noise_bits())
         }
 
-        /// How many numbers a bucket has where so many are cut and chosen.
+        /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
         pub fn insecure_bucket(self, count: usize) -> usize {
             Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
         }

@@ -1,16 +1,16 @@
-//! Triples without a division: a throwaway factor shows that the bits of a were used as they should be.
+//! Triples without a division: a throwaway factor shows that the bits of a were used correctly.
 //!
 //! **Source**: ours (docs/security/spdz2k.md), after the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8.
-//! **Deviation**: the OTs that multiply with b multiply with a throwaway kappa, too, and kappa is sacrificed first:
-//! what a cheater learns from whether that passes is of kappa alone, and then it cannot learn anything of b.
-//! **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j has b^j and kappa^j; k, W, V, sg' and L as in
-//! [`params`](crate::params); x, y, xh choice bits of OTs, alike towards all peers.
+//! **Deviation**: the OTs that multiply with b multiply with a throwaway kappa, too, and kappa is sacrificed first.
+//! What a cheater learns from whether that passes concerns kappa alone, and after it the cheater cannot learn anything
+//! of b. **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j has b^j and kappa^j; k, W, V, sg' and L as
+//! in [`params`](crate::params); x, y, xh choice bits of OTs, alike towards all peers.
 //!
 //! | what | ring |
 //! |---|---|
 //! | a, ahat, kappa, u = a kappa, uh = ahat kappa | Z_2^W, W = k + 2 sg' |
 //! | b in the OTs, c = a b, ch = ahat b | Z_2^(k+sg') |
-//! | the same with tags, and what is opened; b | Z_2^V, V = k + 2 s |
+//! | what of these has tags, and what is opened; b | Z_2^V, V = k + 2 s |
 //! | t | Z_2^(sg'+1) |
 //!
 //! | step | rounds, n = 2 | what |
@@ -35,7 +35,7 @@ use crate::shared::Shared;
 use crate::transfers::Multiplier;
 use crate::triple::Triples;
 
-/// Z_2^(k+sg').
+/// Returns Z_2^(k+sg').
 fn products_with_b(params: Params, ring: Ring) -> Ring {
     Ring::of(ring.bits() + params.inner_bits())
 }
@@ -51,19 +51,19 @@ struct Products {
 type Authenticated = [Shared; 8];
 
 impl Keys {
-    /// Triples over Z_2^k.
+    /// Makes a batch of triples over Z_2^k.
     pub(crate) async fn batch_under_two_keys(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let params = self.params;
         let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = self.multiplied_by_two(ctx, ring, len).await?;
         let challenge = self.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
-        // Before this has passed nothing is opened that depends on b.
+        // Until this has passed, no opening depends on b.
         self.sacrificed(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
         self.sacrificed(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
         let shares = params.shares(ring);
         Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
     }
 
-    /// Steps 1 to 3.
+    /// Runs steps 1 to 3.
     async fn multiplied_by_two(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
         let (values, words) = (self.params.values(ring), self.params.words(ring));
         let [kappa, b] = [values, words].map(|ring| self.own(ctx, (ring, len)));
@@ -75,12 +75,12 @@ impl Keys {
         self.authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn products_of_two(&self, ctx: &Ctx, ring: Ring, factors: [&Vector; 2]) -> Result<Products> {
         let (rows, values, len) = (Rows::new(self.params, ring), self.params.values(ring), factors[0].len());
         let wanted = factors.map(|factor| Multiplier { value: factor, bits: rows.bits(factor.ring()) });
         let made = self.transfers(ctx, (rows.count(), len), &wanted).await?;
-        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        // No party commits to its coins before it has all corrections, so r is unknown until all have them.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let mut bits = rows.chosen(&made.choices, (values, len));
         let mut shares = factors.map(|factor| rows.none(ctx.is_dry(), (factor.ring(), len)));
@@ -111,7 +111,7 @@ mod tests {
     const K: u32 = 4;
     const LEN: usize = 1600;
 
-    /// Of each triple: whether the test with kappa passes, whether that with b does, kappa, and b.
+    /// For each triple: whether the test with kappa passes, whether the test with b passes, kappa, and b.
     fn passing(twist: Twist, by: i128) -> Vec<(bool, bool, u64, u64)> {
         let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(K));
         let ends = parties(2, |mut party| {
@@ -149,8 +149,8 @@ mod tests {
         assert!(may_be_chance(count, all, probability), "{count} of {all}");
     }
 
-    /// Another ahat than the bits say, by 2^(W-1): the test with kappa tells its lowest bit, that with b nothing, and b
-    /// is even half of the time.
+    /// ahat is off from what the bits say by 2^(W-1): the test with kappa shows its lowest bit, the test with b shows
+    /// nothing, and b is even half of the time.
     #[test]
     fn what_passing_tells_is_of_the_throwaway_factor_alone() {
         let values = Params::new(32, true).unwrap().values(Ring::of(K)).bits();
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// By 2^(k+sg'-1), the largest with which the other test would tell a bit of b: one of 2^28 passes.
+    /// A lie of 2^(k+sg'-1), the largest with which the other test would show a bit of b: one of 2^28 passes.
     #[test]
     fn a_lie_that_would_tell_a_bit_of_b_fails_before() {
         let products = products_with_b(Params::new(32, true).unwrap(), Ring::of(K)).bits();

@@ -1,22 +1,22 @@
-//! Sums that coins weigh: over GF(2^64), of bits and of blocks of two elements; and products by z in GF(2^128).
+//! Sums weighted by coins: over GF(2^64), of bits and of blocks of two elements; and products by z in GF(2^128).
 
 use quorate_crypto::gf64;
 use quorate_ring::{Bits, meter};
 use zeroize::Zeroizing;
 
-/// Elements of GF(2^64) that are added without a reduction in between.
+/// The number of elements of GF(2^64) that are added without a reduction in between.
 const CHUNK: usize = 1 << 10;
 
-/// 1, z, z^2, ...: what random bits have to be weighed with to be one random element.
+/// The number of weights 1, z, z^2, ... that make one random element from random bits.
 pub const BASIS: usize = 64;
 
-/// Weights, and those of `BASIS` random bits that mask the sum.
+/// Appends to weights those of `BASIS` random bits that mask the sum.
 pub fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
     weights.extend((0..BASIS).map(|power| 1 << power));
     weights
 }
 
-/// The sum of weights where a bit is set, of one row; 0 of a shape.
+/// Returns the sum of the weights of the set bits, of one row; 0 for a shape.
 pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
     let mut sum = 0;
     if bits.is_shape() {
@@ -30,13 +30,13 @@ pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
     sum
 }
 
-/// Charges a dry run with weighing so many blocks: one takes as long as a loop over so many bytes.
+/// Charges a dry run with the weighing of `count` blocks: each takes as long as a loop over `WEIGHED_BYTES` bytes.
 pub(crate) fn charge_blocks(count: usize) {
     const WEIGHED_BYTES: usize = 112;
     meter::stream(WEIGHED_BYTES * count);
 }
 
-/// The sum of weighed blocks, both halves alike.
+/// Returns the weighted sum of blocks, in both halves alike.
 pub fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
     let mut sum = [0; 2];
     let mut halves = Zeroizing::new([[0; CHUNK]; 2]);
@@ -51,7 +51,7 @@ pub fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
     joined(sum)
 }
 
-/// Both halves of a block, weighed.
+/// Returns a block with both halves multiplied by the weight.
 pub fn times(weight: u64, block: u128) -> u128 {
     let (low, high) = split(block);
     joined([gf64::mul(weight, low), gf64::mul(weight, high)])
@@ -65,7 +65,7 @@ fn joined([low, high]: [u64; 2]) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// z x in GF(2^128), modulo z^128 + z^7 + z^2 + z + 1.
+/// Returns z x in GF(2^128), modulo z^128 + z^7 + z^2 + z + 1.
 pub(crate) fn doubled(x: u128) -> u128 {
     x << 1 ^ 0x87 & 0u128.wrapping_sub(x >> 127)
 }
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(with_masks(vec![]).last(), Some(&(1 << 63)));
     }
 
-    /// What a MAC is under a key, their sums are, too.
+    /// Sums of MACs are MACs of the sums.
     #[test]
     fn sums_keep_macs() {
         let mut coins = coins();
