@@ -1,17 +1,17 @@
-//! What all parties have, put together.
+//! The shares of all parties, put together.
 
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
 
-/// One party's end of a run: its key and what it made, and what it sent.
+/// One party's end of a run: its key and its result, and its traffic.
 pub struct End<T> {
     pub done: Result<(u64, T)>,
     pub traffic: Traffic,
 }
 
-/// Sets up keys at every party and does something with them; one party may change a message.
+/// Sets up keys at every party and runs `work` with them; one party may change a message.
 pub fn run<T: Send>(
     n: usize,
     params: Params,
@@ -32,14 +32,14 @@ pub fn run<T: Send>(
     })
 }
 
-/// The elements that all shares add up to; every tag is alpha times that.
+/// Returns the elements that all shares add up to, and asserts that every tag is alpha times its element.
 pub fn combined(alpha: u128, parts: &[&Shared], what: &str) -> Vector {
     let (elements, off) = combined_loosely(alpha, parts);
     assert!(zeros(&off), "{what}: tags that are not those of the elements");
     elements
 }
 
-/// The elements that all shares add up to, and by how much the tags are off.
+/// Returns the elements that all shares add up to, and the errors of the tags.
 fn combined_loosely(alpha: u128, parts: &[&Shared]) -> (Vector, Vector) {
     let total = |of: fn(&Shared) -> &Vector| {
         parts[1..].iter().fold(of(parts[0]).clone(), |mut sum, part| {
@@ -58,7 +58,7 @@ pub fn zeros(x: &Vector) -> bool {
     x.to_limbs().iter().flatten().all(|&limb| limb == 0)
 }
 
-/// Whether triples are right: c = a b modulo 2^k.
+/// Returns whether triples are right: c = a b modulo 2^k.
 pub fn are_products(a: &Vector, b: &Vector, c: &Vector, ring: Ring) -> bool {
     let mut rest = a.clone();
     rest.mul_assign(b);
@@ -66,7 +66,7 @@ pub fn are_products(a: &Vector, b: &Vector, c: &Vector, ring: Ring) -> bool {
     zeros(&rest.convert(ring))
 }
 
-/// Whether matrix triples are right, one after the other: C = A X modulo 2^k.
+/// Returns whether matrix triples, one after the other, are right: C = A X modulo 2^k.
 pub fn are_matrix_products(values: &[Vector], ring: Ring, dims @ (m, k, n): (usize, usize, usize)) -> bool {
     let [a, x, c] = [0, 1, 2].map(|i| values[i].convert(ring));
     let part = |x: &Vector, size: usize, i: usize| x.slice(i * size..(i + 1) * size);
@@ -78,13 +78,13 @@ pub fn are_matrix_products(values: &[Vector], ring: Ring, dims @ (m, k, n): (usi
     (0..a.len() / (m * k)).all(is_right)
 }
 
-/// Vectors and matrices of bits of one party, of correlations that were made.
+/// One party's vectors and matrices of bits of correlations that were made.
 pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 
-/// The same with the party's alpha and Delta.
+/// A party's alpha and Delta, with its vectors and matrices of bits.
 pub type Keyed = ((u64, u128), Made);
 
-/// Correlations of one kind that so many parties make, and how many messages each sends; one may change a message.
+/// Makes correlations of one kind among `n` parties, and counts the messages of each; one party may change a message.
 pub fn made(
     n: usize,
     params: Params,
@@ -109,33 +109,33 @@ pub fn made(
     })
 }
 
-/// What all parties' shares of a kind add up to: vectors, and bits row after row.
+/// Returns the vectors, and the bits row after row, that all parties' shares of a kind add up to.
 pub fn total(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
     let Together { values, bits, is_loose } = together(ends, what);
     assert!(!is_loose, "{what}: tags that are not those of the elements");
     (values, bits)
 }
 
-/// What all parties' shares of a kind add up to.
+/// The vectors and bits that all parties' shares of a kind add up to.
 pub struct Together {
     pub values: Vec<Vector>,
-    /// Row after row.
+    /// The bits, row after row.
     pub bits: Vec<Vector>,
-    /// Whether tags are off, in a few of their upper bits.
+    /// Whether a few upper bits of tags are off.
     pub is_loose: bool,
 }
 
-/// Whether triples are right, if they are there after one more attempt, too: what passes a check by chance, once in
-/// 2^24 times or less, does not do so twice.
+/// Returns whether triples are right if two attempts both make some. A lie that passes a check by chance, once in 2^24
+/// times or less, does not pass twice.
 pub fn twice(attempt: impl Fn() -> Option<bool>) -> Option<bool> {
     attempt().and_then(|_| attempt())
 }
 
-/// So many upper bits of tags a cheater gets wrong with a probability that tests meet.
+/// The number of upper bits of tags that a cheater gets wrong with a probability that tests meet.
 const LOOSE_BITS: u32 = 16;
 
-/// Puts all parties' shares together. Tags are right, or off in their upper bits, which the authentication may leave:
-/// whoever opens such an element finds it.
+/// Puts all parties' shares together. Tags are right, or off in their upper bits, which the authentication may leave;
+/// an opening of such an element finds this.
 pub fn together(ends: &[Keyed], what: &str) -> Together {
     let alpha = ends.iter().map(|((alpha, _), _)| u128::from(*alpha)).sum();
     let is_loose = std::cell::Cell::new(false);
@@ -167,14 +167,14 @@ pub fn together(ends: &[Keyed], what: &str) -> Together {
     Together { values, bits, is_loose: is_loose.get() }
 }
 
-/// The bits that all parties' own ones are the xor of, row after row; every MAC is the peer's key, and its Delta where
-/// the bit is 1.
+/// Returns the xor of all parties' own bits, row after row. Asserts that every MAC is the peer's key, plus its Delta
+/// where the bit is 1.
 pub fn combined_bits(deltas: &[u128], parts: &[&InsecureBits], what: &str) -> Vector {
     let part = |party: usize| match parts[party] {
         InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs, keys),
         InsecureBits::Elements(_) => panic!("{what}: bits without MACs"),
     };
-    // Where a party keeps what it has with a peer.
+    // The place at which a party keeps what it has with a peer.
     let place = |party: usize, peer: usize| if peer < party { peer } else { peer - 1 };
     let mut sum = vec![0; part(0).0.len()];
     for party in 0..parts.len() {
@@ -192,7 +192,7 @@ pub fn combined_bits(deltas: &[u128], parts: &[&InsecureBits], what: &str) -> Ve
     Vector::from_u64s(Ring::of(1), &sum)
 }
 
-/// Asserts what correlations of a kind are.
+/// Asserts that correlations are of this kind.
 pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), what: &str) {
     let low = |x: &Vector, bits: u32| x.convert(Ring::of(bits)).to_u64s();
     match *kind {

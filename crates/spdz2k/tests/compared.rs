@@ -1,5 +1,5 @@
-//! What comparisons and tests for zero take: masks come with products of neighbouring bits, made with triples of their
-//! own.
+//! The costs of comparisons and tests for zero: masks come with products of neighbouring bits, made with triples of
+//! their own.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
@@ -14,7 +14,7 @@ enum What {
     Zero,
 }
 
-/// What a party's top bits of `len` elements, or tests for zero, draw and take online.
+/// Returns what a party draws and takes online for the top bits of `len` elements, or for tests for zero.
 fn online(n: usize, params: Params, (what, k): (What, u32), len: usize) -> (Demand<Kind>, Costs) {
     let program = async |ctx: &Ctx| -> Result<Demand<Kind>> {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -29,7 +29,7 @@ fn online(n: usize, params: Params, (what, k): (What, u32), len: usize) -> (Dema
     dry::together(&vec![0; n], Phase::Online, program).unwrap().remove(0)
 }
 
-/// The same with what a party sends of both phases for one element, to each peer.
+/// Returns the bytes that a party sends each peer for one element, offline and online.
 fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
     let (demand, online) = online(n, params, of, len);
     let make = async |ctx: &Ctx| Spdz2k::new_dry(n, ctx.me(), params)?.make_all(ctx, demand.clone()).await;
@@ -39,7 +39,7 @@ fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
     [each(&offline.sent), each(&online.online.sent)]
 }
 
-/// Of w positions ceil(w / 2) are left for the tree, which takes its ANDs and rounds.
+/// Of w positions ceil(w / 2) remain for the tree, which takes the ANDs and rounds of that size.
 #[test]
 fn the_first_level_of_a_tree_takes_nothing_online() {
     const LEN: usize = 100;
@@ -72,7 +72,7 @@ fn the_first_level_of_a_tree_takes_nothing_online() {
     }
 }
 
-/// With products: 57 and 31 ANDs for 118 and 63 without. These bytes are in docs/protocols/spdz2k.md.
+/// With products there are 57 and 31 ANDs, and without them 118 and 63. These bytes are in docs/protocols/spdz2k.md.
 #[test]
 fn comparisons_take_the_bytes_that_are_stated() {
     let short = Params::new(48, false).unwrap();
@@ -96,7 +96,7 @@ fn comparisons_take_the_bytes_that_are_stated() {
     }
 }
 
-/// A batch has room for the ANDs of 1,736 comparisons. What is more goes into another one, whatever it is for.
+/// A batch has room for the ANDs of 1,736 comparisons. Further ANDs go into another batch, whatever they are for.
 #[test]
 fn more_than_a_batch_of_ands_takes_no_more_for_each() {
     let of = |what: What, len: usize| sent(2, Params::default(), (what, 64), len)[0];
@@ -104,8 +104,8 @@ fn more_than_a_batch_of_ands_takes_no_more_for_each() {
     assert!((full - 10.0..full + 20.0).contains(&more), "{full} and {more} bytes");
 }
 
-/// A factor below a mask that another one was told below says what differs between the two. The lowest product and the
-/// lowest sum have the same lower factor, so with one triple for both the same would be told twice.
+/// Two factors that are opened below the same mask show their difference. The lowest product and the lowest sum have
+/// the same lower factor, so one triple for both would open the same value twice.
 #[test]
 fn products_are_made_with_triples_of_their_own() {
     const LANES: usize = 64;
@@ -122,7 +122,7 @@ fn products_are_made_with_triples_of_their_own() {
             run.finish();
             done.unwrap()
         });
-        // The ANDs of so many rows at once, as often: the first factors of one row.
+        // For an opening of `rows` rows of ANDs, row `row` of the first factors.
         let of_rows = |(rows, row): (usize, usize), told: &[Vector]| {
             (told[0].ring() == Ring::of(1) && told[0].len() == 2 * rows * LANES).then(|| {
                 let total = told[1..].iter().fold(told[0].clone(), |mut total, part| {
@@ -132,7 +132,7 @@ fn products_are_made_with_triples_of_their_own() {
                 total.slice(row * LANES..(row + 1) * LANES).to_u64s()
             })
         };
-        // Of n - 1 additions side by side the last one.
+        // Of n - 1 additions side by side, the last one.
         let sums: Vec<_> = heard[0].iter().filter_map(|told| of_rows((n - 1, n - 2), told)).collect();
         let products: Vec<_> = heard[0].iter().filter_map(|told| of_rows((3, 0), told)).collect();
         assert_eq!((sums.len(), products.len()), (5, 1), "n {n}");

@@ -1,5 +1,5 @@
-//! Convolutions: products of matrices of patches, which are positions of an image. Right on correlations that parties
-//! make, at the stated cost: of each product both factors are opened.
+//! Convolutions: products of matrices of patches, which are positions of an image. They are right on correlations that
+//! parties make, at the stated cost: both factors of each product are opened.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
@@ -22,7 +22,7 @@ const OUT: [usize; 2] =
 const PATCH: usize = IMAGE[0] * FILTERS[1] * FILTERS[2];
 const PRODUCTS: usize = FILTERS[0] * PATCH * OUT[0] * OUT[1];
 
-/// For each element of a patch, and each place of the result, where it lies in the image; none in the zeros around.
+/// For each element of a patch, and each place of the result, its position in the image; `None` in the zeros around it.
 fn places() -> Vec<Option<usize>> {
     let [channels, rows, columns] = IMAGE;
     let mut places = Vec::new();
@@ -38,7 +38,7 @@ fn places() -> Vec<Option<usize>> {
     places
 }
 
-/// Filters times patches.
+/// Multiplies filters with patches.
 async fn convolve(
     s: &Spdz2k,
     ctx: &Ctx,
@@ -69,10 +69,10 @@ fn wanted() -> Vec<i64> {
     (0..FILTERS[0]).flat_map(|filter| (0..size).map(move |at| (filter, at))).map(|(f, at)| element(f, at)).collect()
 }
 
-/// Whose the factors are.
+/// The owners of the factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Whose {
-    /// The image the first party's, the filters the last one's.
+    /// The first party owns the image, the last one the filters.
     TwoParties,
     /// Both are shared by all.
     Shared,
@@ -86,7 +86,7 @@ async fn program(s: &Spdz2k, ctx: &Ctx, ring: Ring, whose: Whose) -> Result<Vec<
     let mut x = s.input(ctx, 0, (ring, image), of(0, 1, image).as_ref()).await?;
     let mut w = s.input(ctx, last, (ring, filters), of(last, 2, filters).as_ref()).await?;
     if whose == Whose::Shared {
-        // Sums with zeros of the other one.
+        // Sums with zeros of another owner.
         let zeros = |owner: usize, len: usize| (ctx.me() == owner).then(|| Vector::zeros(ring, len));
         x = s.add(&x, &s.input(ctx, last, (ring, image), zeros(last, image).as_ref()).await?);
         w = s.add(&w, &s.input(ctx, 0, (ring, filters), zeros(0, filters).as_ref()).await?);
@@ -98,7 +98,7 @@ async fn program(s: &Spdz2k, ctx: &Ctx, ring: Ring, whose: Whose) -> Result<Vec<
     shown.map_or(Ok(vec![]), |shown| Ok(shown.believe(&checked)?.into_inner().to_i64s()))
 }
 
-/// What a program draws.
+/// Returns the correlations that a program draws.
 fn demand(n: usize, me: usize, params: Params, (ring, whose): (Ring, Whose)) -> Result<Demand<Kind>> {
     let s = Spdz2k::new_dry(n, me, params)?;
     s.record_demand();
@@ -133,7 +133,7 @@ fn convolutions_are_right_and_take_what_a_dry_run_says() {
     }
 }
 
-/// What a convolution itself draws and takes online, by party.
+/// Returns what a convolution alone draws and takes online, by party.
 fn alone(n: usize, params: Params, (ring, whose): (Ring, Whose)) -> (Vec<(Kind, usize)>, Vec<Costs>) {
     let step = async |ctx: &Ctx| -> Result<Demand<Kind>> {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -151,7 +151,8 @@ fn alone(n: usize, params: Params, (ring, whose): (Ring, Whose)) -> (Vec<(Kind, 
     (kinds, ends.into_iter().map(|(_, costs)| costs).collect())
 }
 
-/// docs/protocols/spdz2k.md: of each product both factors are opened, by all, or each by who knows it; one round.
+/// docs/protocols/spdz2k.md: both factors of each product are opened, by all parties, or each by the party that knows
+/// it; one round.
 #[test]
 fn convolutions_open_two_factors_for_each_product() {
     for (n, key_bits, k) in [(2, 48, 32), (2, 64, 64), (3, 48, 32), (3, 64, 64)] {

@@ -1,5 +1,5 @@
-//! All gadgets, with every opening checked: all inputs of tiny rings, some of wide ones. Most of it is on a dealer's
-//! correlations; what takes a process of its own is on those that the parties make.
+//! All gadgets, with every opening checked: all inputs of tiny rings, some of wide ones. Most tests run on a dealer's
+//! correlations; those with a process of their own run on correlations that the parties make.
 
 use quorate_engine::Sharing;
 use quorate_gadgets::testing::{
@@ -63,11 +63,11 @@ fn everything_in_rings_of_all_carriers() {
 
 /// Names a case to a process of this test.
 const CASE: &str = "QUORATE_TEST_CASE";
-/// What sets the form of triples or bits, and what asks for a dealer.
+/// The variables that set the form of triples or bits, and that ask for a dealer.
 const FORM: &str = "QUORATE_TEST_FORM";
 const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
-/// A form, and what is tried on it.
+/// A form, and the test that runs on it.
 type Case = (&'static str, fn());
 
 const CASES: [Case; 25] = [
@@ -98,7 +98,7 @@ const CASES: [Case; 25] = [
     ("twokeys", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
 ];
 
-/// In processes of their own, which have no dealer: all inputs of tiny rings again.
+/// All inputs of tiny rings again, in separate processes without a dealer.
 #[test]
 fn all_inputs_of_tiny_rings_on_correlations_that_parties_make() {
     if let Ok(case) = std::env::var(CASE) {
@@ -114,14 +114,14 @@ fn all_inputs_of_tiny_rings_on_correlations_that_parties_make() {
             .env_remove(DEALER)
             .output()
             .unwrap();
-        // In a line of its own, and indented: who counts tests does not count this one twice.
+        // Printed on a separate, indented line, so that a count of tests does not count this one twice.
         let said = String::from_utf8_lossy(&[test.stdout, test.stderr].concat()).replace('\n', "\n    ");
         assert!(test.status.success() && said.contains("1 passed"), "{case}, {form}: {said}");
         println!("    case {case}, {form}: {:?}", start.elapsed());
     }
 }
 
-/// Transfers are sent for a product: a dealer's takes no byte.
+/// Asserts that a product sends transfers: with a dealer's correlations it would send none.
 fn assert_parties_make() {
     let ends = run::<Spdz2k, _>(2, async |s, ctx| {
         let x = share(s, ctx, Ring::of(2), &[1, 2]).await?;

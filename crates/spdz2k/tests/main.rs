@@ -1,5 +1,5 @@
-//! What parties make before inputs are known, and what they do with it: right, at the stated cost, and whoever deviates
-//! is found.
+//! Correlations that parties make before inputs are known, and their use: they are right, at the stated cost, and any
+//! deviation is found.
 
 mod adversarial;
 mod common;

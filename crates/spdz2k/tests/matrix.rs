@@ -10,7 +10,7 @@ use crate::common::{End, are_matrix_products, combined, run, twice, zeros};
 
 type Dims = (usize, usize, usize);
 
-/// What all parties' parts add up to.
+/// Returns the sums of all parties' shares.
 fn together(all: &[(u64, Triples)], what: &str) -> [Vector; 3] {
     let alpha = all.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
     let of: [fn(&Triples) -> &Shared; 3] = [|t| &t.a, |t| &t.b, |t| &t.c];
@@ -45,7 +45,7 @@ fn each_matrix_is_one_party_s_and_products_are_right() {
     }
 }
 
-/// Elements of a tiny ring take every value about as often, and so do pairs of neighbours.
+/// Elements of a tiny ring take all values with nearly equal frequency, and so do pairs of neighbours.
 #[test]
 fn matrices_are_uniform() {
     let (params, ring, dims, len) = (Params::new(32, true).unwrap(), Ring::of(2), (1, 60, 1), 20);
@@ -57,7 +57,7 @@ fn matrices_are_uniform() {
         x.windows(2).for_each(|pair| counts[(4 * pair[0] + pair[1]) as usize] += 1);
         let expected = (x.len() - 1) as f64 / 16.0;
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-        // Exceeded by chance once in 10^10 times: pairs overlap, which makes it larger than of as many by themselves.
+        // Exceeded by chance once in 10^10 times. Pairs overlap, so the sum is larger than for independent pairs.
         assert!(chi_square < 115.0, "{counts:?}");
     }
 }
@@ -83,7 +83,7 @@ fn costs_are_those_of_a_dry_run() {
     }
 }
 
-/// Bytes by each of two parties, A's first, and rounds.
+/// Returns the bytes that each of two parties sends, the one with A first, and the rounds.
 fn predicted(key_bits: u32, k: u32, dims: Dims) -> ([u64; 2], u32) {
     let make = async |ctx: &Ctx| {
         let keys = Keys::dry(2, ctx.me(), Params::new(key_bits, false)?)?;
@@ -94,11 +94,12 @@ fn predicted(key_bits: u32, k: u32, dims: Dims) -> ([u64; 2], u32) {
     ([0, 1].map(|party: usize| predicted[party].1.offline.sent.iter().sum()), rounds)
 }
 
-/// What the module says of an SVM of 10 classes and 2048 features; by the formula of docs/security/spdz2k-matrix.md.
+/// The bytes that the module states for an SVM of 10 classes and 2048 features, by the formula of
+/// docs/security/spdz2k-matrix.md.
 #[test]
 fn a_matrix_triple_takes_the_bytes_that_are_stated() {
     for (key_bits, k) in [(64, 64), (48, 32)] {
-        // Of an element of V bits, digit by digit.
+        // For an element of V bits, digit by digit.
         let width = k as usize + 2 * key_bits as usize;
         let bits_of_it: usize = (0..key_bits as usize).step_by(5).map(|start| width - start).sum();
         let authenticated = |len: usize| bits_of_it * len / 8;
@@ -108,7 +109,7 @@ fn a_matrix_triple_takes_the_bytes_that_are_stated() {
             let given_up = 2 * inner + 16;
             let (depth, corrections) = (d + given_up, (0..k as usize).map(|h| k as usize + inner - h).sum::<usize>());
             let ([by_sender, by_chooser], rounds) = predicted(key_bits, k, dims);
-            // By all: who has no share tells zeros.
+            // Sent by all: a party without a share sends zeros.
             let opened = words * (depth + n + m * given_up);
             let sender = depth * n * (m + 1) * corrections / 8 + authenticated((m + 1) * (depth + n)) + opened;
             // OTs are extended in parts, each with a check.
@@ -133,7 +134,8 @@ fn a_matrix_triple_takes_the_bytes_that_are_stated() {
     assert!((23_700_000..23_800_000).contains(&by_sender) && (1_150_000..1_250_000).contains(&by_chooser));
 }
 
-/// Triples of parties 0 and 1, who chooses bits, where some party lies; whether they are right, if they are there.
+/// Makes triples of parties 0 and 1 where some party lies; returns whether they are right, if they are made. Party 1
+/// chooses bits.
 fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool> {
     let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 1));
     let ends = run(n, params, None, async |ctx, keys| {
@@ -151,8 +153,8 @@ fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool>
     Some(are_matrix_products(&together(&all, "matrix triples of liars"), ring, dims))
 }
 
-/// Another entry in the transfers of one bit than the one that is authenticated: of the throwaway row, or of another
-/// one. It is found where the bit is 1, and of many such bits one is.
+/// The transfers of one bit have another entry than the authenticated one, in the throwaway row or in another row. It
+/// is found where the bit is 1, which holds for one of many such bits.
 #[test]
 fn other_entries_in_transfers_are_found() {
     for (n, factor, row, by) in [(2, 0, 0, 1), (2, 1, 1, 1 << 20), (3, 2, 3, 1), (2, 1, 0, 1 << 20)] {
@@ -165,7 +167,7 @@ fn other_entries_in_transfers_are_found() {
     }
 }
 
-/// Lies that are 0 where it matters are none: k + sg' - h bits of a correction are.
+/// Lies that are 0 in the bits that matter change nothing: of a correction, k + sg' - h bits matter.
 #[test]
 fn lies_above_what_is_checked_change_nothing() {
     for (row, by) in [(0, 1 << 31), (3, 1 << 28)] {
@@ -178,8 +180,8 @@ fn lies_above_what_is_checked_change_nothing() {
     }
 }
 
-/// Another Z, B, B_0, c or c_0 authenticated than the one that went through the transfers, by whoever has it; other
-/// shares of sigma, of what has to be zero, and of delta.
+/// A party authenticates another Z, B, B_0, c or c_0 than it used in the transfers; or it opens other shares of sigma,
+/// of what has to be zero, or of delta.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
     let twists = |party: usize| {
@@ -195,7 +197,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
                             keys.insecure_twist(twist, By::All(by));
                         }
                     };
-                    // Who has no part in values has none to change.
+                    // A party without a part in these values cannot change them.
                     if cheat == 2 && matches!(twist, Twist::Authenticated(_)) {
                         continue;
                     }
@@ -206,7 +208,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
     }
 }
 
-/// What is off above W only is found where it is opened, though what has to be zero is.
+/// A share that is off only above W is found when it is opened, though what has to be zero is zero.
 #[test]
 fn words_are_checked_whole() {
     for twist in [Twist::Rho, Twist::Zero(0)] {
@@ -217,7 +219,8 @@ fn words_are_checked_whole() {
     }
 }
 
-/// What hashes Z is tossed when the sacrifice has passed, and not before: whoever finds a lie there has not begun to.
+/// The coins that hash Z are tossed after the sacrifice has passed: a party that finds a lie there has not begun the
+/// toss.
 #[test]
 fn nothing_is_tossed_for_the_hash_before_the_sacrifice_has_passed() {
     let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 1));
@@ -227,7 +230,7 @@ fn nothing_is_tossed_for_the_hash_before_the_sacrifice_has_passed() {
         (0..4).for_each(|row| keys.insecure_twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by)));
         keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(|_| ())
     });
-    // Who hears of it before its own check has done without.
+    // A party that is informed before its own check has ended does not finish it.
     let finds =
         |end: &End<_>| matches!(end.done, Err(Error::Cheating { check }) if check.contains("sacrifice of matrix"));
     let found: Vec<usize> = (0..2).filter(|&party| finds(&ends[party])).collect();
@@ -238,7 +241,7 @@ fn nothing_is_tossed_for_the_hash_before_the_sacrifice_has_passed() {
     }
 }
 
-/// Two rows whose errors cancel: each row has a t of its own.
+/// Errors of two rows cancel, but each row has a t of its own.
 #[test]
 fn errors_of_rows_do_not_cancel() {
     let lie = |me, keys: &Keys| {
@@ -251,7 +254,7 @@ fn errors_of_rows_do_not_cancel() {
     assert_eq!(twice(|| made(2, 2, lie)), None);
 }
 
-/// What a party with weights and others that share a record send.
+/// What a party with weights sends, and what the others send that share a record.
 #[test]
 fn a_matrix_triple_of_one_party_takes_what_authenticating_it_takes() {
     let make = async |ctx: &Ctx| {
@@ -265,7 +268,7 @@ fn a_matrix_triple_of_one_party_takes_what_authenticating_it_takes() {
     assert_eq!(predicted[0].1.offline.rounds, 7);
 }
 
-/// Sums of products in place of others, of matrices that one party knows.
+/// One party knows matrices, and authenticates wrong sums of products.
 #[test]
 fn sums_that_are_no_sums_of_products_are_found() {
     let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 2));
@@ -288,7 +291,7 @@ fn sums_that_are_no_sums_of_products_are_found() {
     }
 }
 
-/// What 10 classes of 2048 features take to make, both ways.
+/// Measures what 10 classes of 2048 features take offline, in both ways.
 #[test]
 #[ignore = "a measurement: run it in release"]
 fn measure_an_svm() {

@@ -1,4 +1,4 @@
-//! What a party holds while correlations are made is what is counted for it.
+//! The memory of a party while correlations are made is the memory that is counted for it.
 #![cfg(target_os = "linux")]
 
 use quorate_engine::testing::parties;
@@ -9,14 +9,14 @@ use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 const MB: u64 = 1_000_000;
 
-/// A line of /proc/self/status, in bytes.
+/// Returns a line of /proc/self/status, in bytes.
 fn status(key: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|line| line.starts_with(key)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// What a program of so many parties draws.
+/// Returns the correlations that a program of `n` parties draws.
 fn demand(n: usize, params: Params, program: impl AsyncFn(&Spdz2k, &Ctx) -> Result<()>) -> Demand<Kind> {
     let drawn = async |ctx: &Ctx| -> Result<Demand<Kind>> {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -42,13 +42,13 @@ fn products(params: Params, len: usize) -> Demand<Kind> {
     })
 }
 
-/// A matrix triple of one party, as for so many classes of 4096 features.
+/// A matrix triple of one party, as for `classes` classes of 4096 features.
 fn own_matrices(n: usize, classes: usize) -> Demand<Kind> {
     let kind = Kind::OwnedMatrices { owner: 0, bits: 64, m: classes, k: 4096, n: 1 };
     demand(n, Params::default(), async |s, ctx| s.draw(ctx, kind.clone(), 1).await.map(|_| ()))
 }
 
-/// Squares of what one party knows.
+/// Squares of values that one party knows.
 fn own_squares(n: usize, len: usize) -> Demand<Kind> {
     let kind = Kind::Owned { owner: 0, bits: 64 };
     demand(n, Params::default(), async |s, ctx| s.draw(ctx, kind.clone(), len).await.map(|_| ()))
@@ -59,17 +59,17 @@ fn dabits(params: Params, len: usize) -> Demand<Kind> {
     demand(2, params, async |s, ctx| s.draw(ctx, Kind::DaBit { bits: 64 }, len).await.map(|_| ()))
 }
 
-/// Stock, and what making it takes.
+/// Returns the bytes of the stock, and those of its making.
 fn counted(n: usize, params: Params, demand: &Demand<Kind>) -> [u64; 2] {
     let s = Spdz2k::new_dry(n, 0, params).unwrap();
     let stock = demand.totals().iter().map(|(kind, &len)| s.stock_bytes(kind, len)).sum();
     [stock, s.making_bytes(demand)]
 }
 
-/// Which of the cases a process of this test looks at.
+/// The variable that names the case that a process of this test runs.
 const CASE: &str = "QUORATE_TEST_CASE";
 
-/// Each case in a process of its own: memory that one gave back to the allocator would serve the next.
+/// Each case runs in a process of its own: memory that one case gives back to the allocator would serve the next.
 #[test]
 fn making_takes_what_is_counted() {
     let two_keys = Params::default().with_triples_under_two_keys();
@@ -96,7 +96,7 @@ fn making_takes_what_is_counted() {
             .env(CASE, case.to_string())
             .output()
             .unwrap();
-        // In a line of its own, and indented: who counts tests does not count this one twice.
+        // Printed on a separate, indented line, so that a count of tests does not count this one twice.
         let said = [test.stdout, test.stderr].concat();
         let said = String::from_utf8_lossy(&said).replace('\n', "\n    ");
         assert!(test.status.success() && said.contains("1 passed"), "{what}: {said}");
@@ -111,7 +111,7 @@ fn holds(what: &str, n: usize, params: Params, demand: &Demand<Kind>) {
         let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await).unwrap();
         run.finish();
         if party.me() == 0 {
-            // Where that cannot be written, what set-up took counts, too: it takes little.
+            // If that cannot be written, the little memory of the set-up counts, too.
             std::fs::write("/proc/self/clear_refs", "5").ok();
         }
         let before = status("VmRSS");
@@ -120,14 +120,14 @@ fn holds(what: &str, n: usize, params: Params, demand: &Demand<Kind>) {
         run.finish();
         let each = (status("VmHWM") - before) / n as u64;
         println!("{what} of {n}: {} MB of {} and {}", each / MB, stock / MB, making / MB);
-        // Half as much again is for the allocator and the system's pages, which differ.
+        // Half as much again allows for the allocator and the system's pages, which differ.
         assert!(2 * each < 3 * (stock + making), "{what}: {each} bytes, {stock} and {making} are counted");
         assert!(3 * each > making, "{what}: {each} bytes, {stock} and {making} are counted");
         party.leave(false);
     });
 }
 
-/// Two full batches take what one takes.
+/// Two full batches take the memory of one.
 #[test]
 fn what_making_takes_is_bounded() {
     let making = |n: usize, len: usize| counted(n, Params::default(), &comparisons(n, len))[1] / MB;

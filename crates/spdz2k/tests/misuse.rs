@@ -1,4 +1,4 @@
-//! What a caller may get wrong is an error of its own, before anything is sent.
+//! Misuse by a caller is an error of its own, before anything is sent.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Ctx, Error, Misuse, Phase, Result, Sharing, dry};
@@ -7,7 +7,7 @@ use quorate_spdz2k::{Params, Spdz2k};
 
 const RING: Ring = Ring::of(8);
 
-/// The misuse that a dry run of three finds, alike at all parties.
+/// Returns the misuse that a dry run of three parties finds, alike at all of them.
 fn misuse<T>(work: impl AsyncFn(&Spdz2k, &Ctx) -> Result<T>) -> Misuse {
     let mut found: Vec<Misuse> = (0..3)
         .map(|me| {
@@ -51,7 +51,7 @@ fn rings_for_which_there_are_no_words() {
     assert_eq!(misuse(async |s, ctx| s.mul(ctx, &given(s), &given(s)).await), Misuse::RingBits { bits: 127 });
 }
 
-/// How all parties end where the owner has no value, or one of another shape.
+/// Returns how all parties end if the owner has no value, or one of another shape.
 fn given(n: usize, owner: usize, params: Params, given: Option<usize>) -> [Vec<Error>; 2] {
     [false, true].map(|bits| {
         parties(n, |mut party| {

@@ -1,4 +1,4 @@
-//! Numbers of one party with their bits: what edaBits are made from, by cut and choose.
+//! Numbers of one party with their bits, from which edaBits are made, by cut and choose.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic, dry};
@@ -15,7 +15,7 @@ fn edabits(width: u32) -> Kind {
     Kind::EdaBit { bits: width, ring: width, cut: 0 }
 }
 
-/// What a dry run says that making costs a party.
+/// Returns the cost of making at a party, by a dry run.
 fn predicted(n: usize, params: Params, kind: &Kind, len: usize, chooses: bool) -> Vec<Traffic> {
     let make = async |ctx: &Ctx| {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -27,8 +27,8 @@ fn predicted(n: usize, params: Params, kind: &Kind, len: usize, chooses: bool) -
     dry::together(&vec![0; n], Phase::Offline, make).unwrap().into_iter().map(|(_, costs)| costs.offline).collect()
 }
 
-/// What all parties have, at the cost of a dry run; with cut and choose where they `choose` it, and else where it takes
-/// less.
+/// Makes correlations at all parties, and asserts the cost of a dry run. With `choose`, numbers are made by cut and
+/// choose; otherwise only where that takes less.
 fn made(n: usize, params: Params, kind: &Kind, len: usize, chooses: bool) -> Vec<Keyed> {
     let predicted = predicted(n, params, kind, len, chooses);
     parties(n, |mut party| {
@@ -78,8 +78,8 @@ fn edabits_of_chosen_numbers_are_what_their_bits_say_at_the_cost_of_a_dry_run() 
     }
 }
 
-/// Numbers that are shorter than their ring, or wanted in parts too: at positions that are next to each other, at the
-/// ends, and none at all.
+/// Numbers that are shorter than their ring, or that are also wanted in parts: with adjacent cuts, cuts at the ends,
+/// and without any.
 #[test]
 fn shorter_numbers_and_parts_are_what_their_bits_say_at_the_cost_of_a_dry_run() {
     let edabit = |bits, ring, cut| Kind::EdaBit { bits, ring, cut };
@@ -102,7 +102,7 @@ fn shorter_numbers_and_parts_are_what_their_bits_say_at_the_cost_of_a_dry_run() 
     }
 }
 
-/// Bits of elements, row after row.
+/// Returns the bits of elements, row after row.
 fn rows_of(elements: &Vector, width: u32) -> Vec<u64> {
     elements.to_bits(0..width).to_bools().into_iter().map(u64::from).collect()
 }
@@ -117,7 +117,7 @@ fn numbers_are_random() {
     }
 }
 
-/// Bytes to each peer, and rounds, of so many of a kind.
+/// Returns the bytes to each peer for each of `len` correlations of a kind, and the rounds.
 fn each(n: usize, params: Params, kind: &Kind, len: usize) -> (u64, u32) {
     let traffic = &predicted(n, params, kind, len, false)[0];
     let (sent, rounds) = (traffic.sent.iter().sum::<u64>() / (len * (n - 1)) as u64, traffic.rounds);
@@ -150,12 +150,12 @@ fn edabits_take_the_bytes_of_the_docs() {
     }
 }
 
-/// A choice by bytes, alike at all parties.
+/// The choice is made by bytes, alike at all parties.
 #[test]
 fn where_it_takes_less_numbers_are_chosen_and_elsewhere_their_bits_are_proven() {
     let short = Params::new(48, false).unwrap();
     for (n, params, width, len, is_chosen) in [
-        // As tests of cheaters have them.
+        // The sizes that tests of cheaters use.
         (2, Params::default(), 32, 3, true),
         (2, short, 32, 3, true),
         (3, weak(), 32, 3, true),
@@ -175,7 +175,7 @@ fn where_it_takes_less_numbers_are_chosen_and_elsewhere_their_bits_are_proven() 
         (2, Params::default(), edabit(63, 64, 16), 100, true),
         (2, Params::default(), Kind::TruncMask { bits: 64, cut: 16 }, 100, true),
         (2, Params::default(), Kind::TruncMask { bits: 8, cut: 3 }, 10, false),
-        // As tests of cheaters have them.
+        // The sizes that tests of cheaters use.
         (2, weak(), edabit(31, 32, 0), 6, true),
         (2, weak(), edabit(31, 32, 8), 12, true),
         (3, weak(), edabit(31, 32, 8), 12, true),
@@ -185,7 +185,7 @@ fn where_it_takes_less_numbers_are_chosen_and_elsewhere_their_bits_are_proven() 
     }
 }
 
-/// Whether so many are cut and chosen where they need not be.
+/// Returns whether this number of correlations is made by cut and choose without being asked to.
 fn chooses(n: usize, params: Params, kind: &Kind, len: usize) -> bool {
     let [chosen, usual] = [true, false].map(|chooses| predicted(n, params, kind, len, chooses));
     chosen == usual

@@ -1,4 +1,4 @@
-//! Programs on correlations that parties make: right, at the cost of a dry run, and kinds are what they should be.
+//! Programs on correlations that parties make: right, at the cost of a dry run; and each kind has its stated relation.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
@@ -13,7 +13,7 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-/// What each party gets of a program that runs on what was made ahead for it, at the cost that was predicted.
+/// Returns what each party gets from a program that runs on correlations made ahead for it; asserts the predicted cost.
 fn run<T: Send>(n: usize, params: Params, program: impl AsyncFn(&Spdz2k, &Ctx) -> Result<T> + Sync) -> Vec<T> {
     let predict = async |ctx: &Ctx| {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -104,8 +104,8 @@ fn programs_are_right_on_what_was_made_for_them() {
     }
 }
 
-/// Inputs of different owners, through all local maps between an input and a product, and products that others than
-/// these two parties' values have a part in.
+/// Inputs of different owners, through all local maps between an input and a product; and products of values in which
+/// other parties have a part.
 #[test]
 fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
     let values = [5i64, -7, 30, -100, 0, 127];
@@ -144,7 +144,7 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
         let [left, right] = [owners[0].min(owners[1]), owners[0].max(owners[1])];
         for (demand, _) in dry::together(&vec![0; n], Phase::Online, predict).unwrap() {
             let drawn = |kind| demand.totals().get(&kind).copied();
-            // Two products with sums that nobody knows are half of one owner's.
+            // Two products with sums that no party knows; half of each sum belongs to one owner.
             assert_eq!(drawn(Kind::OneSided { left, right, bits: 8 }), Some(6 + 12 + 6 + 6 + 6), "{owners:?} of {n}");
             assert_eq!(drawn(Kind::Owned { owner: owners[0], bits: 8 }), Some(6 + 6 + 6 + 6), "{owners:?} of {n}");
             assert_eq!(drawn(Kind::Owned { owner: owners[1], bits: 8 }), None, "{owners:?} of {n}");
@@ -168,8 +168,8 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
     }
 }
 
-/// Matrices that two parties know, through local maps: one triple for all, where that takes less; the same product as
-/// element by element.
+/// Two parties know matrices, through local maps: one triple serves all, where that takes less. The product is the same
+/// as element by element.
 #[test]
 fn products_of_matrices_that_two_parties_know_take_matrix_triples() {
     let ring = Ring::of(8);
@@ -219,7 +219,7 @@ fn products_of_matrices_that_two_parties_know_take_matrix_triples() {
     }
 }
 
-/// Matrices that are cut on all sides, on dealt triples.
+/// Matrices that are cut in all dimensions, on dealt triples.
 #[test]
 fn large_matrices_are_multiplied_in_parts() {
     let (ring, params) = (Ring::of(8), weak().with_matrix_triples().unwrap());
@@ -250,7 +250,7 @@ fn large_matrices_are_multiplied_in_parts() {
             let of_matrices = |kind: &Kind| matches!(kind, Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. });
             let drawn = demand.totals().iter().filter(|(kind, _)| of_matrices(kind)).map(|(_, len)| len);
             assert_eq!(drawn.sum::<usize>(), count, "{dims:?}");
-            // All parts at once, in the round of products element by element.
+            // All parts are multiplied at once, in the round of products element by element.
             assert_eq!(costs.online.rounds, predicted[1][party].1.online.rounds, "{dims:?}");
         }
         let sum = |i: usize, j: usize| (0..k).map(|at| left[i * k + at] * right[at * l + j]).sum::<i64>();
@@ -266,7 +266,8 @@ fn large_matrices_are_multiplied_in_parts() {
     }
 }
 
-/// Matrices of which one party knows one, and none or the same one the other: what it knows alone is proven.
+/// One party knows one of the matrices; the other party knows none, or the same one knows both: its own triples are
+/// proven.
 #[test]
 fn products_of_a_matrix_that_one_party_knows_take_matrix_triples() {
     let (ring, params) = (Ring::of(8), weak().with_matrix_triples().unwrap());
@@ -285,7 +286,7 @@ fn products_of_a_matrix_that_one_party_knows_take_matrix_triples() {
             let products = [
                 s.bilinear(ctx, form, &x, &shared).await?,
                 s.bilinear(ctx, form, &x, &y).await?,
-                // The known one on the right: (x shared)^T = shared^T x^T.
+                // The known matrix is on the right: (x shared)^T = shared^T x^T.
                 s.bilinear(ctx, Form::MatMul { m: l, k, n: m }, &turned(s, &shared, (k, l)), &turned(s, &x, (m, k)))
                     .await?,
             ];
@@ -333,7 +334,7 @@ fn column(rows: usize, columns: usize) -> Vec<u32> {
     (0..rows).map(|row| (row * columns) as u32).collect()
 }
 
-/// The design's figures: 5.7 and 2.9 kB a party for a random bit, by proofs of both parties.
+/// The design's figures: 5.7 and 2.9 kB by each party for a random bit, by proofs of both parties.
 #[test]
 fn random_bits_and_dabits_take_the_bytes_of_the_design() {
     let each = |params: Params, kind: Kind| {
@@ -351,12 +352,12 @@ fn random_bits_and_dabits_take_the_bytes_of_the_design() {
     }
 }
 
-/// What both parties' shares of one kind add up to.
+/// Returns what both parties' shares of one kind add up to.
 fn put_together(params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Vector>) {
     put_together_of(2, params, kind, len)
 }
 
-/// The same for any number of parties.
+/// Returns what the shares of any number of parties add up to, for one kind.
 fn put_together_of(n: usize, params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Vector>) {
     let ends: Vec<_> = made(n, params, kind, len, None).into_iter().map(|(done, _)| done.unwrap()).collect();
     let what = format!("{kind} of {n} parties");
@@ -445,7 +446,7 @@ fn bits_with_macs_are_what_their_kinds_say() {
     }
 }
 
-/// Shares of zero are zero together and random apart.
+/// Shares of zero add up to zero, and are random by themselves.
 #[test]
 fn sharings_of_zero_are_random_apart() {
     for n in [3, 4] {

@@ -1,4 +1,4 @@
-//! Choices of one that are none: the run ends before the other party has sent its input.
+//! Choices of one that are invalid: the run ends before the other party has sent its input.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,14 +12,14 @@ const K: u32 = 8;
 const LEN: usize = 3;
 const NUMBERS: [i64; LEN] = [5, 7, 9];
 
-/// What [`Gadgets::assert_one_hot`] does, by a party that does not look at what comes of it.
+/// Does what [`Gadgets::assert_one_hot`] does, for a party that ignores the result.
 async fn as_if(s: &Spdz2k, ctx: &Ctx, x: &<Spdz2k as Sharing>::A, axis: Axis) -> Result<()> {
     let rest = s.sub(&s.mul(ctx, x, x).await?, x);
     let sums = s.add_public(&s.linear(x, &Linear::SumAxis(axis)), &Vector::from_i64s(Ring::of(K), &[-1]));
     s.open(ctx, &s.concat(&[&rest, &sums])).await.map(|_| ())
 }
 
-/// The number of the last party that party 0 chooses; `sent` is set before that party inputs its numbers.
+/// Returns the number of the last party that party 0 chooses; sets `sent` before that party inputs its numbers.
 async fn chosen(s: &Spdz2k, ctx: &Ctx, choice: &[i64], sent: &AtomicBool) -> Result<i64> {
     let (ring, last) = (Ring::of(K), ctx.parties() - 1);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
@@ -43,7 +43,7 @@ async fn chosen(s: &Spdz2k, ctx: &Ctx, choice: &[i64], sent: &AtomicBool) -> Res
     Ok(opened.map_or(0, |opened| opened.into_inner().to_i64s().first().copied().unwrap_or(0)))
 }
 
-/// What every party has in the end and sent online, and whether the last one sent its input.
+/// Returns every party's result and online traffic, and whether the last party sent its input.
 fn run(n: usize, choice: &[i64], tampered: Option<Tampered>) -> (Vec<(Result<i64>, Traffic)>, bool) {
     let sent = AtomicBool::new(false);
     let ends = parties(n, |mut party| {
@@ -58,7 +58,7 @@ fn run(n: usize, choice: &[i64], tampered: Option<Tampered>) -> (Vec<(Result<i64
     (ends, sent.into_inner())
 }
 
-/// Which check found it, by the error of whoever found it.
+/// Returns the checks that found it, from the errors of the parties that found it.
 fn found(ends: Vec<(Result<i64>, Traffic)>) -> Vec<&'static str> {
     let check = |error: Error| match error {
         Error::Cheating { check } => Some(check),
@@ -99,19 +99,19 @@ fn others_are_found_before_the_other_party_sends_its_input() {
     }
 }
 
-/// Its owner tells another share, so that what is opened looks right to the other party: the check of openings finds
+/// The owner sends another share, so that the opened value looks right to the other party. The check of openings finds
 /// it, still before that party sends its input.
 #[test]
 fn nor_does_a_lie_about_what_is_opened_help() {
-    // What it tells before: how it is set up, its input, both factors of squares. Behind squares less themselves is the
-    // sum less 1. It is 1, all of which is in its owner's share; the change takes it off.
+    // The messages before it: its set-up, its input, both factors of squares. After the squares less the elements comes
+    // the sum less 1. It is 1, and all of it is in the owner's share; the change takes it off.
     let (ends, sent) = run(2, &[1, 1, 0], Some(Tampered::bit(4, LEN * K as usize)));
     let checks = found(ends);
     assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("tags of what was opened")), "{checks:?}");
     assert!(!sent);
 }
 
-/// What a party draws to prove a choice of two, over any ring.
+/// Returns what a party draws to prove a choice of two, over any ring.
 fn drawn(n: usize, bits: u32, params: Params) -> Vec<Demand<Kind>> {
     let program = async |ctx: &Ctx| {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -123,7 +123,8 @@ fn drawn(n: usize, bits: u32, params: Params) -> Vec<Demand<Kind>> {
     dry::together(&vec![0; n], Phase::Online, program).unwrap().into_iter().map(|(demand, _)| demand).collect()
 }
 
-/// With a triple that all parties open factors below, who adds 1 to a factor reads x of x x - x before it is caught.
+/// If all parties opened the factors below one triple, a party that adds 1 to a factor would read x from x x - x before
+/// it is caught.
 #[test]
 fn factors_of_squares_are_opened_by_their_owner_alone_over_every_ring() {
     let forms = [
@@ -140,7 +141,7 @@ fn factors_of_squares_are_opened_by_their_owner_alone_over_every_ring() {
     }
 }
 
-/// Choices of two over Z_2, with correlations that the parties make, too.
+/// Choices of two over Z_2, also on correlations that the parties make.
 #[test]
 fn choices_over_bits_pass_and_others_are_found() {
     let ring = Ring::of(1);

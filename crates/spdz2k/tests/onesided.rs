@@ -6,7 +6,7 @@ use quorate_spdz2k::{By, Keys, Params, Shared, Triples, Twist};
 
 use crate::common::{are_products, combined, run, twice, zeros};
 
-/// What all parties' parts add up to.
+/// Returns the sums of all parties' shares.
 fn together(all: &[(u64, Triples)], what: &str) -> [Vector; 3] {
     let alpha = all.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
     let of: [fn(&Triples) -> &Shared; 3] = [|t| &t.a, |t| &t.b, |t| &t.c];
@@ -40,7 +40,7 @@ fn each_factor_is_one_party_s_and_products_are_right() {
     }
 }
 
-/// a of a tiny ring takes every value about as often, and so does b, in both halves of a batch.
+/// In a tiny ring a and b take all values with nearly equal frequency, in both halves of a batch.
 #[test]
 fn factors_are_uniform() {
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(2), 2000);
@@ -75,7 +75,7 @@ fn costs_are_those_of_a_dry_run() {
     }
 }
 
-/// The design's figures for two parties: 5.2 and 2.6 kB a party and triple, alike at both.
+/// The design's figures for two parties: 5.2 and 2.6 kB by each party for a triple.
 #[test]
 fn a_one_sided_triple_takes_the_bytes_of_the_design() {
     for (key_bits, k, range) in [(64, 64, 5_000..5_250), (48, 32, 2_450..2_650)] {
@@ -93,7 +93,7 @@ fn a_one_sided_triple_takes_the_bytes_of_the_design() {
     }
 }
 
-/// Triples of parties 0 and 1 where some party lies; whether they are right, if they are there.
+/// Makes triples of parties 0 and 1 where some party lies; returns whether they are right, if they are made.
 fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
@@ -114,7 +114,7 @@ fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool>
 
 const FACTORS: Twist = Twist::Factors { peer: 0 };
 
-/// Another factor in the transfers than the one that is authenticated.
+/// The factor in the transfers is not the one that is authenticated.
 #[test]
 fn other_factors_in_transfers_are_found() {
     for (n, by) in [(2, 1), (2, 1 << 26), (2, 5 << 27), (3, 1), (3, 1 << 30)] {
@@ -123,7 +123,7 @@ fn other_factors_in_transfers_are_found() {
     }
 }
 
-/// Lies that are 0 where it matters are none.
+/// Lies that are 0 in the bits that matter change nothing.
 #[test]
 fn lies_above_what_is_checked_change_nothing() {
     for (n, by) in [(2, 1 << 58), (3, 3 << 60)] {
@@ -132,8 +132,8 @@ fn lies_above_what_is_checked_change_nothing() {
     }
 }
 
-/// The party that sends lies in the transfers, and one without a factor adds to what is left in the openings what
-/// would make up for a lie of one and the same size: of what the third party's bits make of the lie they know nothing.
+/// The party that sends factors lies in the transfers. A party without a factor adds to an opening what would correct a
+/// lie of one fixed size. Both do not know the product of the lie with the third party's bits.
 #[test]
 fn two_parties_do_not_cheat_the_third() {
     for (lies, which) in [([1 << 20, -(1 << 20)], 2), ([1 << 31, 1 << 31], 3), ([5, 5], 5), ([1 << 40, 1 << 40], 4)] {
@@ -149,7 +149,7 @@ fn two_parties_do_not_cheat_the_third() {
     }
 }
 
-/// Another a, ahat, share, beta or b authenticated than the one that went through the transfers; another share of c.
+/// Another a, ahat, share, beta or b is authenticated than the one used in the transfers; or another share of c.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
     for n in [2, 3] {
@@ -166,7 +166,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
     }
 }
 
-/// Triples of one party: all of it is in its share.
+/// Triples of one party: its share is the whole value.
 #[test]
 fn triples_that_one_party_knows_are_products() {
     for (n, key_bits, k, owner, len) in
@@ -195,7 +195,7 @@ fn triples_that_one_party_knows_are_products() {
     }
 }
 
-/// Numbers in place of products: any bit below 2^k that is off is found.
+/// Numbers that are not products: any wrong bit below 2^k is found.
 #[test]
 fn numbers_that_are_no_products_are_found() {
     for (n, owner, by) in [(2, 0, 1), (2, 1, 8), (3, 1, 2), (3, 2, -1)] {
@@ -205,7 +205,7 @@ fn numbers_that_are_no_products_are_found() {
         });
         let proof = |error: &Error| matches!(error, Error::Cheating { check } if check.contains("are products"));
         let is_found = |error: &Error| proof(error) || matches!(error, Error::Aborted { cause: Cause::Cheating, .. });
-        // The owner itself is done when it has told its proof.
+        // The owner itself is done when it has sent its proof.
         let others = ends.into_iter().enumerate().filter(|(party, _)| *party != owner);
         let errors: Vec<Error> = others.map(|(_, end)| end.done.err().unwrap()).collect();
         assert!(errors.iter().all(is_found) && errors.iter().any(proof), "{by} of party {owner} of {n}: {errors:?}");

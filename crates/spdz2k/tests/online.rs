@@ -1,4 +1,4 @@
-//! Programs with every opening checked: right results, at the cost of a dry run, and what is told says nothing.
+//! Programs with every opening checked: right results, at the cost of a dry run, and messages show nothing of inputs.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
@@ -8,8 +8,8 @@ use quorate_spdz2k::{By, Params, Spdz2k, Twist};
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
-/// Two inputs, their product, and where it is less than the first; both to all, the product to party 1 only, too. Then
-/// the square of the first input, which its owner knows, times the product, which nobody does.
+/// Two inputs, their product, and whether it is less than the first. Both results go to all; the product also to party
+/// 1 alone. Then the square of the first input, which its owner knows, times the product, which no party knows.
 async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let ring = Ring::of(64);
     let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &VALUES));
@@ -31,7 +31,7 @@ async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     revealed.into_iter().flatten().map(believed).collect()
 }
 
-/// What a party has in the end, and what it sent online.
+/// A party's result, and its online traffic.
 type Ended = (Result<Vec<Vec<i64>>>, Traffic);
 
 fn run(n: usize) -> Vec<Ended> {
@@ -63,8 +63,8 @@ fn costs_are_those_of_a_dry_run_and_results_are_right() {
     }
 }
 
-/// The share of an input is all of it at its owner: a share that is told as it is would tell the input, of each summand
-/// of a sum, and of what only one party may see.
+/// The owner's share of an input is the whole input. A share that is sent unmasked would show the input, each summand
+/// of a sum, and values that only one party may see.
 #[test]
 fn what_a_party_tells_says_nothing_of_its_inputs() {
     let heard = parties(3, |mut party| {
@@ -100,7 +100,7 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
     assert_eq!(total.to_i64s(), VALUES.map(|x| 2 * x));
 }
 
-/// The same of bits, which have MACs.
+/// Bits with MACs are sent without showing anything of the inputs.
 #[test]
 fn what_a_party_tells_says_nothing_of_its_bits() {
     const LANES: usize = 64;
@@ -136,7 +136,7 @@ fn what_a_party_tells_says_nothing_of_its_bits() {
     assert_eq!(total, plain);
 }
 
-/// An opening since a check began is one to check, whatever it is for: a product's, too.
+/// An opening after a check has begun has to be checked, whatever it is for; those of products, too.
 #[test]
 fn nothing_is_revealed_after_a_product_that_was_not_checked() {
     let refused = |bits: bool| {
@@ -161,7 +161,7 @@ fn nothing_is_revealed_after_a_product_that_was_not_checked() {
     }
 }
 
-/// A party that tells another difference than it has, and goes on with that, would have another factor than it input.
+/// A party that sends another difference than it has, and continues with it, would have another factor than its input.
 #[test]
 fn an_owner_that_tells_another_difference_is_found() {
     for (n, own, by) in [(2, false, 1), (2, true, 1 << 63), (3, false, 1 << 63), (3, true, 1)] {
@@ -185,7 +185,7 @@ fn an_owner_that_tells_another_difference_is_found() {
         let is_found = |error: &Error| tags(error) || matches!(error, Error::Aborted { cause: Cause::Cheating, .. });
         let others: Vec<_> = ends.iter().enumerate().filter(|(me, _)| *me != 1).map(|(_, done)| done).collect();
         assert!(others.iter().all(|done| done.as_ref().is_err_and(is_found)), "{by} of {n}: {ends:?}");
-        // Whose check ends first tells the others.
+        // The party whose check ends first informs the others.
         assert!(ends.iter().any(|done| done.as_ref().is_err_and(tags)), "{by} of {n}: {ends:?}");
     }
 }

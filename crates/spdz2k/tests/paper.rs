@@ -1,4 +1,4 @@
-//! What comparison and equality take as in the paper: its Tables IV and V.
+//! The costs of comparison and equality as in the paper: its Tables IV and V.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, EdaBits, Phase, Result, Sharing, TruncMasks, dry};
@@ -7,10 +7,10 @@ use quorate_gadgets::{Family, Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 
-/// Elements that are compared at once: bytes of messages of bits are full.
+/// The number of elements that are compared at once; it fills the bytes of messages of bits.
 const LEN: usize = 1000;
 
-/// Random bits and triples of bits for one element, and bytes online, both parties together.
+/// Returns the random bits and triples of bits for one element, and the bytes online of both parties together.
 fn costs(params: Params, k: u32, compare: bool) -> (usize, usize, f64) {
     let (ring, s) = (Ring::of(k), Spdz2k::insecure_dry(2, 0, params).unwrap());
     s.record_demand();
@@ -45,7 +45,8 @@ fn comparisons_take_what_the_paper_says_and_send_no_more() {
     }
 }
 
-/// Something at each of two parties that have bits as in the paper, and opened; what the first one has.
+/// Runs `work` at each of two parties that have bits as in the paper, and opens its results; returns those of the
+/// first.
 fn opened(work: impl AsyncFn(&Spdz2k, &Ctx) -> Result<Vec<Vec<u64>>> + Sync) -> Vec<Vec<u64>> {
     let mut ends = parties(2, |mut party| {
         let mut run = party.begin_alone().unwrap();
@@ -116,7 +117,7 @@ fn numbers_are_rounded_and_widened_on_these_masks() {
     }
 }
 
-/// What the forms take beside their edaBit, which paper's masks are random bits for.
+/// The costs of the forms of truncation beside their edaBit, which is made from random bits as in the paper.
 #[test]
 fn truncations_are_those_of_the_paper_at_their_cost() {
     let numbers: Vec<i64> = (-32..32).collect();
@@ -130,7 +131,7 @@ fn truncations_are_those_of_the_paper_at_their_cost() {
         }
         Ok(got)
     });
-    // One of them is off by 2^18 once in 2^14 numbers.
+    // This one is off by 2^18 once in 2^14 numbers.
     let off = |form: usize, i: usize| got[form][i] as i64 - (numbers[i] >> 2);
     for (i, number) in numbers.iter().enumerate() {
         let up = i64::from(number % 4 != 0);

@@ -43,7 +43,7 @@ fn triples_are_products_in_every_ring_among_any_number_of_parties() {
     }
 }
 
-/// The published authentication under every form of triples: as right, and more to send.
+/// Triples of every form are right with the published authentication, which sends more.
 #[test]
 fn triples_are_right_with_the_published_authentication() {
     for (name, form) in FORMS {
@@ -87,7 +87,7 @@ fn costs_are_those_of_a_dry_run() {
     }
 }
 
-/// What two parties take for a triple in a batch of so many: bytes by each, and rounds in all.
+/// Returns the cost of a triple in a batch of `len` between two parties: the bytes of each, and the rounds in all.
 fn costs(params: Params, k: u32, len: usize) -> (u64, u32) {
     let make = async |ctx: &Ctx| {
         let keys = Keys::dry(2, ctx.me(), params)?;
@@ -98,7 +98,7 @@ fn costs(params: Params, k: u32, len: usize) -> (u64, u32) {
     (offline.sent.iter().sum::<u64>() / len as u64, offline.rounds)
 }
 
-/// The design's figures for two parties, k = s = 64, and for k = 32, s = 48, and the rounds that are stated.
+/// The design's figures for two parties, k = s = 64, and for k = 32, s = 48; and the stated rounds.
 #[test]
 fn triples_take_the_bytes_and_rounds_that_are_stated() {
     let (long, short) = (Params::new(64, false).unwrap(), Params::new(48, false).unwrap());

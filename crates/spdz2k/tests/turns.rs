@@ -1,5 +1,5 @@
-//! Correlations that are made while a program runs, in turns, with lanes side by side and openings that wait: right, at
-//! the cost of a dry run.
+//! Correlations that are made in turns while a program runs, with lanes side by side and openings that wait: results
+//! are right, at the cost of a dry run.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Sharing, dry};
@@ -10,7 +10,7 @@ use quorate_spdz2k::{Params, Spdz2k};
 const X: [i64; 4] = [5, -7, 30, -100];
 const Y: [i64; 4] = [5, -7, -98, 90];
 
-/// Steps side by side that draw several times each, the first of them at once, others after other openings.
+/// Steps side by side that draw several times each: the first draws come at once, others after other openings.
 async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let (ring, last) = (Ring::of(8), ctx.parties() - 1);
     let own = |owner: usize, values| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));

@@ -1,13 +1,14 @@
-//! What lies in whole words that are opened may win, counted on tiny rings: docs/security/spdz2k.md, whole words.
+//! The best lies about whole words, counted on tiny rings: docs/security/spdz2k.md, whole words.
 //!
 //! A cheater authenticates other words for each digit of the honest key (here a bit), passes the check of
-//! authentication, then opens words with lies and passes their check. All coins and all keys are enumerated; so is all
-//! that it says after a coin: its best answer counts. Its errors are enumerated, or searched by climbing. There is one
-//! vector: what can be tried again from vector to vector is argued, not counted here.
+//! authentication, then opens words with lies and passes their check. All coins and all keys are enumerated, and so is
+//! everything that the cheater says after a coin: its best answer counts. Its errors are enumerated, or searched by
+//! climbing. There is one vector: attempts that are repeated from vector to vector are argued, not counted here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bits of the key, of a word, words, rows of the check of authentication, and bits of a lie that matter.
+/// The numbers of bits of the key and of a word, of words, of rows of the check of authentication, and of bits of a lie
+/// that matter.
 #[derive(Clone, Copy)]
 struct Game {
     s: u32,
@@ -17,7 +18,7 @@ struct Game {
     matter: u32,
 }
 
-/// For each digit but the first, which the others are measured by: the errors of all words, then of the masks.
+/// For each digit but the first, relative to the first: the errors of all words, then of the masks.
 type Errors = Vec<Vec<u32>>;
 
 impl Game {
@@ -29,7 +30,7 @@ impl Game {
         (1 << self.bits) - 1
     }
 
-    /// All coins, one for each of so many words.
+    /// Returns all coins, one for each word.
     fn coins(self, words: usize) -> impl Iterator<Item = Vec<u32>> {
         let of = move |coin: u32, word| coin >> (self.s * word) & (self.keys() - 1);
         (0..1u32 << (self.s * words as u32)).map(move |coin| (0..words as u32).map(|word| of(coin, word)).collect())
@@ -40,7 +41,7 @@ impl Game {
         if digit == 0 { 0 } else { errors[digit as usize - 1][word] }
     }
 
-    /// By how much the tag of a word is off, for every key.
+    /// Returns the error of the tag of a word for every key.
     fn tags(self, errors: &Errors, word: usize) -> Vec<u32> {
         let off = |key: u32| {
             (0..self.s).filter(move |digit| key >> digit & 1 == 1).map(|i| Self::error(errors, i, word) << i)
@@ -48,7 +49,7 @@ impl Game {
         (0..self.keys()).map(|key| off(key).fold(0, u32::wrapping_add) & self.mask()).collect()
     }
 
-    /// Sets of digits that nobody has to guess, one for each lie about the sum of this row.
+    /// Returns the sets of digits that need no guess, one for each lie about the sum of this row.
     fn unguessed(self, errors: &Errors, coin: &[u32], row: usize) -> BTreeSet<u32> {
         let sum = |digit: u32| {
             let each = coin.iter().enumerate().map(|(word, chi)| chi.wrapping_mul(Self::error(errors, digit, word)));
@@ -59,7 +60,7 @@ impl Game {
         (0..=self.mask()).map(|lie| (0..self.s).filter(|&i| holds(i, lie)).fold(0, |set, i| set | 1 << i)).collect()
     }
 
-    /// What the best attack with these errors wins.
+    /// Returns the probability with which the best attack with these errors wins.
     fn won(self, errors: &Errors) -> f64 {
         let tags: Vec<Vec<u32>> = (0..self.words).map(|word| self.tags(errors, word)).collect();
         let (mut known, mut won) = (BTreeMap::new(), 0.0);
@@ -76,8 +77,8 @@ impl Game {
         won / f64::from(self.keys()) / f64::from(coins).exp2()
     }
 
-    /// Over all coins, how many keys let the best lies pass where all digits but these are guessed. The right words
-    /// are those that were used for the lowest digit that was not.
+    /// Returns, over all coins, the number of keys that let the best lies pass if all digits but these are guessed. The
+    /// right words are those that were used for the lowest digit that was not guessed.
     fn forged(self, errors: &Errors, tags: &[Vec<u32>], unguessed: u32) -> u32 {
         let base = unguessed.trailing_zeros();
         let right: Vec<u32> = (0..self.words)
@@ -115,7 +116,7 @@ impl Game {
         guesses.map(of_guess).max().unwrap_or(0)
     }
 
-    /// The most that so many steps of a search find, from these errors on.
+    /// Returns the most that a search of `steps` steps finds, from these errors on.
     fn climbed(self, mut errors: Errors, steps: usize) -> f64 {
         let mut state = 0x9e37_79b9_u32;
         let mut draw = |below: u32| {
@@ -151,7 +152,7 @@ impl Game {
     }
 }
 
-/// All errors of so many words and masks, for keys of two bits.
+/// Returns all errors of `count` words and masks, for keys of two bits.
 fn all_errors(bits: u32, count: u32) -> impl Iterator<Item = Errors> {
     let each = 1u32 << (bits - 1);
     (0..each.pow(count)).map(move |at| vec![(0..count).map(|i| at / each.pow(i) % each).collect()])
@@ -184,7 +185,7 @@ fn searches_find_no_errors_that_win_more_than_the_bound() {
     }
 }
 
-/// The same for longer, with more words and longer keys.
+/// A longer search, with more words and longer keys.
 #[test]
 #[ignore = "takes half a minute where it is optimised, and many where not: make adversary"]
 fn long_searches_find_no_errors_that_win_more_than_the_bound() {

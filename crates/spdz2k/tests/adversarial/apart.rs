@@ -1,5 +1,6 @@
-//! A party that tells one peer something else than the others, of its inputs and of its share in every opening alike:
-//! to each of the two all that it hears adds up, tags included. Only a comparison of what both were told shows it.
+//! A party that sends one peer something else than the others, of its inputs and of its share in every opening alike.
+//! For each of the two, everything that it receives adds up, tags included. Only a comparison of what both received
+//! shows it.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Opened, Phase, Result, Sharing};
@@ -10,7 +11,7 @@ use super::outcomes::is_found;
 
 const VALUES: [u64; 3] = [5, 70_000, 1 << 40];
 const BITS: [bool; 3] = [true, false, true];
-/// What finds it.
+/// The check that finds it.
 const ECHO: &str = "different peers";
 
 /// What is input and opened.
@@ -22,8 +23,8 @@ enum What {
     Bits,
 }
 
-/// A cheater's input, shown to all or to one party, where it tells one peer another value than the others: what each
-/// party has in the end.
+/// Returns every party's result where a cheater's input is shown to all or to one party, and the cheater sends one peer
+/// another value than the others.
 fn told_apart(n: usize, params: Params, [cheat, peer]: [usize; 2], what: What, to: Option<usize>) -> Vec<Result<()>> {
     let ring = Ring::of(64);
     parties(n, |mut party| {
@@ -78,12 +79,12 @@ fn what_is_told_to_one_peer_otherwise_is_found_before_it_is_shown() {
                     let echo =
                         |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains(ECHO));
                     let mut honest = ends.iter().enumerate().filter(|(me, _)| *me != cheat);
-                    // Whoever compares first tells the others.
+                    // The party that compares first informs the others.
                     assert!(honest.all(|(_, done)| is_found(done)) && ends.iter().any(echo), "{case}: {ends:?}");
                     cases += 1;
                 }
             }
-            // Who tells all the same is believed.
+            // A party that sends the same to all is believed.
             assert!(told_apart(n, params, [cheat, cheat], What::Bits, None).iter().all(Result::is_ok));
         }
     }

@@ -6,11 +6,11 @@ use quorate_spdz2k::{By, Keys, Kind, Params, Spdz2k, Twist};
 
 use super::outcomes::is_found;
 
-/// A party that proves its bits and then takes another one for its MACs would know how far an edaBit is off.
+/// A party that proves its bits and then uses another one for its MACs would know the error of an edaBit.
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
-        // So short that their bits are proven.
+        // These are so short that their bits are proven.
         for kind in [Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, Kind::TruncMask { bits: 4, cut: 2 }] {
             let ends = lied(n, cheat, &kind, Twist::MacBit);
             assert!(ends.iter().all(is_found), "{kind}: {ends:?}");
@@ -18,13 +18,13 @@ fn other_bits_than_were_proven_are_found() {
     }
 }
 
-/// A party whose bits towards party 0 are not those towards the others. It is party 0 that finds them; where nothing
-/// comes after, others may be done before they hear of it.
+/// A party has other bits towards party 0 than towards the others. Party 0 finds them; where nothing comes after,
+/// others may be done before they are informed.
 #[test]
 fn other_bits_for_each_peer_are_found() {
     let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
     for kind in kinds {
-        // Of two bits that are both others, each counts by a coin of its own.
+        // If two bits are wrong, each has a coin of its own.
         for (n, by) in [(3, By::Plus(0)), (3, By::Pair(0)), (4, By::Plus(0))] {
             let ends = lied_by(n, 1, &kind, (Twist::Bits { peer: 0 }, by));
             let found = matches!(ends[0], Err(Error::Cheating { check }) if check.contains("same towards"));
@@ -33,7 +33,7 @@ fn other_bits_for_each_peer_are_found() {
     }
 }
 
-/// A party that tells other lowest bits of its sums than they have, of one leaky AND or of two: they would not be ANDs.
+/// A party sends wrong lowest bits of its sums, of one leaky AND or of two: they would not be ANDs.
 #[test]
 fn leaky_ands_that_are_none_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 0), (3, 2), (4, 1)] {
@@ -46,7 +46,7 @@ fn leaky_ands_that_are_none_are_found() {
     }
 }
 
-/// What is added to bits that are opened is no sharing of zero.
+/// The bits that are added to opened bits are not a sharing of zero.
 #[test]
 fn sharings_that_are_not_of_zero_are_found() {
     for cheat in [0, 2] {
@@ -57,8 +57,8 @@ fn sharings_that_are_not_of_zero_are_found() {
     }
 }
 
-/// A share that is off where the lowest bit of an element is opened: a daBit of several parties would be two bits. What
-/// is opened last is checked before correlations are used.
+/// A share is wrong where the lowest bit of an element is opened: a daBit of several parties would be two different
+/// bits. The last openings are checked before correlations are used.
 #[test]
 fn a_dabit_that_is_two_bits_is_found() {
     for (n, cheat) in [(3, 0), (3, 2), (4, 1)] {
@@ -68,7 +68,7 @@ fn a_dabit_that_is_two_bits_is_found() {
     }
 }
 
-/// What parties have of twenty of a kind where one lies about a bit.
+/// Returns what parties have of twenty correlations of a kind if one party lies about a bit.
 fn lied(n: usize, cheat: usize, kind: &Kind, twist: Twist) -> Vec<Result<()>> {
     lied_by(n, cheat, kind, (twist, By::Plus(0)))
 }
@@ -88,8 +88,8 @@ fn lied_by(n: usize, cheat: usize, kind: &Kind, (twist, by): (Twist, By)) -> Vec
     })
 }
 
-/// A party whose Delta towards one peer is another one than towards the others: the check of leaky ANDs finds it,
-/// whatever bit of it differs. It must not differ in what the peer never sees.
+/// A party has another Delta towards one peer than towards the others: the check of leaky ANDs finds it, whatever bit
+/// of it differs. It must not differ in a bit that the peer never sees.
 #[test]
 fn a_delta_that_differs_from_peer_to_peer_is_found() {
     for (cheat, uneven) in [(2, 1 << 77), (1, 2), (2, u128::MAX << 1)] {

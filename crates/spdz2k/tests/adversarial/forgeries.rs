@@ -1,5 +1,5 @@
-//! The best known forgeries of openings, counted: how often a wrong top bit passes the usual batch check, how often it
-//! passes the rows, and how often it passes the code itself, for keys so short that it does.
+//! The best known forgeries of openings, counted: the rates at which a wrong top bit passes the usual batch check, the
+//! rows, and the code itself, under keys so short that it sometimes passes.
 
 use quorate_crypto::{Prg, Seed};
 use quorate_engine::testing::{Tampered, parties};
@@ -17,7 +17,7 @@ fn below(coins: &mut Prg, bits: u32) -> u64 {
     coins.next_u64() & ((1 << bits) - 1)
 }
 
-/// One opening: what both parties told, honestly; the upper bits of the honest party's and the forger's share; the
+/// One opening: what both parties sent, honestly; the upper bits of the honest party's and the forger's share; the
 /// honest party's and the forger's share of the tag.
 struct Opening {
     told: u64,
@@ -33,8 +33,8 @@ fn opening(coins: &mut Prg, alpha: u64) -> Opening {
     Opening { told: low(shares[0]) + low(shares[1]), high: shares.map(|share| share >> K), tag }
 }
 
-/// Whether the forger's lie about the top bit of the first opening passes a row with these coefficients, and with what
-/// it takes off p and adds to its part of z for them.
+/// Returns whether the forger's lie about the top bit of the first opening passes a row with these coefficients, if it
+/// subtracts `off_p` from p and adds `more_z` to its part of z.
 fn passes_row(
     coins: &mut Prg,
     (openings, alphas): (&[Opening], [u64; 2]),
@@ -57,7 +57,7 @@ fn passes_row(
     z & ((1 << (K + S)) - 1) == 0
 }
 
-/// How many of all runs accept the wrong bit.
+/// Returns the fraction of runs that accept the wrong bit.
 fn accepted(forge: impl Fn(&mut Prg, &[Opening], [u64; 2]) -> bool) -> f64 {
     let mut coins = Seed::from_bytes([3; 32]).prg("quorate/spdz2k/forgeries", b"");
     let run = |_: usize| {
@@ -72,7 +72,7 @@ fn accepted(forge: impl Fn(&mut Prg, &[Opening], [u64; 2]) -> bool) -> f64 {
 fn the_usual_batch_check_accepts_a_wrong_top_bit_in_half_of_all_runs() {
     let rate = accepted(|coins, openings, alphas| {
         let chi: Vec<u64> = openings.iter().map(|_| below(coins, S)).collect();
-        // p is told after chi: half of an even one takes the lie off.
+        // p is sent after chi: half of an even chi cancels the lie.
         passes_row(coins, (openings, alphas), &chi, (chi[0] / 2, 0))
     });
     assert!((0.47..0.56).contains(&rate), "{rate}");
@@ -81,7 +81,7 @@ fn the_usual_batch_check_accepts_a_wrong_top_bit_in_half_of_all_runs() {
 #[test]
 fn rows_accept_a_wrong_top_bit_as_often_as_their_bound_says() {
     let rate = accepted(|coins, openings, alphas| {
-        // The best that is known: a guess of the honest key, from which z is made up wherever a row picks the lie.
+        // The best known attack: a guess of the honest key, from which z is corrected wherever a row selects the lie.
         let guess = alphas[1] + below(coins, S);
         (0..S).all(|_| {
             let chi: Vec<u64> = openings.iter().map(|_| below(coins, 1)).collect();
@@ -93,14 +93,14 @@ fn rows_accept_a_wrong_top_bit_as_often_as_their_bound_says() {
     assert!(rate <= 1.15 * bound && rate >= bound / 2.0, "{rate}, and the bound is {bound}");
 }
 
-/// The same lie in the code, told to party 0 alone: it passes where no row picks it, and where its key is 0.
+/// The same lie in the code, sent to party 0 alone: it passes where no row selects it, and where its key is 0.
 #[test]
 fn a_changed_top_bit_passes_the_check_of_short_keys_at_the_stated_rate() {
     let ring = Ring::of(K);
     let run = |_: usize| {
         let ends = parties(2, |mut party| {
             if party.me() == 1 {
-                // Its first message is what it sets up with, its second what it tells of its share.
+                // The first message belongs to the set-up, the second is the share that is sent.
                 party.insecure_tamper(Tampered::bit(1, K as usize - 1));
             }
             let mut run = party.begin_alone().unwrap();

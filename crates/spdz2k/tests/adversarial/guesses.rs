@@ -1,8 +1,8 @@
-//! Selective aborts: a cheater's guess of a secret bit ends the run where it is wrong. Given that a check passes, the
-//! honest party's secrets are as they would be: bits are balanced, but for the guessed ones that say nothing.
+//! Selective aborts: a wrong guess of a secret bit by a cheater ends the run. Given that a check passes, the honest
+//! party's secrets are distributed as without the attack: all bits except the guessed ones are balanced.
 //!
-//! Every attack here passes often, so that a defect shows: without the random rows y in factors, the guess of a row
-//! tells the factor's bit; without beta, the guess of the other factor passes and tells that one's.
+//! Every attack here passes often, so that a defect shows. Without the random rows y in factors, the guess of a row
+//! shows the factor's bit; without beta, the guess of the other factor passes and shows that factor's bit.
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
@@ -12,7 +12,7 @@ use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
 
 use crate::common::run;
 
-/// Who cheats, and whose secrets are at stake.
+/// The party that cheats, and the party whose secrets are tested.
 const CHEAT: usize = 0;
 const HONEST: usize = 1;
 /// k of triples, and W with keys of 32 bits.
@@ -27,7 +27,7 @@ fn flipped(at: At, bit: usize) -> Lie {
     Lie { at, what: What::Changed(Change::Bit(bit)) }
 }
 
-/// One attempt: whether it passed at the honest party, and then its secret bits.
+/// One attempt: the honest party's secret bits if it passed at that party.
 type Attempt = Option<Vec<bool>>;
 
 fn attempt(done: Result<Vec<bool>>) -> Attempt {
@@ -38,7 +38,7 @@ fn attempt(done: Result<Vec<bool>>) -> Attempt {
     }
 }
 
-/// The same attack many times under one set of keys, which a test keeps alive.
+/// Runs the same attack many times under one set of keys, which a test keeps alive.
 fn under_one_key(
     attempts: usize,
     lie: Option<Lie>,
@@ -69,7 +69,7 @@ fn under_one_key(
     ends.swap_remove(HONEST)
 }
 
-/// The same attack in many sessions.
+/// Runs the same attack in many sessions.
 fn in_sessions(
     sessions: usize,
     lie: Lie,
@@ -94,14 +94,14 @@ fn in_sessions(
     (0..sessions).map(one).collect()
 }
 
-/// Asserts that attempts pass at about this rate, and that each of the secret bits of those that passed is 0 about as
-/// often as 1, alone and together with the one before it; but for those that the guess is about.
+/// Asserts that attempts pass at about this rate. In those that passed, each secret bit must be 0 about as often as 1,
+/// alone and together with the bit before it, except for the guessed bits.
 fn assert_balanced(what: &str, attempts: &[Attempt], rate: f64, guessed: &[usize]) {
     let passed: Vec<&Vec<bool>> = attempts.iter().flatten().collect();
     let (count, of) = (passed.len(), attempts.len());
     assert!(may_be_chance(count, of, rate), "{what}: {count} of {of} passed, {rate} expected");
     let Some(bits) = passed.first().map(|bits| bits.len()) else { return };
-    // A bit that is known is not fair in 34 runs that passed.
+    // A known bit does not look fair in 34 runs that passed.
     let is_fair = |ones: usize, all: usize| may_be_chance(ones, all, 0.5);
     let (mut all_ones, mut all) = (0, 0);
     for bit in (0..bits).filter(|bit| !guessed.contains(bit)) {
@@ -121,14 +121,14 @@ fn bits_of(x: &Vector, count: usize) -> impl Iterator<Item = bool> {
     values.into_iter().flat_map(move |value| (0..count).map(move |bit| value >> bit & 1 == 1))
 }
 
-/// The honest party's factors a and b of a triple.
+/// Returns the honest party's factors a and b of a triple.
 async fn factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     let made = s.make(ctx, &Kind::Triple { bits: K as u32 }, 1).await?;
     let share = |i: usize| Spdz2k::insecure_shared(&made.vectors[i]).share.clone();
     Ok(bits_of(&share(0), K).chain(bits_of(&share(1), K)).collect())
 }
 
-/// Bits of the rows of the transfers of a triple: x, y, xh.
+/// Returns the bits of the rows of the transfers of a triple: x, y, xh.
 fn rows() -> Vec<usize> {
     let (width, noise) = weak().insecure_rows(Ring::of(K as u32));
     assert_eq!(width, W);
@@ -136,14 +136,14 @@ fn rows() -> Vec<usize> {
     falling(K).chain(vec![W; noise]).chain(falling(W)).collect()
 }
 
-/// A correction that is off in this row by 2^bit.
+/// A correction that is off by 2^bit in this row.
 fn row_off(row: usize, bit: usize) -> Lie {
     let bytes = |rows: &[usize]| rows.iter().map(|bits| bits.div_ceil(8)).sum::<usize>();
     flipped(At::Length(bytes(&rows())), 8 * bytes(&rows()[..row]) + bit)
 }
 
 fn guesses_of_rows(attempts: usize) {
-    // Where it matters, the run goes on if the choice bit is 0; at the top, if the coin t is even, too.
+    // In bits that matter, the run continues if the choice bit is 0; at the top bit, also if the coin t is even.
     for (what, row, bit, rate) in [
         ("the lowest bit of x", 0, 0, 0.5),
         ("the lowest bit of x, by the top bit of its correction", 0, W - 1, 0.75),
@@ -156,11 +156,11 @@ fn guesses_of_rows(attempts: usize) {
     }
 }
 
-/// One cheater and two honest parties, or more: errors of a transfer to each of two that cancel where both have the
-/// same bit. What one of them then divides tells which bit: a second condition, which leaves all factors as uniform as
-/// the first does.
+/// One cheater and two honest parties, or more: errors of a transfer to each of two parties that cancel if both have
+/// the same bit. The division at one of them shows which bit it is. This is a second condition, which leaves all
+/// factors as uniform as the first does.
 fn guesses_of_two(n: usize, sessions: usize) {
-    // 2^(sg'-1): half of what is divided by. In a row of y the coin r may be even, and then nothing is left over.
+    // 2^(sg'-1): half of the divisor. In a row of y the coin r may be even, and then nothing remains.
     for (what, row, rate) in [("the lowest bit of x", 0, 0.25), ("a bit of y", K + 1, 0.375)] {
         let one = |_: usize| {
             let ends = run(n, weak(), None, async |ctx, keys| {
@@ -184,13 +184,13 @@ fn guesses_of_two(n: usize, sessions: usize) {
     }
 }
 
-/// Of a one-sided triple in each direction the honest party's factors: what it sent, and what its bits gave.
+/// Returns the honest party's factors of a one-sided triple in each direction: what it sent, and what its bits gave.
 async fn known_factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     let made = s.make(ctx, &Kind::OneSided { left: CHEAT, right: HONEST, bits: K as u32 }, 2).await?;
     Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
 }
 
-/// The same guesses as of triples.
+/// The guesses of triples, on one-sided triples.
 fn guesses_of_one_sided(attempts: usize) {
     for (what, row, by, rate) in [
         ("the lowest bit of x", 0, 0, 0.5),
@@ -215,22 +215,22 @@ fn guesses_of_b(attempts: usize) {
         let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By::Plus(bit as u32));
         under_one_key(attempts, None, begin, factors)
     };
-    // The run goes on where t B is even, or a multiple of 4: of B that is in beta.
+    // The run continues where t B is even, or a multiple of 4: these bits of B are in beta.
     assert_balanced("a guess of B modulo 2", &with(W - 1), 0.75, &[]);
     assert_balanced("a guess of B modulo 4", &with(W - 2), 0.5, &[]);
-    // All of beta, and a bit of b: where t B is a multiple of 2^28, once in 2 * 10^7 attempts.
+    // All of beta, and a bit of b: the run continues where t B is a multiple of 2^28, once in 2 * 10^7 attempts.
     let passed = with(W - 28).iter().flatten().count();
     assert!(passed < 3, "a guess of b that leaves beta out passes");
 }
 
-/// X of the honest party, who chooses bits.
+/// Returns X of the honest party, which chooses bits.
 async fn hashed(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     let kind = Kind::KnownMatrices { left: CHEAT, right: HONEST, bits: K as u32, m: 2, k: 3, n: 1 };
     let made = s.make(ctx, &kind, 1).await?;
     Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
 }
 
-/// Errors of corrections for bits of Z, of one or of all elements: the run goes on if a bit is 0, or a sum of bits.
+/// Errors of corrections for bits of Z, of one or of all elements: the run continues if a bit is 0, or a sum of bits.
 fn guesses_of_matrices(attempts: usize) {
     // k + sg'.
     let top = K as u32 + 27 - 1;
@@ -250,7 +250,7 @@ fn guesses_of_matrices(attempts: usize) {
 }
 
 fn guesses_of_ands(attempts: usize) {
-    // A bucket of ten and two of eleven for 27 bits.
+    // One bucket of ten and two of eleven for 27 bits.
     let lie = flipped(At::Length(16 * 32), 0);
     let own = async |ctx: &Ctx, s: &Spdz2k| {
         let made = s.make(ctx, &Kind::BitTriple, 3).await?;
@@ -264,9 +264,9 @@ fn guesses_of_ands(attempts: usize) {
     assert_balanced("a guess of a factor of a leaky AND", &attempts, 0.5, &[]);
 }
 
-/// The honest party's key, and its part of what was made.
+/// The honest party's key, and its part of the made correlations.
 fn guesses_of_alpha(sessions: usize) {
-    // Four elements of 28, 23, 18, 13, 8 and 3 bits: what is said of all digits but the first; and as many masks.
+    // Four elements of 28, 23, 18, 13, 8 and 3 bits: the messages for all digits but the first; and the same for masks.
     let lie = flipped(At::Length(2 * (14 + 12 + 9 + 7 + 4 + 2)), 27);
     let key = async |ctx: &Ctx, s: &Spdz2k| {
         let made = s.make(ctx, &Kind::Random { bits: 1 }, 4).await?;
@@ -274,20 +274,20 @@ fn guesses_of_alpha(sessions: usize) {
         let own = Spdz2k::insecure_shared(&made.vectors[0]).share.convert(Ring::of(1));
         Ok(bits_of(&key, 32).chain(bits_of(&own, 1)).collect())
     };
-    // It goes on where the coins of all four rows are even, or the lowest bit of the second digit is 0.
+    // The run continues where the coins of all four rows are even, or the lowest bit of the second digit is 0.
     let rate = (1.0 + 1.0 / 16.0) / 2.0;
     assert_balanced("a guess of a bit of a digit of alpha", &in_sessions(sessions, lie, key), rate, &[5]);
 }
 
 fn guesses_of_delta(sessions: usize) {
-    // What is said of 31 trees, 256 transfers each.
+    // The messages for 31 trees, with 256 transfers each.
     let lie = flipped(At::Length(31 * 32), 0);
     let key = async |ctx: &Ctx, s: &Spdz2k| {
         s.make(ctx, &Kind::BitMask { owner: CHEAT }, 1).await?;
         let delta = s.insecure_delta();
         Ok((0..128).map(|bit| delta >> bit & 1 == 1).collect())
     };
-    // The lowest bit is a constant; the next digit is 0 where the run goes on.
+    // The lowest bit is a constant; the next digit is 0 where the run continues.
     let attempts = in_sessions(sessions, lie, key);
     assert_balanced("a guess of a digit of Delta", &attempts, 1.0 / 16.0, &[0, 4, 5, 6, 7]);
 }

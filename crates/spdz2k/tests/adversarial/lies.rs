@@ -1,5 +1,5 @@
-//! Parties that follow the protocol with other values than they should: other factors than they authenticate, words and
-//! tags that are off, numbers that are no bits, another value for each digit of a key.
+//! Parties that follow the protocol with wrong values: other factors than they authenticate, words and tags that are
+//! off, numbers that are not bits, another value for each digit of a key.
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
 use quorate_engine::{Cause, Error, Opened, Phase, Result, Sharing, Stocks};
@@ -11,7 +11,8 @@ use crate::common::{Keyed, are_products, combined, run, together, twice};
 
 const LEN: usize = 40;
 
-/// Triples where parties lie by so much in what they send to party 0; whether they are right, if they are there.
+/// Makes triples where parties lie by these amounts in what they send to party 0; returns whether they are right, if
+/// they are made.
 fn made(n: usize, lies: &[i128]) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
@@ -21,7 +22,7 @@ fn made(n: usize, lies: &[i128]) -> Option<bool> {
     right_triples(ends.into_iter().map(|end| end.done).collect(), ring)
 }
 
-/// Whether triples are right, if all have them; otherwise cheating was found.
+/// Returns whether triples are right, if all have them; otherwise cheating was found.
 pub fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bool> {
     let mut all: Vec<(u64, Triples)> = Vec::new();
     for done in ends {
@@ -40,8 +41,9 @@ pub fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bo
     Some(are_products(&a, &b, &c, ring))
 }
 
-/// Lies of two parties that cancel: a division of each pair's part by itself was right or not by the lowest bit of the
-/// third party's factor, half of the time, and whether a run passed told it. Forty triples passed once in a thousand.
+/// Lies of two parties that cancel. A division of each pair's part by itself was right or not depending on the lowest
+/// bit of the third party's factor, half of the time, and whether a run passed showed that bit. Forty triples passed
+/// once in a thousand.
 #[test]
 fn lies_that_cancel_change_nothing() {
     for by in [1 << 26, 1 << 25, 3, (5 << 27) + 7, 1 << 57] {
@@ -57,8 +59,8 @@ fn lies_that_do_not_cancel_are_found() {
     assert_eq!(twice(|| made(2, &[0, 1 << 26])), None);
 }
 
-/// A number below the modulus that is no bit, whatever its lowest bit is, among two parties and more; of numbers so
-/// short that their bits are proven, and where two parties make a random bit or a daBit of one of each.
+/// A number below the modulus that is not a bit, whatever its lowest bit, among two parties and more. The numbers are
+/// so short that their bits are proven; two parties also make a random bit or a daBit from one bit of each.
 #[test]
 fn numbers_that_are_no_bits_are_found() {
     let [numbers, dabits, random] =
@@ -92,13 +94,13 @@ fn numbers_that_are_no_bits_are_found() {
     }
 }
 
-/// Triples of four bits, W = 58 and V = 68, where parties say something else at one point: whether they are right, if
-/// they are there.
+/// Makes triples of four bits, W = 58 and V = 68, where parties deviate at one point; returns whether they are right,
+/// if they are made.
 fn twisted(n: usize, twists: &[(usize, Twist, By)]) -> Option<bool> {
     right_triples(twisted_ends(n, twists), Ring::of(4))
 }
 
-/// What each party has of them.
+/// Returns what each party has of those triples.
 fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Triples)>> {
     let ends = run(n, Params::new(32, true).unwrap(), None, async |ctx, keys| {
         let mine = twists.iter().filter(|(party, ..)| *party == ctx.me());
@@ -129,7 +131,7 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
         for (i, &bit) in bits.iter().enumerate() {
             let (n, party) = [(2, 0), (3, 2), (2, 1), (4, 3)][cases % 4];
             let by = if i % 2 == 0 { By::Plus(bit) } else { By::Minus(bit) };
-            // A factor that is off by half the modulus is a guess of beta: it may be right.
+            // A factor that is off by half the modulus is a guess of beta, which may be right.
             let expected = if (twist, bit) == (Twist::Authenticated(0), 57) { Some(true) } else { None };
             let done = twice(|| twisted(n, &[(party, twist, by)]));
             assert!(done.is_none() || done == expected, "{twist:?} of party {party} of {n}, {by:?}: {done:?}");
@@ -140,7 +142,7 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
     assert!(cases > 30);
 }
 
-/// Another share of c, and a share of what the division leaves that makes up for it.
+/// Another share of c, and a share of what the division leaves that cancels the error.
 #[test]
 fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
     for n in [2, 3] {
@@ -149,8 +151,8 @@ fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
     }
 }
 
-/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
-/// of both, and what passes is right.
+/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits. It is a guess of
+/// a bit of both, and triples that pass are right.
 #[test]
 fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() {
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
@@ -162,7 +164,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     let mut ends = [0; 2];
     let cases = [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)];
     for (i, (row, bit)) in cases.iter().cycle().take(5 * cases.len()).enumerate() {
-        // All cases once, and again where all of them ended alike, as one in 10^4 times.
+        // All cases once, and again if all of them ended alike, which happens once in 10^4 times.
         if i >= cases.len() && ends[0] > 0 && ends[1] > 0 {
             break;
         }
@@ -192,7 +194,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     assert!(ends[0] > 0 && ends[1] > 0, "{ends:?}");
 }
 
-/// What lies above the bits that count: harmless, or found.
+/// Errors above the bits that count are harmless, or found.
 #[test]
 fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
     let mut right = 0;
@@ -214,21 +216,21 @@ fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
     assert!(right >= 4, "{right}");
 }
 
-/// Two parties open parts of beta whose sum is right: it would tell the third one's factor.
+/// Two parties open parts of beta with a right sum: this would show the third party's factor.
 #[test]
 fn every_part_of_beta_is_checked_by_itself() {
     for bit in [0, 13, 26] {
         let lies = [(1, Twist::Beta, By::Plus(bit)), (2, Twist::Beta, By::Minus(bit))];
         let ends = twisted_ends(3, &lies);
-        // Not only later, by what the cheaters have then.
+        // It is found there, and not only later by what the cheaters have then.
         let found_by =
             |name: &str| ends.iter().any(|end| matches!(end, Err(Error::Cheating { check }) if check.contains(name)));
         assert!(ends.iter().all(is_found) && found_by("remainders") && !found_by("divided"), "{bit}");
     }
 }
 
-/// A product of 16 bits and a shuffle on a dealer's correlations, where parties say something else at one point; the
-/// product is shown to the last party once more, alone: the results of honest parties.
+/// A product of 16 bits and a shuffle on a dealer's correlations, where parties deviate at one point; the product is
+/// also shown to the last party alone. Returns the results of honest parties.
 fn online(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<Vec<Vec<u64>>>> {
     let ring = Ring::of(16);
     let ends = parties(n, |mut party| {
@@ -258,7 +260,7 @@ fn online(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<Vec<Vec<u64>>>>
     ends.into_iter().enumerate().filter(|(me, _)| is_honest(*me)).map(|(_, done)| done).collect()
 }
 
-/// Whether results are what they should be, in any order of what was shuffled.
+/// Returns whether results are right, with shuffled rows in any order.
 fn are_right(done: &Result<Vec<Vec<u64>>>) -> bool {
     let Ok(shown) = done else { return false };
     let product = [9, 250_000 % 65_536, 49];
@@ -280,7 +282,7 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
             for (n, party) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
                 for by in [By::Plus(bit), By::Minus(bit)] {
                     let ends = online(n, &[(party, twist, by)]);
-                    // Off by 2^62 modulo 2^64 passes for a key that is a multiple of 4.
+                    // An error of 2^62 modulo 2^64 passes for a key that is a multiple of 4.
                     let is_guess = (twist, bit) == (Twist::Row, 62);
                     let is_end = |done: &Result<_>| is_found(done) || is_guess && are_right(done);
                     assert!(ends.iter().all(is_end), "{twist:?} of party {party} of {n}, {by:?}: {ends:?}");
@@ -289,7 +291,7 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
             }
         }
     }
-    // Two that make up for each other have not lied, unless one wraps: what is told adds up as integers.
+    // Two errors that cancel are not a lie, unless one wraps: the sent values are added up as integers.
     for bit in [0, 3, 15] {
         for n in [3, 4] {
             let ends = online(n, &[(1, Twist::Low, By::Plus(bit)), (2, Twist::Low, By::Minus(bit))]);
@@ -300,17 +302,17 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
     assert!(cases > 60);
 }
 
-/// Another value for one digit of the peer's key: found, or a right guess; or only upper bits of the tags are off, and
-/// that is found when the value is opened.
+/// Another value for one digit of the peer's key: it is found, or a right guess. Otherwise only upper bits of the tags
+/// are off, which is found when the value is opened.
 #[test]
 fn values_that_differ_by_digit_are_found_or_tags_are_right() {
-    // Four elements of 33 - 5 i bits for digits i = 1 to 6, the first one's bits where a digit's part begins; and as
-    // many masks.
+    // Four elements of 33 - 5 i bits for digits i = 1 to 6; the part of a digit begins with the first element's bits;
+    // and the same for masks.
     let widths: Vec<usize> = (1..7).map(|digit| 33 - 5 * digit).collect();
     let bytes = |digits: &[usize]| digits.iter().map(|width| (4 * width).div_ceil(8)).sum::<usize>();
     let (mut ends, mut loose) = ([0; 3], 0);
     for (i, digit) in (0..widths.len()).cycle().take(4 * widths.len()).enumerate() {
-        // All digits once, and again where no guess was right, as one in 10^7 times.
+        // All digits once, and again if no guess was right, which happens once in 10^7 times.
         if i >= widths.len() && ends[0] > 2 && ends[2] > 0 {
             break;
         }
@@ -331,7 +333,7 @@ fn values_that_differ_by_digit_are_found_or_tags_are_right() {
     assert!(ends[0] > 2 && ends[1] == loose && ends[2] > 0, "{ends:?}, {loose}");
 }
 
-/// How far a run with a lie comes, of making, opening, and the end; and whether tags were off when all was made.
+/// Returns how far a run with a lie comes, of making, opening, and the end; and whether tags were off after the making.
 fn digit_off(lie: Lie) -> (usize, bool) {
     let liars = [Liar::new(lie), Liar::default()];
     let ends = over(lying(&liars), |mut party| {

@@ -1,4 +1,4 @@
-//! Numbers of one party with their bits, by cut and choose: what a party says otherwise is found.
+//! Numbers of one party with their bits, by cut and choose: any deviation of that party is found.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
@@ -10,14 +10,14 @@ use crate::common::{Keyed, assert_kind, total};
 const WIDTH: u32 = 5;
 const KIND: Kind = Kind::EdaBit { bits: WIDTH, ring: WIDTH, cut: 0 };
 
-/// Kinds that take parts of numbers, or fewer bits than these have.
+/// Kinds that take parts of numbers, or numbers of fewer bits.
 const PARTS: [Kind; 3] = [
     Kind::EdaBit { bits: 3, ring: WIDTH, cut: 0 },
     Kind::EdaBit { bits: 4, ring: WIDTH, cut: 2 },
     Kind::TruncMask { bits: WIDTH, cut: 2 },
 ];
 
-/// What every party has of a kind in whose making one says something else.
+/// Returns every party's correlations of a kind if one party deviates in the making.
 fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<Result<Keyed>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
@@ -37,7 +37,8 @@ fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<Resu
     })
 }
 
-/// The checks that ended a run, at whichever party came to them first; none where all went on with right material.
+/// Returns the checks that ended a run, at the parties that came to them first; empty if all continued with right
+/// material.
 fn found_by(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<&'static str> {
     let what = format!("{kind}: {twists:?} of party {cheat} of {n}");
     let ends = made(n, kind, cheat, twists);
@@ -78,7 +79,7 @@ fn a_number_that_is_not_its_bits_is_found() {
     assert!(by_sums > 5, "{by_sums}");
 }
 
-/// All numbers are off by half the modulus, so that all sums are right: only what is opened shows it.
+/// All numbers are off by half the modulus, so that all sums are right: only the opened numbers show it.
 #[test]
 fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     for (n, cheat) in CASES {
@@ -87,8 +88,8 @@ fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     }
 }
 
-/// All numbers of what would be the first bucket if they were taken as they come are off by half the modulus, so that
-/// all of its sums are right. Which ones go into it is tossed when they are fixed.
+/// In the order of making, all numbers of the first bucket are off by half the modulus, so that all of its sums are
+/// right. The toss that assigns numbers to buckets comes after they are fixed.
 #[test]
 fn a_bucket_that_is_filled_before_the_toss_is_found() {
     let count = 6;
@@ -99,7 +100,7 @@ fn a_bucket_that_is_filled_before_the_toss_is_found() {
     }
 }
 
-/// A number that is authenticated as another one, and then told as its bits say.
+/// A number that is authenticated as another one, and then sent as its bits say.
 fn unlike(bit: u32) -> [(Twist, By); 2] {
     [(Twist::Number, By::Plus(bit)), (Twist::ToldNumber, By::Minus(bit))]
 }
@@ -116,7 +117,7 @@ fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
 
 #[test]
 fn a_sum_that_is_told_as_another_is_found() {
-    // Also the top bits of two sums: each counts by a coin of its own.
+    // Also the top bits of two sums: each has a coin of its own.
     let two = By::Steps { apart: 1, count: 2, by: 1 << (WIDTH - 1) };
     for (n, cheat) in CASES {
         for by in (0..WIDTH).map(By::Plus).chain([two]) {
@@ -136,7 +137,7 @@ fn a_proof_that_is_off_is_found() {
     }
 }
 
-/// What passes above the numbers' width is no number: carries of what is told do not count.
+/// Bits above the numbers' width are not part of the number: carries of what is sent do not count.
 #[test]
 fn what_is_above_the_width_changes_nothing() {
     for (n, cheat) in CASES {
@@ -144,7 +145,7 @@ fn what_is_above_the_width_changes_nothing() {
     }
 }
 
-/// Numbers of which some bits are told, or of which two make one: the same lies are found as of whole ones.
+/// Numbers of which some bits are sent, or of which two make one: the lies are found as for whole numbers.
 #[test]
 fn lies_about_parts_of_numbers_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
@@ -163,7 +164,7 @@ fn lies_about_parts_of_numbers_are_found() {
     }
 }
 
-/// A bit that is to be taken off is told as another one: its MAC is not that of what was told.
+/// A bit that is to be taken off is sent as another one: its MAC does not match.
 #[test]
 fn bits_that_are_told_as_others_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {

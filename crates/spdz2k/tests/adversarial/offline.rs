@@ -1,7 +1,7 @@
 //! One party changes, exchanges, holds back or cuts off a message, at every message: the others abort, or have right
-//! correlations. Told to one of two peers it is another thing than the other one hears.
+//! correlations. If the message goes to one of two peers only, the other one receives the true message.
 //!
-//! What every run of the tests looks at is a part; `make adversary` tries all changes at every message.
+//! The usual tests try a sample of this; `make adversary` tries all changes at every message.
 
 use quorate_engine::testing::Liar;
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
@@ -10,7 +10,8 @@ use quorate_spdz2k::{Kind, Params, Spdz2k};
 use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_cheat};
 use crate::common::{Keyed, assert_kind, together};
 
-/// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
+/// Kinds that are made in different ways, the number of correlations, and which of their messages the usual tests
+/// change.
 const KINDS: [(Kind, usize, usize); 22] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
@@ -30,14 +31,14 @@ const KINDS: [(Kind, usize, usize); 22] = [
     (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 59),
     (Kind::ComparisonMask { bits: 5, pairs: 2 }, 3, 41),
     (Kind::TruncMask { bits: 5, cut: 2 }, 2, 97),
-    // By cut and choose: numbers of fewer bits, or fewer of them, are proven.
+    // By cut and choose; numbers of fewer bits, or fewer numbers, are proven.
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 53),
     (Kind::EdaBit { bits: 31, ring: 32, cut: 0 }, 6, 97),
     (Kind::EdaBit { bits: 31, ring: 32, cut: 8 }, 12, 101),
     (Kind::TruncMask { bits: 32, cut: 8 }, 12, 149),
 ];
 
-/// The same where bits are elements, and among three parties.
+/// Kinds of sessions with bits as elements, also among three parties.
 const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
     (Kind::Triple { bits: 4 }, 2, 11),
     (Kind::Triple { bits: 1 }, 2, 17),
@@ -46,7 +47,7 @@ const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
     (Kind::ComparisonMask { bits: 3, pairs: 1 }, 1, 113),
 ];
 
-/// The same among three parties where bits have MACs; one-sided triples have a party that has no part in them.
+/// Kinds among three parties with MACs on bits; a one-sided triple has a party without a part in it.
 const AMONG_THREE: [(Kind, usize, usize); 13] = [
     (Kind::OneSided { left: 2, right: 0, bits: 4 }, 3, 53),
     (Kind::KnownMatrices { left: 2, right: 0, bits: 4, m: 2, k: 2, n: 1 }, 1, 41),
@@ -63,7 +64,7 @@ const AMONG_THREE: [(Kind, usize, usize); 13] = [
     (Kind::TruncMask { bits: 5, cut: 2 }, 2, 607),
 ];
 
-/// The same among four.
+/// Kinds among four parties.
 const AMONG_FOUR: [(Kind, usize, usize); 6] = [
     (Kind::Triple { bits: 4 }, 2, 61),
     (Kind::OneSided { left: 1, right: 3, bits: 4 }, 3, 83),
@@ -73,7 +74,7 @@ const AMONG_FOUR: [(Kind, usize, usize); 6] = [
     (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 1, 607),
 ];
 
-/// A place where parties make correlations.
+/// A setting in which parties make correlations.
 #[derive(Clone, Copy)]
 struct Made<'k> {
     params: Params,
@@ -83,7 +84,7 @@ struct Made<'k> {
 }
 
 impl Made<'_> {
-    /// What every party has in the end, and whether its keys are of use then.
+    /// Returns every party's result, and whether its keys are still of use then.
     fn run(&self, cheat: Option<Cheat>) -> (Vec<(Result<Keyed>, bool)>, Vec<Liar>) {
         with_cheat(self.parties, cheat, |mut party, liar| {
             let (me, mut session) = (party.me(), None);
@@ -100,7 +101,7 @@ impl Made<'_> {
                 })
             });
             run.finish();
-            // What would draw again.
+            // A making that would draw again.
             let again = |s: Spdz2k| {
                 let again = async |ctx: &Ctx| s.make(ctx, self.kind, 1).await.map(drop);
                 dry::run(me, self.parties, Phase::Offline, again).err() != Some(Error::Poisoned)
@@ -110,7 +111,7 @@ impl Made<'_> {
         })
     }
 
-    /// How a run with a cheater ends; nothing where no lie was told.
+    /// Returns how a run with a cheater ends; `None` if no lie was told.
     fn outcome(&self, cheat: Cheat) -> Option<Outcome> {
         let what = format!("{} among {}, {cheat:?}", self.kind, self.parties);
         let (ends, liars) = self.run(Some(cheat));
@@ -138,7 +139,7 @@ impl Made<'_> {
         liars[cheat.party].has_lied().then_some(outcome)
     }
 
-    /// Messages that each party sends after the set-up.
+    /// Returns the numbers of messages that each party sends after the set-up.
     fn messages(&self) -> Vec<usize> {
         let (ends, liars) = self.run(None);
         let made: Vec<Keyed> = ends.into_iter().map(|(done, _)| done.unwrap()).collect();
@@ -164,7 +165,7 @@ impl Made<'_> {
         (k as usize, self.params.key_bits() as usize)
     }
 
-    /// One change at some messages of these parties.
+    /// Tries one change at some messages of these parties.
     fn sample(&self, parties: &[usize], step: usize, table: &mut Table) {
         let messages = self.messages();
         for &party in parties {
@@ -177,7 +178,7 @@ impl Made<'_> {
         }
     }
 
-    /// All changes at some messages of every party.
+    /// Tries all changes at some messages of every party.
     fn all(&self, step: usize, table: &mut Table) {
         for (party, messages) in self.messages().into_iter().enumerate() {
             for message in (party % step..messages).step_by(step) {
@@ -196,7 +197,7 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-/// Other forms of multiplication triples.
+/// The other forms of multiplication triples.
 fn other_triples() -> [Params; 2] {
     [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
 }
@@ -272,7 +273,7 @@ fn no_lie_of_a_link_leads_to_wrong_keys() {
     assert!(table.totals().0 > 10);
 }
 
-/// Keys, and a correlation that shows whether they are right.
+/// Sets up keys, and makes a correlation that shows whether they are right.
 fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar>) {
     with_cheat(parties, cheat, |mut party, liar| {
         liar.begin();
@@ -288,7 +289,7 @@ fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar
     })
 }
 
-/// Every change at every message of every kind: minutes.
+/// Every change at every message of every kind; takes minutes.
 #[test]
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {

@@ -1,6 +1,6 @@
 //! One party changes, exchanges, holds back or cuts off a message of a program: the others abort, or have the right
-//! results. What cheating offline does is looked at in `offline`, so correlations come from a dealer here, but for
-//! programs that show that keys end.
+//! results. `offline` covers cheating in the offline phase. So correlations come from a dealer here, except in programs
+//! which show that keys end.
 
 use quorate_engine::testing::Liar;
 use quorate_engine::{Axis, Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
@@ -16,15 +16,15 @@ const Y: [i64; 3] = [5, 900, -100];
 const BITS: [bool; 3] = [true, true, false];
 const CHOICE: [i64; 3] = [0, 1, 0];
 
-/// What a party has in the end: values by what they are.
+/// A party's results: values with their names.
 type Results = Vec<(&'static str, Vec<i64>)>;
 
-/// What is run.
+/// The programs that are run.
 #[derive(Clone, Copy, PartialEq)]
 enum Program {
     /// Gadgets and a shuffle.
     Gadgets,
-    /// Products of all forms, by who knows the factors; choices.
+    /// Products of all forms, by knowledge of the factors; choices.
     Products,
 }
 
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// Every gadget that has openings of its own, on inputs of the first and the last party.
+/// Runs every gadget that has openings of its own, on inputs of the first and the last party.
 async fn gadgets(s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
     let (ring, last) = (Ring::of(K), ctx.parties() - 1);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
@@ -89,8 +89,8 @@ async fn gadgets(s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
     Ok(results)
 }
 
-/// Products of what one party knows, two do, one and all, all alone; of matrices and sums; what bits choose, and a
-/// proven choice.
+/// Products of values of one party, of two parties, of one party and all, and of all; of matrices and sums; selections
+/// by bits; and a proven choice.
 async fn products(s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
     let (ring, last) = (Ring::of(K), ctx.parties() - 1);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
@@ -134,7 +134,7 @@ fn wrapped(x: i64) -> i64 {
     i64::from(x as i16)
 }
 
-/// What the party should have, in clear.
+/// Returns the right results of a party for `products`, computed in clear.
 fn wanted_of_products(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| wrapped(of(*x, y))).collect::<Vec<_>>();
     let matrix = X.iter().flat_map(|x| Y.map(|y| wrapped(x * y))).collect();
@@ -148,7 +148,7 @@ fn wanted_of_products(me: usize, n: usize) -> Results {
     results
 }
 
-/// The same of gadgets.
+/// Returns the right results of a party for `gadgets`, computed in clear.
 fn wanted_of_gadgets(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| of(*x, y)).collect::<Vec<_>>();
     let (product, half) = (each(&|x, y| wrapped(x * y)), each(&|x, _| x >> 1));
@@ -167,7 +167,7 @@ fn wanted_of_gadgets(me: usize, n: usize) -> Results {
     results
 }
 
-/// Results with what was shuffled in order, and what order it had.
+/// Returns the results with shuffled values sorted, and the order that they had.
 fn in_order(results: &Results) -> (Results, Vec<i64>) {
     let (mut sorted, mut order) = (results.clone(), vec![]);
     for (name, values) in &mut sorted {
@@ -179,7 +179,7 @@ fn in_order(results: &Results) -> (Results, Vec<i64>) {
     (sorted, order)
 }
 
-/// A program run by so many parties on correlations of a dealer.
+/// Runs a program on correlations of a dealer.
 fn dealt(place: &Place, cheat: Option<Cheat>) -> (Vec<Result<Results>>, Vec<Liar>) {
     let Place { program, n, params, .. } = *place;
     with_cheat(n, cheat, |mut party, liar| {
@@ -192,7 +192,7 @@ fn dealt(place: &Place, cheat: Option<Cheat>) -> (Vec<Result<Results>>, Vec<Liar
     })
 }
 
-/// How a run with a cheater ends; nothing where no lie was told.
+/// Returns how a run with a cheater ends; `None` if no lie was told.
 fn outcome(place: &Place, cheat: Cheat) -> Option<Outcome> {
     let what = format!("{cheat:?} among {}, {}", place.n, place.name);
     let (ends, liars) = dealt(place, Some(cheat));
@@ -226,7 +226,7 @@ fn judge(what: &str, place: &Place, cheat: Cheat, ends: Vec<Result<Results>>) ->
     })
 }
 
-/// What is run among how many, and which of them cheats.
+/// A program, the number of parties, and the party that cheats.
 struct Place {
     program: Program,
     n: usize,
@@ -266,8 +266,8 @@ fn places() -> Vec<Place> {
     gadgets.into_iter().map(of(Program::Gadgets)).chain(products.into_iter().map(of(Program::Products))).collect()
 }
 
-/// Every so manieth of all changes at all messages, in all places, by the number of parties. No step has a factor in
-/// common with the number of changes.
+/// Tries every n-th of all changes at all messages, in all places; `step` gives n by the number of parties. No step has
+/// a factor in common with the number of changes.
 fn sampled(step: impl Fn(usize) -> usize) -> Table {
     let mut table = Table::default();
     for place in places() {
@@ -310,7 +310,7 @@ fn adversary_every_lie_of_a_link_at_every_message_of_a_program() {
 /// A result, and whether the party's keys are over.
 type Tried = (Result<Vec<i64>>, bool);
 
-/// A program on correlations of its own, after which the honest party's keys are tried.
+/// Runs a program on correlations that the parties make, after which the honest party's keys are tried.
 fn made(cheat: Option<Cheat>) -> (Vec<Tried>, Vec<Liar>) {
     let ring = Ring::of(8);
     with_cheat(2, cheat, |mut party, liar| {
@@ -347,7 +347,7 @@ fn keys_end_where_a_check_of_a_program_fails_or_is_cut_off() {
             Ok(values) => assert_eq!(*values, [22], "{cheat:?}"),
             Err(error) => assert!(is_an_end(error), "{cheat:?}: {error}"),
         }
-        // Where it ends in an error that is no check's, nothing was under way that tosses.
+        // If it ends in an error that does not come from a check, nothing that tosses was under way.
         let checks = matches!(ends[0].0, Err(Error::Cheating { .. }));
         assert!(ends[0].1 || !checks, "{cheat:?}: keys go on after {:?}", ends[0].0);
         ended += usize::from(ends[0].1);
@@ -360,7 +360,7 @@ fn keys_end_where_a_check_of_a_program_fails_or_is_cut_off() {
     assert!(messages > 15 && ended > 5, "{ended} of {messages}");
 }
 
-/// Demand of a program of three parties, and the program: a square of a sum of inputs, and an AND.
+/// A program of three parties, which also gives its demand: a square of a sum of inputs, and an AND.
 async fn squared(s: &Spdz2k, ctx: &Ctx, shown: &mut bool) -> Result<Vec<i64>> {
     let ring = Ring::of(8);
     let own = |owner: usize, value: i64| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &[value]));
@@ -385,11 +385,11 @@ async fn squared(s: &Spdz2k, ctx: &Ctx, shown: &mut bool) -> Result<Vec<i64>> {
     Ok([square, both].concat())
 }
 
-/// How far a party of three comes.
+/// The progress of one of three parties.
 struct Reached {
-    /// Messages until it had all correlations, if it had.
+    /// The number of messages until it had all correlations, if it had them.
     made: Option<usize>,
-    /// Whether it told of results.
+    /// Whether it sent parts of results.
     shown: bool,
     done: Result<Vec<i64>>,
 }
@@ -419,8 +419,9 @@ fn ahead(cheat: Option<Cheat>) -> (Vec<Reached>, Vec<Liar>) {
     })
 }
 
-/// A party may have all of its correlations while another one has found a lie about its own and stopped: then it tells
-/// its inputs below masks, and no results. Of every party's messages up to that those are looked at that are said here.
+/// A party may have all of its correlations while another one has found a lie about its own and stopped. It then sends
+/// its inputs below masks, and no results. `messages` selects the messages of every party up to that point that are
+/// tried.
 fn what_one_party_has_and_another_lacks(messages: impl Fn(usize) -> Vec<usize>) -> (Table, usize) {
     let honest: Vec<usize> = ahead(None).0.iter().map(|end| end.made.unwrap()).collect();
     let (mut table, mut apart) = (Table::default(), 0);
@@ -452,7 +453,7 @@ fn what_one_party_has_and_another_lacks(messages: impl Fn(usize) -> Vec<usize>) 
 
 #[test]
 fn who_has_its_correlations_tells_no_results_where_another_one_has_stopped() {
-    // The last check is one of each pair of parties.
+    // The last check is one between each pair of parties.
     let (table, apart) = what_one_party_has_and_another_lacks(|all| (all - 6..all).collect());
     assert!(apart > 5 && table.totals().0 > 50, "{apart}");
 }

@@ -1,4 +1,4 @@
-//! What links do to messages, what honest parties may end with, and tables of how often they did.
+//! What links do to messages, the allowed ends of honest parties, and tables of their frequencies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Error, Party, Result};
 
-/// What may become of a message of elements of k bits, under keys of s; each with its name.
+/// Returns the changes of a message of elements of k bits, under keys of s bits, each with its name.
 pub fn changes(message: usize, (k, s): (usize, usize)) -> [(&'static str, What); 15] {
     let changed = |name, change| (name, What::Changed(change));
     [
@@ -28,13 +28,14 @@ pub fn changes(message: usize, (k, s): (usize, usize)) -> [(&'static str, What);
     ]
 }
 
-/// One of them, another for the next message and the next round of a sample: to each of two peers all of them come.
+/// Returns one of the changes, another one for the next message and for the next round of a sample; over all messages,
+/// each of two peers gets all changes.
 pub fn a_change(message: usize, widths: (usize, usize)) -> (&'static str, What) {
     let all = changes(message, widths);
     all[(message + message / all.len()) % all.len()]
 }
 
-/// A party that does this to one of its messages.
+/// A party that changes one of its messages in this way.
 #[derive(Clone, Copy, Debug)]
 pub struct Cheat {
     pub party: usize,
@@ -42,7 +43,7 @@ pub struct Cheat {
     pub what: What,
 }
 
-/// Every party's end of a run in which one of them may cheat, and what the cheater's links did.
+/// Returns every party's end of a run in which one of them may cheat, and what the cheater's links did.
 pub fn with_cheat<T: Send>(
     n: usize,
     cheat: Option<Cheat>,
@@ -60,7 +61,7 @@ pub fn with_cheat<T: Send>(
     (ends, liars)
 }
 
-/// Whether an honest party may end like this where another one cheats.
+/// Returns whether an honest party may end in this error if another party cheats.
 pub fn is_an_end(error: &Error) -> bool {
     let told = |cause| matches!(cause, Cause::Cheating | Cause::Mismatch | Cause::Lost { .. } | Cause::Silent { .. });
     match *error {
@@ -75,15 +76,16 @@ pub fn is_an_end(error: &Error) -> bool {
 pub enum Outcome {
     /// An honest party ended in an error.
     Noticed,
-    /// All have what they should.
+    /// All parties have the right results.
     Right,
-    /// The same, but for tags that are off in their upper bits: found where such an element is opened.
+    /// All parties have the right results, but tags are off in their upper bits: an opening of such an element finds
+    /// it.
     Loose,
-    /// The cheater alone ended in an error; the others have what they should, as far as that can be seen.
+    /// The cheater alone ended in an error; the others have the right results, as far as that is visible.
     Alone,
 }
 
-/// How often a change in a phase among so many parties ended how.
+/// The numbers of cases by phase, number of parties, change and outcome.
 #[derive(Default)]
 pub struct Table(BTreeMap<(String, usize, &'static str), [usize; 4]>);
 
@@ -92,14 +94,14 @@ impl Table {
         self.0.entry((phase.into(), parties, change)).or_default()[outcome as usize] += 1;
     }
 
-    /// All cases, and in how many of them an honest party noticed.
+    /// Returns the number of all cases, and of those in which an honest party noticed.
     pub fn totals(&self) -> (usize, usize) {
         self.0.values().fold((0, 0), |(all, noticed), counts| {
             (all + counts.iter().sum::<usize>(), noticed + counts[Outcome::Noticed as usize])
         })
     }
 
-    /// Cases of one change, and in how many of them an honest party noticed.
+    /// Returns the number of cases of one change, and of those in which an honest party noticed.
     pub fn of_change(&self, change: &str) -> (usize, usize) {
         let of = self.0.iter().filter(|((.., name), _)| *name == change).map(|(_, counts)| counts);
         of.fold((0, 0), |(all, noticed), counts| (all + counts.iter().sum::<usize>(), noticed + counts[0]))
@@ -128,7 +130,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Whether cheating was found, here or by another party.
+/// Returns whether cheating was found, here or by another party.
 pub fn is_found<T>(done: &Result<T>) -> bool {
     matches!(done, Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }))
 }

@@ -1,5 +1,5 @@
-//! After an abort, or a run that was cut off, keys are over: nothing is made again, and nothing more is said. Checks
-//! follow each other.
+//! After an abort, or a run that was cut off, keys are over: nothing is made again, and nothing more is sent. Checks
+//! come one after the other.
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
@@ -9,7 +9,8 @@ use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 const KINDS: [Kind; 3] = [Kind::Triple { bits: 4 }, Kind::BitTriple, Kind::DaBit { bits: 4 }];
 
-/// What the honest party gets of a second request: under way, and in another run; and what it said to them.
+/// What the honest party gets for a second request, in the same run and in another run; and the messages it sent for
+/// them.
 struct Second {
     first: Error,
     again: Option<Error>,
@@ -73,7 +74,8 @@ fn nothing_is_made_after_an_abort_or_a_run_that_was_cut_off() {
     assert!(found[0] > 5 && found[1] > 5, "{found:?}");
 }
 
-/// How each protocol that says something ends in a session whose keys are over, and how many messages were sent.
+/// Returns how each protocol that sends something ends in a session whose keys are over, and the number of sent
+/// messages.
 fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
     let liars = [Liar::default(), Liar::new(Lie { at: At::Number(5), what: What::Changed(Change::Bit(3)) })];
     let mut ends = over(lying(&liars), |mut party| {
@@ -81,7 +83,7 @@ fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
         let mut run = party.begin_alone().unwrap();
         let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, Params::new(48, false)?, None).await);
         let mut s = set_up.unwrap();
-        // What is there before, and is of no use after.
+        // These exist before the abort, and are of no use after it.
         let (mut ends, mut sent) = (vec![], 0);
         let done: Result<()> = run.phase(Phase::Online, async |ctx| {
             let kinds = [Kind::Mask { owner: 0, bits: 8 }, Kind::BitMask { owner: 0 }];
@@ -114,7 +116,7 @@ fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
     ends.swap_remove(0).unwrap()
 }
 
-/// Also what needs no correlations: openings, and inputs below masks that were made before.
+/// Openings, and inputs below masks that were made before, are covered, too: they need no new correlations.
 #[test]
 fn nothing_is_said_under_keys_that_are_over_and_they_are_wiped() {
     for wiped in [false, true] {
@@ -127,7 +129,7 @@ fn nothing_is_said_under_keys_that_are_over_and_they_are_wiped() {
     }
 }
 
-/// Something is opened on two lanes, and then checked: on each lane, or on none of them.
+/// Opens values on two lanes, and then checks: on each lane, or on neither.
 async fn two_checks(ctx: &Ctx, s: &Spdz2k, side_by_side: bool) -> Result<()> {
     let ring = Ring::of(16);
     let own = (ctx.me() == 0).then(|| Vector::from_u64s(ring, &[7]));
@@ -142,7 +144,7 @@ async fn two_checks(ctx: &Ctx, s: &Spdz2k, side_by_side: bool) -> Result<()> {
     s.check(ctx).await.map(drop)
 }
 
-/// How both parties end, and the lengths of what they said.
+/// Returns how both parties end, and the lengths of their messages.
 fn checked_twice(side_by_side: bool, lie: Option<Lie>) -> (Vec<Result<()>>, [Vec<usize>; 2]) {
     let liars = [Liar::default(), lie.map_or_else(Liar::default, Liar::new)];
     let ends = over(lying(&liars), |mut party| {
@@ -160,7 +162,7 @@ fn checked_twice(side_by_side: bool, lie: Option<Lie>) -> (Vec<Result<()>>, [Vec
     (ends, [0, 1].map(|party| liars[party].sent()))
 }
 
-/// Two checks are never under way at once: who reads what a failing one shows has alpha for the next one.
+/// Two checks are never under way at once: the values of a failing check show alpha, which would forge the next one.
 #[test]
 fn a_check_is_not_begun_while_another_one_is_under_way() {
     let (ends, _) = checked_twice(true, None);
@@ -168,10 +170,10 @@ fn a_check_is_not_begun_while_another_one_is_under_way() {
     assert!(ends.iter().any(refused) && ends.iter().all(Result::is_err), "{ends:?}");
 }
 
-/// A party that reads the others' parts of the tags and keeps its own back hears nothing more.
+/// A party that reads the others' parts of the tags and keeps its own back receives nothing more.
 #[test]
 fn nothing_is_said_after_a_check_whose_last_opening_is_held_back() {
-    // 64 rows over Z_2^(16+64), and what opens them.
+    // 64 rows over Z_2^(16+64), and the opening of their commitment.
     const OPENED: usize = 64 * 10 + 32;
     let (done, said) = checked_twice(false, None);
     assert_eq!(done, vec![Ok(()); 2]);
@@ -184,7 +186,7 @@ fn nothing_is_said_after_a_check_whose_last_opening_is_held_back() {
     }
 }
 
-/// A party that has seen a result says that its user stopped the run: the others do not draw again.
+/// A party that has seen a result claims that its user stopped the run: the others do not draw again.
 #[test]
 fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
     for (stops, tossed) in [(false, true), (true, false), (true, true)] {
@@ -218,7 +220,7 @@ fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
             }
             s.forget();
             let make = async |ctx: &Ctx| s.make(ctx, &Kind::Random { bits: 8 }, 1).await.map(drop);
-            // Where keys are over, nobody has to be asked.
+            // If keys are over, no peer has to be asked.
             let later = match stops && tossed {
                 true => dry::run(me, 2, Phase::Offline, make).map(drop),
                 false => party.begin_alone().and_then(|mut run| {

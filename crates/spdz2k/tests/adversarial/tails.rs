@@ -1,6 +1,6 @@
-//! How often pairs of lies pass that make up for each other where a coin or a key is what they guess, for keys so short
-//! that they do: as often as the bounds of docs/security/spdz2k.md say. Security of each step has fewer bits than keys
-//! have, as with all keys that there are, so that W is less than V.
+//! The rates at which pairs of lies pass that cancel if a coin or a key is what they guess, under keys so short that
+//! they sometimes pass: the rates are those of the bounds in docs/security/spdz2k.md. As for all real keys, the
+//! security of each step has fewer bits than the keys, so that W is less than V.
 
 use quorate_engine::{Cause, Error, Result};
 use quorate_gadgets::testing::may_be_chance;
@@ -12,8 +12,7 @@ use crate::common::run;
 
 const K: u32 = 4;
 
-/// What both parties have after so many attempts to make a triple, of which the second one makes those twists: the
-/// attempts of which something is left, and whether all of these are right.
+/// The numbers of attempts to make a triple that passed, and of wrong triples among them; party 1 deviates by `twists`.
 struct Attempts {
     passed: usize,
     wrong: usize,
@@ -57,8 +56,8 @@ fn attempts(params: Params, count: usize, twists: &[(Twist, By)]) -> Attempts {
     Attempts { passed, wrong, alpha: alphas.iter().sum() }
 }
 
-/// c~ is more by 2^sg', so that c is more by 1, and ch~ by a guess of t times that: it passes where t was guessed, with
-/// 2^-(sg'+1), and then a wrong triple is there.
+/// c~ is larger by 2^sg', so that c is larger by 1, and ch~ is larger by a guess of t times that. It passes if t was
+/// guessed, with probability 2^-(sg'+1), and then a wrong triple is made.
 #[test]
 fn a_wrong_triple_passes_where_t_was_guessed() {
     const TRIES: usize = 320;
@@ -80,7 +79,7 @@ fn a_wrong_triple_passes_where_t_was_guessed() {
     }
 }
 
-/// ch~ is off by half of 2^W, and so is what is told of the zero that is left: it passes where chi times the key is a
+/// ch~ is off by half of 2^W, and so is what is sent of the zero that is left. It passes if chi times the key is a
 /// multiple of 2^(V-W+1), which is worth as much as a guess of the key's low bits.
 #[test]
 fn a_wrong_word_passes_as_often_as_the_key_lets_it() {

@@ -1,4 +1,4 @@
-//! Parties that deviate where multiplication triples are made, in every form of them.
+//! Parties that deviate in the making of multiplication triples, in every form of triples.
 
 use quorate_ring::Ring;
 use quorate_spdz2k::{By, Keys, Params, Twist};
@@ -12,12 +12,12 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-/// All but the usual form, of which `lies` has the same.
+/// All forms but the usual one, which `lies` covers.
 fn others() -> [Params; 2] {
     [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
 }
 
-/// Triples where parties deviate as they like; whether they are right, if they are there.
+/// Makes triples with arbitrary deviations; returns whether they are right, if they are made.
 fn made_by(n: usize, params: Params, deviate: impl Fn(&Keys, usize) + Sync) -> Option<bool> {
     let ring = Ring::of(4);
     let ends = run(n, params, None, async |ctx, keys| {
@@ -39,8 +39,8 @@ fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
     }
 }
 
-/// One party of two or three deviates at a place: nobody gets triples. What a single one would pass half of the time
-/// does not for so many.
+/// One party of two or three deviates at a place: no party gets triples. A lie that passes half of the time for a
+/// single triple does not pass for all of them.
 fn is_found_everywhere(params: Params, twists: &[(Twist, i128)]) {
     for (i, &twist) in twists.iter().enumerate() {
         is_found_among(2 + i % 2, params, &[twist]);
@@ -56,7 +56,7 @@ fn is_found_among(n: usize, params: Params, twists: &[(Twist, i128)]) {
     assert_eq!(twice(|| made_by(n, params, deviate)), None, "{twists:?}, {n} parties, {params:?}");
 }
 
-/// A wrong product, and a share of the zero that makes up for it.
+/// A wrong product, and a share of the zero that cancels it.
 #[test]
 fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
     let [buckets, two_keys] = others();
@@ -99,7 +99,7 @@ fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
     );
 }
 
-/// Triples that one party knows, of which two products are off so that their sum is right.
+/// Triples that one party knows, of which two products are off so that the sum of the errors is zero.
 #[test]
 fn products_of_one_party_that_are_off_by_as_much_are_found() {
     for (n, owner) in [(2, 0), (3, 2), (4, 1)] {
