@@ -1,15 +1,15 @@
 //! Signs, equality and truncation by keys of a mask.
 //!
-//! **Source**: parities of intervals (Storrier et al. 2023, "Grotto") in place of carries: what a gadget finds out by a
-//! tree of ANDs over the bits of r, a key of r says by itself. **Deviation**: c = Open(r - x) in place of x + r, so
-//! that each question is whether r lies in [0, c), one path through a tree. **Model**: semi-honest, 1 of 3; party 2 has
-//! dealt. **Notation**: x over Z_2^k; r uniform; x = r - c; [..] a bit, xor-shared.
+//! **Source**: parities of intervals (Storrier et al. 2023, "Grotto") in place of carries: a key of r gives what a
+//! gadget computes by a tree of ANDs over the bits of r. **Deviation**: c = Open(r - x) in place of x + r, so that each
+//! question is whether r lies in [0, c), one path through a tree. **Model**: semi-honest, 1 of 3; party 2 has dealt.
+//! **Notation**: x over Z_2^k; r uniform; x = r - c; [..] a bit, xor-shared.
 //!
 //! - **Sign**: bit k-1 of r, of c, and the borrow [r mod 2^(k-1) < c mod 2^(k-1)]: their xor.
 //! - **Equality**: [r = c].
 //! - **floor(x / 2^d)**: as [`truncate`], with both bits, v = [r mod 2^d < c mod 2^d] and u = [r < c], from keys.
-//! - **The same of -2^(k-2) <= x < 2^(k-2)**: u = c_{k-1} (1 - r_{k-1}), of which the second factor is dealt over
-//!   Z_2^d: no key of all of r.
+//! - **floor(x / 2^d) for -2^(k-2) <= x < 2^(k-2)**: u = c_{k-1} (1 - r_{k-1}), of which the second factor is dealt
+//!   over Z_2^d: no key of all of r.
 //!
 //! | | dealt to each of parties 0 and 1, more to party 1 | rounds | bits sent by each of parties 0 and 1 |
 //! |---|---|---|---|
@@ -18,7 +18,7 @@
 //! | truncation | keys of k and d bits; k bits, and random bits mod 2^k and 2^d | 2 | k + 2 |
 //! | bounded truncation | a key of d bits; k + d bits, and a random bit mod 2^k | 2 | k + 1 |
 //!
-//! Keys are large and rounds few: which form runs is [predicted](crate::forms).
+//! Keys are large and take few rounds: the form that runs is [predicted](crate::forms).
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ type A = Share<Vector>;
 type B = Share<Bits>;
 
 impl Pika {
-    /// The top bit of each element.
+    /// Returns the top bit of each element.
     pub(crate) async fn top_bit(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let (bits, len) = (x.ring().bits(), x.len());
         let by_key = self.takes_keys(bits, len, || [cost::msb(bits, len), cost::msb_by_key(bits, len)]);
@@ -58,7 +58,7 @@ impl Pika {
         stream::to_lanes(self, ctx, chunks(len, &kind), work).await
     }
 
-    /// Whether each element is zero.
+    /// Returns whether each element is zero.
     pub(crate) async fn is_zero(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let (bits, len) = (x.ring().bits(), x.len());
         let by_key = self.takes_keys(bits, len, || [cost::eqz(bits, len), cost::eqz_by_key(bits, len)]);
@@ -74,7 +74,7 @@ impl Pika {
         stream::to_lanes(self, ctx, chunks(len, &kind), work).await
     }
 
-    /// floor(x / 2^shift) over the full signed range.
+    /// Returns floor(x / 2^shift) over the full signed range.
     pub(crate) async fn floor(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
         let ((ring, len), cut) = (x.shape_of(), shift.min(x.ring().bits() - 1));
         let bits = ring.bits();
@@ -96,7 +96,7 @@ impl Pika {
         stream::to_vector(self, ctx, chunks(len, &kind), work).await
     }
 
-    /// floor(x / 2^shift) of -2^(k-2) <= x < 2^(k-2).
+    /// Returns floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2).
     pub(crate) async fn bounded_floor(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
         let ((ring, len), cut) = (x.shape_of(), shift.min(x.ring().bits().saturating_sub(2)));
         let bits = ring.bits();
@@ -122,18 +122,18 @@ impl Pika {
         stream::to_vector(self, ctx, chunks(len, &kind), work).await
     }
 
-    /// Open r - x.
+    /// Opens r - x.
     async fn less(&self, ctx: &Ctx, r: &A, x: &A) -> Result<Vector> {
         self.open_long(ctx, &self.sub(r, x)).await
     }
 
-    /// [r < c] of the lowest bits of both, by keys of as many.
+    /// Returns [r < c] for the lowest bits of both, by keys of that number of bits.
     fn below(&self, low: Ring, c: &Vector, keys: [&A; 2]) -> Result<B> {
         let shape = Shape::narrow(low.bits()).map_err(|_| MISSING)?;
         self.among(shape, &c.convert(low), keys, |c, _| [0, c])
     }
 
-    /// Whether r lies in the interval that `ends` makes of c and the number after it.
+    /// Returns whether r lies in the interval that `ends` makes from c and the number after it.
     fn among(&self, shape: Shape, c: &Vector, keys: [&A; 2], ends: impl Fn(u64, u64) -> [u64; 2] + Sync) -> Result<B> {
         if c.is_shape() {
             if !self.deals() {

@@ -1,4 +1,4 @@
-//! What the protocols of `pika` cost, by formula and by party. Tests hold these, the dry run and the wire equal.
+//! The costs of the protocols of `pika`, by formula and by party. Tests hold formulas, dry runs and the wire equal.
 //!
 //! Rounds are those of a protocol that all parties begin together. Party 2's messages go one way: they make a round for
 //! the one that receives them.
@@ -17,9 +17,9 @@ use crate::stock::Kind;
 /// Rounds, and payload bytes sent, by party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Rounds, one after the other.
+    /// The number of rounds, one after the other.
     pub rounds: [u32; PARTIES],
-    /// Payload bytes.
+    /// The number of payload bytes.
     pub bytes: [u64; PARTIES],
 }
 
@@ -31,13 +31,13 @@ impl Cost {
         }
     }
 
-    /// Both in the same rounds.
+    /// Returns the cost of both in the same rounds.
     #[must_use]
     pub fn beside(self, other: Cost) -> Cost {
         self.joined(other, u32::max)
     }
 
-    /// One after the other, where parties 0 and 1 end the first one together.
+    /// Returns the cost of both, one after the other, if parties 0 and 1 end the first one together.
     #[must_use]
     pub fn then(self, next: Cost) -> Cost {
         self.joined(next, |a, b| a + b)
@@ -47,9 +47,9 @@ impl Cost {
 /// The online part of a protocol, and the correlations that it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
-    /// What depends on inputs.
+    /// The cost of the part that depends on inputs.
     pub online: Cost,
-    /// Correlations by kind.
+    /// The number of correlations by kind.
     pub demand: BTreeMap<Kind, usize>,
 }
 
@@ -70,13 +70,13 @@ impl Bill {
         other.demand.into_iter().fold(self, |bill, (kind, len)| bill.using(kind, len))
     }
 
-    /// This, then `next`.
+    /// Returns the bill of this protocol, followed by `next`.
     #[must_use]
     pub fn then(self, next: Bill) -> Bill {
         self.joined(next, Cost::then)
     }
 
-    /// What dealing the correlations costs: all of a kind at once, the kinds side by side.
+    /// Returns the cost of dealing the correlations: all of a kind at once, the kinds side by side.
     pub fn offline(&self) -> Cost {
         self.demand.iter().map(|(kind, &len)| correlation(kind, len)).fold(Cost::default(), Cost::beside)
     }
@@ -86,13 +86,13 @@ fn packed(bits: u64, len: usize) -> u64 {
     (bits * len as u64).div_ceil(8)
 }
 
-/// One round in which party 0 and party 1 send each other so many bits for each element.
+/// Returns the cost of one round in which parties 0 and 1 send each other `bits` bits for each element.
 fn exchanged(bits: u64, len: usize) -> Cost {
     let bytes = packed(bits, len);
     Cost { rounds: [1, 1, 0], bytes: [bytes, bytes, 0] }
 }
 
-/// So many bytes by one party to another, which alone has a round of it.
+/// Returns the cost of `bytes` bytes from one party to another; only the receiver has a round.
 fn passed(from: usize, to: usize, bytes: u64) -> Cost {
     let mut cost = Cost::default();
     cost.bytes[from] = bytes;
@@ -100,7 +100,7 @@ fn passed(from: usize, to: usize, bytes: u64) -> Cost {
     cost
 }
 
-/// Input of a vector over Z_2^k.
+/// Returns the bill of an input of a vector over Z_2^k.
 pub fn input(owner: usize, k: u32, len: usize) -> Bill {
     match owner {
         DEALER => Bill::of(passed(DEALER, 1, packed(k.into(), len))),
@@ -108,12 +108,12 @@ pub fn input(owner: usize, k: u32, len: usize) -> Bill {
     }
 }
 
-/// Open to parties 0 and 1.
+/// Returns the bill of an opening to parties 0 and 1.
 pub fn open(k: u32, len: usize) -> Bill {
     Bill::of(exchanged(k.into(), len))
 }
 
-/// Reveal to all, or to one.
+/// Returns the bill of a reveal to all, or to one.
 pub fn reveal(to: Option<usize>, k: u32, len: usize) -> Bill {
     let bytes = packed(k.into(), len);
     Bill::of(match to {
@@ -123,12 +123,12 @@ pub fn reveal(to: Option<usize>, k: u32, len: usize) -> Bill {
     })
 }
 
-/// Element-wise products.
+/// Returns the bill of element-wise products.
 pub fn mul(k: u32, len: usize) -> Bill {
     Bill::of(exchanged(2 * u64::from(k), len)).using(Kind::Triple { bits: k }, len)
 }
 
-/// Sums of products along the middle axis, of more than one pair each.
+/// Returns the bill of sums of products along the middle axis, of more than one pair each.
 pub fn dot(k: u32, (outer, axis, inner): (usize, usize, usize)) -> Bill {
     let chunks = chunks(Ring::of(k), outer, axis * inner);
     let lines = (0..chunks.count()).map(|i| exchanged(2 * u64::from(k), axis * inner * chunks.range(i).len()));
@@ -136,34 +136,34 @@ pub fn dot(k: u32, (outer, axis, inner): (usize, usize, usize)) -> Bill {
     Bill::of(online).using(Kind::DotTriple { bits: k, axis, inner }, outer)
 }
 
-/// (m x k) times (k x n) over Z_2^bits.
+/// Returns the bill of a product of an (m x k) and a (k x n) matrix over Z_2^bits.
 pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
     Bill::of(exchanged(bits.into(), m * k + k * n)).using(Kind::MatrixTriple { bits, m, k, n }, 1)
 }
 
-/// A convolution over Z_2^bits.
+/// Returns the bill of a convolution over Z_2^bits.
 pub fn convolution(bits: u32, conv: Conv) -> Bill {
     let opened = conv.lens().iter().sum();
     Bill::of(exchanged(bits.into(), opened)).using(Kind::ConvTriple { bits, conv }, 1)
 }
 
-/// A value of Z_2^k becomes the factor of this name.
+/// Returns the bill of a value of Z_2^k becoming the factor of this name.
 pub fn as_factor(k: u32, len: usize, factor: u32) -> Bill {
     Bill::of(exchanged(k.into(), len)).using(Kind::FactorMask { bits: k, len, factor }, 1)
 }
 
-/// A product by such a factor, on the right or on the left, of a form that one triple serves.
+/// Returns the bill of a product by such a factor, on the right or on the left, of a form that one triple serves.
 pub fn by_factor(k: u32, form: Form, right: bool, factor: u32) -> Bill {
     let other = form.lens(0)[usize::from(!right)];
     Bill::of(exchanged(k.into(), other)).using(Kind::TripleBy { bits: k, form, right, factor }, 1)
 }
 
-/// AND of so many rows.
+/// Returns the bill of an AND of `rows` rows.
 pub fn and(rows: u64, len: usize) -> Bill {
     Bill::of(exchanged(2 * rows, len)).using(Kind::BitTriple, rows as usize * len)
 }
 
-/// Random bits: none are sent where they are used.
+/// Returns the bill of random bits, which send nothing online.
 pub fn random_bits(k: u32, len: usize) -> Bill {
     match k {
         1 => Bill::default(),
@@ -171,13 +171,14 @@ pub fn random_bits(k: u32, len: usize) -> Bill {
     }
 }
 
-/// A bit times an element, and selection by a bit.
+/// Returns the bill of a bit times an element, and of a selection by a bit.
 pub fn mask(k: u32, len: usize) -> Bill {
     let online = exchanged(1, len).beside(exchanged(k.into(), len));
     Bill::of(online).using(Kind::Selection { bits: k }, len)
 }
 
-/// The top bit over Z_2^k: of k - 1 positions half are left after the dealt products of neighbours.
+/// Returns the bill of the top bit over Z_2^k: half of the k - 1 positions are left after the dealt products of
+/// neighbours.
 pub fn msb(k: u32, len: usize) -> Bill {
     let pairs = (k as usize - 1) / 2;
     match k {
@@ -190,17 +191,17 @@ pub fn msb(k: u32, len: usize) -> Bill {
     }
 }
 
-/// The same by a key.
+/// Returns the bill of the top bit over Z_2^k by a key.
 pub fn msb_by_key(k: u32, len: usize) -> Bill {
     open(k, len).using(Kind::SignKey { bits: k }, len)
 }
 
-/// Less-than over the full signed range of Z_2^k.
+/// Returns the bill of less-than over the full signed range of Z_2^k.
 pub fn lt_full(k: u32, len: usize) -> Bill {
     msb(k, 3 * len).then(and(1, len))
 }
 
-/// Equality with zero over Z_2^k: the first level is dealt.
+/// Returns the bill of equality with zero over Z_2^k: the first level is dealt.
 pub fn eqz(k: u32, len: usize) -> Bill {
     match k {
         1 => Bill::default(),
@@ -211,27 +212,27 @@ pub fn eqz(k: u32, len: usize) -> Bill {
     }
 }
 
-/// The same by a key.
+/// Returns the bill of equality with zero over Z_2^k by a key.
 pub fn eqz_by_key(k: u32, len: usize) -> Bill {
     open(k, len).using(Kind::Point { place_bits: k }, len)
 }
 
-/// The bits of an element.
+/// Returns the bill of the bits of an element.
 pub fn bit_decompose(k: u32, len: usize) -> Bill {
     gadget(&gadgets::bit_decompose(k), len)
 }
 
-/// A bit as an element of Z_2^k.
+/// Returns the bill of a bit as an element of Z_2^k.
 pub fn bit_to_ring(k: u32, len: usize) -> Bill {
     gadget(&gadgets::bit_to_ring(k), len)
 }
 
-/// Exact truncation over Z_2^k.
+/// Returns the bill of exact truncation over Z_2^k.
 pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Bill {
     gadget(&gadgets::trunc_exact(k, shift), len)
 }
 
-/// The same by keys.
+/// Returns the bill of exact truncation over Z_2^k by keys.
 pub fn trunc_exact_by_keys(k: u32, shift: u32, len: usize) -> Bill {
     match shift.min(k - 1) {
         0 => Bill::default(),
@@ -242,12 +243,12 @@ pub fn trunc_exact_by_keys(k: u32, shift: u32, len: usize) -> Bill {
     }
 }
 
-/// Exact truncation over Z_2^k of numbers that fit k - 1 bits.
+/// Returns the bill of exact truncation over Z_2^k of numbers that fit k - 1 bits.
 pub fn trunc_bounded(k: u32, shift: u32, len: usize) -> Bill {
     gadget(&gadgets::trunc_bounded(k, shift), len)
 }
 
-/// The same by a key.
+/// Returns the bill of exact truncation over Z_2^k, by a key, of numbers that fit k - 1 bits.
 pub fn trunc_bounded_by_key(k: u32, shift: u32, len: usize) -> Bill {
     match shift.min(k.saturating_sub(2)) {
         0 => Bill::default(),
@@ -255,40 +256,41 @@ pub fn trunc_bounded_by_key(k: u32, shift: u32, len: usize) -> Bill {
     }
 }
 
-/// Probabilistic truncation over Z_2^k.
+/// Returns the bill of probabilistic truncation over Z_2^k.
 pub fn trunc_prob(k: u32, shift: u32, len: usize) -> Bill {
     gadget(&gadgets::trunc_prob(k, shift), len)
 }
 
-/// An element of Z_2^k in Z_2^wide.
+/// Returns the bill of converting an element of Z_2^k to Z_2^wide.
 pub fn convert(k: u32, wide: u32, len: usize) -> Bill {
     gadget(&gadgets::convert(k, wide), len)
 }
 
-/// Shuffle of rows that have so many elements of so many bits in each column.
+/// Returns the bill of a shuffle of rows; `columns` gives the bits of an element and the elements of a row, column by
+/// column.
 pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Bill {
     if rows < 2 {
         return Bill::default();
     }
     let bytes = columns.iter().map(|&(bits, width)| packed(bits.into(), rows * width)).sum();
-    // Party 0 moves what it hears, then party 1 what it hears of that.
+    // Party 0 moves what it received, then party 1 moves what follows from that.
     let mut online = passed(1, 0, bytes).beside(passed(0, 1, bytes));
     online.rounds[1] *= 2;
     let kind = |mover| Kind::Permutation { rows, columns: columns.to_vec(), mover };
     Bill::of(online).using(kind(0), 1).using(kind(1), 1)
 }
 
-/// Look-up, of numbers that have an entry, in a table with places of n bits and entries over Z_2^k.
+/// Returns the bill of look-ups of numbers with an entry, in a table with places of n bits and entries over Z_2^k.
 pub fn lookup(n: u32, k: u32, len: usize) -> Bill {
     open(n, len).then(open(k, len)).using(Kind::Lookup { place_bits: n, bits: k }, len)
 }
 
-/// The lowest bit of an entry.
+/// Returns the bill of look-ups of the lowest bit of an entry.
 pub fn lookup_bit(n: u32, len: usize) -> Bill {
     open(n, len).using(Kind::Point { place_bits: n }, len)
 }
 
-/// The corrections of keys, to parties 0 and 1.
+/// Returns the cost of sending the corrections of keys to parties 0 and 1.
 fn keys(kind: &Kind, len: usize) -> Cost {
     let sent = |shape: Shape| {
         let bytes = 16 * (shape.key_blocks() * len) as u64;
@@ -297,7 +299,7 @@ fn keys(kind: &Kind, len: usize) -> Cost {
     kind.keys().into_iter().map(sent).fold(Cost::default(), Cost::beside)
 }
 
-/// A gadget whose uses are those of the default bodies.
+/// Returns the bill of a gadget with the uses of the default bodies.
 fn gadget(uses: &Uses, len: usize) -> Bill {
     let opened = uses.opened.iter().copied();
     let doubled = uses.ands.iter().chain(&uses.products).map(|bits| 2 * bits);
@@ -313,7 +315,8 @@ fn gadget(uses: &Uses, len: usize) -> Bill {
     all.fold(Bill::of(online), |bill, (kind, each)| bill.using(kind, each * len))
 }
 
-/// `len` correlations of one kind, dealt together: each part that follows from others is a message.
+/// Returns the cost of dealing `len` correlations of one kind together: each part that follows from others is a
+/// message.
 pub fn correlation(kind: &Kind, len: usize) -> Cost {
     let each = |parts: &[u64]| parts.iter().map(|&bits| packed(bits, len)).sum::<u64>();
     let bits = |bits: u32| u64::from(bits);

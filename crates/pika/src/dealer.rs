@@ -1,13 +1,13 @@
-//! What party 2 deals.
+//! The dealing of correlations by party 2.
 //!
-//! **Source**: ours; that a dealer and a party draw a share from a seed of theirs is Boyle, Gilboa, Ishai, Nof 2019
-//! (section 2). **Model**: semi-honest, 1 of 3; party 2 knows all that it deals, and nothing that it is used on.
+//! **Source**: ours; Boyle, Gilboa, Ishai, Nof 2019 (section 2) for shares that a dealer and a party draw from a common
+//! seed. **Model**: semi-honest, 1 of 3; party 2 knows all that it deals, and nothing of the values that it is used on.
 //!
-//! A correlation has parts that are uniform (a and b of a triple) and parts that follow from these (a b). Of the first
-//! parties 0 and 1 draw their shares, each from its seed with party 2; of the second party 0 does, and party 2, who can
-//! draw all of that, sends party 1 what is left. Each part that follows is one message; party 0 hears nothing. Of a
-//! permutation all is drawn but the mover's part of the moved mask, which is sent. Of a key the roots are drawn, and
-//! the corrections sent to both ([`points`](crate::points)).
+//! A correlation has parts that are uniform (a and b of a triple) and parts that follow from these (a b). Parties 0 and
+//! 1 draw their shares of the uniform parts, each from its seed with party 2. Of the parts that follow, party 0 draws
+//! its share. Party 2, which can draw all of that, sends party 1 the rest. Each part that follows is one message; party
+//! 0 receives nothing. A permutation is drawn completely but for the mover's part of the moved mask, which is sent. The
+//! roots of a key are drawn, and its corrections are sent to both ([`points`](crate::points)).
 //!
 //! | correlation | bits sent for one |
 //! |---|---|
@@ -45,17 +45,18 @@ use crate::stock::{Kind, Material};
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// Who is sent what follows; the other one draws it.
+/// The party that is sent the parts that follow; party 0 draws them.
 const RECEIVER: usize = 1;
 
-/// Values of parts: vectors, and matrices of bits.
+/// Values of the parts of correlations: vectors, and matrices of bits.
 struct Parts {
     vectors: Vec<A>,
     bits: Vec<B>,
 }
 
 impl Kind {
-    /// How many of its vectors, and of its matrices of bits, are uniform: the first ones. The others follow.
+    /// Returns the numbers of its vectors, and of its matrices of bits, that are uniform: the first ones. The others
+    /// follow.
     fn uniform(&self) -> (usize, usize) {
         match self {
             Kind::FactorMask { .. } | Kind::TripleBy { .. } => (1, 0),
@@ -75,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// Draws the uniform parts of `len` correlations, or all of them but corrections of keys.
+    /// Draws the uniform parts of `len` correlations, or all parts except corrections of keys.
     fn draw(&self, coins: &mut Stream, len: usize, all: bool) -> Parts {
         let layout = self.layout(0);
         let shared = layout.vectors.len() - self.keys().len();
@@ -89,8 +90,8 @@ impl Kind {
         }
     }
 
-    /// What follows from both parties' shares of the uniform parts, and from the leaves of dealt keys or the mask of a
-    /// factor.
+    /// Returns the parts that follow from both parties' shares of the uniform parts, and from the leaves of dealt keys
+    /// or the mask of a factor.
     fn follow(&self, first: &Parts, second: &Parts, (leaves, mask): (&Bits, &Vector), len: usize) -> Parts {
         let value = |i: usize| first.vectors[i].zip(&second.vectors[i], Vector::add_assign);
         let row = |i: usize| first.bits[i].zip(&second.bits[i], Bits::xor_assign);
@@ -105,7 +106,7 @@ impl Kind {
                 vectors(vec![one_by_one(Form::MatMul { m, k, n }, &value(0), &value(1), len)])
             }
             Kind::ConvTriple { conv, .. } => vectors(vec![one_by_one(Form::Conv(conv), &value(0), &value(1), len)]),
-            // Dealt one by one.
+            // These are dealt one by one.
             Kind::TripleBy { form, right, .. } => {
                 let a = value(0);
                 let [left, right] = if right { [&a, mask] } else { [mask, &a] };
@@ -157,7 +158,7 @@ impl Kind {
                 let top = value(0).map(|r| r.to_bits(bits - 1..bits).to_vector(Ring::of(cut)));
                 vectors(vec![shifted(value(0), cut), top])
             }
-            // Dealt another way.
+            // These are dealt in another way.
             Kind::Permutation { .. } => vectors(vec![]),
             Kind::Point { .. } | Kind::FactorMask { .. } => vectors(vec![]),
         }
@@ -175,7 +176,7 @@ fn combined(form: Form, a: &Vector, b: &Vector, len: usize) -> A {
     sum
 }
 
-/// The form of each of `len` pairs of operands, which lie one after the other.
+/// Applies the form to each of `len` pairs of operands, which lie one after the other.
 fn one_by_one(form: Form, a: &A, b: &A, len: usize) -> A {
     let lens @ [left, _] = form.lens(a.len() / len.max(1));
     let one = |i: usize| {
@@ -189,7 +190,7 @@ fn one_by_one(form: Form, a: &A, b: &A, len: usize) -> A {
     }
 }
 
-/// floor(x / 2^d), of the reduced element.
+/// Returns floor(x / 2^d) of the reduced element.
 fn shifted(mut x: A, d: u32) -> A {
     x.reduce();
     x.shr_logical(d);
@@ -215,7 +216,7 @@ impl Pika {
                 let (first, second) = (draw(0, true), draw(RECEIVER, false));
                 for (i, (key, &shape)) in keys.iter_mut().zip(&shapes).enumerate() {
                     let r = first.vectors[0].zip(&second.vectors[0], Vector::add_assign);
-                    // Their roots are what is drawn after r.
+                    // Their roots are drawn after r.
                     *key = self.deal_keys(shape, &r, [&first.vectors[1 + i], &second.vectors[1 + i]]);
                 }
                 if let (Kind::FactorMask { factor, .. }, false) = (kind, ctx.is_dry()) {
@@ -259,13 +260,13 @@ impl Pika {
         }
     }
 
-    /// The mask of the factor by which this is dealt.
+    /// Returns the mask of the factor that this kind is dealt for.
     fn mask_for(&self, ctx: &Ctx, kind: &Kind) -> Result<Arc<A>> {
         match *kind {
             Kind::TripleBy { factor, .. } if !ctx.is_dry() => self.masks.of(factor),
             Kind::TripleBy { bits, form, right, .. } => {
                 let mut mask = Share::shape((Ring::of(bits), 0));
-                // It is there already: no new memory.
+                // The mask exists already: it takes no new memory.
                 deferred(|| mask = Share::shape((Ring::of(bits), form.lens(0)[usize::from(right)])));
                 Ok(Arc::new(mask))
             }
@@ -273,12 +274,12 @@ impl Pika {
         }
     }
 
-    /// All that party 2 keeps.
+    /// Returns the shapes that party 2 keeps.
     fn shape_of(&self, kind: &Kind, len: usize) -> Material {
         self.blank_material(true, &self.layout(kind), len)
     }
 
-    /// A permutation pi of the mover's, a and b of the other one's, and D = pi(a) - b for the mover.
+    /// Deals a permutation pi to the mover, a and b to the other party, and D = pi(a) - b to the mover.
     async fn deal_permutation(
         &self,
         ctx: &Ctx,
@@ -326,7 +327,7 @@ impl Pika {
     }
 }
 
-/// Several correlations of one kind.
+/// Joins several correlations of one kind.
 fn one_after_the_other(mut dealt: Vec<Material>) -> Material {
     if dealt.len() == 1 {
         return dealt.remove(0);

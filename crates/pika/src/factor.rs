@@ -1,20 +1,21 @@
-//! Values that stay factors of many products, such as the weights of a model: what these open of them is opened once.
+//! Values that stay factors of many products, such as the weights of a model: their opening is made once for all of
+//! these.
 //!
-//! **Source**: Beaver 1991; that a matrix keeps its mask over many products is SecureML (Mohassel, Zhang 2017, section
-//! IV). **Model**: semi-honest, 1 of 3. **Notation**: w the factor, b its mask; (a, c) with c = a b of each product;
-//! e = w - b, opened once, d = x - a, opened anew; x w = d w + a e + c.
+//! **Source**: Beaver 1991; SecureML (Mohassel, Zhang 2017, section IV) for a matrix that keeps its mask over many
+//! products. **Model**: semi-honest, 1 of 3. **Notation**: w the factor, b its mask; (a, c) with c = a b of each
+//! product; e = w - b, opened once, d = x - a, opened anew; x w = d w + a e + c.
 //!
 //! | | rounds | sent by each of parties 0 and 1 | dealt |
 //! |---|---|---|---|
 //! | a value becomes a factor | 1 | its elements | a mask: 0 bits |
 //! | a product by it | 1 | the elements of the other operand | the elements of the result |
 //!
-//! Party 2 keeps b by the factor's name as long as it has a share of it, and deals c by it. Parties 0 and 1 keep e with
-//! their shares of w, and need b no more. Every product has its own a and c, and uniform shares of them; b masks
-//! nothing but w. So the views of parties 0 and 1 are uniform, as with triples. A name says which mask is meant, never
-//! what it is: a run that begins again draws another one.
+//! Party 2 keeps b under the factor's name while it has a share of the factor, and deals c from it. Parties 0 and 1
+//! keep e with their shares of w, and do not need b again. Every product has its own a and c, and uniform shares of
+//! them; b masks only w. So the views of parties 0 and 1 are uniform, as with triples. A name identifies a mask but
+//! does not determine it: a run that begins again draws another one.
 //!
-//! What is made of a factor, a slice of it, too, is none.
+//! Values that are computed from a factor, slices of it included, are not factors.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,12 +36,12 @@ pub(crate) struct Factor {
     name: u32,
     /// e; a shape at party 2.
     opened: A,
-    /// b, at party 2: there as long as this is.
+    /// b, at party 2: it is kept while this exists.
     _mask: Option<Arc<A>>,
 }
 
 impl Factor {
-    /// For dry runs; nothing has no mask.
+    /// Returns a factor for dry runs; an empty value has no mask.
     pub fn shape(name: u32, shape: (Ring, usize)) -> Option<Factor> {
         (shape.1 > 0).then(|| Factor { name, opened: Share::shape(shape), _mask: None })
     }
@@ -53,7 +54,7 @@ pub(crate) struct Masks(RefCell<BTreeMap<u32, Arc<A>>>);
 const NO_MASK: Error = Error::Bug { what: "a product by a factor whose mask is not there" };
 
 impl Masks {
-    /// A new one; what had its name was of a run that does not count.
+    /// Keeps a new mask. An earlier mask of that name belongs to a run that does not count.
     pub fn keep(&self, name: u32, mask: A) {
         self.0.borrow_mut().insert(name, Arc::new(mask));
     }
@@ -62,7 +63,7 @@ impl Masks {
         self.0.borrow().get(&name).cloned().ok_or(NO_MASK)
     }
 
-    /// Forgets those of values that are gone.
+    /// Forgets the masks of values that no longer exist.
     pub fn forget(&self) {
         self.0.borrow_mut().retain(|_, mask| Arc::strong_count(mask) > 1);
     }
@@ -73,7 +74,7 @@ impl Masks {
     }
 }
 
-/// The form of which a factor is an operand, where one triple serves all of it.
+/// Returns the form in which a factor is an operand, if one triple serves all of it.
 fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
     let is_some = !x.is_empty() && !y.is_empty() && form.len_out(x.len()) > 0;
     match form {
@@ -86,7 +87,7 @@ fn whole(form: Form, (x, y): (&A, &A)) -> Option<Form> {
 }
 
 impl Pika {
-    /// x as a factor of this name.
+    /// Makes x a factor of this name.
     pub(crate) async fn open_factor(&self, ctx: &Ctx, x: &A, name: u32) -> Result<A> {
         if x.is_empty() {
             return Ok(x.as_factor(None));
@@ -101,7 +102,7 @@ impl Pika {
         Ok(x.as_factor(Some(Factor { name, opened, _mask: kept })))
     }
 
-    /// form(x, y), where one of them is a factor; of two factors the right one counts as such.
+    /// Computes form(x, y) where one of them is a factor; if both are, the right one counts as the factor.
     pub(crate) async fn multiply_by_factor(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2]) -> Option<Result<A>> {
         let right = y.factor().is_some();
         let [other, by] = if right { [x, y] } else { [y, x] };
@@ -110,7 +111,7 @@ impl Pika {
         Some(self.multiply_by(ctx, (kind, form, right), (other, by), factor).await)
     }
 
-    /// Opens x - a; c + d w + a e.
+    /// Opens d = x - a, and returns c + d w + a e.
     async fn multiply_by(
         &self,
         ctx: &Ctx,
@@ -127,7 +128,7 @@ impl Pika {
         Ok(z)
     }
 
-    /// **Insecure**: the names of the masks that are there.
+    /// **Insecure**: returns the names of the masks that exist.
     #[cfg(feature = "testing")]
     pub fn insecure_masks(&self) -> Vec<u32> {
         self.masks.names()

@@ -1,4 +1,4 @@
-//! What users read of `pika`, and what sessions need of it.
+//! What users see of `pika`, and what sessions need of it.
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
@@ -11,7 +11,7 @@ use crate::lookup::under_way;
 use crate::setup::Pika;
 use crate::stock::Kind;
 
-/// Who may cheat.
+/// Whether a party may cheat.
 pub const MALICIOUS: Choice = Choice {
     name: "malicious",
     values: &["no", "yes"],
@@ -19,7 +19,7 @@ pub const MALICIOUS: Choice = Choice {
            checked, and so is all that is opened",
 };
 
-/// Compiled here, as [`quorate_gadgets::here`] says.
+/// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Pika> {
     Box::pin(async move {
         let pika = match coins {
@@ -64,7 +64,7 @@ impl Family for Pika {
             .into()
     }
 
-    /// Those of a malicious session are that one's to check.
+    /// Options of a malicious session are checked by that family.
     fn check_choices(choices: &Choices) -> Result<()> {
         if choices.of(&MALICIOUS) == "yes" {
             return crate::PikaMalicious::check_choices(choices);
@@ -117,7 +117,7 @@ impl Family for Pika {
         under_way(entries, bits, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
     }
 
-    /// The larger of parties 0's and 1's, so that all decide alike by it.
+    /// Returns the larger number of parties 0 and 1, so that all parties decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }

@@ -1,9 +1,9 @@
-//! Where two protocols give the same result: which one runs.
+//! The choice between two protocols with the same result.
 //!
-//! A comparison by [keys](crate::comparison) takes one round and a key of some 900 bytes to each of parties 0 and 1;
-//! one by dealt edaBits some 40 bytes and a round for each level of a tree. So keys serve few numbers, or slow links,
-//! and edaBits many. Both are predicted, as all parties agree on what that depends on: the formulas of
-//! [`cost`](crate::cost), the network that the session names, how many numbers there are, and a stated time of
+//! A comparison by [keys](crate::comparison) takes one round, and a key of about 900 bytes to each of parties 0 and 1.
+//! A comparison by dealt edaBits takes about 40 bytes, and a round for each level of a tree. So keys suit few numbers,
+//! or slow links, and edaBits suit many numbers. Both times are predicted from values on which all parties agree: the
+//! formulas of [`cost`](crate::cost), the network that the session names, the number of numbers, and a stated time of
 //! computing.
 
 use quorate_gadgets::cost::Link;
@@ -17,7 +17,7 @@ const AUTO: &str = "auto";
 const EDABITS: &str = "edabits";
 const KEYS: &str = "keys";
 
-/// What compares and truncates.
+/// The form of comparisons and truncations.
 pub const COMPARISONS: Choice = Choice {
     name: "comparisons",
     values: &[AUTO, EDABITS, KEYS],
@@ -25,21 +25,21 @@ pub const COMPARISONS: Choice = Choice {
            is named; dealt \"edabits\", which take few bytes; \"keys\" of the masks, which take few rounds",
 };
 
-/// The largest ring whose elements have keys.
+/// The largest number of bits of an element that has keys.
 const MOST_BITS: u32 = 64;
 
-/// Where no network is named: threads of one process.
+/// The link of a session that names no network: threads of one process.
 const THREADS: Link = Link { round_trip_seconds: 16e-6, bytes_per_second: 4e9 };
 
-/// Of dealing, packing and evaluating a block of a key, all parties together on two cores.
+/// Seconds for dealing, packing and evaluating a block of a key, all parties together on two cores.
 const BLOCK_SECONDS: f64 = 8e-9;
-/// Of dealing and using 64 bits of any other correlation.
+/// Seconds for dealing and using 64 bits of any other correlation.
 const WORD_SECONDS: f64 = 20e-9;
 
-/// By what signs, equality and truncation are computed.
+/// The form in which signs, equality and truncation are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Comparisons {
-    /// Whichever is predicted to take less time on this link.
+    /// The form that is predicted to take less time on this link.
     Cheaper(Link),
     /// Carries of dealt bits.
     EdaBits,
@@ -54,7 +54,7 @@ impl Default for Comparisons {
 }
 
 impl Comparisons {
-    /// What a session chose.
+    /// Returns the choice of a session.
     pub(crate) fn of(choices: &Choices) -> Comparisons {
         match choices.of(&COMPARISONS) {
             EDABITS => Comparisons::EdaBits,
@@ -63,7 +63,7 @@ impl Comparisons {
         }
     }
 
-    /// Whether keys are predicted to take less time than edaBits.
+    /// Returns whether keys are predicted to take less time than edaBits.
     fn prefers_keys(self, costs: impl FnOnce() -> [Bill; 2]) -> bool {
         match self {
             Comparisons::EdaBits => false,
@@ -76,7 +76,7 @@ impl Comparisons {
     }
 }
 
-/// Of all phases.
+/// Returns the predicted seconds of all phases.
 fn seconds(bill: &Bill, link: Link) -> f64 {
     let cost = bill.offline().then(bill.online);
     let most = |each: &[u64]| each.iter().copied().fold(0, u64::max);
@@ -93,17 +93,17 @@ fn computing(kind: &Kind, len: usize) -> f64 {
 }
 
 impl Pika {
-    /// By what signs, equality and truncation are computed.
+    /// Returns the form in which signs, equality and truncation are computed.
     pub fn comparisons(&self) -> Comparisons {
         self.comparisons.get()
     }
 
-    /// Chooses that: alike at all parties and in dry runs.
+    /// Chooses the form of comparisons; it must be the same at all parties and in dry runs.
     pub fn set_comparisons(&self, form: Comparisons) {
         self.comparisons.set(form);
     }
 
-    /// Whether `len` numbers of so many bits are compared by keys, given the costs by edaBits and by keys.
+    /// Returns whether `len` numbers of `bits` bits are compared by keys, given the costs by edaBits and by keys.
     pub(crate) fn takes_keys(&self, bits: u32, len: usize, costs: impl FnOnce() -> [Bill; 2]) -> bool {
         (2..=MOST_BITS).contains(&bits) && len > 0 && self.comparisons().prefers_keys(costs)
     }

@@ -1,4 +1,4 @@
-//! Input, Open, Reveal.
+//! Inputs, openings and reveals.
 //!
 //! **Source**: additive sharing between two parties; **ours**: what is drawn from seeds of pairs, and the fresh shares
 //! for party 2. **Model**: semi-honest, 1 of 3.
@@ -12,9 +12,9 @@
 //! | reveal to party 0 or 1 | 1 for it | 1 element by the other one of them |
 //! | reveal to party 2 | 1 for it | 1 element by each of parties 0 and 1 |
 //!
-//! Party 2 knows all correlations, and with them what shares of results are made of: it may see neither what is opened
-//! nor a share that was not made anew. So parties 0 and 1 send it x_0 + r and x_1 - r, r from the seed that they alone
-//! know: these are uniform summands of x.
+//! Party 2 knows all correlations, and with them the parts of shares of results. So it may see neither what is opened
+//! nor a share that was not made anew. Parties 0 and 1 send it x_0 + r and x_1 - r, with r from the seed that they
+//! alone know: these are uniform summands of x.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ use quorate_ring::{Bits, Module, Vector};
 use crate::setup::{DEALER, Pika};
 use crate::share::{Share, blank};
 
-/// The owner exists, and it alone gives a value, of the shape on which all agree.
+/// Checks that the owner exists, and that it alone gives a value, of the agreed shape.
 fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
     check_party(ctx, owner)?;
     match value {
@@ -42,13 +42,13 @@ pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
     if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
 }
 
-/// Whose share of a value, beside the owner's, is drawn: party 0's, or party 1's of party 0's own.
+/// Returns the party whose share of an input is drawn: party 0, or party 1 for an input of party 0.
 fn drawn_by(owner: usize) -> usize {
     if owner == 0 { 1 } else { 0 }
 }
 
 impl Pika {
-    /// A vector of the owner's; `value` is `Some` exactly at the owner (ignored in a dry run).
+    /// Shares a vector of the owner; `value` is `Some` exactly at the owner (ignored in a dry run).
     pub(crate) async fn share_input(
         &self,
         ctx: &Ctx,
@@ -63,7 +63,7 @@ impl Pika {
         }
     }
 
-    /// Bits of the owner's.
+    /// Shares bits of the owner.
     pub(crate) async fn share_input_bits(
         &self,
         ctx: &Ctx,
@@ -78,7 +78,7 @@ impl Pika {
         }
     }
 
-    /// What was passed, or else what there was; party 2 keeps nothing of what it sent.
+    /// Returns the passed share, or else the own one; party 2 keeps a shape of what it sent.
     fn own_or<M: Module>(&self, passed: Option<Share<M>>, own: Share<M>) -> Share<M> {
         match passed {
             Some(passed) => passed,
@@ -87,8 +87,8 @@ impl Pika {
         }
     }
 
-    /// What a party has of an input before it is passed: the owner what is left of the value, one party what is drawn,
-    /// the third one a shape.
+    /// Returns what a party has of an input before it is passed: the owner has the rest of the value, one party a drawn
+    /// share, the third one a shape.
     fn split_input<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<Share<M>> {
         check_owner(ctx, owner, shape, value)?;
         let (coins, other) = (ctx.randomness(), drawn_by(owner));
@@ -119,7 +119,7 @@ impl Pika {
         Ok(value)
     }
 
-    /// [`Pika::open_share`] over Z_2^k, as a stream of chunks where the vector is long.
+    /// Opens as [`Pika::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<Vector> {
         if chunks(x).count() <= 1 {
             return self.open_share(ctx, x).await;
@@ -128,7 +128,7 @@ impl Pika {
         in_chunks(ctx, x, true, work).await?.ok_or(NOT_OPENED)
     }
 
-    /// A result for all, or for one party; the others get `None`.
+    /// Reveals a result to all, or to one party; the others get `None`.
     pub(crate) async fn reveal_share<M: Module>(
         &self,
         ctx: &Ctx,
@@ -160,7 +160,7 @@ impl Pika {
         }))
     }
 
-    /// Party 2 adds up fresh shares.
+    /// Adds up fresh shares at party 2.
     async fn add_shares<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Result<M> {
         let mut value: M = ctx.receive(0, shape).await?;
         value.add_assign(&*Share::of(ctx.receive::<M>(1, shape).await?));
@@ -168,7 +168,7 @@ impl Pika {
         Ok(value)
     }
 
-    /// [`Pika::reveal_share`] over Z_2^k, as a stream of chunks where the vector is long.
+    /// Reveals as [`Pika::reveal_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn reveal_long(&self, ctx: &Ctx, x: &Share<Vector>, to: Option<usize>) -> Result<Option<Vector>> {
         if chunks(x).count() <= 1 {
             return self.reveal_share(ctx, x, to).await;
@@ -183,7 +183,7 @@ fn chunks(x: &Share<Vector>) -> Chunks {
     Chunks::of_bytes(len, 2 * ring.carrier().bytes())
 }
 
-/// Opens chunk by chunk. All parties do, also one that only gets shapes or nothing: lanes are alike.
+/// Opens chunk by chunk. All parties do, including one that gets only shapes or nothing: lanes must be alike.
 async fn in_chunks(
     ctx: &Ctx,
     x: &Share<Vector>,

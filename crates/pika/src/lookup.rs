@@ -1,7 +1,7 @@
 //! Look-up in a public table.
 //!
 //! **Source**: Pika (Wagh 2022), Fig. 3, semi-honest. **Deviation**: w is a dealt sign, and w b is dealt with it, so
-//! that one opening makes the product; keys of half-trees; a table smaller than the domain is a window. **Model**:
+//! that one opening gives the product; keys of half-trees; a table smaller than the domain is a window. **Model**:
 //! semi-honest, 1 of 3; party 2 has dealt. **Notation**: D the table, i = x - first the place, of n bits; r the point,
 //! y_p the leaves of party p's key, y_0 - y_1 = w e_r; b uniform.
 //!
@@ -30,20 +30,20 @@ use crate::stock::{Kind, MISSING};
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// The most bits of a place.
+/// The largest number of bits of a place.
 pub(crate) const MOST_BITS: u32 = 26;
-/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+/// The largest number of entries of a table in which a real function is looked up. Beyond it, gadgets take less time.
 pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
-/// The most bits of an entry.
+/// The largest number of bits of an entry.
 const WORD_BITS: u32 = 64;
 
-/// Whether keys serve: elsewhere the general gadget does.
+/// Returns whether keys serve this look-up; otherwise the general gadget does.
 pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
     (1..=MOST_BITS).contains(&place_bits) && bits <= WORD_BITS
 }
 
 impl Pika {
-    /// The entry of each number.
+    /// Returns the entry of each number.
     pub(crate) async fn look_up(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<A> {
         let (ring, n) = (table.entries.ring(), table.place_bits());
         if !has_keys(n, ring.bits()) {
@@ -62,7 +62,7 @@ impl Pika {
         stream::to_vector(self, ctx, chunks(x.len(), &kind), work).await
     }
 
-    /// The lowest bit of each number's entry.
+    /// Returns the lowest bit of each number's entry.
     pub(crate) async fn look_up_bit(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<B> {
         let n = table.place_bits();
         if !has_keys(n, 1) {
@@ -79,7 +79,7 @@ impl Pika {
         stream::to_lanes(self, ctx, chunks(x.len(), &kind), work).await
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
         let opened = self.open_long(ctx, masked).await?;
         if self.deals() {
@@ -90,18 +90,19 @@ impl Pika {
     }
 }
 
-/// Chunks of a kind that has keys.
+/// Returns chunks of a kind that has keys.
 pub(crate) fn chunks(len: usize, kind: &Kind) -> Chunks {
     Chunks::of_bytes(len, bytes_of(kind))
 }
 
-/// What is held of each: keys, twice, and some elements.
+/// Returns the bytes that are held for each number: keys, twice, and some elements.
 fn bytes_of(kind: &Kind) -> usize {
     let blocks: usize = kind.keys().iter().map(|shape| shape.key_blocks()).sum();
     2 * 16 * blocks + 128
 }
 
-/// Bytes of what is under way where so many numbers are looked up by keys, correlations made on the way included.
+/// Returns the bytes that look-ups of `len` numbers by keys hold at a time, including correlations that are made
+/// meanwhile.
 pub(crate) fn under_way(entries: usize, bits: u32, len: u64) -> Option<u64> {
     let place_bits = place_bits(entries);
     let kind = Kind::Lookup { place_bits, bits };
@@ -109,7 +110,7 @@ pub(crate) fn under_way(entries: usize, bits: u32, len: u64) -> Option<u64> {
     has_keys(place_bits, bits).then(|| 2 * len.min((chunk * window) as u64) * bytes_of(&kind) as u64)
 }
 
-/// The entries over this ring, as keys look them up.
+/// Returns the entries over this ring, in the form for look-ups by keys.
 fn places(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = !(ctx.is_dry() || s.deals());

@@ -1,8 +1,8 @@
-//! Random bits, edaBits and masks: dealt, so that nothing is sent where they are used.
+//! Random bits, edaBits and masks. They are dealt, so nothing is sent where they are used.
 //!
 //! **Source**: daBits (Rotaru, Wood 2019), edaBits (Escudero et al. 2020), from a dealer. **Model**: semi-honest, 1 of
-//! 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. Of an edaBit in a
-//! larger ring the dealt carry u of r_0 + r_1 makes r_0 + r_1 - 2^k u.
+//! 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. An edaBit in a
+//!    larger ring is r_0 + r_1 - 2^k u, with the dealt carry u of r_0 + r_1.
 
 use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
 use quorate_gadgets::convert::flip;
@@ -22,8 +22,8 @@ fn pair((values, bits): (Vec<A>, Vec<B>)) -> Result<(A, B)> {
 }
 
 impl Pika {
-    /// Uniform bits over Z_2^k and over Z_2, which nobody knows: what party 2 dealt is flipped by coins of parties 0
-    /// and 1. Over Z_2 alone they are coins of each of these.
+    /// Draws uniform bits over Z_2^k and over Z_2 that no party knows: the dealt bits are flipped by coins of parties 0
+    /// and 1. Over Z_2 alone they are coins of both.
     pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(A, B)> {
         let coins = ctx.randomness();
         if ring.bits() > 1 {

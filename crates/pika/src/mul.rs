@@ -11,7 +11,7 @@
 //! | convolution | 1 | images and filters, each element once | a triple: the elements of the result |
 //! | AND | 1 | 2 | a bit triple: 1 bit |
 //!
-//! By a factor that stays, only the other operand is opened (`factor`).
+//! In a product by a factor that stays, only the other operand is opened (`factor`).
 
 use std::ops::Range;
 
@@ -25,25 +25,25 @@ use crate::stock::Kind;
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// Vectors of a chunk's length that a product works on at a time.
+/// The number of vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;
 
-/// Chunks of so many lines of products, each of so many pairs.
+/// Returns chunks of `lines` lines of products with `pairs` pairs each.
 pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
     chunks_of(lines, ring.carrier().bytes() * CHUNK_VECTORS * pairs)
 }
 
-/// Chunks of lines that take so many bytes each.
+/// Returns chunks of lines that take `bytes` bytes each.
 pub(crate) fn chunks_of(lines: usize, bytes: usize) -> Chunks {
     match Chunks::of_bytes(lines, bytes) {
-        // Even the fewest lines of whole words take much: as many as fit, as they are.
+        // If even the fewest lines of whole words take much memory, chunks have as many lines as fit instead.
         chunks if chunks.chunk * bytes > 16 << 20 => Chunks { chunk: ((4 << 20) / bytes).max(1), ..chunks },
         chunks => chunks,
     }
 }
 
 impl Pika {
-    /// form(x, y) over Z_2^k.
+    /// Computes form(x, y) over Z_2^k.
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &A, y: &A) -> Result<A> {
         form.check(x.shape_of(), y.shape_of())?;
         if let Some(product) = self.multiply_by_factor(ctx, form, [x, y]).await {
@@ -67,7 +67,7 @@ impl Pika {
         }
     }
 
-    /// Sums of products along the middle axis, as a stream of chunks of the first one.
+    /// Computes sums of products along the middle axis, as a stream of chunks of the first axis.
     async fn multiply_lines(
         &self,
         ctx: &Ctx,
@@ -97,7 +97,8 @@ impl Pika {
         Ok(result)
     }
 
-    /// Opens x - a and y - b, in one message; c + d b + (a + d) e at party 0, c + d b + a e at party 1.
+    /// Opens d = x - a and e = y - b in one message. Returns c + d b + (a + d) e at party 0, and c + d b + a e at party
+    /// 1.
     async fn multiply_with(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2], [mut a, b, c]: [A; 3]) -> Result<A> {
         let (d, e) = (x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign));
         let both = Share::of(Vector::concat(&[&*d, &*e]));
@@ -112,7 +113,7 @@ impl Pika {
         Ok(z)
     }
 
-    /// x and y: the same protocol over Z_2.
+    /// Computes x AND y: the same protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &B, y: &B) -> Result<B> {
         Form::Product.check(x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
@@ -132,7 +133,7 @@ impl Pika {
     }
 }
 
-/// The triple of one whole form.
+/// Returns the kind of the triple that serves a whole form.
 fn whole(form: Form, bits: u32) -> Kind {
     match form {
         Form::MatMul { m, k, n } => Kind::MatrixTriple { bits, m, k, n },
@@ -141,7 +142,7 @@ fn whole(form: Form, bits: u32) -> Kind {
     }
 }
 
-/// One row of bits as several.
+/// Splits one row of bits into several.
 fn in_rows(flat: &B, rows: usize, lanes: usize) -> B {
     if rows == 1 {
         return flat.clone();

@@ -1,4 +1,4 @@
-//! What one party sends another, while the third one goes on.
+//! Messages from one party to another, while the third one continues.
 //!
 //! The sender does not wait: the receiver's rounds rise to one more than the sender's.
 
@@ -10,11 +10,11 @@ use quorate_ring::{Module, Vector};
 use crate::setup::Pika;
 use crate::share::{Share, blank};
 
-/// From whom, to whom.
+/// Sender and receiver.
 pub(crate) type Way = (usize, usize);
 
 impl Pika {
-    /// Passes a vector or bits; `None` but at the receiver, whose `own` gives the shape.
+    /// Passes a vector or bits. Returns `None` except at the receiver, whose `own` gives the shape.
     pub(crate) async fn pass<M: Module>(&self, ctx: &Ctx, (from, to): Way, own: &M) -> Result<Option<Share<M>>> {
         let shape = own.shape_of();
         if M::packed_bytes(shape) == 0 {
@@ -27,7 +27,7 @@ impl Pika {
         Ok(ctx.among(&[from.min(to), from.max(to)], work).await?.flatten())
     }
 
-    /// [`Pika::pass`] as a stream of chunks where the vector is long.
+    /// Passes as [`Pika::pass`] does; a long vector goes as a stream of chunks.
     pub(crate) async fn pass_long(&self, ctx: &Ctx, way: Way, own: &Vector) -> Result<Option<Share<Vector>>> {
         let (ring, len) = own.shape_of();
         let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());

@@ -1,8 +1,8 @@
 //! Keys of function secret sharing, dealt.
 //!
 //! **Source**: Pika (Wagh 2022), Fig. 2 (F_Lookup's preprocessing), with keys of `quorate-fss` in place of those of its
-//! Fig. 4; seeds for all that is uniform. **Model**: semi-honest, 1 of 3. **Notation**: r = r_0 + r_1 the mask, a key's
-//! point its lowest n bits; w is 1 or -1, the sign with which leaf r of the first key less that of the second counts.
+//! Fig. 4; seeds for all that is uniform. **Model**: semi-honest, 1 of 3. **Notation**: r = r_0 + r_1 the mask; the
+//! point of a key is the lowest n bits of r; w, which is 1 or -1, is leaf r of the first key less leaf r of the second.
 //!
 //! Parties 0 and 1 draw the roots of their keys from seeds that they have in common with party 2, as they draw their
 //! summands of r. Party 2 sends both of them the corrections of the keys.
@@ -24,17 +24,17 @@ use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 
-/// Nodes of a tree, and parts of its corrections.
+/// The ring of nodes of a tree, and of parts of its corrections.
 pub(crate) const BLOCK: Ring = Ring::of(128);
 const BLOCK_BYTES: usize = 16;
 
-/// The shape of keys of places of so many bits, at most [`MOST_BITS`](crate::lookup::MOST_BITS).
+/// Returns the shape of keys of places of `place_bits` bits, at most [`MOST_BITS`](crate::lookup::MOST_BITS).
 pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
     Shape::wide(place_bits).map_err(|_| MISSING)
 }
 
 impl Kind {
-    /// The shapes of the keys that each correlation has.
+    /// Returns the shapes of the keys of each correlation.
     pub(crate) fn keys(&self) -> Vec<Shape> {
         let shapes = match *self {
             Kind::Lookup { place_bits, .. } | Kind::Point { place_bits } => vec![Shape::wide(place_bits)],
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// The leaf of the first key at r less that of the second, for each key: 1 or -1.
+/// Returns, for each key, leaf r of the first key less leaf r of the second: 1 or -1.
 pub(crate) fn signs(first_bits: &Bits, ring: Ring) -> A {
     let mut signs = Share::of(first_bits.to_vector(ring));
     signs.shl(1);
@@ -55,13 +55,13 @@ pub(crate) fn signs(first_bits: &Bits, ring: Ring) -> A {
     signs
 }
 
-/// A side's roots, of blocks that it drew.
+/// Returns a side's roots from the blocks that it drew.
 fn roots(side: Side, blocks: &Vector) -> Roots {
     Roots::new(side, blocks.wide_words().to_vec())
 }
 
 impl Pika {
-    /// Keys at the lowest bits of `r`, one for each element; none in a dry run. At party 2.
+    /// Makes keys at the lowest bits of `r`, one for each element; `None` in a dry run. At party 2.
     pub(crate) fn deal_keys(&self, shape: Shape, r: &Vector, [first, second]: [&Vector; 2]) -> Option<Dealt> {
         if r.is_shape() {
             charge(Kernel::Draw, 4 * (shape.levels() + shape.blocks()) * BLOCK_BYTES * r.len());
@@ -71,7 +71,7 @@ impl Pika {
         Some(deal(&self.hash, shape, &points, roots(Side::First, first), roots(Side::Second, second)))
     }
 
-    /// The corrections of keys at parties 0 and 1, to whom party 2 sends them; at party 2 a shape.
+    /// Passes the corrections of keys from party 2 to parties 0 and 1; returns a shape at party 2.
     pub(crate) async fn pass_corrections(
         &self,
         ctx: &Ctx,
@@ -93,12 +93,12 @@ impl Pika {
         }
     }
 
-    /// Which of the two keys this party holds.
+    /// Returns the side of the two keys that this party holds.
     pub(crate) fn side(&self) -> Side {
         if self.me == 0 { Side::First } else { Side::Second }
     }
 
-    /// This party's keys, of their roots and corrections.
+    /// Returns this party's keys from their roots and corrections.
     pub(crate) fn keys(&self, shape: Shape, [blocks, corrections]: [&A; 2]) -> Result<Keys> {
         let corrections = Corrections::from_blocks(shape, blocks.len(), corrections.wide_words());
         Keys::new(roots(self.side(), blocks), corrections.map_err(|_| MISSING)?).map_err(|_| MISSING)

@@ -21,7 +21,7 @@ type A = Share<Vector>;
 type B = Share<Bits>;
 
 impl Pika {
-    /// bit x: one row of bits times a vector.
+    /// Returns bit x: one row of bits times a vector.
     pub(crate) async fn select(&self, ctx: &Ctx, bit: &B, x: &A) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let work = async |ctx: Ctx, range: Range<usize>| {

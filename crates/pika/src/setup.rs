@@ -1,7 +1,8 @@
-//! A party of `pika`: what it shares with each of the others, its stock of correlations.
+//! A party of `pika`: its seeds with each of the others, and its stock of correlations.
 //!
-//! Setup: every party sends each other one 64 random bytes: 32 that are the same for all and name the session, and 32
-//! of the pair's, of which the pair makes a seed that both know and the third party does not. One round.
+//! Setup: every party sends each other one 64 random bytes. 32 of them are the same for all and name the session. The
+//! other 32 belong to the pair, which makes from both parties' bytes a seed that both know and the third party does
+//! not. One round.
 //!
 //! | seed of | used for |
 //! |---|---|
@@ -22,9 +23,9 @@ use crate::factor::Masks;
 use crate::forms::Comparisons;
 use crate::stock::Stock;
 
-/// Who deals.
+/// The party that deals.
 pub(crate) const DEALER: usize = 2;
-/// How many parties there are.
+/// The number of parties.
 pub(crate) const PARTIES: usize = 3;
 
 const SEED_BYTES: usize = 32;
@@ -32,11 +33,11 @@ const SEED_BYTES: usize = 32;
 /// One party's end of sharing between two parties, with a third one that deals.
 pub struct Pika {
     pub(crate) me: usize,
-    /// By party, coins that it and this party know; this party's own coins in its own place.
+    /// By party, coins that it and this party know; this party's own coins are at its own place.
     coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     pub(crate) comparisons: Cell<Comparisons>,
-    /// Of values that stay factors, at party 2.
+    /// The masks of values that stay factors, at party 2.
     pub(crate) masks: Masks,
     session: SessionId,
     /// The hash of the session's trees.
@@ -44,7 +45,7 @@ pub struct Pika {
 }
 
 impl Pika {
-    /// Whether `pika` can run with so many parties.
+    /// Checks that `pika` can run with `parties` parties.
     ///
     /// # Errors
     /// [`Misuse::Parties`] unless 3.
@@ -61,11 +62,11 @@ impl Pika {
         Self::setup_from(ctx, &own).await
     }
 
-    /// [`Pika::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
-    /// hides.
+    /// Sets up as [`Pika::setup`] does, with all of this party's coins grown from `own`: whoever knows it knows all
+    /// that this party hides.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Pika::setup`].
     pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Pika> {
         Self::check_parties(ctx.parties())?;
         let me = ctx.me();
@@ -90,7 +91,7 @@ impl Pika {
         Ok(Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session })
     }
 
-    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    /// Returns a party for dry runs, without seeds, since nothing is drawn.
     ///
     /// # Errors
     /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
@@ -109,38 +110,38 @@ impl Pika {
         Pika { me, coins, stock, comparisons, masks, hash: Hash::new(&Tccr::new(&session)), session }
     }
 
-    /// The same party of no session.
+    /// Returns this party without a session and its seeds.
     pub(crate) fn without_seeds(&self) -> Pika {
         Self::with_no_seeds(self.me)
     }
 
-    /// **Insecure**: a party with these seeds, by party, for tests that enumerate all randomness.
+    /// **Insecure**: returns a party with these seeds, by party, for tests that enumerate all randomness.
     #[cfg(feature = "testing")]
     pub fn insecure_with_seeds(me: usize, seed_of: impl Fn(usize) -> Seed) -> Result<Pika> {
         Ok(Pika { coins: std::array::from_fn(seed_of), ..Self::dry(PARTIES, me)? })
     }
 
-    /// The session's id, alike at all parties.
+    /// Returns the session's id, alike at all parties.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Whether this party deals.
+    /// Returns whether this party deals.
     pub(crate) fn deals(&self) -> bool {
         self.me == DEALER
     }
 
-    /// The other one of parties 0 and 1, at these.
+    /// Returns the other one of parties 0 and 1, at these parties.
     pub(crate) fn peer(&self) -> usize {
         1 - self.me
     }
 
-    /// Coins that this party and another one know, and the third one does not.
+    /// Returns coins that this party and another one know, and the third one does not.
     pub(crate) fn coins_with(&self, peer: usize) -> &Seed {
         &self.coins[peer]
     }
 
-    /// Coins of this party's own.
+    /// Returns this party's own coins.
     pub(crate) fn own_coins(&self) -> &Seed {
         &self.coins[self.me]
     }
@@ -148,7 +149,7 @@ impl Pika {
 
 #[cfg(feature = "testing")]
 impl quorate_gadgets::testing::Tested for Pika {
-    /// Whatever the number of numbers: what takes keys asks for them.
+    /// Chooses edaBits for any number of numbers: tests of keys ask for keys.
     async fn set_up(ctx: &Ctx) -> Result<Self> {
         let pika = Self::setup(ctx).await?;
         pika.set_comparisons(Comparisons::EdaBits);
@@ -156,10 +157,10 @@ impl quorate_gadgets::testing::Tested for Pika {
     }
 }
 
-/// What a party gives to a seed, wiped when dropped.
+/// A party's contribution to a seed, wiped when dropped.
 type Secret = Zeroizing<[u8; SEED_BYTES]>;
 
-/// The seed of a pair, from what both gave to it, the lower party first.
+/// Returns the seed of a pair from the contributions of both, the lower party first.
 fn pair_seed([lower, higher]: [&Secret; 2], session: &SessionId) -> Seed {
     let mut context = Zeroizing::new([0; 2 * SEED_BYTES]);
     context[..SEED_BYTES].copy_from_slice(&**higher);
@@ -167,7 +168,8 @@ fn pair_seed([lower, higher]: [&Secret; 2], session: &SessionId) -> Seed {
     Seed::from_bytes(**lower).derive("quorate/pika/pair", &*context)
 }
 
-/// What all parties gave to the session's name, and what each peer gave to the seed of its pair with this party.
+/// Returns all parties' contributions to the session's name, and each peer's contribution to the seed that it shares
+/// with this party.
 async fn exchange(
     ctx: &Ctx,
     name: [u8; SEED_BYTES],

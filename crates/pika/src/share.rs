@@ -1,4 +1,4 @@
-//! A party's share of a value, and of whatever only this party may see.
+//! A party's share of a value, and other vectors that only this party may see.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use quorate_ring::Module;
 
 use crate::factor::Factor;
 
-/// One vector or matrix of bits of this party's: its share of a value, or a secret of its own; at party 2 a share is a
+/// A vector or matrix of bits of this party: its share of a value, or a secret of its own. At party 2 a share is a
 /// shape. Wiped when dropped; never printed.
 #[derive(Clone)]
 pub struct Share<M: Module> {
     value: M,
-    /// What there is beside it of a value that stays a factor. It goes as soon as anything is changed.
+    /// The further parts of a value that stays a factor. They are dropped when anything is changed.
     factor: Option<Arc<Factor>>,
 }
 
@@ -21,29 +21,29 @@ impl<M: Module> Share<M> {
         Share { value, factor: None }
     }
 
-    /// **Insecure**: the share, for tests.
+    /// **Insecure**: returns the share, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_share(&self) -> &M {
         &self.value
     }
 
-    /// **Insecure**: a share that the caller chose, for tests.
+    /// **Insecure**: returns a share that the caller chose, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_from(share: M) -> Self {
         Share::of(share)
     }
 
-    /// The shape of a value: all that party 2 holds of it.
+    /// Returns the shape of a value: all that party 2 holds of it.
     pub(crate) fn shape(shape: M::Shape) -> Self {
         Share::of(M::phantom(shape))
     }
 
-    /// The same value as a factor.
+    /// Returns the same value as a factor.
     pub(crate) fn as_factor(&self, factor: Option<Factor>) -> Self {
         Share { value: self.value.clone(), factor: factor.map(Arc::new) }
     }
 
-    /// What there is of the value as a factor.
+    /// Returns the parts of the value as a factor, if it is one.
     pub(crate) fn factor(&self) -> Option<&Arc<Factor>> {
         self.factor.as_ref()
     }
@@ -85,7 +85,7 @@ impl<M: Module> Drop for Share<M> {
     }
 }
 
-/// Zeros, or a shape in a dry run.
+/// Returns zeros, or a shape in a dry run.
 pub(crate) fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
     if dry { M::phantom(shape) } else { M::zeros(shape) }
 }

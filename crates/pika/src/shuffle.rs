@@ -1,18 +1,18 @@
-//! Shuffle: rows in an order that no party knows.
+//! Shuffle: moves rows into an order that no party knows.
 //!
 //! **Source**: permute and share with a dealt share translation (Chase, Ghosh, Poburinnaya 2020, section 3; there it
 //! is made by oblivious transfers). **Deviation**: a last order that parties 0 and 1 draw together, since the dealer
 //! knows the others. **Model**: semi-honest, 1 of 3.
 //!
-//! **Notation**: pi is known to the mover and to party 2. The mover was dealt D, the other one a and b, with D + b =
-//! pi(a), a and b uniform. Online the other one sends y = x - a for its share x, and keeps b; the mover's share is
-//! pi(its share + y) + D. Parties 0 and 1 move in turn, then both put their shares into a third order, drawn from the
-//! seed that party 2 has not got. So party 0 lacks the order of party 1, party 1 that of party 0, and party 2 the last
-//! one; each is uniform.
+//! **Notation**: the mover and party 2 know pi. The mover was dealt D, the other one a and b, with D + b = pi(a), a and
+//! b uniform. Online the other one sends y = x - a for its share x, and keeps b; the mover's share is pi(its share + y)
+//! + D. Parties 0 and 1 move in turn. Then both put their shares into a third order, drawn from a seed that party 2
+//! does not have. So party 0 lacks the order of party 1, party 1 that of party 0, and party 2 the last one; each is
+//! uniform.
 //!
 //! | | rounds | sent |
 //! |---|---|---|
-//! | each of two passes | 1 | a row for each row, by the one who does not move |
+//! | each of two passes | 1 | a row for each row, by the party that does not move |
 //! | dealt for it | | a row for each row, to the mover |
 
 use quorate_engine::{Ctx, Result, Sharing, Stocks, check_rows};
@@ -25,10 +25,10 @@ use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 
-/// Which row goes where: row i of the result is row order[i].
+/// An order of rows: row i of the result is row order[i].
 type Order = Zeroizing<Vec<u32>>;
 
-/// The elements of these rows, in their order.
+/// Returns the elements of these rows, in their order.
 fn row_elements(rows: &[u32], width: usize) -> Order {
     let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
     let width = width as u32;
@@ -36,7 +36,7 @@ fn row_elements(rows: &[u32], width: usize) -> Order {
     elements
 }
 
-/// The rows in this order; shapes need none.
+/// Returns the rows in this order; shapes need no order.
 pub(crate) fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
     match x.is_shape() {
         true => x.map(|x| x.gathered_shape(x.len())),
@@ -45,7 +45,8 @@ pub(crate) fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
 }
 
 impl Pika {
-    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    /// Moves the rows of all columns into one uniformly random order; a column of `rows` rows may hold several elements
+    /// a row.
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
         check_rows(columns.iter().map(|column| column.len()), rows)?;
         let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
@@ -63,7 +64,7 @@ impl Pika {
         Ok(shuffled.iter().map(|x| moved_rows(x, &last, x.len() / rows)).collect())
     }
 
-    /// One pass: the rows in an order of the mover's.
+    /// Runs one pass: moves the rows into an order of the mover.
     async fn move_rows(&self, ctx: &Ctx, columns: &[A], rows: usize, mover: usize) -> Result<Vec<A>> {
         let widths: Vec<(u32, usize)> = columns.iter().map(|c| (c.ring().bits(), c.len() / rows)).collect();
         let kind = Kind::Permutation { rows, columns: widths.clone(), mover };

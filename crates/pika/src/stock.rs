@@ -13,7 +13,7 @@ use crate::points::BLOCK;
 use crate::setup::Pika;
 use crate::share::{Share, blank};
 
-/// A kind of correlation: shares of parties 0 and 1, which add up (bits: xor up) to what is meant.
+/// A kind of correlation: shares of parties 0 and 1, which add up (bits: xor) to the listed values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {
@@ -25,15 +25,15 @@ pub enum Kind {
     MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
     /// Images a, filters b and their convolution over Z_2^bits.
     ConvTriple { bits: u32, conv: Conv },
-    /// b of the factor of this name.
+    /// b of the factor of this name, its mask.
     FactorMask { bits: u32, len: usize, factor: u32 },
-    /// a, and form(a, b) where the factor is on the right, form(b, a) elsewhere.
+    /// a, and form(a, b) if the factor is on the right, form(b, a) otherwise.
     TripleBy { bits: u32, form: Form, right: bool, factor: u32 },
-    /// Bits a, b and a b.
+    /// Bits a, b and a AND b.
     BitTriple,
     /// A bit over Z_2^bits and Z_2.
     DaBit { bits: u32 },
-    /// r over Z_2^bits, with `cut` > 0 also floor(r / 2^cut), and the bits of r.
+    /// r over Z_2^bits and the bits of r; with `cut` > 0 also floor(r / 2^cut).
     EdaBit { bits: u32, cut: u32 },
     /// r over Z_2^bits, its bits, and the products of the lowest `pairs` pairs of neighbours among them.
     ComparisonMask { bits: u32, pairs: usize },
@@ -45,7 +45,7 @@ pub enum Kind {
     Selection { bits: u32 },
     /// A point r of 2^place_bits, a key of it; b, the sign w of the key, and w b over Z_2^bits.
     Lookup { place_bits: u32, bits: u32 },
-    /// The same without b and w.
+    /// A point r of 2^place_bits, and a key of it.
     Point { place_bits: u32 },
     /// r over Z_2^bits, its top bit, and a key of r mod 2^(bits-1).
     SignKey { bits: u32 },
@@ -53,8 +53,8 @@ pub enum Kind {
     FloorKeys { bits: u32, cut: u32 },
     /// r over Z_2^bits, floor(r / 2^cut), the top bit of r over Z_2^cut, and a key of r mod 2^cut.
     BoundedFloorKey { bits: u32, cut: u32 },
-    /// A permutation of `rows` rows that `mover` and party 2 know, and shares of where it moves a mask that the other
-    /// one and party 2 know; a row has so many elements of so many bits, column by column.
+    /// A permutation of `rows` rows that `mover` and party 2 know, and shares of the moved mask; the other party and
+    /// party 2 know that mask. `columns` gives the bits of an element and the elements of a row, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
 }
 
@@ -88,7 +88,7 @@ impl std::fmt::Display for Kind {
 }
 
 impl Kind {
-    /// What party `me` holds of one correlation; party 2 holds shapes of what party 1 has.
+    /// Returns what party `me` holds of one correlation; party 2 holds shapes of what party 1 has.
     pub(crate) fn layout(&self, me: usize) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match self {
@@ -134,14 +134,14 @@ impl Kind {
                 }
             }
         };
-        // What is drawn or sent to one party, then the corrections of keys.
+        // First come parts that are drawn or sent to one party, then the corrections of keys.
         let corrections = self.keys().into_iter().map(|shape| (BLOCK, shape.key_blocks()));
         Layout { vectors: vectors.into_iter().chain(corrections).collect(), bits }
     }
 
-    /// How many are dealt together.
+    /// Returns the chunks that are dealt together.
     pub(crate) fn chunks(&self, len: usize) -> Chunks {
-        /// Of what is held of a correlation while it is dealt: both parties' shares, their sums, what is sent.
+        /// The copies of a correlation that are held while it is dealt: both parties' shares, their sums, what is sent.
         const COPIES: usize = 4;
         match self {
             Kind::MatrixTriple { .. }
@@ -196,11 +196,11 @@ impl Stocks for Pika {
         kind.layout(self.me)
     }
 
-    /// The larger ring of an edaBit is that of what it becomes part of.
+    /// Returns the bits of the ring of a kind; an edaBit in a larger ring counts with that ring.
     fn bits_of(&self, kind: &Kind) -> u32 {
         match kind {
             Kind::WideEdaBit { wide, .. } => *wide,
-            // A node of a tree is no element.
+            // A node of a tree is not an element.
             Kind::Lookup { bits, .. } => *bits,
             Kind::Point { .. } => 1,
             Kind::SignKey { bits } | Kind::FloorKeys { bits, .. } | Kind::BoundedFloorKey { bits, .. } => *bits,
@@ -216,7 +216,7 @@ impl Stocks for Pika {
         Share::of(blank(dry || self.deals(), shape))
     }
 
-    /// Masks of factors first: what is dealt by them follows from them. They take no message.
+    /// Makes masks of factors first: other kinds follow from them. Masks take no message.
     async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         let (masks, others): (Vec<_>, Vec<_>) =
             totals.iter().partition(|(kind, _)| matches!(kind, Kind::FactorMask { .. }));

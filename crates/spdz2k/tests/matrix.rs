@@ -180,7 +180,7 @@ fn lies_above_what_is_checked_change_nothing() {
     }
 }
 
-/// A party authenticates another Z, B, B_0, c or c_0 than it used in the transfers; or it opens other shares of sigma,
+/// A party authenticates another Z, B, B_0, c or c_0 than it used in the transfers. Or it opens other shares of sigma,
 /// of what has to be zero, or of delta.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
