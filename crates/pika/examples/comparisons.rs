@@ -1,5 +1,5 @@
-//! What comparisons and truncations take by dealt edaBits and by keys, all phases, three parties in threads of one
-//! process, and with any one malicious by edaBits and by keys of digits: `cargo run --release -p quorate-pika
+//! Measures comparisons and truncations, all phases, with three parties in threads of one process: by dealt edaBits and
+//! by keys, and with any one party malicious by edaBits and by keys of digits. `cargo run --release -p quorate-pika
 //! --features testing --example comparisons`.
 
 use std::time::Instant;
@@ -44,7 +44,7 @@ impl Work {
         s.take_demand()
     }
 
-    /// Milliseconds of a run: the least and the median of several.
+    /// Returns milliseconds of a run: the least and the median of several.
     fn measure(self, form: Comparisons, shape: (u32, usize)) -> [f64; 2] {
         let (demand, times) = (self.demand(form, shape), if shape.1 > 10_000 { 7 } else { 31 });
         let all = parties(PARTIES, |mut party| {
@@ -70,8 +70,8 @@ impl Work {
     }
 }
 
-/// Numbers of so many bits, any one of three malicious, by keys of digits or by edaBits: milliseconds, the least of
-/// some, and bytes that party 2 sends.
+/// Measures numbers of `bits` bits with any one of three parties malicious, by keys of digits or by edaBits. Returns
+/// milliseconds, the least of several, and the bytes that party 2 sends.
 fn malicious(work: Work, by_keys: bool, (bits, key_bits, len): (u32, u32, usize)) -> (f64, u64) {
     let params = Params::new(key_bits, false).expect("bits of keys");
     let work = async |s: &PikaMalicious, ctx: &Ctx| {

@@ -7,16 +7,16 @@ use std::fmt::Write;
 use quorate_engine::Form;
 use quorate_pika::cost::{self, Bill};
 
-/// Enough elements that whole bytes do not show.
+/// The number of elements, large enough that the rounding to whole bytes does not show.
 const LEN: usize = 1 << 20;
 
-/// At most two digits after the point.
+/// Returns the number with at most two digits after the point.
 fn digits(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Bytes for one element.
+/// Returns the bytes for one element.
 fn each(bytes: u64) -> String {
     digits(bytes as f64 / LEN as f64)
 }
@@ -53,12 +53,12 @@ fn rows(k: u32) -> Vec<(&'static str, Bill)> {
     ]
 }
 
-/// Element by element.
+/// Returns the bill of products by a factor, element by element.
 fn by_factor(k: u32) -> Bill {
     cost::by_factor(k, Form::Dot { outer: LEN, axis: 1, inner: 1 }, true, 0)
 }
 
-/// All tables.
+/// Returns all tables.
 pub fn tables() -> String {
     let mut out = String::from("Bytes that a party sends for one element of many.\n");
     for k in [32, 64] {

@@ -1,4 +1,4 @@
-//! Signs, equality and truncation by keys equal plain arithmetic, and cost what they state.
+//! Signs, equality and truncation by keys equal plain arithmetic, at the stated cost.
 
 use crate::common::*;
 use quorate_engine::{Ctx, Result};
@@ -10,7 +10,7 @@ use quorate_ring::Ring;
 
 const FORMS: [Comparisons; 2] = [Comparisons::EdaBits, Comparisons::Keys];
 
-/// All elements of tiny rings; of larger ones noise, and what lies about the edges.
+/// Returns all elements of tiny rings; for larger ones noise, and numbers near the edges.
 fn elements(k: u32) -> Vec<u64> {
     if k <= 9 {
         return all(k);
@@ -40,7 +40,7 @@ fn signs_and_zeros() {
     }
 }
 
-/// All pairs of tiny rings, in full and where the difference is known to fit.
+/// All pairs of tiny rings, over the full range and where the difference is known to fit.
 #[test]
 fn comparison_of_all_pairs() {
     for k in (1..=6).chain([33, 64]) {
@@ -64,7 +64,7 @@ fn comparison_of_all_pairs() {
     }
 }
 
-/// Every shift, of numbers anywhere and of those that leave a bit.
+/// Every shift, for all numbers and for those that leave a bit free.
 #[test]
 fn exact_truncation() {
     for (form, k) in FORMS.into_iter().flat_map(|form| (1..=8).chain([33, 63, 64]).map(move |k| (form, k))) {
@@ -108,7 +108,7 @@ fn long_vectors() {
     assert!(values.iter().zip(floors).all(|(&x, floor)| floor == x as i64 >> 20));
 }
 
-/// What a session's form draws, for so many comparisons.
+/// Returns the kinds that a session's form draws, for `len` comparisons.
 fn drawn(form: Comparisons, k: u32, len: usize) -> Vec<Kind> {
     let demand = demand_of_all(&async |s: &Pika, ctx: &Ctx| -> Result<()> {
         s.set_comparisons(form);
@@ -118,8 +118,8 @@ fn drawn(form: Comparisons, k: u32, len: usize) -> Vec<Kind> {
     demand.totals().keys().cloned().collect()
 }
 
-/// Few numbers take keys, and many edaBits; the slower the link's round trip, the more numbers take keys. Rings of more
-/// than a word have none.
+/// Few numbers take keys, and many take edaBits; the longer the link's round trip, the more numbers take keys. Rings of
+/// more than a word have no keys.
 #[test]
 fn the_form_is_predicted() {
     let link = |ms: f64, megabits: f64| Link { round_trip_seconds: ms / 1e3, bytes_per_second: megabits * 1e6 / 8.0 };
@@ -135,7 +135,7 @@ fn the_form_is_predicted() {
     assert_eq!(dealt(quorate_pika::cost::trunc_bounded_by_key(64, 16, 1)), 2 * 160 + 8 + 2 + 8);
 }
 
-/// What a session chooses reaches its parties, and is refused where it would change nothing.
+/// A session's choice reaches its parties, and is refused where it would change nothing.
 #[test]
 fn sessions_choose_the_form() {
     let choices = |value: &str| {

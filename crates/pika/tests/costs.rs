@@ -1,4 +1,4 @@
-//! What is counted on the wire = what dry runs of all parties say = the formulas of `cost`, at every party.
+//! Traffic on the wire equals the costs by dry runs of all parties and the formulas of `cost`, at every party.
 
 use crate::common::*;
 use quorate_engine::testing::parties;
@@ -18,7 +18,7 @@ fn cost_of(costs: &[Costs], phase: Phase) -> Cost {
     Cost { rounds: [0, 1, 2].map(|i| traffic(i).rounds), bytes: [0, 1, 2].map(|i| traffic(i).bytes()) }
 }
 
-/// Runs the program with a stock and without, live and dry; what it costs offline and online.
+/// Runs the program with a stock and without, live and dry; returns its costs offline and online.
 fn measure<T: Send>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T> + Sync) -> (Cost, Cost) {
     let (stocked, on_demand): (Vec<Costs>, Vec<Costs>) =
         run_both(&work).into_iter().map(|[stocked, on_demand]| (stocked, on_demand)).unzip();
@@ -38,7 +38,7 @@ fn check<T: Send>(what: &str, bill: &Bill, work: impl AsyncFn(&Pika, &Ctx) -> Re
     assert_eq!(measure(work), (bill.offline(), bill.online), "{what}: {:?}", bill.demand);
 }
 
-/// Public values as shares: what a program needs to start with, without an input.
+/// Returns public values as shares, so that a program starts without an input.
 fn given(s: &Pika, ctx: &Ctx, k: u32, len: usize) -> A {
     let ring = Ring::of(k);
     s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
@@ -73,7 +73,7 @@ fn primitives() {
     }
 }
 
-/// More than goes into a chunk.
+/// Vectors that are longer than a chunk.
 #[test]
 fn long_vectors() {
     let len = 70_001;

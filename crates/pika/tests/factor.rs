@@ -1,4 +1,4 @@
-//! Values that stay factors: products by them are right, now and in later runs, and send nothing of them again.
+//! Values that stay factors: products by them are right, now and in later runs, and the factors are not sent again.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use quorate_ring::{Ring, Vector, memory};
 
 const NAME: u32 = 7;
 
-/// Forms of all kinds that a factor goes into; the last one is cut into chunks.
+/// Returns all forms that can have a factor; the last one is cut into chunks.
 fn forms() -> Vec<Form> {
     let matrices = [(1, 5, 3), (3, 5, 1), (7, 1, 4), (1, 1, 1), (0, 2, 3), (2, 0, 3)];
     let matrices = matrices.into_iter().map(|(m, k, n)| Form::MatMul { m, k, n });
@@ -56,7 +56,7 @@ fn products_by_factors_are_products() {
     }
 }
 
-/// The mask of a factor is there when something is dealt by it: it is no new memory.
+/// The mask of a factor exists when something is dealt by it: it takes no new memory.
 #[test]
 fn dealing_by_a_factor_is_not_charged_for_its_mask() {
     let (k, n) = (1000, 2000);
@@ -70,7 +70,7 @@ fn dealing_by_a_factor_is_not_charged_for_its_mask() {
     }
 }
 
-/// A share that is changed in place, or of which something is made, has nothing of the factor.
+/// A share that is changed in place, or a value computed from it, is no longer a factor.
 #[test]
 fn what_is_made_of_a_factor_is_none() {
     let (ring, w, x) = (Ring::of(32), noise(1, 6), noise(2, 6));
@@ -114,7 +114,7 @@ fn what_is_made_of_a_factor_is_none() {
     assert_eq!(got, wanted);
 }
 
-/// One run of a session, dealt ahead, with what it came to and cost.
+/// Runs one run of a session, dealt ahead; returns its result and cost.
 fn run_of<T>(
     party: &mut quorate_engine::Party,
     s: &Pika,
@@ -171,7 +171,7 @@ fn later_runs_send_nothing_of_a_factor_and_a_run_that_begins_again_has_another_m
         });
         run.finish();
         let (weights, records) = shared.unwrap();
-        // The first time it is marked, it has another value, which does not count.
+        // The first time that it is marked, it has another value, which does not count.
         let marked = |i: usize| {
             let weights = &weights;
             async move |s: &Pika, ctx: &Ctx| s.as_factor(ctx, &weights[i], NAME).await

@@ -1,4 +1,4 @@
-//! Long vectors wait for the slower party, and messages of a wrong length are refused, whoever sends them.
+//! Long vectors wait for the slower party, and messages of a wrong length are refused from any party.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use quorate_engine::{Ctx, Error, Phase, Result, Sharing};
 use quorate_pika::Pika;
 use quorate_ring::{Bits, Ring, Vector};
 
-/// Less than the operands, more than the parties may be apart.
+/// The limit in bytes: less than the operands, more than the parties may be apart.
 const LIMIT: usize = 24 << 20;
 
-/// A dealer who is ahead of the others, and a slow party, of products whose triples are dealt where they are used.
+/// A dealer that is ahead of the others, and a slow party, in products whose triples are dealt where they are used.
 #[test]
 fn nobody_is_flooded_by_a_fast_dealer() {
     let (ring, len) = (Ring::of(64), 4 << 20);
@@ -34,7 +34,7 @@ fn nobody_is_flooded_by_a_fast_dealer() {
     }
 }
 
-/// What never comes: a party stays until another one has seen what it was sent.
+/// Waits for a message that never comes: a party stays until another one has seen its message.
 async fn wait(ctx: &Ctx, from: usize) -> Result<()> {
     ctx.exchange_bytes(&[], &[(from, 1)]).await.map(drop)
 }

@@ -57,7 +57,7 @@ fn every_length() {
     exhaustive::every_length::<Pika>(&[(N, &[0, 1, 3, 7, 9, 63, 65, 128, 511, 513, 70_000])]);
 }
 
-/// Bits to a number, of every number of tiny rings and some of large ones.
+/// Bits become a number, for every number of tiny rings and some of large ones.
 #[test]
 fn numbers_of_their_bits() {
     for k in [1, 2, 3, 8, 20, 33, 64] {
@@ -72,8 +72,8 @@ fn numbers_of_their_bits() {
     }
 }
 
-/// Probabilistic truncation gives the floor or one more, the floor where nothing is cut off, and rounds up about as
-/// often as the rest says.
+/// Probabilistic truncation gives the floor or one more, and the floor where nothing is cut off. It rounds up about as
+/// often as the remainder requires.
 #[test]
 fn probabilistic_truncation_of_all_elements() {
     const TIMES: usize = 200;

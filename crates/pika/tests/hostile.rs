@@ -1,5 +1,5 @@
-//! Semi-honest runs in which a message is not what it should be, seeds and all that is dealt included: another length
-//! ends the run with an error that says so, other bytes may give other numbers, and nothing panics or waits for ever.
+//! Semi-honest runs with wrong messages, seeds and everything dealt included. A message of another length ends the run
+//! with an error that names it; other bytes may give other numbers. Nothing panics or waits for ever.
 
 use quorate_engine::testing::{Change, What};
 use quorate_engine::{Ctx, Demand, Error, Phase, Result, Sharing, Stocks, dry};
@@ -14,7 +14,7 @@ use crate::malicious::outcomes::{Cheat, is_an_end, with_cheat};
 const K: u32 = 12;
 const VALUES: [u64; 3] = [3, 700, 4000];
 
-/// All that has dealt keys or an order, products, bits and inputs of all.
+/// A program with all correlations that have dealt keys or an order, and with products, bits and inputs of all parties.
 async fn program(s: &Pika, ctx: &Ctx) -> Result<usize> {
     let ring = Ring::of(K);
     let mut sum = share(s, ctx, ring, &VALUES).await?;
@@ -46,7 +46,7 @@ fn demand(me: usize) -> Demand<Kind> {
     s.take_demand()
 }
 
-/// How all ended, and how many messages each one sent.
+/// Returns how all parties ended, and how many messages each one sent.
 fn ends(cheat: Option<Cheat>) -> (Vec<Result<usize>>, Vec<usize>, bool) {
     let (ends, liars) = with_cheat(N, cheat, |mut party, liar| {
         let me = party.me();
@@ -74,7 +74,7 @@ fn every_message_may_be_shorter_longer_or_noise() {
     for (party, count) in sent.into_iter().enumerate() {
         for message in 0..count {
             let kinds = [What::Shorter, What::Longer, What::Changed(Change::Noise), What::Changed(Change::LastBit)];
-            // Of lengths one at each message, of changes the other.
+            // One wrong length at each message, and one of the other changes.
             for what in [kinds[message % 2], kinds[2 + (message + party) % 2]] {
                 let (done, _, lied) = ends(Some(Cheat { party, message, what }));
                 assert!(lied, "party {party} sends message {message}");

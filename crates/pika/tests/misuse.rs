@@ -1,4 +1,4 @@
-//! What a caller may get wrong is an error of its own, before anything is sent.
+//! Misuse by a caller is an error of its own, before anything is sent.
 
 use crate::common::*;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
@@ -6,7 +6,7 @@ use quorate_gadgets::Choices;
 use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
 
-/// The misuse that a dry run finds, alike at all parties.
+/// Returns the misuse that a dry run finds, alike at all parties.
 fn misuse<T>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Misuse {
     let mut found: Vec<Misuse> = (0..N)
         .map(|me| {
@@ -79,7 +79,7 @@ fn rings_cuts_pairs_and_rows() {
         let shuffled = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, 3)], rows).await.map(drop));
         assert!(matches!(shuffled, Misuse::Length { .. }));
     }
-    // As many as the words of their places cannot number, in rows of one element, and of many.
+    // More elements than the words of their places can number, in rows of one element and of many.
     for (rows, len) in [(1 << 31, 1 << 31), (1 << 32, 1 << 32), (2, 1 << 31), (1 << 33, 0)] {
         let long = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, len)], rows).await.map(drop));
         assert_eq!(long, Misuse::Other { what: "a shuffled array has fewer than 2^31 elements" }, "{rows} rows");
@@ -113,7 +113,7 @@ fn an_owner_gives_a_value_of_the_agreed_shape() {
     }
 }
 
-/// Without malicious nothing has a MAC.
+/// Without `malicious` there are no MACs.
 #[test]
 fn choices_that_say_nothing() {
     for (name, value) in [("mac", "48"), ("allow_weak", "yes")] {

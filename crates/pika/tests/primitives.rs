@@ -1,4 +1,4 @@
-//! The primitives equal their ideal functionalities: all inputs of tiny rings, forms and rings of all sizes.
+//! The primitives equal their ideal functionalities: all inputs of tiny rings, and forms and rings of all sizes.
 
 use crate::common::*;
 use quorate_engine::{Checked, Form, Linear, Sharing};
@@ -41,7 +41,7 @@ fn local_operations_on_all_pairs() {
     }
 }
 
-/// Forms that are cut into chunks, and forms that are not; with axes that are one, and that are long.
+/// Forms that are cut into chunks, and forms that are not; with axes of length one, and with long axes.
 #[test]
 fn sums_of_products() {
     let forms = [(2, 12, 7), (1, 1000, 1), (1, 1, 9), (70, 1, 1), (600, 40, 1), (3, 40_000, 2), (0, 3, 2), (2, 0, 3)];
@@ -100,7 +100,7 @@ fn every_owner_inputs_and_every_party_may_be_told() {
                     assert!(number == learns.then(|| values.clone()) && row == learns.then(|| bools.clone()));
                     told += usize::from(learns);
                 }
-                // What is opened to compute on, party 2 does not see.
+                // Party 2 does not see what is opened to compute on.
                 assert_eq!(s.open(ctx, &a).await?.is_shape(), me == 2);
                 assert_eq!(s.open_bits(ctx, &b).await?.is_shape(), me == 2);
             }
@@ -167,7 +167,8 @@ fn edabits_agree_with_their_bits_for_every_cut() {
     }
 }
 
-/// Masks of comparisons with the products of their bits, of truncations with both parts, edaBits of larger rings.
+/// Masks of comparisons with the products of their bits, masks of truncations with both parts, and edaBits in larger
+/// rings.
 #[test]
 fn masks_are_what_they_say() {
     for k in [2u32, 3, 8, 33, 63] {

@@ -10,7 +10,7 @@ use quorate_ring::Ring;
 
 use crate::common::{N, open};
 
-/// Elements that like the edges of the ring.
+/// Elements that are often near the edges of the ring.
 fn element(k: u32) -> impl Strategy<Value = u64> {
     let top = 1u64 << (k - 1);
     prop_oneof![
@@ -33,8 +33,8 @@ proptest! {
     }
 }
 
-/// Of the three pairs' seeds each party knows two, and its own: whatever these are, by the others a random bit is 0 or
-/// 1. The dealer, too, knows no random bit of a program.
+/// Each party knows two of the three pairs' seeds, and its own. Whatever these are, the others can make a random bit 0
+/// or 1. The dealer does not know a program's random bits either.
 #[test]
 fn both_random_bits_are_possible_for_each_party() {
     const BITS: usize = 40;

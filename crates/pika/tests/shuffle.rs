@@ -1,4 +1,4 @@
-//! Shuffles keep rows together and lose none; every order is as likely as every other.
+//! Shuffles keep rows together and lose none; all orders have the same probability.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,8 +49,8 @@ fn every_order_is_as_likely() {
     }
 }
 
-/// Of the three pairs' seeds each party knows two: whatever these are, every order comes about by the third one. So
-/// none of the three orders is left out.
+/// Each party knows two of the three pairs' seeds. Whatever these are, every order can come from the third one. So none
+/// of the three orders is left out.
 #[test]
 fn every_order_is_possible_for_each_party() {
     const TRIALS: u8 = 150;

@@ -1,4 +1,4 @@
-//! What is dealt is what its kind says, differs in every bit, and is handed out once.
+//! Dealt correlations have the relation of their kind, differ in every bit, and are handed out once.
 
 use crate::common::*;
 use quorate_engine::testing::parties;
@@ -7,7 +7,7 @@ use quorate_gadgets::testing::convolutions;
 use quorate_pika::{Kind, Pika};
 use quorate_ring::{Bits, Vector};
 
-/// Correlations of a kind, and their shares, put together.
+/// The number of correlations of a kind that are dealt.
 const LEN: usize = 128; // a coin falls on one side so often with probability 2^-127
 const LENS: [usize; 3] = [3, 70, 8];
 
@@ -43,7 +43,7 @@ fn plain(material: &Material<A, B>) -> Dealt {
     (vectors, material.bits.iter().map(|x| x.insecure_share().clone()).collect())
 }
 
-/// By party and kind, what it is dealt.
+/// Returns what is dealt, by party and kind.
 fn dealt(len: usize) -> Vec<Vec<Dealt>> {
     parties(N, |mut party| {
         let mut run = party.begin_alone().unwrap();
@@ -93,7 +93,7 @@ fn what_is_dealt_varies_in_every_bit() {
     assert!(looked_at > 300, "{looked_at}");
 }
 
-/// Permutations, whose parts no other test looks at: D + b = pi(a), column by column.
+/// Permutations, whose parts no other test checks: D + b = pi(a), column by column.
 #[test]
 fn permutations_move_their_masks() {
     let (parties, len) = (dealt(3), 3);

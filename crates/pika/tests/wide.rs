@@ -1,4 +1,4 @@
-//! Everything over rings of 65 to 126 bits, as integers have it.
+//! All operations over rings of 65 to 126 bits equal those of integers.
 
 use crate::common::*;
 use quorate_gadgets::testing::convolutions::convolutions;

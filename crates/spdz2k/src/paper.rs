@@ -2,8 +2,8 @@
 //! bits, as elements, are the numbers' bits as elements of Z_2.
 //!
 //! **Source**: spdz2k-primitives, Fig. 3 (A2B, local), Fig. 6 (MSB), section IV (EQZ), Fig. 10 (truncation). A mask of
-//! w bits takes w random bits and no message online. A comparison of k bits as a number takes k + 1 random bits and 2 k
-//! - 4 triples of bits. Equality takes k + 1 and k - 1 (Table IV). The last random bit is that of B2A.
+//! w bits takes w random bits and no message online. A comparison of k bits as a number takes k + 1 random bits and
+//! 2 k - 4 triples of bits. Equality takes k + 1 and k - 1 (Table IV). The last random bit is that of B2A.
 
 use quorate_engine::{Ctx, EdaBits, Linear, Result, Stocks, TruncMasks};
 use quorate_gadgets::prefix::{self, Pairs};

@@ -1,4 +1,4 @@
-//! Gadgets and functions: those of the two parties' protocol, which P2 runs on shapes.
+//! Gadgets and functions: those of the protocol for two parties, which P2 runs on shapes.
 
 use quorate_circuits::Program;
 use quorate_engine::{
@@ -21,7 +21,7 @@ use super::PikaMalicious;
 use super::lookup::MOST_ENTRIES;
 use crate::setup::DEALER;
 
-/// Methods of the two parties' protocol.
+/// Defines methods that call the protocol for two parties.
 macro_rules! forwarded {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
         fn $name(&self, $($arg: $type),*) $(-> $out)? {
@@ -30,7 +30,7 @@ macro_rules! forwarded {
     )*};
 }
 
-/// The same of those that take messages.
+/// Defines methods that take messages and call the protocol for two parties.
 macro_rules! run_online {
     ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $out:ty;)*) => {$(
         async fn $name(&self, ctx: &Ctx, $($arg: $type),*) -> Result<$out> {
@@ -100,7 +100,8 @@ impl Garbles for PikaMalicious {
 impl Gadgets for PikaMalicious {
     const PROVES_NOTHING: Option<usize> = Some(DEALER);
 
-    /// What party 2 knows both others have shares of, and open factors of: either of them would read it by a lie.
+    /// Refuses values that party 2 knows. Both others have shares of them and open factors of them: either could read
+    /// them by a lie.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Tagged, axis: Axis) -> Result<()> {
         if self.online.who_knows(x) == Self::PROVES_NOTHING {
             let what = "party 2 deals, and cannot prove a choice of one: let party 0 or 1 input it";
@@ -109,7 +110,7 @@ impl Gadgets for PikaMalicious {
         self.online.assert_one_hot(ctx, x, axis).await
     }
 
-    // These are computed of comparisons by keys of digits.
+    // These are computed from comparisons by keys of digits.
     compiled_here! { PikaMalicious:
         fn msb(s, ctx, at x: Tagged) -> SharedBits { s.top_bit(ctx, x) }
         fn eqz(s, ctx, at x: Tagged) -> SharedBits { s.is_zero(ctx, x) }
@@ -156,7 +157,7 @@ impl Functions for PikaMalicious {
         fn divide(x: &Tagged, y: &Tagged, up: u32, quotient_bits: u32) -> Tagged;
     }
 
-    /// By keys where powers are looked up.
+    /// Uses keys if powers are looked up.
     async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
         match of.powers {
             Some(_) => Box::pin(real::softmax(self, ctx, x, of)).await,

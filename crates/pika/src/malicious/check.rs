@@ -1,4 +1,4 @@
-//! The check of all that was dealt in a batch, and batches.
+//! The check of all that was dealt in a batch; and batches.
 //!
 //! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: L = k + s bits
 //! of an element; [x] summands x_0 + x_1; t in Z_2^s and GF(2^64), chi bits and elements of GF(2^64): coins of P0 and
@@ -7,7 +7,7 @@
 //! | step | who | what |
 //! |---|---|---|
 //! | 1 | P2 | deals all of the batch, with s masks r_q mod 2^L' and 64 bits with MACs of either party |
-//! | 2 | P0, P1 | toss coins once they have all of it; tell P2, which compares the two |
+//! | 2 | P0, P1 | toss coins once they have all of it; send P2 the coins, which compares the two |
 //! | 3 | P2 | products: rho = t a - ahat; rows q: y_q = sum chi_ql 2^(L'-L) x_l + r_q |
 //! | | | bits of either party: Y_p = sum chi_l x_p,l + mask |
 //! | 4 | P0, P1 | zeros of products: rho - t a + ahat; t c - chat - rho b |
@@ -39,12 +39,12 @@ const COINS: &str = "the coins that both parties told the dealer";
 const DOMAIN: &str = "quorate 2026 pika dealt v1";
 const COIN_BYTES: usize = 32;
 const HASH_BYTES: usize = 32;
-/// What a party holds of a batch beside the stock, about.
+/// The approximate memory of a party for a batch, beside the stock.
 const BATCH_BYTES: usize = 16 << 20;
-/// Batches under way at a time: P2 sends the next one while a check waits for its rounds.
+/// The number of batches under way at a time: P2 sends the next one while a check waits for its rounds.
 const BATCHES: usize = 2;
 
-/// What P0 and P1 compare.
+/// The transcript that P0 and P1 compare.
 pub(super) struct Transcript<'b> {
     #[cfg_attr(not(feature = "testing"), allow(dead_code))]
     third: &'b Third,
@@ -58,7 +58,7 @@ impl Transcript<'_> {
         self.me == DEALER
     }
 
-    /// What P2 opens: it adds up its summands and tells both.
+    /// Opens a value of P2: P2 adds up its summands and sends both the sum.
     async fn open(&mut self, summands: &Summands<Vector>) -> Result<Vector> {
         let shape = summands.0[0].shape_of();
         if self.is_dealer() {
@@ -83,24 +83,24 @@ impl Transcript<'_> {
         if self.ctx.is_dry() {
             return self.charge(M::packed_bytes(x.shape_of()));
         }
-        // Room at once: nothing is left behind where bytes moved.
+        // The capacity is reserved at once: a reallocation would leave a copy behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(M::packed_bytes(x.shape_of())));
         x.pack(&mut bytes);
         self.hasher.update(&bytes);
     }
 
-    /// Charges a dry run with what is hashed: a byte takes as long as a loop over so many.
+    /// Charges a dry run with the hashing of bytes: a byte takes as long as a loop over `HASHED_BYTES` bytes.
     pub(super) fn charge(&self, bytes: usize) {
         const HASHED_BYTES: usize = 4;
         meter::stream(HASHED_BYTES * bytes);
     }
 
-    /// What both have to have alike.
+    /// Absorbs bytes that both parties must have alike.
     pub(super) fn same(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }
 
-    /// A summand of zeros: of P1 the negative.
+    /// Absorbs a summand of zeros; P1 absorbs its negative.
     pub(super) fn zero(&mut self, mut summand: Vector) {
         if self.me == 1 {
             summand.neg_assign();
@@ -109,7 +109,7 @@ impl Transcript<'_> {
         summand.wipe();
     }
 
-    /// Xor summands of zeros.
+    /// Absorbs xor summands of zeros.
     fn zero_words(&mut self, words: Vec<u64>) {
         let words = Zeroizing::new(words);
         if !self.ctx.is_dry() {
@@ -119,7 +119,7 @@ impl Transcript<'_> {
         }
     }
 
-    /// Step 5.
+    /// Runs step 5.
     async fn compare(self) -> Result<()> {
         if self.is_dealer() {
             return Ok(());
@@ -133,15 +133,15 @@ impl Transcript<'_> {
     }
 }
 
-/// Coins of P0 and P1 that P2 has, too; none in a dry run.
+/// Coins of P0 and P1, which P2 has, too; empty in a dry run.
 struct Coins {
     drawn: Option<Prg>,
-    /// Of leaves of keys, which P2 does not draw.
+    /// Coins for the leaves of keys, which P2 does not draw.
     of_leaves: Option<Prg>,
 }
 
 impl Coins {
-    /// Step 2.
+    /// Runs step 2.
     async fn toss(third: &Third, ctx: &Ctx) -> Result<Coins> {
         let session = third.pairs.session();
         let tossed = ctx.among(&[0, 1], async |ctx: Ctx| ctx.toss(session).await).await?;
@@ -163,7 +163,7 @@ impl Coins {
         Ok(Coins { drawn: drawn("quorate/pika/dealt/coins"), of_leaves: drawn("quorate/pika/dealt/leaves") })
     }
 
-    /// Rows of bits.
+    /// Draws rows of bits.
     fn bits(&mut self, (rows, lanes): (usize, usize)) -> Bits {
         let Some(prg) = &mut self.drawn else { return Bits::shape(rows, lanes) };
         let mut drawn = Bits::zeros(rows, lanes);
@@ -176,14 +176,14 @@ impl Coins {
         self.drawn.as_mut().map_or(vec![], |prg| (0..len).map(|_| prg.next_u64()).collect())
     }
 
-    /// A number of so many bits; 0 in a dry run.
+    /// Draws a number of `bits` bits; 0 in a dry run.
     fn number(&mut self, bits: u32) -> u64 {
         self.drawn.as_mut().map_or(0, |prg| prg.next_u64() >> (u64::BITS - bits))
     }
 }
 
 impl Third {
-    /// Batch by batch, each with a check of its own. All have passed before anything is used.
+    /// Deals batch by batch, each with a check of its own. All batches have passed before anything is used.
     pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
         let mut parts: Vec<Vec<Material>> = kinds.iter().map(|_| vec![]).collect();
         let all = batches(kinds);
@@ -195,7 +195,7 @@ impl Third {
         Ok(parts.into_iter().map(joined).collect())
     }
 
-    /// All steps.
+    /// Runs all steps.
     async fn deal_batch(&self, ctx: &Ctx, kinds: &[(Kind, usize)], pieces: &[(usize, usize)]) -> Result<Vec<Material>> {
         let mut batch = Batch::new(self, ctx);
         let (mut made, mut claims) = (Vec::new(), Claims::default());
@@ -207,7 +207,7 @@ impl Third {
         made.into_iter().map(|made| made.into_material(self.pairs.deals())).collect()
     }
 
-    /// Masks of the check.
+    /// Deals the masks of the check.
     async fn masks(&self, batch: &mut Batch<'_>, made: &[Made]) -> Result<Masks> {
         let elements = || made.iter().flat_map(|made| &made.elements);
         let mut rows = None;
@@ -224,7 +224,7 @@ impl Third {
         Ok(Masks { rows, bits })
     }
 
-    /// Steps 2 to 5.
+    /// Runs steps 2 to 5.
     async fn check(&self, ctx: &Ctx, made: &mut [Made], claims: Claims, masks: Masks) -> Result<()> {
         let mut coins = Coins::toss(self, ctx).await?;
         let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
@@ -255,7 +255,7 @@ impl Third {
         transcript.compare().await
     }
 
-    /// Tags are alpha times their elements, modulo 2^L, all of it.
+    /// Checks that tags are alpha times their elements, modulo 2^L, in all bits.
     async fn check_tags(
         &self,
         transcript: &mut Transcript<'_>,
@@ -293,7 +293,7 @@ impl Third {
         Ok(())
     }
 
-    /// MACs are keys, and Delta where a bit is set.
+    /// Checks that MACs are the keys, plus Delta where a bit is set.
     async fn check_macs(
         &self,
         transcript: &mut Transcript<'_>,
@@ -304,7 +304,7 @@ impl Third {
         let weights: Vec<Vec<u64>> = bits.iter().map(|bits| coins.words(bits.parts[0].len())).collect();
         let basis = weights::with_masks(vec![]);
         let dry = transcript.ctx.is_dry();
-        // Of own bits, of MACs and of keys, by part.
+        // Sums of own bits, of MACs and of keys, by part.
         let parts = masks.parts.len();
         let mut sums = Zeroizing::new((0..parts).map(|i| sums_of(&basis, &masks.parts[i])).collect::<Vec<_>>());
         for (bits, weights) in bits.iter().zip(&weights) {
@@ -319,7 +319,7 @@ impl Third {
         };
         let me = transcript.me;
         for of in 0..2 {
-            // What P2 opens is all of one party's; the other one's summand is nothing.
+            // The sum that P2 opens belongs to one party; the summand of the other one is zero.
             let own = if me == DEALER { sums[of].0 } else { sums[0].0 };
             #[cfg(feature = "testing")]
             let own = super::forgery::of_sum(self, of, own, &weights);
@@ -345,7 +345,7 @@ struct Masks {
     bits: Option<DealtBits>,
 }
 
-/// Weighed sums of own bits, of MACs and of keys; zeros in a dry run.
+/// Returns weighted sums of own bits, of MACs and of keys; zeros in a dry run.
 fn sums_of(weights: &[u64], bits: &MacBits) -> (u64, u128, u128) {
     let (rows, lanes) = bits.shape();
     let own = (0..rows).filter(|_| !weights.is_empty()).fold(0, |sum, row| {
@@ -357,7 +357,7 @@ fn sums_of(weights: &[u64], bits: &MacBits) -> (u64, u128, u128) {
     (own, of_blocks(peer.macs.as_slice()), of_blocks(peer.keys.as_slice()))
 }
 
-/// c = form(a, b): t c - chat - form(rho, b) is zero, for rho = t a - ahat.
+/// Checks c = form(a, b): t c - chat - form(rho, b) is zero, for rho = t a - ahat.
 async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u64) -> Result<()> {
     let less = |x: &Summands<Vector>, hat: &Summands<Vector>| {
         let pairs = x.0.iter().zip(&hat.0);
@@ -389,7 +389,7 @@ async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u6
     Ok(())
 }
 
-/// The same of bits, with t, ahat and chat in GF(2^64).
+/// Checks c = a b of bits in the same way, with t, ahat and chat in GF(2^64).
 async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct, t: u64) -> Result<()> {
     let len = product.a.0[0].lanes();
     let plus = |bits: &Bits, hat: &[u64]| -> Vec<u64> {
@@ -399,7 +399,7 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
         Fields(of.0.iter().zip(&hats.0).map(|(bits, hat)| plus(bits, hat)).collect())
     };
     let own = all(&product.a, &product.a_hat);
-    // As bits, so that the sum of summands is their xor.
+    // The words are taken as bits, so that the sum of summands is their xor.
     let dry = transcript.ctx.is_dry();
     let xor = |words: &[Vec<u64>]| match words {
         [first, second] => first.iter().zip(second).map(|(x, y)| x ^ y).collect(),
@@ -425,7 +425,7 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
     Ok(())
 }
 
-/// One after the other.
+/// Joins material, one part after the other.
 fn joined(parts: Vec<Material>) -> Material {
     let Some(first) = parts.first() else { return Material { vectors: vec![], bits: vec![] } };
     let vectors = (0..first.vectors.len())
@@ -435,7 +435,7 @@ fn joined(parts: Vec<Material>) -> Material {
     Material { vectors: vectors.collect(), bits: bits.collect() }
 }
 
-/// About what P2 holds of a correlation while it is dealt.
+/// Returns the approximate bytes that P2 holds of a correlation while it is dealt.
 fn bytes_of(kind: &Kind) -> usize {
     const ELEMENT: usize = 16;
     const PRODUCT: usize = 10 * ELEMENT;
@@ -454,7 +454,8 @@ fn bytes_of(kind: &Kind) -> usize {
     }
 }
 
-/// Which kind, and how many of it, in each batch. Every kind is in one at least, so that its parts have their shapes.
+/// Returns the kinds, and the number of each, in every batch. Every kind is in one at least, so that its parts have
+/// their shapes.
 fn batches(kinds: &[(Kind, usize)]) -> Vec<Vec<(usize, usize)>> {
     let (mut all, mut batch, mut left) = (vec![], vec![], BATCH_BYTES);
     for (i, (kind, len)) in kinds.iter().enumerate() {
@@ -479,8 +480,8 @@ fn batches(kinds: &[(Kind, usize)]) -> Vec<Vec<(usize, usize)>> {
     all
 }
 
-/// What is held beside the stock while all of this is dealt: batches, of one correlation at least, and the stock once
-/// more while its parts are joined.
+/// Returns the bytes held beside the stock while all of this is dealt: batches, of one correlation at least, and the
+/// stock once more while its parts are joined.
 pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
     let largest = demand.totals().keys().map(bytes_of).max().unwrap_or_default();
     (2 * BATCHES * BATCH_BYTES.max(largest)) as u64

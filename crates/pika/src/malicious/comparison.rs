@@ -5,11 +5,11 @@
 //! r_d, has tags; X = x + r, of digits X_d.
 //!
 //! 1. Open X.
-//! 2. g_d = sum of e_d(j) over j > X_d, and p_d = e_d(X_d), with tags, local: X - r borrows in digit d, or passes a
-//!    borrow on. Of a digit also some bits can be compared by themselves, and any function of r_d is such a sum.
+//! 2. g_d = sum of e_d(j) over j > X_d, and p_d = e_d(X_d), with tags, local: digit d of X - r borrows, or propagates a
+//!    borrow. A part of a digit's bits can be compared alone, too, and any function of r_d is such a sum.
 //! 3. Borrows of several digits: (g, p) o (g', p') = (g + p g', p p'), by a tree of products.
 //!
-//! - **Sign**: bit k-1 of X, of r, and the borrow into it; over Z_2. As a bit it takes one opening more.
+//! - **Sign**: bit k-1 of X, of r, and the borrow into it; over Z_2. As a bit it takes one more opening.
 //! - **Equality**: the product of all e_d(X_d), over Z_2.
 //! - **floor(x / 2^c)** of a = x + 2^(k-1): floor(X / 2^c) - floor(r / 2^c) - v + 2^(k-c) u, v the borrow into bit c
 //!   over Z_2^k, u the one out of the top over Z_2^c. Where -2^(k-2) <= x < 2^(k-2), a = x + 2^(k-2), and u is (1 -
@@ -30,7 +30,7 @@ use quorate_spdz2k::{Kind, Params, Shared, SharedBits, Tagged};
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of};
 
-/// The most bits of a digit: leaves of keys, against products of digits.
+/// The largest number of bits of a digit: more bits mean more leaves of keys, fewer bits more products of digits.
 const DIGIT_BITS: u32 = 6;
 const BIT: Ring = Ring::of(1);
 const NO_DIGITS: Error = Error::Bug { what: "a mask without digits" };
@@ -38,11 +38,11 @@ const NO_DIGITS: Error = Error::Bug { what: "a mask without digits" };
 /// The digits of masks over Z_2^k, the lowest first.
 #[derive(Clone, Debug)]
 pub struct Mask {
-    /// Of what kind, and how many of them: the longer ones first.
+    /// The kinds of digits, and the number of each: the longer ones first.
     groups: Vec<(Digits, usize)>,
 }
 
-/// Bits of a digit: from where on, how many.
+/// A digit: its first bit, and the number of its bits.
 #[derive(Clone, Copy)]
 struct Digit {
     first: u32,
@@ -50,7 +50,7 @@ struct Digit {
 }
 
 impl Mask {
-    /// None where there are no such keys, or where none are needed.
+    /// Returns the digits, or `None` if such keys do not exist or are not needed.
     pub fn new(params: Params, ring: Ring) -> Option<Mask> {
         let k = ring.bits();
         let count = k.div_ceil(DIGIT_BITS);
@@ -61,24 +61,24 @@ impl Mask {
         groups.map(|groups| Mask { groups }).filter(|_| k > 1)
     }
 
-    /// The places of one mask.
+    /// Returns the places of one mask.
     pub fn kinds(&self) -> Vec<(Kind, usize)> {
         self.groups.iter().map(|(digits, count)| (digits.kind(), *count)).collect()
     }
 
-    /// How many digits there are.
+    /// Returns the number of digits.
     pub fn digits(&self) -> usize {
         self.groups.iter().map(|(_, count)| count).sum()
     }
 
-    /// How many digits have bits below `cut`, and how many from there on.
+    /// Returns the number of digits with bits below `cut`, and the number of those with bits from `cut` on.
     pub fn cut(&self, cut: u32) -> (usize, usize) {
         let all = || (0..self.groups.len()).flat_map(|group| self.group(group));
         let lower = all().filter(|digit| digit.first < cut).count();
         (lower, all().filter(|digit| digit.first + digit.bits > cut).count())
     }
 
-    /// The digits of a group, which are one after the other.
+    /// Returns the digits of a group, which are adjacent.
     fn group(&self, group: usize) -> Vec<Digit> {
         let before: u32 = self.groups[..group].iter().map(|(digits, count)| digits.lower_bits() * *count as u32).sum();
         let (digits, count) = self.groups[group];
@@ -86,7 +86,7 @@ impl Mask {
         (0..count as u32).map(|i| Digit { first: before + i * bits, bits }).collect()
     }
 
-    /// What is held of each: keys twice, and some elements with tags.
+    /// Returns chunks; each number takes keys twice, and some elements with tags.
     fn chunks(&self, len: usize) -> Chunks {
         let of = |(digits, count): &(Digits, usize)| {
             let keys: usize = digits.shapes().iter().map(|shape| 2 * shape.key_bytes() + 320).sum();
@@ -96,13 +96,13 @@ impl Mask {
     }
 }
 
-/// Masked numbers, and what their masks are made of.
+/// Masked numbers, and the parts of their masks.
 struct Masked {
     /// X; a shape at P2 and in dry runs.
     opened: Vector,
     /// r_d, over Z_2^k.
     digits: Vec<Tagged>,
-    /// By group.
+    /// The keys, by group.
     keys: Vec<Tagged>,
 }
 
@@ -114,7 +114,7 @@ struct Borrows {
 }
 
 impl PikaMalicious {
-    /// The top bit of each element.
+    /// Returns the top bit of each element.
     pub(super) async fn top_bit(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
         let (ring, len) = self.shape(x);
         let Some(mask) = Mask::new(self.third.params, ring) else { return self.online.msb(ctx, x).await };
@@ -134,7 +134,7 @@ impl PikaMalicious {
         stream::to_lanes(self, ctx, mask.chunks(len), work).await
     }
 
-    /// Whether each element is zero.
+    /// Returns whether each element is zero.
     pub(super) async fn is_zero(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
         let (ring, len) = self.shape(x);
         let Some(mask) = Mask::new(self.third.params, ring) else { return self.online.eqz(ctx, x).await };
@@ -153,10 +153,10 @@ impl PikaMalicious {
         stream::to_lanes(self, ctx, mask.chunks(len), work).await
     }
 
-    /// floor(x / 2^shift), of numbers anywhere, or of those that fit k - 1 bits.
+    /// Returns floor(x / 2^shift), for all numbers, or for those that fit k - 1 bits.
     pub(super) async fn floor(&self, ctx: &Ctx, x: &Tagged, shift: u32, bounded: bool) -> Result<Tagged> {
         let (ring, len) = self.shape(x);
-        // The bit that is added to make them positive.
+        // The bit that is added to make the numbers positive.
         let top = ring.bits().saturating_sub(if bounded { 2 } else { 1 });
         let cut = shift.min(top);
         if cut == 0 {
@@ -178,7 +178,7 @@ impl PikaMalicious {
                 [g, p, upper_g, upper_p, j >> below, j >> (digit.bits - 1)]
             })?;
             let [mut generate, mut propagate, upper_g, upper_p, shifted, tops] = sums;
-            // Digits below the cut, and from it on: the one in which it lies is both.
+            // Digits below the cut, and from the cut on: the digit that contains the cut is in both lists.
             let (all, digits) = ((0..mask.groups.len()).flat_map(|i| mask.group(i)), mask.digits());
             let all: Vec<Digit> = all.collect();
             let (lower, upper) = mask.cut(cut);
@@ -216,7 +216,7 @@ impl PikaMalicious {
         stream::to_vector(self, ctx, mask.chunks(len), work).await
     }
 
-    /// Step 1.
+    /// Runs step 1.
     async fn open_masked(&self, ctx: &Ctx, mask: &Mask, x: &Tagged) -> Result<Masked> {
         let len = self.shape(x).1;
         let (mut sum, mut digits, mut keys) = (x.clone(), Vec::new(), Vec::new());
@@ -233,7 +233,8 @@ impl PikaMalicious {
         Ok(Masked { opened, digits, keys })
     }
 
-    /// Step 2: of each digit the sums of e_d(j) times what `weights` says of the digit, of X_d and of j.
+    /// Step 2: returns, for each digit, the sums of e_d(j) times the weights that `weights` gives for the digit, X_d
+    /// and j.
     fn leaf_sums<const N: usize>(
         &self,
         mask: &Mask,
@@ -248,7 +249,7 @@ impl PikaMalicious {
             if masked.opened.is_shape() {
                 if !self.third.pairs.deals() {
                     charge(Kernel::Draw, (3 * 16 * keys) << bits);
-                    // Of each leaf a value and a tag, weighed and added to sums that lie in memory.
+                    // Each leaf has a value and a tag, which are weighted and added to sums in memory.
                     charge(Kernel::MultiplyWide, (2 * 2 * N * keys) << bits);
                     charge_copies(*digits, keys);
                 }
@@ -291,13 +292,13 @@ impl PikaMalicious {
     }
 }
 
-/// Whether x - j borrows, and whether it passes a borrow on, of these bits of both. X is public.
+/// Returns whether x - j borrows, and whether it propagates a borrow, in these bits of both. X is public.
 fn borrows(x: u64, j: u64, bits: Range<u32>) -> [u64; 2] {
     let part = |word: u64| word >> bits.start & ((1 << (bits.end - bits.start)) - 1);
     [u64::from(part(j) > part(x)), u64::from(part(j) == part(x))]
 }
 
-/// A borrow out of several digits, and whether they pass one on.
+/// A borrow out of several digits, and whether they propagate one.
 struct Group {
     generate: Tagged,
     propagate: Tagged,
@@ -305,7 +306,7 @@ struct Group {
 
 /// Step 3.
 impl PikaMalicious {
-    /// Of the lowest digits nobody asks what they pass on, and `propagate` says nothing.
+    /// Returns the borrow out of the lowest digits. Whether they propagate one is not needed: `propagate` is not that.
     async fn borrow(&self, ctx: &Ctx, digits: Borrows) -> Result<Group> {
         self.tree(ctx, digits, 1).await
     }
@@ -314,7 +315,7 @@ impl PikaMalicious {
         self.tree(ctx, digits, 0).await
     }
 
-    /// Out of the lower digits, and out of all of them, over the ring of the upper ones.
+    /// Returns the borrow out of the lower digits, and out of all of them, over the ring of the upper ones.
     async fn both_borrows(&self, ctx: &Ctx, low: Borrows, high: Borrows) -> Result<(Tagged, Tagged)> {
         let low = async |ctx: Ctx| self.borrow(&ctx, low).await;
         let (low, high) = ctx.join(low, async |ctx: Ctx| self.borrow_and_pass(&ctx, high).await).await?;
@@ -326,7 +327,7 @@ impl PikaMalicious {
         Ok((low, out))
     }
 
-    /// Neighbours are joined until one is left; of the lowest `skipped` pairs what they pass on is not computed.
+    /// Joins neighbours until one is left; for the lowest `skipped` pairs, `propagate` is not computed.
     async fn tree(&self, ctx: &Ctx, digits: Borrows, skipped: usize) -> Result<Group> {
         let Borrows { mut generate, mut propagate } = digits;
         while generate.len() > 1 {
@@ -352,7 +353,7 @@ impl PikaMalicious {
         }
     }
 
-    /// Products side by side.
+    /// Returns products, computed side by side.
     async fn products(&self, ctx: &Ctx, left: &[&Tagged], right: &[&Tagged]) -> Result<Vec<Tagged>> {
         let product = self.bilinear(ctx, Form::Product, &self.concat(left), &self.concat(right)).await?;
         let len = self.shape(&product).1 / left.len();

@@ -1,7 +1,8 @@
-//! What dealing takes, in bits that P2 sends. Tests hold this, dry runs and the wire equal.
+//! The costs of dealing, in bits that P2 sends. Tests hold formulas, dry runs and the wire equal.
 //!
-//! Of what is put together of proven bits only the numbers have tags. L = k + s bits; a product to be checked takes
-//! what the dealer opens of its left factor, to both, and chat; a bit with MACs a key of 128 bits at either party.
+//! Numbers that are put together from proven bits have tags, the bits themselves do not. L = k + s bits. A product to
+//! be checked takes the dealer's opening of its left factor, to both, and chat. A bit with MACs takes a key of 128 bits
+//! at either party.
 
 use std::collections::BTreeMap;
 
@@ -37,10 +38,10 @@ fn to_both(bits: u64) -> Dealt {
     Dealt([bits; 2])
 }
 
-/// For one correlation, beside what a batch takes for its check.
+/// Returns the bits for one correlation, without those that a batch takes for its check.
 pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
     let wide = |bits: u32| u64::from(params.shares(Ring::of(bits)).bits());
-    // a, b and c of so many elements: tags, c, chat, and rho.
+    // For given numbers of elements of a, b and c: tags, c, chat, and rho.
     let products = |bits: u32, [a, b, c]: [usize; 3]| {
         let (l, [a, b, c]) = (wide(bits), [a, b, c].map(|count| count as u64));
         to_second(l * (a + b + 3 * c)).and(to_both(l * a))
@@ -81,28 +82,28 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
             let chosen = if choices > 0 { choices + 3 } else { 0 };
             to_both(keys + l * choices).and(to_second(l * chosen))
         }
-        // Nothing that two parties to whom a third one deals have a use for.
+        // Kinds that two parties with a dealer do not use.
         Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => {
             Dealt::default()
         }
     }
 }
 
-/// Of a look-up of a number that has an entry: rounds, and bits that each of P0 and P1 sends.
+/// Returns the cost of a look-up of a number that has an entry: rounds, and bits that each of P0 and P1 sends.
 pub fn of_lookup(digits: Digits) -> (u32, u64) {
     let Kind::Place { place_bits, bits, choices, .. } = digits.kind() else { return (0, 0) };
     let differences = choices as u64 * u64::from(bits);
     (if choices > 0 { 2 } else { 1 }, u64::from(place_bits) + differences)
 }
 
-/// What a gadget takes for one number.
+/// The cost of a gadget for one number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// Rounds online.
+    /// The number of rounds online.
     pub rounds: u32,
     /// Bits that each of P0 and P1 sends online.
     pub bits: u64,
-    /// Correlations.
+    /// The number of correlations by kind.
     pub kinds: BTreeMap<Kind, usize>,
 }
 
@@ -116,46 +117,46 @@ impl Use {
         Use { rounds: self.rounds + next.rounds, bits: self.bits + next.bits, kinds: self.kinds }
     }
 
-    /// In the same rounds.
+    /// Returns the cost of both in the same rounds.
     fn beside(self, other: Use) -> Use {
         let rounds = self.rounds.max(other.rounds);
         Use { rounds, ..self.then(other) }
     }
 
-    /// What of it P2 sends.
+    /// Returns the bits that P2 sends for this.
     pub fn dealt(&self, params: Params) -> Dealt {
         let of = |(kind, &count): (&Kind, &usize)| of_kind(params, kind).times(count as u64);
         self.kinds.iter().map(of).fold(Dealt::default(), Dealt::and)
     }
 }
 
-/// Products over Z_2^bits, layer by layer.
+/// Returns the cost of products over Z_2^bits, layer by layer.
 fn layers(products: &[u64], bits: u32) -> Use {
     let all: u64 = products.iter().sum();
     Use::of(products.len() as u32, 2 * all as u32 * bits, vec![(Kind::Triple { bits }, all as usize)])
 }
 
-/// A masked number is opened.
+/// Returns the cost of opening a masked number.
 fn masked(mask: &Mask, k: u32) -> Use {
     Use::of(1, k, mask.kinds())
 }
 
-/// An element of Z_2 as a bit.
+/// Returns the cost of turning an element of Z_2 into a bit.
 fn as_bit() -> Use {
     Use::of(1, 1, vec![(Kind::Link, 1)])
 }
 
-/// The top bit of an element of Z_2^k, by a mask's digits.
+/// Returns the cost of the top bit of an element of Z_2^k, by a mask's digits.
 pub fn of_sign(mask: &Mask, k: u32) -> Use {
     masked(mask, k).then(layers(&carry_tree(mask.digits() as u64, false), 1)).then(as_bit())
 }
 
-/// Equality with zero.
+/// Returns the cost of equality with zero.
 pub fn of_equality(mask: &Mask, k: u32) -> Use {
     masked(mask, k).then(layers(&and_all(mask.digits() as u64), 1)).then(as_bit())
 }
 
-/// Exact truncation by 0 < cut < k - 1, of numbers anywhere or of those that fit k - 1 bits.
+/// Returns the cost of exact truncation by 0 < cut < k - 1, for all numbers or for those that fit k - 1 bits.
 pub fn of_truncation(mask: &Mask, k: u32, cut: u32, bounded: bool) -> Use {
     let (lower, upper) = mask.cut(cut);
     let low = layers(&carry_tree(lower as u64, false), k);
@@ -163,7 +164,7 @@ pub fn of_truncation(mask: &Mask, k: u32, cut: u32, bounded: bool) -> Use {
     masked(mask, k).then(if bounded { low } else { low.beside(high).then(layers(&[1], cut)) })
 }
 
-/// For the check of a batch, with elements of so many bits at most, where it has any, and with bits or without.
+/// Returns the bits for the check of a batch; `largest` is the largest number of bits of its elements, if it has any.
 pub fn of_check(params: Params, largest: Option<u32>, has_bits: bool) -> Dealt {
     let rows = largest.map_or(0, |l| u64::from(l) * u64::from(params.key_bits()));
     let bits = if has_bits { to_both(64 * KEY + 2 * FIELD) } else { Dealt::default() };

@@ -1,11 +1,11 @@
-//! What P2 sends of what it deals, and who draws what.
+//! The messages of P2's dealing, and the draws of each party.
 //!
 //! **Model**: malicious, one of three; nothing that is dealt is used before it is checked (`check`). **Notation**: s02
 //! and s12 the seeds that P2 has in common with P0 and with P1.
 //!
-//! Of what is uniform P0 draws its summand from s02 and P1 from s12. Of what follows (products, bits as elements, tags)
-//! P0 draws its summand, and P2 sends P1 what is left. Of the MACs of a party's bits that party draws them, and P2
-//! sends the other one its keys, MAC xor bit Delta.
+//! P0 draws its summand of a uniform value from s02, and P1 from s12. Of a value that follows (products, bits as
+//! elements, tags), P0 draws its summand, and P2 sends P1 the rest. A party draws the MACs of its own bits, and P2
+//! sends the other party its keys, MAC xor bit Delta.
 
 use quorate_engine::{Ctx, Result, Stream};
 use quorate_ot::Blocks;
@@ -17,33 +17,33 @@ use super::Third;
 use super::summands::{Fields, Summands};
 use crate::setup::DEALER;
 
-/// MACs, and keys of them.
+/// The ring of MACs and of their keys.
 pub(crate) const BLOCK: Ring = Ring::of(128);
-/// GF(2^64).
+/// The ring whose words are elements of GF(2^64).
 pub(crate) const FIELD: Ring = Ring::of(64);
 
-/// Where a dealer in a test deals something else, and what: of the so manieth thing that it sends of a batch the first
-/// element is more by a power of two (bits and keys: other in that bit), and it goes on with that.
+/// A deviation of a dealer in a test: it changes one element of one message of a batch by a power of two (bits and
+/// keys: in that bit), and continues with the changed value.
 #[cfg(feature = "testing")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lie {
-    /// Which, counted from 0.
+    /// The number of the message, counted from 0.
     pub sent: usize,
-    /// Which of its elements.
+    /// The number of the element.
     pub element: usize,
     /// The power of two.
     pub bit: u32,
-    /// Of what both are sent alike: to whom alone it is another.
+    /// The only party that is sent the changed value, if both are sent one message.
     pub only: Option<usize>,
 }
 
 #[cfg(feature = "testing")]
 impl Lie {
-    /// The top bit of a modulus, whatever that is.
+    /// The top bit of any modulus.
     pub const TOP: u32 = u32::MAX;
 }
 
-/// Bytes that both are sent: an element is one of them.
+/// Bytes that both parties are sent: an element is one byte.
 struct Told(Vec<u8>);
 
 impl Lied for Told {
@@ -58,11 +58,11 @@ impl Lied for Told {
 pub(crate) struct Batch<'t> {
     pub third: &'t Third,
     pub ctx: &'t Ctx,
-    /// Of this party's seed with P2; at P2 those with both.
+    /// The stream of this party's seed with P2; at P2 those of both seeds.
     streams: Vec<Stream>,
-    /// P2's own.
+    /// The stream of P2's own seed.
     own: Stream,
-    /// What was sent so far, in numbers.
+    /// The number of messages so far.
     sent: usize,
 }
 
@@ -80,17 +80,17 @@ impl<'t> Batch<'t> {
         self.third.pairs.deals()
     }
 
-    /// The party whose summand this party's first one is.
+    /// Returns the party that the first summand of this party belongs to.
     fn first(&self) -> usize {
         if self.deals() { 0 } else { self.third.pairs.me }
     }
 
-    /// Uniform summands of both.
+    /// Draws uniform summands of both parties.
     pub fn uniform<M: Module>(&mut self, shape: M::Shape) -> Summands<M> {
         Summands(self.streams.iter_mut().map(|stream| stream.draw(shape)).collect())
     }
 
-    /// Uniform, and all of it one party's, where that computes.
+    /// Draws uniform values that are completely in the owner's summand, if the owner computes.
     pub fn owned<M: Module>(&mut self, owner: usize, shape: M::Shape) -> Summands<M> {
         let (mut drawn, first) = (self.uniform::<M>(shape), self.first());
         for (i, summand) in drawn.0.iter_mut().enumerate() {
@@ -101,7 +101,7 @@ impl<'t> Batch<'t> {
         drawn
     }
 
-    /// Uniform bits that P2 alone knows; a shape elsewhere.
+    /// Draws uniform bits that P2 alone knows; a shape elsewhere.
     pub fn bits_of_dealer(&mut self, shape: (usize, usize)) -> Bits {
         match self.deals() {
             true => self.own.draw(shape),
@@ -109,7 +109,7 @@ impl<'t> Batch<'t> {
         }
     }
 
-    /// Numbers that P2 alone knows; shapes elsewhere.
+    /// Draws numbers that P2 alone knows; shapes elsewhere.
     pub fn numbers_of_dealer(&mut self, shape: (Ring, usize)) -> Vector {
         match self.deals() {
             true => self.own.draw(shape),
@@ -117,7 +117,7 @@ impl<'t> Batch<'t> {
         }
     }
 
-    /// Bytes that P2 sends both, the same to each; nothing in a dry run.
+    /// Sends both parties the same bytes from P2; returns no bytes in a dry run.
     pub async fn send_both(&mut self, bytes: Vec<u8>, len: usize) -> Result<Vec<u8>> {
         if !self.deals() {
             let received = self.ctx.receive_bytes(DEALER, len).await?;
@@ -132,7 +132,7 @@ impl<'t> Batch<'t> {
         self.send_each(sent.map(|Told(bytes)| bytes)).await
     }
 
-    /// The same of what need not be the same.
+    /// Sends each party bytes of its own from P2.
     pub async fn send_each(&mut self, sent: [Vec<u8>; 2]) -> Result<Vec<u8>> {
         for (to, bytes) in sent.iter().enumerate() {
             self.ctx.send_bytes(to, bytes.len(), |out| out.copy_from_slice(bytes)).await?;
@@ -141,7 +141,7 @@ impl<'t> Batch<'t> {
         Ok(bytes)
     }
 
-    /// Summands of what follows from other values: `value` is what P2 says that it is.
+    /// Returns summands of a value that follows from others: P2 computes it by `value`.
     pub async fn follow<M: Module + Lied>(
         &mut self,
         shape: M::Shape,
@@ -165,7 +165,7 @@ impl<'t> Batch<'t> {
         self.ctx.receive(DEALER, shape).await
     }
 
-    /// Tags of elements under the sum of both keys.
+    /// Returns summands of tags of elements under the sum of both keys.
     pub async fn tag(&mut self, x: &Summands<Vector>) -> Result<Summands<Vector>> {
         let (shape, third) = (x.0[0].shape_of(), self.third);
         let alpha: u128 = third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
@@ -179,7 +179,7 @@ impl<'t> Batch<'t> {
         .await
     }
 
-    /// MACs of own bits of both parties, row after row: of P0's under P1's Delta, and the other way around.
+    /// Deals MACs of own bits of both parties, row after row: those of P0's bits under P1's Delta, and the reverse.
     pub async fn macs(&mut self, own: &Summands<Bits>) -> Result<Vec<MacBits>> {
         let (rows, lanes) = own.0[0].shape_of();
         let len = rows * lanes;
@@ -201,7 +201,7 @@ impl<'t> Batch<'t> {
                 keys.push(Wiped(self.receive((BLOCK, len)).await?));
             }
         }
-        // P2 has the keys by whose bits they are of, a party those of its peer's.
+        // P2 has the keys by the party whose bits they are of; a party has those of its peer's bits.
         let part = |(i, (own, macs)): (usize, (&Bits, &Vector))| {
             let keys = if self.deals() { &keys[1 - i] } else { &keys[0] };
             let peer = WithPeer { macs: blocks(macs), keys: blocks(keys) };
@@ -210,12 +210,12 @@ impl<'t> Batch<'t> {
         Ok(own.0.iter().zip(&macs.0).enumerate().map(part).collect())
     }
 
-    /// Of elements of GF(2^64), one for each bit: uniform ones.
+    /// Draws uniform summands of elements of GF(2^64), one for each bit.
     pub fn uniform_fields(&mut self, len: usize) -> Fields {
         Fields(self.uniform::<Vector>((FIELD, len)).0.iter().map(words).collect())
     }
 
-    /// The same of what follows.
+    /// Returns summands of elements of GF(2^64) that follow from other values.
     pub async fn follow_fields(&mut self, len: usize, value: impl FnOnce() -> Vec<u64>) -> Result<Fields> {
         let shape = (FIELD, len);
         match self.third.pairs.me {
@@ -234,7 +234,7 @@ impl<'t> Batch<'t> {
         }
     }
 
-    /// How the keys are spoilt that are sent next.
+    /// Returns how the next keys are spoilt, in a test.
     #[cfg(feature = "testing")]
     pub fn spoils(&mut self) -> Option<super::Spoil> {
         let (spoil, _) = self.third.spoils.get().filter(|(_, at)| at.is_none_or(|at| at == self.sent))?;
@@ -243,7 +243,7 @@ impl<'t> Batch<'t> {
         Some(spoil)
     }
 
-    /// The same of what both are sent, to both, or to one of them.
+    /// Changes bytes that both parties are sent, for both or for one of them, if a test asks for it.
     fn lie_to_both(&mut self, _values: &mut [Told; 2]) {
         #[cfg(feature = "testing")]
         for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
@@ -256,7 +256,7 @@ impl<'t> Batch<'t> {
         self.sent += 1;
     }
 
-    /// Deals something else where a test says so.
+    /// Changes a dealt value if a test asks for it.
     fn lie<M: Lied>(&mut self, _value: &mut M) {
         #[cfg(feature = "testing")]
         for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
@@ -266,9 +266,9 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// What a dealer in a test can deal otherwise.
+/// Values that a dealer in a test can change.
 pub(crate) trait Lied {
-    /// Whether it is another one now.
+    /// Changes the value, and returns whether it is another one now.
     #[cfg(feature = "testing")]
     fn lie(&mut self, lie: Lie) -> bool;
 }
@@ -299,7 +299,7 @@ impl Lied for Bits {
     }
 }
 
-/// The words of elements of GF(2^64); none of a shape.
+/// Returns the words of elements of GF(2^64); none for a shape.
 fn words(x: &Vector) -> Vec<u64> {
     if x.is_shape() { vec![] } else { x.to_u64s() }
 }

@@ -1,4 +1,4 @@
-//! Places that are dealt as verified keys of their digits, and what is checked of those.
+//! Places that are dealt as verified keys of their digits, and the checks of those keys.
 //!
 //! **Source**: keys of `quorate_fss::verified`. **Model**: malicious, one of three; the argument is in
 //! docs/security/pika-malicious.md. **Notation**: a place r below 2^n, r = 2^b r_h + r_l; e_h and e_l the vectors of
@@ -6,14 +6,17 @@
 //!
 //! | | |
 //! |---|---|
-//! | n up to 10 | one key, of n bits: nothing else |
+//! | n up to 10 | one key, of n bits |
 //! | n up to 21 | keys of 5 bits (r_h) and of b = n - 5 (r_l); 32 random b_i over Z_2^k, and c = b_(r_h) |
 //!
-//! P2 draws r, both parties roots from their seeds with P2; P2 sends both the corrections of keys, the same to each. c
-//! is a dealt sum of products whose left factor is e_h itself. Of a key both P0 and P1 compare, beside the zeros of
-//! products: the corrections that they got, the sum of all leaves' proofs weighed with coins that were tossed after
-//! they had them, the sum of first values less 1, that of second values less alpha. Shares of r and of its tag are sums
-//! of values weighed with their places.
+//! P2 draws r; both parties draw roots from their seeds with P2; P2 sends both the same corrections of the keys. c is a
+//! dealt sum of products whose left factor is e_h itself. For each key P0 and P1 compare, beside the zeros of products:
+//!
+//! - the corrections that they got,
+//! - the sum of all leaves' proofs weighted with coins that were tossed after they had them,
+//! - the sum of first values less 1, and that of second values less alpha.
+//!
+//! Shares of r and of its tag are sums of values weighted with their places.
 
 use quorate_crypto::Prg;
 use quorate_engine::{Form, Result};
@@ -29,19 +32,19 @@ use super::deal::{BLOCK, Batch};
 use super::kinds::{Claims, Made, combined};
 use super::summands::Summands;
 
-/// The most bits of a place with one key.
+/// The largest number of bits of a place with one key.
 const ONE_KEY_BITS: u32 = 10;
-/// Bits of the upper digit.
+/// The number of bits of the upper digit.
 const UPPER_BITS: u32 = 5;
-/// The most bits of a place.
+/// The largest number of bits of a place.
 pub(crate) const MOST_BITS: u32 = UPPER_BITS + Shape::MOST_BITS;
-/// The most bits of a value.
+/// The largest number of bits of a value.
 const VALUE_BITS: u32 = 128;
 const BLOCK_BYTES: usize = 16;
-/// Blocks of AES calls that checking a leaf takes, its proof included.
+/// The number of blocks of AES calls that the check of a leaf takes, with its proof.
 const LEAF_BLOCKS: usize = 6;
 
-/// How places among 2^n are dealt, whose look-ups have entries over Z_2^k.
+/// The form in which places among 2^n are dealt, for look-ups with entries over Z_2^k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digits {
     params: Params,
@@ -50,14 +53,14 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// None where there are no such keys.
+    /// Returns the digits, or `None` if such keys do not exist.
     pub fn new(params: Params, place_bits: u32, ring: Ring) -> Option<Digits> {
         let bits = place_bits.max(ring.bits()) + params.key_bits();
         let has_keys = (1..=MOST_BITS).contains(&place_bits) && bits <= VALUE_BITS && ring.bits() <= 64;
         has_keys.then_some(Digits { params, place_bits, ring })
     }
 
-    /// Those of a kind.
+    /// Returns the digits of a kind.
     pub fn of(params: Params, kind: &Kind) -> Option<Digits> {
         match *kind {
             Kind::Place { place_bits, bits, .. } => Self::new(params, place_bits, Ring::of(bits)),
@@ -65,18 +68,18 @@ impl Digits {
         }
     }
 
-    /// The kind of correlations.
+    /// Returns the kind of correlations.
     pub fn kind(self) -> Kind {
         let blocks = self.key_bytes().div_ceil(2 * BLOCK_BYTES);
         Kind::Place { place_bits: self.place_bits, bits: self.ring.bits(), choices: self.choices(), blocks }
     }
 
-    /// Bytes of roots and corrections of a place's keys.
+    /// Returns the bytes of roots and corrections of a place's keys.
     fn key_bytes(self) -> usize {
         self.shapes().iter().map(|shape| BLOCK_BYTES + shape.key_bytes()).sum()
     }
 
-    /// Keys: of the lower digit, and of the upper one.
+    /// Returns the shapes of the keys: of the lower digit, and of the upper one.
     pub fn shapes(self) -> Vec<Shape> {
         let bits = match self.has_upper() {
             true => vec![self.place_bits - UPPER_BITS, UPPER_BITS],
@@ -90,12 +93,12 @@ impl Digits {
         self.place_bits > ONE_KEY_BITS
     }
 
-    /// Values of the upper digit; 0 where there is none.
+    /// Returns the number of values of the upper digit; 0 without an upper digit.
     pub fn choices(self) -> usize {
         if self.has_upper() { 1 << UPPER_BITS } else { 0 }
     }
 
-    /// The lower digit's bits.
+    /// Returns the number of bits of the lower digit.
     pub(super) fn lower_bits(self) -> u32 {
         if self.has_upper() { self.place_bits - UPPER_BITS } else { self.place_bits }
     }
@@ -104,9 +107,9 @@ impl Digits {
 /// Keys of one digit, of a batch.
 struct Digit {
     shape: Shape,
-    /// Blocks of which roots are made: of this party, or at P2 of both.
+    /// Blocks from which roots are made: those of this party, or at P2 of both.
     roots: Summands<Vector>,
-    /// As they were received; none in a dry run.
+    /// The corrections as they were received; empty in a dry run.
     corrections: Vec<u8>,
 }
 
@@ -115,12 +118,12 @@ pub(crate) struct DealtPlaces {
     digits: Digits,
     len: usize,
     keys: Vec<Digit>,
-    /// The place's shares and tags, once its keys are checked.
+    /// The places' shares and tags, once the keys are checked.
     places: Option<Shared>,
 }
 
 impl Digit {
-    /// The keys of a side, as they are held.
+    /// Returns the keys of a side, as they are held.
     fn keys(&self, side: Side) -> Result<Keys> {
         keys(self.shape, side, self.roots.0[0].wide_words(), &self.corrections)
     }
@@ -133,12 +136,12 @@ pub(super) fn keys(shape: Shape, side: Side, roots: &[u128], corrections: &[u8])
 
 const NO_KEYS: quorate_engine::Error = quorate_engine::Error::Bug { what: "a stock of places without their keys" };
 
-/// The side whose keys a party has.
+/// Returns the side whose keys a party has.
 pub(super) fn side_of(me: usize) -> Side {
     if me == 0 { Side::First } else { Side::Second }
 }
 
-/// All first and second values of keys, one key after the other, modulo 2^L.
+/// Returns all first and second values of keys, one key after the other, modulo 2^L.
 pub(super) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
     let (shape, points) = (keys.shape(), keys.shape().points());
     let mut all = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(points * keys.count()));
@@ -157,7 +160,7 @@ pub(super) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
 }
 
 impl Batch<'_> {
-    /// Places, and with an upper digit random elements and the chosen ones.
+    /// Deals places; with an upper digit also random elements and the chosen ones.
     pub(super) async fn places(&mut self, claims: &mut Claims, digits: Digits, len: usize) -> Result<Made> {
         let places = Wiped(self.numbers_of_dealer((Ring::of(digits.place_bits), len)));
         let mut dealt = DealtPlaces { digits, len, keys: vec![], places: None };
@@ -184,7 +187,7 @@ impl Batch<'_> {
         Ok(made)
     }
 
-    /// Keys at points that P2 knows, with the payload (1, alpha).
+    /// Deals keys at points that P2 knows, with the payload (1, alpha).
     async fn keys(&mut self, shape: Shape, len: usize, points: &[u64]) -> Result<Digit> {
         let roots = self.uniform::<Vector>((BLOCK, len));
         let dry = self.ctx.is_dry();
@@ -210,8 +213,8 @@ impl Batch<'_> {
         Ok(Digit { shape, roots, corrections })
     }
 
-    /// The one-hot vectors of upper digits, over the ring of b: what both parties' keys say; of P2, who knows the
-    /// digits, their sums.
+    /// Returns the one-hot vectors of upper digits, over the ring of b: each party evaluates its key; P2, which knows
+    /// the digits, has their sums.
     fn upper(&self, dealt: &DealtPlaces, places: &Vector) -> Result<Summands<Vector>> {
         let Digits { params, ring, .. } = dealt.digits;
         let (wide, choices) = (params.shares(ring), dealt.digits.choices());
@@ -237,7 +240,8 @@ impl Batch<'_> {
 }
 
 impl DealtPlaces {
-    /// What both parties compare of all keys; afterwards the places have shares. Nothing in a dry run.
+    /// Absorbs everything that both parties compare of all keys; then the places have shares. Does nothing in a dry
+    /// run.
     pub(super) fn check(
         &mut self,
         (hash, me, alpha): (&Hash, usize, u64),
@@ -284,7 +288,7 @@ impl DealtPlaces {
         Ok(())
     }
 
-    /// What a party keeps: the places, and roots and corrections of each, in blocks; P2 shapes.
+    /// Returns what a party keeps: the places, and roots and corrections of each, in blocks; P2 keeps shapes.
     pub fn into_stock(self, deals: bool) -> Result<[Tagged; 2]> {
         let Digits { params, place_bits, ring, .. } = self.digits;
         let own = Ring::of(place_bits.max(ring.bits()));
@@ -304,8 +308,8 @@ impl DealtPlaces {
         Ok([Tagged::of(own, &places), Tagged::of(Ring::of(32), &keys)])
     }
 
-    /// Of each place the roots, and then the corrections of its keys, filled up to whole pairs of blocks: the first
-    /// half as shares, the second as tags.
+    /// Returns, for each place, the roots and then the corrections of its keys, filled up to whole pairs of blocks. The
+    /// first half is stored as shares, the second as tags.
     fn in_blocks(&self, blocks: usize) -> Shared {
         let mut halves = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(blocks * self.len));
         let mut one = vec![0; 2 * blocks];
@@ -333,16 +337,16 @@ impl DealtPlaces {
     }
 }
 
-/// Charges a dry run with what moving so many places' keys into blocks or out of them takes: three times.
+/// Charges a dry run with moving the keys of `len` places into blocks or out of them, three times.
 pub(super) fn charge_copies(digits: Digits, len: usize) {
     meter::stream(3 * 2 * len * digits.key_bytes());
 }
 
-/// The keys of places that lie in blocks, the lower digit's first.
+/// Returns the keys of places that are stored in blocks, those of the lower digit first.
 pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
     let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
     let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
-    // Room for all roots: none is left behind where others moved.
+    // The capacity for all roots is reserved: a reallocation would leave copies behind.
     let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (Vec::with_capacity(len), vec![])).collect();
     let mut one = vec![0; 2 * each];
     for i in 0..len {

@@ -1,4 +1,4 @@
-//! What users read of the malicious form, and what sessions need of it.
+//! What users see of the malicious form, and what sessions need of it.
 
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ impl Family for PikaMalicious {
         ..Pika::DESCRIPTOR
     };
 
-    /// Who deals may cheat, and what it deals is checked before anything depends on an input.
+    /// The dealer may cheat, so what it deals is checked before anything depends on an input.
     const ONLY_AHEAD: bool = true;
 
     fn most_bits_with(choices: &Choices) -> u32 {

@@ -1,10 +1,10 @@
-//! INSECURE, for tests only: what a dealer opens of what is wrong, so that its last zero holds.
+//! INSECURE, for tests only: a dealer's openings of wrong values, made so that its last zero holds.
 //!
-//! Of products of bits t X - e b is zero with e = t for b = 1. Tags of x + 1 belong to rows that are more by what picks
-//! that element, keys that are off by Delta to a sum that is more by the bit's weight.
+//! For products of bits, t X - e b is zero with e = t for b = 1. Tags of x + 1 fit rows that are larger by the coins
+//! that select that element. Keys that are off by Delta fit a sum that is larger by the bit's weight.
 //!
-//! With X = c - a b the last zero is t X - e b for rho + e at both parties, and t X - e b_1 where only P1 is told that.
-//! For odd b, or b_1, there is such an e; elsewhere the dealer does not forge.
+//! With X = c - a b the last zero is t X - e b for rho + e at both parties, and t X - e b_1 if only P1 is sent that.
+//! For odd b, or b_1, there is such an e; otherwise the dealer does not forge.
 
 use quorate_engine::Form;
 use quorate_ot::Blocks;
@@ -14,16 +14,16 @@ use super::Third;
 use super::kinds::{BitProduct, Product, combined};
 use super::summands::Summands;
 
-/// Of what it opens something else: rho of products, and to whom, or what else is wrong then.
+/// The opening that the dealer changes: rho of products, for both or for P1; or of other wrong values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
-    /// Of element by element, to both: found where both look whether rho is t a - ahat.
+    /// rho of products of elements, for both: found since both check that rho is t a - ahat.
     ToBoth,
-    /// To P1 alone: found where they compare what they were told.
+    /// rho of products of elements, for P1 alone: found since both compare what they were sent.
     ToSecond,
     /// rho of products of bits.
     Bits,
-    /// Rows: all tags of first elements are those of one more.
+    /// Rows: all tags of first elements are those of elements larger by 1.
     Tags,
     /// Sums of bits of P0: all keys of first bits are those of the other bit.
     Keys,
@@ -35,7 +35,7 @@ impl Third {
     }
 }
 
-/// What tags are of more than x, with [`Forgery::Tags`]: 1 in the first place.
+/// Returns the error of the values that tags belong to, with [`Forgery::Tags`]: 1 in the first place.
 pub(super) fn unit(third: &Third, x: &Vector) -> Option<Vector> {
     if x.is_shape() || x.is_empty() || !third.forges(Forgery::Tags) {
         return None;
@@ -45,14 +45,14 @@ pub(super) fn unit(third: &Third, x: &Vector) -> Option<Vector> {
     Some(unit)
 }
 
-/// Keys of bits of a party, with [`Forgery::Keys`].
+/// Changes keys of a party's bits, with [`Forgery::Keys`].
 pub(super) fn keys(third: &Third, of: usize, keys: &mut Blocks, delta: u128) {
     if of == 0 && !keys.is_shape() && third.forges(Forgery::Keys) {
         keys.as_mut_slice().iter_mut().take(1).for_each(|key| *key ^= delta);
     }
 }
 
-/// The sum of a party's bits that fits to such keys; the first mask has weight 1.
+/// Returns the sum of a party's bits that fits such keys; the first mask has weight 1.
 pub(super) fn of_sum(third: &Third, of: usize, sum: u64, weights: &[Vec<u64>]) -> u64 {
     match of == 0 && third.forges(Forgery::Keys) {
         true => weights.iter().filter_map(|weights| weights.first()).fold(sum ^ 1, |sum, weight| sum ^ weight),
@@ -60,7 +60,7 @@ pub(super) fn of_sum(third: &Third, of: usize, sum: u64, weights: &[Vec<u64>]) -
     }
 }
 
-/// rho of products of bits, with [`Forgery::Bits`].
+/// Changes rho of products of bits, with [`Forgery::Bits`].
 pub(super) fn of_bits(third: &Third, product: &BitProduct, rho: &mut [u64], t: u64) {
     if rho.is_empty() || !third.forges(Forgery::Bits) {
         return;
@@ -73,12 +73,12 @@ pub(super) fn of_bits(third: &Third, product: &BitProduct, rho: &mut [u64], t: u
     }
 }
 
-/// The inverse of an odd number modulo 2^128.
+/// Returns the inverse of an odd number modulo 2^128.
 fn inverse(odd: u128) -> u128 {
     (0..7).fold(odd, |x, _| x.wrapping_mul(2u128.wrapping_sub(odd.wrapping_mul(x))))
 }
 
-/// What P0 and P1 are told, where this party deals and forges products of elements.
+/// Returns what P0 and P1 are sent, if this party deals and forges products of elements.
 pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u64) -> Option<[Vector; 2]> {
     let of_products = [Forgery::ToBoth, Forgery::ToSecond].into_iter().find(|forgery| third.forges(*forgery));
     let forgery = of_products.filter(|_| product.form == Form::Product && !rho.0[0].is_shape())?;

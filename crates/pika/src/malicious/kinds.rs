@@ -1,4 +1,4 @@
-//! What correlations of each kind consist of, and what has to be checked of it.
+//! The parts of correlations of each kind, and what has to be checked of them.
 //!
 //! | kind | uniform | follows | products to check |
 //! |---|---|---|---|
@@ -11,8 +11,8 @@
 //! | edaBit, masks | | all bits as elements | each b = b b; neighbours' products |
 //! | place (`digits`) | b_i | keys; c = b_(r_h) as a sum | c = e_h b |
 //!
-//! Whatever is an element has a tag, or is put together of what needs none. The xor summands of a bit that is an
-//! element are the lowest bits of its summands: nothing ties the two that could come apart.
+//! Every element has a tag, or is put together from elements that need none. The xor summands of a bit that is an
+//! element are the lowest bits of its summands, so the two forms cannot differ.
 
 use quorate_engine::{Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
@@ -24,15 +24,15 @@ use super::summands::{Fields, Summands};
 
 /// Elements with tags.
 pub(crate) struct Element {
-    /// k.
+    /// The ring of the values.
     pub ring: Ring,
     pub share: Summands<Vector>,
     pub tag: Summands<Vector>,
-    /// Whether P2 goes on with the value.
+    /// Whether P2 continues with the value.
     pub for_dealer: bool,
 }
 
-/// c = form(a, b), and the same with a uniform ahat for it; without tags.
+/// The claim c = form(a, b), with chat = form(ahat, b) for a uniform ahat; without tags.
 pub(crate) struct Product {
     pub form: Form,
     pub a: Summands<Vector>,
@@ -42,7 +42,7 @@ pub(crate) struct Product {
     pub c_hat: Summands<Vector>,
 }
 
-/// The same of bits, in one row; ahat and chat in GF(2^64).
+/// The claim c = a b for bits, in one row, with ahat and chat in GF(2^64).
 pub(crate) struct BitProduct {
     pub a: Summands<Bits>,
     pub b: Summands<Bits>,
@@ -54,19 +54,19 @@ pub(crate) struct BitProduct {
 /// Bits with MACs: of this party, or at P2 of both.
 pub(crate) struct DealtBits {
     pub parts: Vec<MacBits>,
-    /// Whether P2 goes on with the value.
+    /// Whether P2 continues with the value.
     pub for_dealer: bool,
 }
 
-/// All that was dealt of one kind in a batch.
+/// Everything that was dealt of one kind in a batch.
 pub(crate) struct Made {
     pub elements: Vec<Element>,
     pub bits: Vec<DealtBits>,
-    /// Places, whose shares come first and whose keys come last.
+    /// Places; their shares come first and their keys last.
     pub places: Option<DealtPlaces>,
 }
 
-/// What was dealt in a batch to check it.
+/// The claims of a batch, with what was dealt to check them.
 #[derive(Default)]
 pub(crate) struct Claims {
     pub products: Vec<Product>,
@@ -81,7 +81,7 @@ impl Made {
         Made { elements, bits: vec![], places: None }
     }
 
-    /// What a party keeps: P2 shapes, but for its own masks.
+    /// Returns what a party keeps; P2 keeps shapes, except of its own masks.
     pub fn into_material(self, deals: bool) -> Result<Material> {
         let element = |x: &Element| {
             let shape = || Vector::shape(x.share.ring(), x.share.0[0].len());
@@ -122,7 +122,7 @@ fn product_of(form: Form, a: &Vector, b: &Vector, len: usize) -> Vector {
     sum
 }
 
-/// c of a form of so many, and where each one begins; matrices lie one after the other.
+/// Returns c of a form; several matrix products lie one after the other.
 pub(crate) fn combined(form: Form, a: &Vector, b: &Vector) -> Vector {
     let ([left, right], len) = (form.lens(a.len()), form.len_out(a.len()));
     if matches!(form, Form::Product | Form::Dot { .. }) {
@@ -146,7 +146,7 @@ impl Batch<'_> {
         Ok(DealtBits { parts: self.macs(own).await?, for_dealer: false })
     }
 
-    /// Has the claim checked that c = form(a, b).
+    /// Adds the claim c = form(a, b) to the check.
     pub(super) async fn claim(
         &mut self,
         claims: &mut Claims,
@@ -160,7 +160,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// The same of bits in one row.
+    /// Adds the claim c = a b for bits in one row to the check.
     async fn claim_bits(&mut self, claims: &mut Claims, [a, b, c]: [Summands<Bits>; 3]) -> Result<()> {
         let len = a.0[0].lanes();
         let a_hat = self.uniform_fields(len);
@@ -173,7 +173,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Uniform bits as elements over Z_2^L, proven over the ring that L stands for.
+    /// Deals uniform bits as elements over Z_2^L, proven over the ring of L.
     async fn proven_bits(&mut self, claims: &mut Claims, (ring, len): (Ring, usize)) -> Result<Summands<Vector>> {
         let value = Wiped(self.bits_of_dealer((1, len)));
         let bits = self.follow((ring, len), || value.to_vector(ring)).await?;
@@ -194,7 +194,8 @@ impl Batch<'_> {
         Ok(Made::of(elements))
     }
 
-    /// All of it in the owner's summands, which are the product of one another: there is nothing to claim.
+    /// Deals triples that are completely in the owner's summands. They are products by construction: nothing is
+    /// claimed.
     async fn owned_triple(&mut self, owner: usize, ring: Ring, len: usize) -> Result<Made> {
         let wide = self.third.params.shares(ring);
         let (a, b) = (self.owned::<Vector>(owner, (wide, len)), self.owned::<Vector>(owner, (wide, len)));
@@ -226,7 +227,7 @@ impl Batch<'_> {
         .await
     }
 
-    /// A number of `width` bits in a ring, with these bits as elements, row after row; shifted, too, if it is cut.
+    /// Deals a number of `width` bits in a ring, with these bits as elements, row after row; with `cut` also shifted.
     async fn number(
         &mut self,
         claims: &mut Claims,
@@ -262,7 +263,7 @@ impl Batch<'_> {
         Ok(Made { elements, bits, places: None })
     }
 
-    /// So many correlations of a kind.
+    /// Deals `len` correlations of a kind.
     pub async fn make(&mut self, claims: &mut Claims, kind: &Kind, len: usize) -> Result<Made> {
         let wide = |params: Params, bits: u32| params.shares(Ring::of(bits));
         let params = self.third.params;
@@ -346,13 +347,13 @@ fn shape_of(x: &Summands<Vector>) -> Vector {
     Vector::shape(x.ring(), x.0[0].len())
 }
 
-/// The number that these rows of bits make.
+/// Returns the number that these rows of bits make.
 fn weighed(bits: &Summands<Vector>, rows: &std::ops::Range<u32>, len: usize) -> Summands<Vector> {
     let all = rows.start as usize * len..rows.end as usize * len;
     bits.map(|bits| Linear::Weigh { rows: rows.len(), signed: false }.apply(&bits.slice(all.clone())))
 }
 
-/// All ones where a bit of one row is set; nothing of a shape.
+/// Returns all ones where a bit of one row is set; nothing for a shape.
 pub(crate) fn bit_masks(bits: &Bits) -> impl Iterator<Item = u64> + '_ {
     let (words, lanes) = if bits.is_shape() { (&[][..], 0) } else { (bits.words_of(0), bits.lanes()) };
     (0..lanes).map(move |i| 0u64.wrapping_sub(words[i / 64] >> (i % 64) & 1))

@@ -9,8 +9,8 @@
 //! 3. Open g_i - b_i mod 2^k for all i.
 //! 4. D[X - r] = sum_i (g_i - b_i) e_h(i) + c, local.
 //!
-//! With one key the entry is g_0, and step 2 the last. Sent by each of P0 and P1: n bits, and 32 k where there are two
-//! keys. Rounds: 1, and 1 more with two keys. Keys are evaluated again where they are used: of values nothing is kept.
+//! With one key the entry is g_0, and step 2 is the last. Sent by each of P0 and P1: n bits, and 32 k if there are two
+//! keys. Rounds: 1, and 1 more with two keys. Keys are evaluated again where they are used: values are not kept.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use quorate_spdz2k::{Shared, SharedBits, Tagged};
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of, values};
 
-/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+/// The largest number of entries of a table in which a real function is looked up. Beyond it, gadgets take less time.
 pub(super) const MOST_ENTRIES: usize = (1 << 17) + 1;
 
 impl PikaMalicious {
-    /// The entry of each number.
+    /// Returns the entry of each number.
     pub(super) async fn look_up(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<Tagged> {
         match Digits::new(self.third.params, table.place_bits(), table.entries.ring()) {
             Some(digits) => self.by_digits(ctx, x, table, (digits, table.entries.ring())).await,
@@ -37,7 +37,7 @@ impl PikaMalicious {
         }
     }
 
-    /// The lowest bit of each number's entry.
+    /// Returns the lowest bit of each number's entry.
     pub(super) async fn look_up_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<SharedBits> {
         let ring = Ring::of(1);
         match Digits::new(self.third.params, table.place_bits(), ring) {
@@ -49,7 +49,7 @@ impl PikaMalicious {
         }
     }
 
-    /// Bytes of what is under way where numbers are looked up by digits.
+    /// Returns the bytes that look-ups of numbers by digits hold at a time.
     pub(super) fn under_way(&self, (entries, bits): (usize, u32), len: u64) -> Option<u64> {
         let digits = Digits::new(self.third.params, place_bits(entries), Ring::of(bits))?;
         let Chunks { chunk, window, .. } = chunks(0, digits);
@@ -87,7 +87,7 @@ impl PikaMalicious {
         stream::to_vector(self, ctx, chunks(self.shape(x).1, digits), work).await
     }
 
-    /// Step 2: the sums, and e_h with its tags.
+    /// Step 2: returns the sums, and e_h with its tags.
     fn sums(
         &self,
         digits: Digits,
@@ -128,7 +128,7 @@ fn windows_bits(digits: Digits) -> u32 {
     digits.lower_bits() + digits.choices().max(1).trailing_zeros()
 }
 
-/// The place, b and c where there are any, and the keys.
+/// Returns the place, b and c if there are any, and the keys.
 fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagged)> {
     const MISSING: quorate_engine::Error = quorate_engine::Error::Bug { what: "a stock of places lacks a part" };
     let blocks = vectors.pop().ok_or(MISSING)?;
@@ -141,8 +141,9 @@ fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagge
     }
 }
 
-/// What is held of each: keys twice, and elements with tags of b, e_h, their sums and what is opened. While a chunk
-/// waits for its openings that is about half, and slow links are waited for the less often the more chunks wait.
+/// Returns chunks; each number takes keys twice, and elements with tags of b, e_h, their sums and openings. A chunk
+/// that waits for its openings takes about half of that. The more chunks wait, the fewer waits there are for slow
+/// links.
 fn chunks(len: usize, digits: Digits) -> Chunks {
     const WAITING: usize = 4;
     let chunks = Chunks::of_bytes(len, bytes_of(digits));

@@ -1,24 +1,24 @@
 //! The malicious form of `pika`: one of three parties may do anything.
 //!
-//! **Source**: ours (docs/security/pika-malicious.md, decision 0052). **Model**: malicious, one of three; who follows
-//! the protocol gets the right result or an error. **Notation**: P0 and P1 compute, P2 deals.
+//! **Source**: ours (docs/security/pika-malicious.md, decision 0052). **Model**: malicious, one of three; a party that
+//! follows the protocol gets the right result or an error. **Notation**: P0 and P1 compute, P2 deals.
 //!
-//! Online, P0 and P1 run the two parties' part of `spdz2k` ([`quorate_spdz2k`]): shares with tags over Z_2^(k+s), bits
-//! with MACs, openings that are checked before anything is revealed. What that takes is dealt by P2, which knows all
-//! keys, so that tags do not bind it: instead P0 and P1 check all that it dealt, before anything that depends on an
-//! input is sent. What they check depends on what was dealt and on their coins alone, so that a dealer learns nothing
-//! from a run that ends there.
+//! Online, P0 and P1 run the protocol of `spdz2k` for two parties ([`quorate_spdz2k`]): shares with tags over
+//! Z_2^(k+s), bits with MACs, openings that are checked before anything is revealed. P2 deals the correlations for it.
+//! P2 knows all keys, so tags do not bind it. Instead, P0 and P1 check all that it dealt, before anything that depends
+//! on an input is sent. This check depends only on what was dealt and on their coins, so a dealer learns nothing from a
+//! run that ends there.
 //!
 //! | step | file | rounds | what |
 //! |---|---|---|---|
-//! | what is dealt | `kinds`, `digits` | | uniform summands from seeds of pairs, what follows from them |
-//! | deal | `deal` | 1 | P2 sends P1 its summands of what follows, both the keys of the other's bits |
-//! | toss | `check` | 3 | P0 and P1, once both have all of it; both tell P2 the coins |
-//! | open | `check` | 1 | P2 sends both what combinations of it come to |
-//! | compare | `check` | 1 | P0 and P1: hashes of all that P2 said then, and of what has to be zero |
+//! | correlations | `kinds`, `digits` | | uniform summands from seeds of pairs, values that follow from them |
+//! | deal | `deal` | 1 | P2 sends P1 its summands of values that follow, and both the keys of the other's bits |
+//! | toss | `check` | 3 | P0 and P1, once both have all of it; both send P2 the coins |
+//! | open | `check` | 1 | P2 sends both the values of combinations of it |
+//! | compare | `check` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
 //!
-//! Signs, equality and truncation are computed of one-hot digits of masks (`comparison`), look-ups of those of places
-//! (`lookup`). Inputs, openings and results of P2: `dealt` of [`quorate_spdz2k`].
+//! Signs, equality and truncation are computed from one-hot digits of masks (`comparison`), look-ups from those of
+//! places (`lookup`). Inputs, openings and results of P2: `dealt` of [`quorate_spdz2k`].
 
 mod backend;
 mod check;
@@ -63,21 +63,21 @@ pub struct PikaMalicious {
     pub(crate) third: Rc<Third>,
 }
 
-/// A party in the dealing: seeds of pairs, and at P2 all keys.
+/// A party in the dealing: its seeds of pairs, and at P2 all keys.
 pub(crate) struct Third {
     pub pairs: Pika,
     pub params: Params,
-    /// Those that this party has: its own, or both.
+    /// The keys that this party has: its own, or those of both others.
     pub keys: Vec<OwnKeys>,
     #[cfg(feature = "testing")]
     pub lies: std::cell::RefCell<Vec<Lie>>,
-    /// Whether it then opens what makes a wrong product pass.
+    /// A wrong product that it opens so that the check passes.
     #[cfg(feature = "testing")]
     pub forges: std::cell::Cell<Option<Forgery>>,
-    /// What it sends of keys instead: of all, or of those that are the so manieth thing that it sends of a batch.
+    /// The keys that it spoils: all, or those of the message with this number in a batch.
     #[cfg(feature = "testing")]
     pub spoils: std::cell::Cell<Option<(Spoil, Option<usize>)>>,
-    /// How often it did.
+    /// The number of times that it deviated.
     #[cfg(feature = "testing")]
     pub lied: std::cell::Cell<usize>,
 }
@@ -99,19 +99,19 @@ impl Third {
         }
     }
 
-    /// The same party with no seeds and no keys.
+    /// Returns this party without seeds and keys.
     fn without_secrets(&self) -> Third {
         Third::new(self.pairs.without_seeds(), self.params, vec![])
     }
 }
 
-/// alpha^j and Delta^j.
+/// The keys of a party: alpha^j and Delta^j.
 pub(crate) struct OwnKeys {
     pub alpha: Zeroizing<u64>,
     pub delta: Zeroizing<u128>,
 }
 
-/// Whose stake in the stock this is.
+/// The dealing at one party, as [`Deals`].
 struct Dealer(Rc<Third>);
 
 impl Deals for Dealer {
@@ -133,10 +133,10 @@ impl PikaMalicious {
         Self::with(pairs, params)
     }
 
-    /// The same party for dry runs.
+    /// Returns a party for dry runs.
     ///
     /// # Errors
-    /// As [`PikaMalicious::set_up`]; [`quorate_engine::Misuse::NoSuchParty`].
+    /// Those of [`PikaMalicious::set_up`]; [`quorate_engine::Misuse::NoSuchParty`].
     pub fn new_dry(parties: usize, me: usize, params: Params) -> Result<PikaMalicious> {
         Self::with(Pika::dry(parties, me)?, params)
     }
@@ -166,40 +166,41 @@ impl PikaMalicious {
 
 #[cfg(feature = "testing")]
 impl PikaMalicious {
-    /// **Insecure**: the malicious form of a party, with the keys that grow from its seeds of pairs.
+    /// **Insecure**: returns the malicious form of a party, with the keys that grow from its seeds of pairs.
     pub fn insecure_with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
         Self::with(pairs, params)
     }
 
-    /// **Insecure**: from here on this party, as the dealer, deviates there.
+    /// **Insecure**: makes this party, as the dealer, deviate in this way from here on.
     pub fn insecure_lie(&self, lie: Lie) {
         self.third.lies.borrow_mut().push(lie);
     }
 
-    /// **Insecure**: from here on this party, as the dealer, opens what makes wrong products pass, if nobody looks.
+    /// **Insecure**: makes this party, as the dealer, open values from here on that would let wrong products pass an
+    /// incomplete check.
     pub fn insecure_forge(&self, forgery: Forgery) {
         self.third.forges.set(Some(forgery));
     }
 
-    /// **Insecure**: from here on this party, as the dealer, sends other keys: all, or those that are the so manieth
-    /// thing that it sends of a batch.
+    /// **Insecure**: makes this party, as the dealer, spoil keys from here on: all, or those of the message with this
+    /// number in a batch.
     pub fn insecure_spoil(&self, spoil: Spoil, at: Option<usize>) {
         self.third.spoils.set(Some((spoil, at)));
     }
 
-    /// **Insecure**: this party's first and second values of all leaves of dealt places, by digit.
+    /// **Insecure**: returns this party's first and second values of all leaves of dealt places, by digit.
     pub fn insecure_leaves(&self, digits: digits::Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
         let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
         let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
         keys.iter().map(each).collect()
     }
 
-    /// **Insecure**: how often it did.
+    /// **Insecure**: returns the number of times that this party deviated.
     pub fn insecure_lied(&self) -> usize {
         self.third.lied.get()
     }
 
-    /// **Insecure**: the two parties' protocol, for tests in which one of them deviates.
+    /// **Insecure**: returns the protocol for two parties, for tests in which one of them deviates.
     pub fn insecure_online(&self) -> &Spdz2k {
         &self.online
     }

@@ -1,27 +1,27 @@
-//! INSECURE, for tests only: what a dealer sends of keys that are not those of a point with the payload (1, alpha).
+//! INSECURE, for tests only: a dealer's keys that are not those of a point with the payload (1, alpha).
 //!
-//! **Notation**: CW' the correction of first values; t the control bit of a leaf; all of the first key of a batch.
+//! **Notation**: CW' the correction of first values; t the control bit of a leaf; all for the first key of a batch.
 
 use quorate_fss::verified::{self, Shape};
 use quorate_fss::{Hash, Side};
 
 use super::digits::keys;
 
-/// How the first key of every batch of keys is spoilt.
+/// The way in which the first key of every batch of keys is spoilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoil {
-    /// Another payload: so much is added to CW' of first (0) or of second values (1), at both parties.
+    /// Another payload: this number is added to CW' of first (0) or of second values (1), at both parties.
     Payload(usize, u128),
-    /// Each party gets another CW', by as much that the sum of first values is as it was.
+    /// Each party gets another CW', with errors that leave the sum of first values unchanged.
     Apart,
     /// One bit of a level is wrong, at both parties, and CW' of both values are such that both sums are right: many
     /// leaves have values.
     Level(usize),
-    /// The same, and the correction of proofs is such that those of all leaves add up alike where each counts once.
+    /// A level is spoilt as by `Level`, and the correction of proofs makes their sums agree if each leaf counts once.
     LevelAndProofs(usize),
     /// Corrections are those of the next key, and the other way around.
     Exchanged,
-    /// The correction of proofs is zero, as it would be were the nodes at the point equal.
+    /// The correction of proofs is zero, as it would be if the nodes at the point were equal.
     NoProof,
 }
 
@@ -30,7 +30,7 @@ const PROOF_BYTES: usize = 48;
 /// Both parties' roots of a batch.
 pub(super) type BothRoots<'r> = [&'r [u128]; 2];
 
-/// What is sent in place of these corrections to each of both.
+/// Returns what each of both is sent in place of these corrections.
 pub(super) fn spoilt(
     spoil: Spoil,
     (hash, shape, alpha): (&Hash, Shape, u128),

@@ -1,5 +1,5 @@
-//! What a party has of a dealt value: its own summand; at P2, who knows both, the two of them. So what P0 and P1 do to
-//! their summands P2 does to each, and its sum of what comes of it is what the two would open.
+//! What a party has of a dealt value: its own summand; at P2, which knows both, the two of them. P2 applies each step
+//! of P0 and P1 to both summands, and the sum of its results is the value that the two would open.
 
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use zeroize::Zeroize;
@@ -15,12 +15,12 @@ impl<M: Module> Drop for Summands<M> {
 }
 
 impl<M: Module> Summands<M> {
-    /// What a linear map makes of them.
+    /// Applies a linear map to each summand.
     pub fn map<N: Module>(&self, map: impl Fn(&M) -> N) -> Summands<N> {
         Summands(self.0.iter().map(map).collect())
     }
 
-    /// Added up: the value at P2.
+    /// Returns the sum: the value at P2.
     pub fn total(&self) -> Wiped<M> {
         let mut sum = Wiped(self.0[0].clone());
         self.0[1..].iter().for_each(|other| sum.add_assign(other));
@@ -29,7 +29,7 @@ impl<M: Module> Summands<M> {
 }
 
 impl Summands<Vector> {
-    /// Their lowest bits, xor summands of the value's: elements lie row after row.
+    /// Returns the lowest bits, which are xor summands of the value's lowest bits; elements lie row after row.
     pub fn low_bits(&self, shape: (usize, usize)) -> Summands<Bits> {
         self.map(|share| quorate_spdz2k::from_elements(share, shape))
     }
@@ -39,7 +39,7 @@ impl Summands<Vector> {
     }
 }
 
-/// Elements of GF(2^64) for bits, as xor summands; none in a dry run.
+/// Elements of GF(2^64), one for each bit, as xor summands; empty in a dry run.
 #[derive(Clone)]
 pub(crate) struct Fields(pub Vec<Vec<u64>>);
 

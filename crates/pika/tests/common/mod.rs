@@ -32,7 +32,7 @@ pub fn agreed<T: Send + PartialEq + Debug>(work: impl AsyncFn(&Pika, &Ctx) -> Re
     testing::agreed(N, work)
 }
 
-/// Runs `work` with correlations made ahead, and then on demand, in one session; the costs of both.
+/// Runs `work` with correlations made ahead, and then on demand, in one session; returns the costs of both.
 pub fn run_both<T: Send>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T> + Sync) -> Vec<[Costs; 2]> {
     let demand = demand_of_all(&work);
     parties(N, |mut party| {
@@ -53,14 +53,14 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T> + Sync) ->
     })
 }
 
-/// A party of dry runs, that compares as parties of tests do.
+/// Returns a party for dry runs that compares as parties of tests do.
 pub fn dry_party(me: usize) -> Pika {
     let pika = Pika::dry(N, me).unwrap();
     pika.set_comparisons(Comparisons::EdaBits);
     pika
 }
 
-/// What a party draws, as a dry run of its own has it.
+/// Returns what a party draws, by a dry run of its own.
 pub fn demand<T>(me: usize, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Demand<Kind> {
     let pika = dry_party(me);
     pika.record_demand();
@@ -68,14 +68,14 @@ pub fn demand<T>(me: usize, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> De
     pika.take_demand()
 }
 
-/// [`demand`], which is one for all parties.
+/// Returns [`demand`], which is the same for all parties.
 pub fn demand_of_all<T>(work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Demand<Kind> {
     let mut demands: Vec<_> = (0..N).map(|me| demand(me, work)).collect();
     assert!(demands.iter().all(|demand| *demand == demands[0]), "the parties draw alike");
     demands.remove(0)
 }
 
-/// All parties dry, together: the costs of work whose draws are recorded, or made where they are drawn.
+/// Dry-runs all parties together; returns the costs of work whose draws are recorded, or made where they are drawn.
 pub fn dry_online<T>(recorded: bool, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Vec<Costs> {
     let parties: Vec<Pika> = (0..N).map(dry_party).collect();
     parties.iter().filter(|_| recorded).for_each(Family::record_demand);
@@ -83,7 +83,7 @@ pub fn dry_online<T>(recorded: bool, work: &impl AsyncFn(&Pika, &Ctx) -> Result<
     all.unwrap().into_iter().map(|(_, costs)| costs).collect()
 }
 
-/// The same of making a demand.
+/// Dry-runs all parties together; returns the costs of making a demand.
 pub fn dry_offline(demand: &Demand<Kind>) -> Vec<Costs> {
     let parties: Vec<Pika> = (0..N).map(dry_party).collect();
     let all = dry::together(&[0; N], Phase::Offline, async |ctx| parties[ctx.me()].make_all(ctx, demand.clone()).await);

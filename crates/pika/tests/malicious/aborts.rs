@@ -1,6 +1,6 @@
-//! Whether a run ends says nothing of its inputs: each fault ends it, and where, or does not, whatever they are. What
-//! is dealt and tossed grows from the same seeds for all inputs that are compared, so that outcomes are the same, not
-//! only as frequent.
+//! Whether a run ends shows nothing of its inputs: each fault ends it at the same place, or does not end it, for all
+//! inputs. Dealing and tosses grow from the same seeds for all inputs that are compared, so outcomes are equal, not
+//! only equally frequent.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ use crate::common::N;
 const K: u32 = 8;
 const KEY_BITS: u32 = 48;
 const LEN: usize = 2;
-/// Places of so many numbers have keys of two digits.
+/// The number of numbers whose places have keys of two digits.
 const FAR: usize = 2048;
 const CUT: u32 = 3;
 
-/// What is secret: numbers of P0, P1 and P2, places of P0 among FAR, bits of P1.
+/// The secrets: numbers of P0, P1 and P2, places of P0 among FAR, bits of P1.
 #[derive(Debug)]
 struct Inputs {
     numbers: [[i64; LEN]; N],
@@ -32,14 +32,14 @@ struct Inputs {
     bits: [bool; LEN],
 }
 
-/// Every bit of every number is another one, and every sign and carry.
+/// Every bit of every number differs between the two, and so does every sign and carry.
 const INPUTS: [Inputs; 2] = [
     Inputs { numbers: [[0; LEN]; N], places: [0; LEN], bits: [false; LEN] },
     Inputs { numbers: [[-1; LEN]; N], places: [FAR as i64 - 1; LEN], bits: [true; LEN] },
 ];
 
-/// Openings of all kinds: differences of products of elements and of bits, masked numbers of signs and truncation,
-/// masked places, chosen elements, switches of a shuffle; inputs of all, and results for all and for the dealer.
+/// Runs openings of all kinds: differences of products of elements and of bits, masked numbers of signs and truncation,
+/// masked places, chosen elements, switches of a shuffle. Also inputs of all, and results for all and for the dealer.
 async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[Entries; 2]) -> Result<()> {
     let own = |owner: usize, ring: Ring, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
     let (ring, places) = (Ring::of(K), Ring::of(FAR.ilog2() + 1));
@@ -69,23 +69,23 @@ async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[E
     shown_bits.map(|shown| shown.believe(&checked).map(drop)).transpose().map(drop)
 }
 
-/// Tables with keys of one digit and of two. The first entry is even where the last one is odd.
+/// Tables with keys of one digit and of two. The first entry is even, the last one is odd.
 fn tables() -> [Entries; 2] {
     [256, FAR as i64].map(|len| Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).collect::<Vec<_>>())))
 }
 
-/// What a party does that it should not.
+/// A deviation of a party.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// A message is another one on its way.
+    /// A message is changed on its way.
     Told(usize, Change),
-    /// The dealer deals something else, and goes on with that.
+    /// The dealer deals a wrong value, and continues with it.
     Dealt(Lie),
-    /// It deals other keys, which are the so manieth thing that it deals.
+    /// The dealer sends other keys in the message with this number.
     Keys(Spoil, usize),
-    /// A wrong product, and what makes it pass at P1 alone if P1's summand is odd.
+    /// A wrong product, with an opening that makes it pass at P1 alone if P1's summand is odd.
     Forged,
-    /// P0 or P1 has something else in what it opens, or in the row check.
+    /// P0 or P1 has a wrong value in an opening, or in the row check.
     Twisted(Twist, By),
 }
 
@@ -93,7 +93,7 @@ fn params() -> Params {
     Params::new(KEY_BITS, false).unwrap()
 }
 
-/// A party that deviates.
+/// Makes a party deviate.
 fn deviates(s: &PikaMalicious, fault: Fault) {
     match fault {
         Fault::Told(..) => (),
@@ -107,10 +107,10 @@ fn deviates(s: &PikaMalicious, fault: Fault) {
     }
 }
 
-/// How an honest party ends: whether it went online, and whether with results. Who deals goes online by itself.
+/// How an honest party ends: whether it went online, and whether with results. The dealer goes online on its own.
 type End = (bool, bool);
 
-/// A run: how each honest party ends, and whether the cheater did what it should not.
+/// A run: how each honest party ends, and whether the cheater deviated.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     ends: Vec<End>,
@@ -156,13 +156,13 @@ impl Runs {
             online = true;
             run.phase(Phase::Online, async |ctx| program(&s, ctx, inputs, &self.tables).await)
         });
-        // As in a session, where nobody has results before all can have them.
+        // As in a session, where no party has results before all can have them.
         let done = done.and_then(|()| run.confirm());
         run.finish();
         ((online || me == 2, done.is_ok()), s.insecure_lied() > 0)
     }
 
-    /// A run in which a party cheats, if anyone does.
+    /// Returns the outcome of a run, in which a party may cheat.
     fn outcome(&self, cheater: usize, fault: Option<Fault>, which: (&Inputs, u8)) -> Outcome {
         let cheat = match fault {
             Some(Fault::Told(message, change)) => Some(Cheat { party: cheater, message, what: What::Changed(change) }),
@@ -184,12 +184,12 @@ impl Runs {
     }
 }
 
-/// For each kind of fault how many runs there were with each of the inputs, and how many of them ended.
+/// By kind of fault, the number of runs with each of the inputs, and the numbers of runs that ended.
 #[derive(Default)]
 struct Counts(BTreeMap<&'static str, (usize, [usize; INPUTS.len()])>);
 
 impl Counts {
-    /// The same fault with all inputs; whether it was one.
+    /// Runs the same fault with all inputs; returns whether it was one.
     fn add(&mut self, runs: &Runs, name: &'static str, (cheater, fault): (usize, Fault), round: usize) -> bool {
         let which = (round % 80) as u8;
         let outcomes = INPUTS.each_ref().map(|inputs| runs.outcome(cheater, Some(fault), (inputs, which)));
@@ -210,7 +210,8 @@ impl Counts {
     }
 }
 
-/// Keys of another payload, 0 and 2 in place of 1, 1 + 2^k, other tags; of no point, of many points, of other keys.
+/// Keys with another payload: 0 and 2 in place of 1, 1 + 2^k, other tags; and keys of no point, of many points, of
+/// other keys.
 fn spoils() -> Vec<Spoil> {
     let tags = [1, 1 << (KEY_BITS - 1), 1 << (K + KEY_BITS - 1), 1 << (FAR.ilog2() + KEY_BITS - 1)];
     let ones = [u128::MAX, 1, 1 << K].map(|by| Spoil::Payload(0, by));
@@ -218,7 +219,7 @@ fn spoils() -> Vec<Spoil> {
     ones.into_iter().chain(tags.map(|by| Spoil::Payload(1, by))).chain(others).collect()
 }
 
-/// Lies of P0 and P1 in all that they open, masked places among it, in rows of the check and in switches.
+/// Lies of P0 and P1 in all of their openings, masked places included, in rows of the check and in switches.
 fn faults_of_a_party() -> Vec<Fault> {
     let twists = [(Twist::Low, K), (Twist::Row, KEY_BITS), (Twist::RowTag, K + KEY_BITS), (Twist::Switch, K)];
     let each = |(at, bits): (Twist, u32)| [0, 1, bits - 1].map(|bit| Fault::Twisted(at, By::Plus(bit)));
@@ -231,7 +232,7 @@ fn whether_a_run_ends_says_nothing_of_its_inputs() {
     for inputs in &INPUTS {
         assert_eq!(runs.outcome(0, None, (inputs, 0)).ends, [(true, true); N], "{inputs:?}");
     }
-    // All that is dealt of elements and bits.
+    // All dealt elements and bits.
     let lie = |sent: usize, bit: u32| (2, Fault::Dealt(Lie { sent, element: 0, bit, only: None }));
     let dealt = (0..).take_while(|&sent| counts.add(&runs, "values and tags, by 1", lie(sent, 0), sent)).count();
     let half = "values and tags, by half of their modulus";

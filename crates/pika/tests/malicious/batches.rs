@@ -1,5 +1,5 @@
-//! More of one kind than a batch holds: batches are dealt while others wait for their check, and all of what they made
-//! lies in the stock in order. A dealer that lies in some of them is found before anything is used.
+//! More of one kind than a batch holds: batches are dealt while others wait for their check, and the stock has all of
+//! them in order. A dealer that lies in some of them is found before anything is used.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use crate::common::N;
 
 const K: u32 = 5;
 const AXIS: usize = 8192;
-/// Sums of products, of which each takes 2.5 MiB while it is dealt: batches of 6, 6 and 5.
+/// The number of sums of products, of which each takes 2.5 MiB while it is dealt: batches of 6, 6 and 5.
 const SUMS: usize = 17;
 const KIND: Kind = Kind::DotTriple { bits: K, axis: AXIS, inner: 1 };
 
-/// What each party has, the rounds of all of it, and how often it lied.
+/// Returns each party's correlations, the rounds of the whole dealing, and the number of its lies.
 fn dealt(lie: Option<Lie>) -> Vec<(Result<Material>, u32, usize)> {
     parties(N, |mut party| {
         let me = party.me();
@@ -34,7 +34,7 @@ fn dealt(lie: Option<Lie>) -> Vec<(Result<Material>, u32, usize)> {
     })
 }
 
-/// The values of a part, from both summands.
+/// Returns the values of a part, from both summands.
 fn values(ends: &[(Result<Material>, u32, usize)], part: usize, range: Range<usize>) -> Vec<u64> {
     let of =
         |me: usize| Spdz2k::insecure_shared(&ends[me].0.as_ref().unwrap().vectors[part]).share.slice(range.clone());
@@ -52,12 +52,12 @@ fn batches_are_dealt_side_by_side() {
         let total = a.iter().zip(&b).fold(0u64, |total, (a, b)| total.wrapping_add(a * b));
         assert_eq!(values(&ends, 2, sum..sum + 1), [total & ((1 << K) - 1)], "sum {sum}");
     }
-    // Those of the set-up and of one batch.
+    // The rounds of the set-up and of one batch.
     let rounds: Vec<u32> = ends.iter().map(|(_, rounds, _)| *rounds).collect();
     assert!(rounds.iter().all(|rounds| *rounds <= 1 + 6), "{rounds:?}");
 }
 
-/// c of the sixth sum is more by 1: the last batch has only five, and passes.
+/// c of the sixth sum is larger by 1: the last batch has only five, and passes.
 #[test]
 fn a_lie_in_some_batches_ends_the_run() {
     let ends = dealt(Some(Lie { sent: 0, element: 5, bit: 0, only: None }));

@@ -1,4 +1,4 @@
-//! Choices of one: their owner alone opens what they are proven by, so that nobody reads them by a lie about it.
+//! Choices of one: their owner alone opens the values that prove them, so a lie about those does not show the choice.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Axis, Cause, Ctx, Error, Linear, Phase, Result, Sharing, dry};
@@ -27,15 +27,15 @@ async fn choice(s: &PikaMalicious, ctx: &Ctx, owner: usize, values: &[i64; LEN])
     s.input(ctx, owner, (ring, LEN), own.as_ref()).await
 }
 
-/// What [`Gadgets::assert_one_hot`] does, by a party that does not look at what comes of it.
+/// Does what [`Gadgets::assert_one_hot`] does, for a party that ignores the result.
 async fn as_if(s: &PikaMalicious, ctx: &Ctx, x: &Tagged) -> Result<()> {
     let rest = s.sub(&s.mul(ctx, x, x).await?, x);
     let sums = s.add_public(&s.linear(x, &Linear::SumAxis(AXIS)), &Vector::from_i64s(Ring::of(K), &[-1]));
     s.open(ctx, &s.concat(&[&rest, &sums])).await.map(drop)
 }
 
-/// What the cheater of two parties sees of the other one's choice in the last opening, where it says that its part of
-/// every opening is more by 1; and whether the run ended.
+/// Returns what the cheater of two parties sees of the other one's choice in the last opening, and whether the run
+/// ended. The cheater adds 1 to its part of every opening.
 fn seen(cheater: usize, values: [i64; LEN]) -> (Vec<i64>, bool) {
     let owner = 1 - cheater;
     let ends = parties(N, |mut party| {
@@ -64,12 +64,13 @@ fn seen(cheater: usize, values: [i64; LEN]) -> (Vec<i64>, bool) {
     (ends.into_iter().nth(cheater).unwrap().unwrap(), over)
 }
 
-/// With a triple that both parties open factors below, who adds 1 to a factor reads x of x x - x before it is caught.
+/// If both parties opened the factors below one triple, a party that adds 1 to a factor would read x from x x - x
+/// before it is caught.
 #[test]
 fn nobody_reads_a_choice_by_a_lie_about_what_proves_it() {
     for cheater in 0..2 {
         let all: Vec<_> = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|values| seen(cheater, values)).into();
-        // Zeros, but for its own lie.
+        // These are zeros, except for its own lie.
         assert!(all.iter().all(|(seen, over)| *seen == [1; LEN + 1] && *over), "party {cheater} sees {all:?}");
     }
 }
@@ -91,7 +92,7 @@ fn what_proves_a_choice_is_its_owners_alone() {
     }
 }
 
-/// Choices of one pass, and all others end the run; the dealer has nothing that proves its own.
+/// Choices of one pass, and all others end the run; the dealer cannot prove a choice of its own.
 #[test]
 fn choices_pass_and_others_are_found() {
     let run = |owner: usize, values: [i64; LEN]| -> Vec<Result<()>> {

@@ -1,4 +1,5 @@
-//! What is counted on the wire = what dry runs of all parties say, at every party; and of dealing, what is stated.
+//! Traffic on the wire equals the costs by dry runs of all parties, at every party; and that of dealing equals the
+//! stated costs.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
@@ -28,7 +29,7 @@ pub fn demand(me: usize, work: &impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()>
     s.take_demand()
 }
 
-/// Live, and dry, offline and online.
+/// Measures costs live and dry, offline and online.
 pub fn measure(work: impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()> + Sync) -> Vec<Costs> {
     let demands: Vec<_> = (0..N).map(|me| demand(me, &work)).collect();
     assert!(demands.iter().all(|demand| *demand == demands[0]), "the parties draw alike");
@@ -85,7 +86,7 @@ fn dry_runs_know_what_programs_send() {
     });
 }
 
-/// So many of a kind, of which every message is whole bytes.
+/// A number of correlations for which every message has whole bytes.
 #[test]
 fn dealing_takes_what_is_stated() {
     const LEN: u64 = 64;
@@ -118,7 +119,7 @@ fn dealing_takes_what_is_stated() {
         let costs: Vec<Costs> =
             dry::together(&[0; N], Phase::Offline, make).unwrap().into_iter().map(|(_, costs)| costs).collect();
         let layout = all[0].layout(&kind);
-        // Of places nothing has a dealt tag but what is chosen.
+        // For places, only the elements and the chosen one have dealt tags.
         let of_places = matches!(kind, Kind::Place { .. });
         let tagged = if of_places { &layout.vectors[1..layout.vectors.len() - 1] } else { &layout.vectors[..] };
         let largest = tagged.iter().map(|(ring, _)| params().shares(*ring).bits()).max();
@@ -127,16 +128,17 @@ fn dealing_takes_what_is_stated() {
         let sent = &costs[2].offline.sent;
         let stated = [0, 1].map(|party| (LEN * each.0[party] + check.0[party]) / 8);
         assert_eq!(sent[..2], stated, "{kind}");
-        // Commitment, opening and hash for the other one, coins for the dealer.
+        // Commitment, opening and hash to the other party, coins to the dealer.
         let told = [0, 1].map(|party| [costs[party].offline.sent[1 - party], costs[party].offline.sent[2]]);
         assert_eq!(told, [[32 + 64 + 32, 32]; 2], "{kind}");
-        // Of keys alone the dealer opens nothing: parties are two rounds ahead of its hearing the coins.
+        // For keys alone the dealer opens nothing: the parties are two rounds ahead of the round in which it receives
+        // the coins.
         let rounds = if largest.is_none() && layout.bits.is_empty() { [4, 4, 4] } else { [6, 6, 4] };
         assert_eq!(costs.iter().map(|costs| costs.offline.rounds).collect::<Vec<_>>(), rounds, "{kind}");
     }
 }
 
-/// The dealer hears a byte of each party for each of two checks, and nothing of what is opened.
+/// The dealer receives a byte of each party for each of two checks, and nothing of what is opened.
 #[test]
 fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     let ring = Ring::of(16);
@@ -155,7 +157,7 @@ fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     assert!(costs[0].online.sent[1] > 100 && costs[1].online.sent[0] > 100);
 }
 
-/// Numbers that have entries, in tables of one digit and of two.
+/// Look-ups of numbers that have entries, in tables of one digit and of two.
 #[test]
 fn lookups_send_what_is_stated() {
     const LEN: usize = 64;

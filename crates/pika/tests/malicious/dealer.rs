@@ -1,6 +1,6 @@
-//! A dealer that deals something else than it should, and goes on with that as if it were right: what it opens in the
-//! check is what the parties' summands come to. Every one of the things that it sends is off in turn, also the masks of
-//! the check; P0 and P1 both end before they go online, or what they have is right.
+//! A dealer that deals a wrong value and continues with it as if it were right: what it opens in the check is the sum
+//! of the parties' summands. Every one of its messages is wrong in turn, also the masks of the check. P0 and P1 both
+//! end before they go online, or their correlations are right.
 
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
@@ -17,7 +17,7 @@ use crate::common::N;
 const K: u32 = 5;
 const LEN: usize = 3;
 
-/// All that is dealt, in rings of K bits.
+/// All kinds that are dealt, in rings of K bits.
 fn kinds(key_bits: u32) -> Vec<Kind> {
     vec![
         Kind::Triple { bits: K },
@@ -44,12 +44,12 @@ fn kinds(key_bits: u32) -> Vec<Kind> {
     ]
 }
 
-/// Places of so many bits.
+/// Returns places of `place_bits` bits.
 fn place(key_bits: u32, place_bits: u32) -> Digits {
     Digits::new(Params::new(key_bits, false).unwrap(), place_bits, Ring::of(K)).unwrap()
 }
 
-/// What a party has in the end.
+/// A party's end.
 struct End {
     dealt: Result<Material>,
     lied: usize,
@@ -57,7 +57,7 @@ struct End {
     delta: u128,
     /// Whether its keys are over.
     over: bool,
-    /// First and second values of all leaves, of each digit's keys.
+    /// First and second values of all leaves, for the keys of each digit.
     leaves: Vec<[Vector; 2]>,
 }
 
@@ -98,7 +98,7 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
     })
 }
 
-/// What both parties' shares come to, modulo 2^k; every tag is exact.
+/// Returns the sum of both parties' shares, modulo 2^k, and asserts that every tag is exact.
 fn value(ends: &[End], i: usize, ring: Ring) -> Vector {
     let shared = |end: &End| Spdz2k::insecure_shared(&end.dealt.as_ref().unwrap().vectors[i]);
     let (first, second) = (shared(&ends[0]), shared(&ends[1]));
@@ -111,7 +111,7 @@ fn value(ends: &[End], i: usize, ring: Ring) -> Vector {
     value.convert(ring)
 }
 
-/// The bits of both parties; every MAC is right.
+/// Returns the bits of both parties, and asserts that every MAC is right.
 fn bits(ends: &[End], i: usize) -> Vec<bool> {
     let part = |end: &End| match Spdz2k::insecure_bits(&end.dealt.as_ref().unwrap().bits[i]) {
         InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs[0].clone(), keys[0].clone()),
@@ -127,7 +127,7 @@ fn bits(ends: &[End], i: usize) -> Vec<bool> {
     both[0].0.iter().zip(&both[1].0).map(|(x, y)| x ^ y).collect()
 }
 
-/// What was dealt is what its kind says.
+/// Asserts that what was dealt has the relation of its kind.
 fn assert_right(kind: &Kind, ends: &[End]) {
     let ring = Ring::of(K);
     let of = |i: usize| value(ends, i, ring);
@@ -210,7 +210,8 @@ fn assert_right(kind: &Kind, ends: &[End]) {
     }
 }
 
-/// The leaves of digits add up to one that is hot, where the dealt place says, and the dealt choice is the one there.
+/// Asserts that the leaves of digits add up to a one-hot vector at the dealt place, and that the dealt choice is the
+/// element there.
 fn assert_leaves_are_hot_at_places(kind: &Kind, ends: &[End], (place_bits, choices): (u32, usize)) {
     let of = |i: usize| value(ends, i, Ring::of(K));
     let places = value(ends, 0, Ring::of(place_bits)).to_u64s();
@@ -234,7 +235,8 @@ fn assert_leaves_are_hot_at_places(kind: &Kind, ends: &[End], (place_bits, choic
     }
 }
 
-/// Whether P0 and P1 noticed; nothing if no lie was told. Both do or none, and what they have otherwise is right.
+/// Returns whether P0 and P1 noticed; `None` if no lie was told. Asserts that both or neither notice, and that
+/// correlations are right if neither does.
 fn outcome(kind: &Kind, key_bits: u32, lie: Lie) -> Option<bool> {
     let ends = deal(kind, key_bits, Some(lie));
     if ends[2].lied == 0 {
@@ -259,7 +261,7 @@ fn an_honest_dealer_deals_what_kinds_say() {
     }
 }
 
-/// The top bit of all moduli, the lowest bit, and bits around k, of everything that is sent.
+/// The top bit of all moduli, the lowest bit, and bits around k, of every message.
 #[test]
 fn no_lie_of_a_dealer_is_dealt_unnoticed() {
     let (mut all, mut noticed) = (0, 0);
@@ -273,7 +275,7 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
             for bit in [0, 1, K - 1, K, Lie::TOP].into_iter().chain(lengths) {
                 let element = (bit as usize % 64 + sent) % LEN;
                 let Some(found) = outcome(kind, key_bits, Lie { sent, element, bit, only: None }) else { continue };
-                // What is off above bit k of an element, consistently, makes no wrong value; 0 and 1 are both bits.
+                // A consistent error above bit k of an element makes no wrong value; 0 and 1 are both bits.
                 assert!(found || bit >= K || bit == 0, "{kind}: bit {bit} of number {sent}");
                 (told, all, noticed) = (told + 1, all + 1, noticed + usize::from(found));
             }
@@ -282,7 +284,7 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
             }
             places += 1;
         }
-        // Of places with one key that key is all.
+        // A place with one key has no other message than that key's.
         let least = if matches!(kind, Kind::Place { choices: 0, .. }) { 1 } else { 2 };
         assert!(places >= least, "{kind}: {places} things that are sent");
     }
@@ -294,14 +296,14 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
 #[test]
 fn no_bit_of_a_product_can_be_off() {
     for bit in 0..K + 48 {
-        // The first thing that is sent of triples is c.
+        // The first message of triples is c.
         let found = outcome(&Kind::Triple { bits: K }, 48, Lie { sent: 0, element: 1, bit, only: None });
         assert!(found == Some(true) || bit >= K, "{bit}");
     }
 }
 
-/// An error 2^(L-1) in a tag survives no check, where a sum with coefficients in Z_2^s would let it pass half of the
-/// time: also in masks of the check, whose tags come last but for keys of bits.
+/// An error of 2^(L-1) in a tag passes no check, where a sum with coefficients in Z_2^s would let it pass half of the
+/// time. This includes masks of the check, whose tags come last except for keys of bits.
 #[test]
 fn no_tag_can_be_off_in_its_top_bit() {
     for round in 0..40 {
@@ -314,7 +316,7 @@ fn no_tag_can_be_off_in_its_top_bit() {
     assert_eq!(outcome(&Kind::Random { bits: K }, 48, none), None, "there are a tag and tags of masks");
 }
 
-/// A dealer of something else deals it to nobody who has an input: nothing of it is used in the run that follows.
+/// P2 keeps shapes of bits that it deals to P0 and P1: it uses nothing of them in the run that follows.
 #[test]
 fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     let ends = deal(&Kind::DaBit { bits: K }, 48, None);
@@ -327,8 +329,8 @@ fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     }
 }
 
-/// What a dealer opens it opens to both: rho with another top bit at P1 alone would pass a check without the hash of
-/// all that was said whenever P1's summand of b is even.
+/// The dealer opens the same to both. With another top bit of rho at P1 alone, a check without the hash of all that was
+/// sent would pass whenever P1's summand of b is even.
 #[test]
 fn a_dealer_opens_the_same_to_both() {
     let kind = Kind::Triple { bits: K };
@@ -369,7 +371,8 @@ fn no_opening_makes_a_wrong_product_pass() {
     }
 }
 
-/// The same of products of bits, for b = 1; of tags, with rows that are more as they are; of keys, with sums alike.
+/// Forged openings of other values: products of bits, for b = 1; tags, with rows that are larger; keys, with sums that
+/// fit.
 #[test]
 fn no_opening_makes_other_things_pass() {
     let lie = Lie { sent: 0, element: 1, bit: 0, only: None };

@@ -20,15 +20,15 @@ const KEY_BITS: u32 = 48;
 const X: [i64; 3] = [5, -70, 100];
 const Y: [i64; 3] = [5, 90, -100];
 const Z: [i64; 3] = [1, -2, 3];
-/// What is looked up among 2000 numbers, from -1000 on.
+/// Numbers that are looked up among 2000 numbers, from -1000 on.
 const W: [i64; 2] = [-1000, 613];
 const W_BITS: u32 = 12;
 const BITS: [bool; 3] = [true, true, false];
 
-/// What a party has in the end: values by what they are.
+/// A party's results: values with their names.
 pub type Results = Vec<(&'static str, Vec<i64>)>;
 
-/// A table of so many entries.
+/// Returns an entry of a table.
 fn entry(i: usize) -> i64 {
     i64::from((i * i / 7 + 3 * i) as i8)
 }
@@ -43,7 +43,7 @@ fn tables() -> &'static [Entries; 2] {
     TABLES.get_or_init(|| [256, 2000].map(entries))
 }
 
-/// Every operation that has openings of its own, on inputs of all parties, with results for all and for each.
+/// Runs every operation that has openings of its own, on inputs of all parties, with results for all and for each.
 async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
     let ring = Ring::of(K);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
@@ -105,7 +105,7 @@ fn believed<T>(value: Opened<T>, read: impl Fn(T) -> Vec<i64>, checked: &Checked
     Ok(read(value.believe(checked)?.into_inner()))
 }
 
-/// What the party should have, in clear, rows of the shuffle in order.
+/// Returns the right results of a party, computed in clear, with shuffled rows sorted.
 fn wanted(me: usize) -> Results {
     let wrapped = |x: i64| i64::from(x as i8);
     let each = |of: &dyn Fn(usize) -> i64| (0..3).map(of).collect::<Vec<_>>();
@@ -133,7 +133,7 @@ fn wanted(me: usize) -> Results {
     results
 }
 
-/// Results with what was shuffled in order, and what order it had.
+/// Returns the results with shuffled values sorted, and the order that they had.
 fn in_order(mut results: Results) -> (Results, Vec<i64>) {
     let mut order = vec![];
     for (name, values) in &mut results {
@@ -156,7 +156,7 @@ fn demand(me: usize) -> Demand<Kind> {
     s.take_demand()
 }
 
-/// A party's end: whether it went online, and with what.
+/// A party's end: whether it went online, and its result.
 pub struct End {
     pub done: Result<Results>,
     online: bool,
@@ -179,7 +179,7 @@ pub fn run_party(party: &mut quorate_engine::Party, liar: &Liar, twist: Option<(
     End { done, online }
 }
 
-/// How a run with a cheater ends; nothing where no lie was told.
+/// Returns how a run with a cheater ends; `None` if no lie was told.
 fn outcome(cheat: Cheat) -> Option<Outcome> {
     let (ends, liars) = with_cheat(N, Some(cheat), |mut party, liar| run_party(&mut party, liar, None));
     judge(&format!("{cheat:?}"), cheat.party, ends).filter(|_| liars[cheat.party].has_lied())
@@ -212,7 +212,7 @@ fn judge(what: &str, cheater: usize, ends: Vec<End>) -> Option<Outcome> {
     })
 }
 
-/// Every so manieth of all changes at all messages of each party.
+/// Tries every `step`-th of all changes at all messages of each party.
 fn sampled(step: usize) -> Table {
     let mut table = Table::default();
     let (ends, liars) = with_cheat(N, None, |mut party, liar| run_party(&mut party, liar, None));
@@ -252,13 +252,13 @@ fn adversary_every_lie_of_a_link_at_every_message_of_a_malicious_run() {
     assert!(table.totals().0 > 2500);
 }
 
-/// P0 or P1 tells another share of what is opened, or lies in the rows, in the tags of rows or in its switches.
+/// P0 or P1 sends another share of an opened value, or lies in the rows, in the tags of rows or in its switches.
 #[test]
 fn parties_that_lie_in_openings_are_found() {
     for party in 0..2 {
         for (at, bits) in [
             (Twist::Low, vec![0, K - 1]),
-            // An upper bit of the modulus times the key may be nothing, and changes no value.
+            // An error in an upper bit, times the key, may be 0 modulo the modulus, and then changes no value.
             (Twist::Row, vec![0, KEY_BITS / 4]),
             (Twist::RowTag, vec![0, K + KEY_BITS - 1]),
             (Twist::Switch, vec![1, K - 1]),
@@ -275,7 +275,7 @@ fn parties_that_lie_in_openings_are_found() {
     }
 }
 
-/// A dealer that tells the parties different inputs is found by both before they compute with them.
+/// A dealer that sends the parties different inputs is found by both before they compute with them.
 #[test]
 fn a_dealer_tells_both_parties_one_input() {
     let ring = Ring::of(K);
@@ -313,8 +313,8 @@ fn a_dealer_tells_both_parties_one_input() {
     assert_eq!((tried, found), (2, 4), "a message to each of them");
 }
 
-/// P0 or P1 that tells the dealer other coins than the parties tossed would have it open sums that are not masked
-/// alike: from the other one's hash it could then read bits that were dealt, and answer with that hash. So the dealer
+/// If P0 or P1 sent the dealer other coins than the parties tossed, it could have the dealer open sums that are not
+/// masked alike: from the other one's hash it could then read dealt bits, and answer with that hash. So the dealer
 /// opens nothing.
 #[test]
 fn a_dealer_opens_nothing_for_coins_that_differ() {
@@ -329,13 +329,13 @@ fn a_dealer_opens_nothing_for_coins_that_differ() {
             dealt
         })
     };
-    // What the dealer opens: of products, of rows and of the bits of each party, to both.
+    // The dealer's openings: of products, of rows and of the bits of each party, to both.
     for (kind, opened) in [(Kind::BitTriple, 6), (Kind::Triple { bits: K }, 4)] {
         let (ends, liars) = run(None, &kind);
         assert!(ends.iter().all(Result::is_ok));
         let dealt = liars[2].sent().len() - opened;
         for party in 0..2 {
-            // After its commitment and what opens it.
+            // After its commitment and the opening of that.
             let cheat = Cheat { party, message: 2, what: What::Changed(Change::Bit(200)) };
             let (ends, liars) = run(Some(cheat), &kind);
             assert!(liars[party].has_lied());
@@ -347,7 +347,7 @@ fn a_dealer_opens_nothing_for_coins_that_differ() {
     }
 }
 
-/// A result for the dealer, or for all, below every change of every message of P0 and of P1.
+/// A result for the dealer, or for all, with every change of every message of P0 and of P1.
 #[test]
 fn results_of_the_dealer_are_right() {
     let ring = Ring::of(K);
@@ -401,7 +401,7 @@ fn results_of_the_dealer_are_right() {
     assert!(tried > 25 && found > 20, "{found} of {tried}");
 }
 
-/// Whatever a dealer deals wrong of a program's correlations ends the run before anybody goes online.
+/// Any wrong correlation of a program ends the run before any party goes online.
 #[test]
 fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
     let mut tried = 0;

@@ -1,5 +1,5 @@
-//! Two lies at once that compensate each other where a coin is what they take it for: a dealer that guesses coins of
-//! short keys passes as often as it guesses right, and one that takes two coins for alike never does.
+//! Two lies at once that cancel if a coin has the assumed value: a dealer that guesses coins of short keys passes at
+//! the rate of right guesses, and one that assumes that two coins are equal never does.
 
 use quorate_engine::testing::{Liar, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing, Stocks};
@@ -16,7 +16,7 @@ use crate::common::N;
 
 const K: u32 = 5;
 const LEN: usize = 3;
-/// Of keys so short that guesses are right now and then.
+/// The bits of keys so short that guesses are sometimes right.
 const S: u32 = 3;
 
 fn usual() -> Params {
@@ -27,7 +27,7 @@ fn short() -> Params {
     Params::insecure(S, 1)
 }
 
-/// Whether P0 and P1 both find what the dealer does, or none of them does.
+/// Returns whether P0 and P1 both find the dealer's deviation, and asserts that both or neither do.
 fn is_found_by_both(params: Params, kind: &Kind, cheat: impl Fn(&PikaMalicious) + Sync) -> bool {
     let ends = parties(N, |mut party| {
         let me = party.me();
@@ -46,7 +46,7 @@ fn is_found_by_both(params: Params, kind: &Kind, cheat: impl Fn(&PikaMalicious) 
     ends[0]
 }
 
-/// A lie about some elements of what is sent as this number, of this power of two each.
+/// Returns lies about some elements of the message with this number, each by this power of two.
 fn lies(sent: usize, elements: &[usize], bit: u32) -> Vec<Lie> {
     elements.iter().map(|&element| Lie { sent, element, bit, only: None }).collect()
 }
@@ -55,7 +55,7 @@ fn with_lies(params: Params, kind: &Kind, lies: &[Lie]) -> bool {
     is_found_by_both(params, kind, |s| lies.iter().for_each(|lie| s.insecure_lie(*lie)))
 }
 
-/// Tries every guess of a coin some times: none passes much more often than coins are what it says.
+/// Tries every guess of a coin some times: none passes much more often than the coins have that value.
 fn guessed(what: &str, guesses: u32, passes: impl Fn(u32) -> bool) {
     const TIMES: usize = 24;
     let passed: Vec<usize> = (0..guesses).map(|guess| (0..TIMES).filter(|_| passes(guess)).count()).collect();
@@ -65,7 +65,7 @@ fn guessed(what: &str, guesses: u32, passes: impl Fn(u32) -> bool) {
     assert!(may_be_chance(all, TIMES * guesses as usize, f64::from(guesses).recip()), "{what}: {passed:?}");
 }
 
-/// c is more by 1, and chat by the guess of t.
+/// c is larger by 1, and chat by the guess of t.
 #[test]
 fn a_wrong_product_passes_where_t_was_guessed() {
     let kind = Kind::Triple { bits: 1 };
@@ -76,7 +76,7 @@ fn a_wrong_product_passes_where_t_was_guessed() {
     });
 }
 
-/// A tag is more by half of the modulus, and so are tags of masks of the rows that are guessed to pick it.
+/// A tag is larger by half of the modulus, and so are tags of masks of the rows that are guessed to select it.
 #[test]
 fn a_wrong_tag_passes_where_rows_were_guessed() {
     let kind = Kind::Random { bits: 1 };
@@ -87,34 +87,34 @@ fn a_wrong_tag_passes_where_rows_were_guessed() {
     });
 }
 
-/// Two tags are more by half of the modulus: in one vector, and in two. Half the rows pick one of them alone.
+/// Two tags are larger by half of the modulus: in one vector, and in two. Half of the rows select one of them alone.
 #[test]
 fn two_wrong_tags_do_not_make_up_for_each_other() {
     for _ in 0..20 {
         assert!(with_lies(usual(), &Kind::Random { bits: K }, &lies(0, &[0, 2], Lie::TOP)));
-        // Tags of a and of b come third and fourth, behind c and chat.
+        // Tags of a and of b come third and fourth, after c and chat.
         let both = [lies(2, &[1], Lie::TOP), lies(3, &[1], Lie::TOP)].concat();
         assert!(with_lies(usual(), &Kind::Triple { bits: K }, &both));
     }
 }
 
-/// Keys of two bits are off in their top bit: of one party's, in one vector and in two.
+/// The keys of two bits are off in their top bit: of one party's bits, in one vector and in two.
 #[test]
 fn two_wrong_keys_of_bits_do_not_make_up_for_each_other() {
     for _ in 0..8 {
         for sent in [0, 1] {
             assert!(with_lies(usual(), &Kind::BitMask { owner: 2 }, &lies(sent, &[0, 2], Lie::TOP)));
-            // Of a triple keys of a of P0's and P1's bits come behind c, and then those of b.
+            // For a triple, the keys of a for P0's and P1's bits come after c, and then those of b.
             let both = [lies(1 + sent, &[1], Lie::TOP), lies(3 + sent, &[1], Lie::TOP)].concat();
             assert!(with_lies(usual(), &Kind::BitTriple, &both));
-            // A key, and that of a mask, the first of which counts once.
+            // A key, and the key of a mask, the first of which has weight 1.
             let both = [lies(sent, &[1], Lie::TOP), lies(2 + sent, &[0], Lie::TOP)].concat();
             assert!(with_lies(usual(), &Kind::BitMask { owner: 2 }, &both));
         }
     }
 }
 
-/// Two products are off by as much, up and down; of bits, two are off.
+/// Two products are off by the same amount, up and down; of products of bits, two are off.
 #[test]
 fn two_wrong_products_do_not_make_up_for_each_other() {
     for _ in 0..8 {
@@ -125,13 +125,13 @@ fn two_wrong_products_do_not_make_up_for_each_other() {
             let chat = [lies(0, &[0], 0), lies(7, &[0], bit)].concat();
             assert!(with_lies(usual(), &Kind::BitTriple, &chat));
         }
-        // A bit as an element that is 2 more, and what is to prove it.
+        // A bit as an element that is larger by 2, and the product that is to prove it.
         let both = [lies(0, &[0], 1), lies(1, &[0], 1)].concat();
         assert!(with_lies(usual(), &Kind::RandomBit { bits: K }, &both));
     }
 }
 
-/// A level of a key is wrong, and sums of values and of proofs are as they should be where each leaf counts once.
+/// A level of a key is wrong, and sums of values and of proofs are right if each leaf counts once.
 #[test]
 fn wrong_leaves_do_not_make_up_for_each_other() {
     for (place_bits, levels) in [(3, 3), (11, 5)] {
@@ -145,7 +145,8 @@ fn wrong_leaves_do_not_make_up_for_each_other() {
     }
 }
 
-/// P0 or P1 tells two numbers that are off, up and down, in one opening, in a row of the check, in tags of rows.
+/// P0 or P1 sends two wrong numbers, one larger and one smaller, in one opening, in a row of the check, in tags of
+/// rows.
 #[test]
 fn two_wrong_openings_do_not_make_up_for_each_other() {
     for party in 0..2 {
@@ -159,7 +160,7 @@ fn two_wrong_openings_do_not_make_up_for_each_other() {
     }
 }
 
-/// The same in a single opening, whose numbers are as they should be in sum: rows pick them one by one.
+/// Two wrong numbers of a single opening, with the right sum: rows select them one by one.
 #[test]
 fn two_wrong_numbers_of_an_opening_do_not_make_up_for_each_other() {
     let ring = Ring::of(K + 3);
@@ -187,7 +188,7 @@ fn two_wrong_numbers_of_an_opening_do_not_make_up_for_each_other() {
     }
 }
 
-/// P0 or P1 tells another bit than its own, or two of them, in a program of bits alone.
+/// P0 or P1 sends another bit than its own, or two of them, in a program of bits alone.
 #[test]
 fn parties_that_lie_in_openings_of_bits_are_found() {
     for (party, by) in (0..2).flat_map(|party| [By::Plus(0), By::Pair(0)].map(|by| (party, by))) {

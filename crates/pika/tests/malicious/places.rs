@@ -1,5 +1,5 @@
-//! Keys of places that are not what they should be, in every way that the checks of keys are for: both parties end
-//! before they go online; and look-ups below lies of links, of P0 and of P1.
+//! Wrong keys of places, in every way that the checks of keys cover: both parties end before they go online. And
+//! look-ups with lies of links, of P0 and of P1.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Phase, Sharing, Stocks, dry};
@@ -21,7 +21,8 @@ fn params() -> Params {
     Params::new(48, false).unwrap()
 }
 
-/// Whether both parties found what the dealer did; that both or none did. Who found it has no keys left.
+/// Returns whether both parties found the dealer's deviation. Asserts that both or neither did, and that keys are over
+/// where it was found.
 fn is_found_by_both(place_bits: u32, cheat: impl Fn(&PikaMalicious) + Sync) -> bool {
     let digits = Digits::new(params(), place_bits, Ring::of(K)).unwrap();
     let ends = parties(N, |mut party| {
@@ -47,7 +48,7 @@ fn spoilt(place_bits: u32, spoil: Spoil) -> bool {
     is_found_by_both(place_bits, |s| s.insecure_spoil(spoil, None))
 }
 
-/// 0 or 2 in place of 1, and what is 1 modulo 2^k; alpha by any bit, the top one included.
+/// 0 or 2 in place of 1, and numbers that are 1 modulo 2^k; alpha with an error in any bit, the top one included.
 #[test]
 fn no_other_payload_is_dealt() {
     for place_bits in [3, 11] {
@@ -59,11 +60,11 @@ fn no_other_payload_is_dealt() {
             }
         }
     }
-    // The harness finds nothing where nothing is wrong.
+    // The harness reports nothing if nothing is wrong.
     assert!(!spoilt(3, Spoil::Payload(0, 0)) && !spoilt(11, Spoil::Payload(1, 0)));
 }
 
-/// Sums and proofs hold, and P0 and P1 have other corrections.
+/// Sums and proofs hold, but P0 and P1 have different corrections.
 #[test]
 fn both_parties_have_the_same_corrections() {
     for place_bits in [3, 11] {
@@ -71,7 +72,7 @@ fn both_parties_have_the_same_corrections() {
     }
 }
 
-/// Sums hold, and many leaves have values.
+/// Sums hold, but many leaves have values.
 #[test]
 fn a_spoilt_level_is_found_by_proofs() {
     for level in 0..3 {
@@ -88,7 +89,7 @@ fn keys_in_another_order_or_without_proofs_are_found() {
     }
 }
 
-/// Every byte of what both are sent alike, changed for both and for one of them only.
+/// Every byte that both are sent alike, changed for both and for one of them only.
 #[test]
 fn no_byte_of_corrections_can_be_off() {
     let (mut tried, mut digits) = (0, 0);
@@ -99,7 +100,7 @@ fn no_byte_of_corrections_can_be_off() {
             for element in (0..LEN * shape.key_bytes()).step_by(step) {
                 let only = [None, Some(0), Some(1)][element % 3];
                 let lie = Lie { sent, element, bit: (element % 8) as u32, only };
-                // Above a value's bits corrections count for nothing: then they are other bytes, but not other keys.
+                // Bits above a value's bits do not count in corrections: the bytes change, but the keys do not.
                 let found = is_found_by_both(place_bits, |s| s.insecure_lie(lie));
                 let unused = shape.ring().bits() % 8 != 0 && only.is_none();
                 assert!(found || unused, "{lie:?} of {place_bits} bits");
@@ -110,7 +111,7 @@ fn no_byte_of_corrections_can_be_off() {
     assert!(tried > 350 && digits == 3, "{tried} in {digits}");
 }
 
-/// Places of 16 bits: keys whose leaves come in several pieces, on all instructions.
+/// Places of 16 bits: the leaves of their keys come in several pieces, on all instructions.
 #[test]
 fn tables_of_sixteen_bits_are_looked_up() {
     let entry = |i: i64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15u64 as i64) >> 20) as i32;

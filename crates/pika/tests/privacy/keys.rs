@@ -1,5 +1,5 @@
-//! Views of protocols by keys: comparison, truncation, look-up. Domains have four points at most, so that a key is a
-//! root and a correction of its leaves: what a party lacks of it is the other one's root, whose hash is enumerated.
+//! Views of protocols by keys: comparison, truncation, look-up. Domains have at most four points, so that a key is a
+//! root and a correction of its leaves. A party lacks the other one's root, whose hash is enumerated.
 
 use quorate_gadgets::Functions;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -47,7 +47,7 @@ fn equality_by_keys() {
     }
 }
 
-/// floor(x / 2) of any number of two bits, with the bit that becomes an element.
+/// floor(x / 2) for all numbers of two bits, with the bit that becomes an element.
 #[test]
 fn truncation_by_keys() {
     let (k, row) = (2, Layout::Rows(1));
@@ -67,7 +67,7 @@ fn truncation_by_keys() {
     });
 }
 
-/// The same of any number of three bits, also of those for which it is wrong.
+/// floor by bounded truncation, for all numbers of three bits, including those for which it is wrong.
 #[test]
 fn bounded_truncation_by_keys() {
     let (k, row) = (3, Layout::Rows(1));

@@ -1,7 +1,7 @@
-//! Privacy by exhaustion over Z_2, Z_4 and Z_8. Each party knows two of the three seeds of pairs: those are fixed, at
-//! several values, and what is drawn from the third one is enumerated with all inputs, one assignment a lane of one
+//! Privacy by exhaustion over Z_2, Z_4 and Z_8. Each party knows two of the three seeds of pairs. Those are fixed, at
+//! several values; the draws from the third one are enumerated with all inputs, one assignment in each lane of one
 //! batch. What the party receives must have the same distribution for all inputs of the others that give the same
-//! output, where it learns that, or for all of them.
+//! output, if it learns the output, or otherwise for all inputs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use quorate_gadgets::Gadgets;
 use quorate_pika::{Comparisons, Pika};
 use quorate_ring::{Bits, Ring, Vector};
 
-/// What is drawn from the seeds that a party knows: some bits of this for each draw, alike in all lanes.
+/// The draws from the seeds that a party knows: some bits of this number for each draw, alike in all lanes.
 const KNOWN: [u64; 5] = [0, u64::MAX, 0x6c9d_3a57_81e4_b2f6, 0x95b1_6e0c_d7f2_48a3, 0x3a5f_c9d2_7b81_e64c];
 
 /// A variable of the enumeration: `width` bits of the lane's number, from bit `at` on.
@@ -34,17 +34,17 @@ impl Var {
     }
 }
 
-/// How values lie in memory and in messages.
+/// The layout of values in memory and in messages.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    /// So many elements of Z_2^k for each lane, one after the other.
+    /// `count` elements of Z_2^k for each lane, one after the other.
     Elements { k: u32, count: usize },
-    /// So many rows of bits.
+    /// Rows of bits.
     Rows(usize),
-    /// A root of a key of a point of so many bits: for each value of the leaves that it hashes to, one of those that
-    /// do. What the hash gives is uniform, where the root is not known.
+    /// A root of a key of a point of n bits: for each value of the leaves, one root that hashes to it. The result of
+    /// the hash is uniform if the root is not known.
     Root { n: u32, side: usize },
-    /// Corrections of such keys: a block, of which as many bits count as there are leaves.
+    /// Corrections of such keys: a block in which one bit counts for each leaf.
     Corrections { n: u32 },
 }
 
@@ -61,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// A variable's values as they are drawn.
+    /// Returns a variable's values as they are drawn.
     fn drawn(self, values: &[u64]) -> Vec<u8> {
         if let Layout::Root { n, side } = self {
             let roots = roots(n, side);
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// The columns of a message.
+    /// Returns the columns of a message.
     fn read(self, lanes: usize, bytes: &[u8]) -> Vec<Vec<u64>> {
         match self {
             Layout::Elements { k, count } => {
@@ -88,7 +88,7 @@ impl Layout {
             }
             Layout::Root { .. } => panic!("roots are not sent"),
             Layout::Corrections { n } => {
-                // What fills the byte is the hash's alone: no leaf is there.
+                // The bits that fill the byte are the hash's alone and belong to no leaf.
                 let blocks = Vector::unpack(Ring::of(128), lanes, bytes).unwrap().to_u128s();
                 vec![blocks.into_iter().map(|block| block as u64 & mask(1 << n)).collect()]
             }
@@ -96,7 +96,7 @@ impl Layout {
     }
 }
 
-/// For each value of a side's leaves, a root that gives them where nothing is corrected.
+/// Returns, for each value of a side's leaves, a root that gives them without corrections.
 fn roots(n: u32, side: usize) -> Vec<u128> {
     static FOUND: Mutex<BTreeMap<(u32, usize), Vec<u128>>> = Mutex::new(BTreeMap::new());
     let find = || {
@@ -117,41 +117,41 @@ fn roots(n: u32, side: usize) -> Vec<u128> {
     FOUND.lock().unwrap().entry((n, side)).or_insert_with(find).clone()
 }
 
-/// The draw of the root of a key of n bits, of the seed that a party has not got.
+/// Returns the draw of the root of a key of n bits, of the seed that a party does not have.
 fn root(lacks: usize, n: u32) -> Draw {
     (lacks, Layout::Root { n, side: 1 - lacks })
 }
 
-/// Corrections, to parties 0 and 1.
+/// Returns the messages with corrections, to parties 0 and 1.
 fn corrections(n: u32) -> [Message; 2] {
     [0, 1].map(|to| ((2, to), Layout::Corrections { n }))
 }
 
-/// A protocol on inputs, and who learns what it gives.
+/// A protocol on inputs, and the parties that learn its output.
 struct Case<'c> {
     name: &'c str,
-    /// Owners, and what they input.
+    /// The inputs, with their owners.
     inputs: &'c [(usize, Layout)],
-    /// Draws of seeds, each named by the party that has not got it, in their order.
+    /// Draws of seeds, each named by the party that does not have it, in order.
     draws: &'c [(usize, Layout)],
-    /// Messages from one party to another, in their order.
+    /// Messages from one party to another, in order.
     messages: &'c [((usize, usize), Layout)],
-    /// What is revealed, to whom.
+    /// The revealed output; `learns` names the receivers.
     output: &'c (dyn Fn(&[u64]) -> u64 + Sync),
     learns: Option<Option<usize>>,
 }
 
-/// What a case's variables are to one party: the inputs, and the draws that it does not know.
+/// The variables of a case for one party: the inputs, and the draws that it does not know.
 struct Plan {
     inputs: Vec<Var>,
     unknown: Vec<(Layout, Var)>,
-    /// All assignments.
+    /// The number of all assignments.
     all: usize,
-    /// Those of one run, which are one chunk.
+    /// The assignments of one run, which are one chunk.
     lanes: Range<usize>,
 }
 
-/// The most lanes of a run.
+/// The largest number of lanes of a run.
 const MOST_LANES: usize = 1 << 13;
 
 impl Plan {
@@ -171,7 +171,7 @@ impl Plan {
         self.lanes.clone().map(|lane| var.of(lane)).collect()
     }
 
-    /// What the seed gives that `lacks` has not got: the unknown one, or one that gives the same in every lane.
+    /// Returns the draws from the seed that `lacks` does not have: the unknown ones, or the same in every lane.
     fn tape(&self, case: &Case<'_>, lacks: usize, viewer: usize, known: u64) -> Vec<u8> {
         if lacks == viewer {
             return self.unknown.iter().flat_map(|&(layout, var)| layout.drawn(&self.values(var))).collect();
@@ -181,14 +181,14 @@ impl Plan {
         draws.flat_map(|(i, &(_, layout))| layout.drawn(&vec![value(i, layout); self.lanes.len()])).collect()
     }
 
-    /// The inputs of a lane, those of some owners only.
+    /// Returns the inputs of a lane, of some owners only.
     fn inputs(&self, case: &Case<'_>, lane: usize, of: impl Fn(usize) -> bool) -> u64 {
         let chosen = self.inputs.iter().zip(case.inputs).filter(|(_, (owner, _))| of(*owner));
         chosen.fold(0, |all, (var, _)| all << 8 | var.of(lane))
     }
 }
 
-/// An input as shares, of the kind that its layout says.
+/// An input as shares, of the type of its layout.
 enum Shared {
     Values(A),
     Bits(B),
@@ -215,7 +215,7 @@ impl Case<'_> {
         self.learns.is_some_and(|to| to.is_none_or(|to| to == party))
     }
 
-    /// Looks at the views of all parties.
+    /// Checks the views of all parties.
     fn check(&self, work: impl AsyncFn(&Pika, &Ctx, &[Shared]) -> Result<Shared> + Sync + Copy) {
         for (viewer, known) in (0..N).flat_map(|viewer| KNOWN.map(|known| (viewer, known))) {
             let mut plan = Plan::of(self, viewer);
@@ -242,7 +242,7 @@ impl Case<'_> {
         }
     }
 
-    /// What `viewer` received, a column for each element.
+    /// Returns what `viewer` received, in a column for each element.
     fn columns(&self, viewer: usize, lanes: usize, transcript: &[Received]) -> Vec<Vec<u64>> {
         let mut columns = Vec::new();
         for from in 0..N {
@@ -259,7 +259,7 @@ impl Case<'_> {
         plan.inputs.iter().map(|var| var.of(lane)).collect()
     }
 
-    /// What `viewer` received, and what was revealed to it.
+    /// Returns what `viewer` received, and what was revealed to it.
     fn observe(
         &self,
         plan: &Plan,
@@ -326,15 +326,15 @@ fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usi
     testing::leaks(views, &lanes().map(allowed).collect::<Vec<_>>(), &lanes().map(hidden).collect::<Vec<_>>())
 }
 
-/// Nobody learns the result, or all do, or one.
+/// The receivers: no party, all parties, or one party.
 const TOLD: [Option<Option<usize>>; 5] = [None, Some(None), Some(Some(0)), Some(Some(1)), Some(Some(2))];
 
-/// A draw of the seed that a party has not got.
+/// A draw of the seed that a party does not have.
 type Draw = (usize, Layout);
-/// From whom to whom, and what.
+/// Sender and receiver, and the layout.
 type Message = ((usize, usize), Layout);
 
-/// The draw of an input, and what is passed of it.
+/// Returns the draw of an input, and the message of its passed share.
 fn of_input(owner: usize, layout: Layout) -> (Draw, Option<Message>) {
     match owner {
         2 => ((1, layout), Some(((2, 1), layout))),
@@ -342,14 +342,14 @@ fn of_input(owner: usize, layout: Layout) -> (Draw, Option<Message>) {
     }
 }
 
-/// The draw of a result's fresh shares, and its messages.
+/// Returns the draw of a result's fresh shares, and its messages.
 fn of_output(learns: Option<Option<usize>>, layout: Layout) -> (Option<Draw>, Vec<Message>) {
     let told = |to: usize| learns.is_some_and(|learns| learns.is_none_or(|party| party == to));
     let ways = [(0, 1), (1, 0), (0, 2), (1, 2)].into_iter().filter(|&(_, to)| told(to));
     (told(2).then_some((2, layout)), ways.map(|way| (way, layout)).collect())
 }
 
-/// Draws and messages of a whole case: inputs, what the protocol does, the output.
+/// Draws and messages of a whole case: inputs, protocol, output.
 type Lists = (Vec<Draw>, Vec<Message>);
 
 fn lists(inputs: &[(usize, Layout)], (draws, messages): Lists, learns: Option<Option<usize>>, output: Layout) -> Lists {
@@ -372,7 +372,7 @@ fn inputs_and_sums() {
             let inputs = [(owners.0, element(k)), (owners.1, element(k))];
             let (draws, messages) = lists(&inputs, (vec![], vec![]), learns, element(k));
             let output = |values: &[u64]| (values[0] + values[1]) & mask(k);
-            // Who has put in all of it is told nothing new.
+            // A party that owns all inputs learns nothing new.
             if owners == (2, 2) && learns.is_some_and(|to| to.is_none_or(|to| to == 2)) {
                 continue;
             }
@@ -400,12 +400,12 @@ fn products() {
     }
 }
 
-/// Two products by one factor: its mask is used twice, and nothing of it shows.
+/// Two products by one factor: its mask is used twice, and the messages show nothing of it.
 #[test]
 fn products_by_a_factor() {
     for k in [1, 2] {
         for (learns, owners) in TOLD.into_iter().flat_map(|told| [(0, 1), (1, 0), (0, 2), (2, 1)].map(|o| (told, o))) {
-            // All in Z_4 has more assignments than a test looks at: one product there.
+            // All of this in Z_4 has more assignments than a test can enumerate: one product there.
             let times = if k == 1 { 2 } else { 1 };
             let inputs: Vec<_> =
                 std::iter::once((owners.0, element(k))).chain(vec![(owners.1, element(k)); times]).collect();
@@ -483,7 +483,7 @@ fn top_bits() {
     }
 }
 
-/// Probabilistic truncation, whose result has a rounding bit, and is not shown here.
+/// Probabilistic truncation, whose result has a rounding bit and is not revealed here.
 #[test]
 fn probabilistic_truncation() {
     let k = 3;
@@ -499,8 +499,8 @@ fn probabilistic_truncation() {
     }
 }
 
-/// What the tests above would see: shares of a product that are revealed as they are tell party 2, who knows the
-/// triple, more than the product.
+/// The tests above would detect a leak: shares of a product that are revealed without fresh shares show party 2, which
+/// knows the triple, more than the product.
 #[test]
 fn shares_that_are_not_made_anew_would_tell_the_dealer() {
     let k = 2;

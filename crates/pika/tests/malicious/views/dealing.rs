@@ -1,10 +1,10 @@
-//! Dealing: whatever is hidden from P0 or P1, what it sees of a batch has one distribution.
+//! Dealing: for all hidden values of P0 or P1, what the other one sees of a batch has one distribution.
 //!
 //! *By exhaustion*, of single elements over Z_2 with keys of 2 and 3 bits: all masks are enumerated. *By masks*, of
-//! every kind, at keys of any length: two worlds whose hidden numbers differ are one to the viewer once each mask was
-//! moved by what its message differs in. Each message has a mask of its own, and what moves it depends on nothing but
-//! hidden numbers, coins and masks that were moved before: so all masks of the one world go to all of the other, one to
-//! one, and any view is as likely in both.
+//! every kind, with keys of any length. Two worlds whose hidden numbers differ look alike to the viewer once each mask
+//! is moved by the difference of its message. Each message has a mask of its own, and the amount depends only on hidden
+//! numbers, coins and masks that were moved before. So the masks of one world are mapped to those of the other one to
+//! one, and any view has the same probability in both.
 
 use quorate_engine::Stocks;
 use quorate_engine::testing::Received;
@@ -48,7 +48,7 @@ fn kinds(params: Params) -> Vec<Kind> {
     ]
 }
 
-/// What P2 told the viewer, and the hash that the other party compared: what is tossed is no part of it.
+/// Returns what P2 sent the viewer, and the hash that the other party compared, without the tosses.
 fn told(viewer: usize, heard: &[Received]) -> Vec<Vec<u8>> {
     let from = |from: usize| heard.iter().filter(move |message| message.from == from).map(|m| m.bytes.clone());
     let of_peer: Vec<Vec<u8>> = from(1 - viewer).collect();
@@ -61,7 +61,7 @@ fn dealt(worlds: &[World], viewer: usize, kind: &Kind, len: usize) -> Vec<Vec<Ve
     all.into_iter().map(|seen| told(viewer, &seen.heard)).collect()
 }
 
-/// A world of random numbers.
+/// Returns a world of random numbers.
 fn world(params: Params, script: &Script, name: u64) -> World {
     let drawn = |seed: usize| {
         let layouts = script.draws[seed].iter().enumerate();
@@ -70,12 +70,12 @@ fn world(params: Params, script: &Script, name: u64) -> World {
     World { params, draws: [0, 1, 2].map(drawn), keys: [[3; 32], [4; 32]], coins: name }
 }
 
-/// Another world to all but the viewer: of the unknown seed the masks alone are as they were.
+/// Returns another world with the same numbers of the viewer: of the unknown seed, only the masks are the same.
 fn other_world(world: &World, script: &Script, viewer: usize, places: bool) -> World {
     let (mut other, masks) = (world.clone(), script.masks(viewer));
     let unknown = 1 - viewer;
     for (i, (layout, numbers)) in other.draws[unknown].iter_mut().enumerate() {
-        // Keys of places are a matter of the hash.
+        // Keys of places depend on the hash.
         let is_root = places && matches!(layout, Layout::Elements(128, _));
         if !masks.contains(&i) && !is_root {
             *numbers = noise(*layout, 77 << 32 | i as u64);
@@ -88,7 +88,8 @@ fn other_world(world: &World, script: &Script, viewer: usize, places: bool) -> W
     other
 }
 
-/// Whether both worlds are one to the viewer once their masks were moved; and in how many messages they differed.
+/// Returns whether both worlds look alike to the viewer once their masks are moved, and the number of messages in which
+/// they differed.
 fn look_alike(params: Params, kind: &Kind, viewer: usize, name: u64) -> (bool, usize) {
     let script = Script::of(params, kind, LEN);
     let mut masks = script.masks(viewer);
@@ -101,7 +102,8 @@ fn look_alike(params: Params, kind: &Kind, viewer: usize, name: u64) -> (bool, u
     let messages = &script.messages[viewer];
     assert_eq!(wanted.len(), messages.len() + 1, "{kind}: messages to party {viewer}");
     let mut differed = 0;
-    // Of what follows, then of what is opened, which depends on the former, then of what is dealt of the latter.
+    // First values that follow, then values that are opened, which depend on the former, then dealt values that depend
+    // on the latter.
     for opened in [false, true, false] {
         let got = dealt(std::slice::from_ref(&second), viewer, kind, LEN).remove(0);
         for (message, (got, wanted)) in messages.iter().zip(got.iter().zip(&wanted)) {
@@ -134,21 +136,21 @@ fn all_that_is_dealt_looks_alike() {
     assert!(looked_at.iter().all(|&differed| differed > 100), "{looked_at:?} messages have something to hide");
 }
 
-/// All masks of one element of a kind, for some hidden numbers: whether the viewer's messages say which they are.
+/// All masks of one element of a kind, for some hidden numbers: whether the viewer's messages show these numbers.
 struct Exhausted {
     params: Params,
     kind: Kind,
     viewer: usize,
-    /// Draws of the unknown seed that are enumerated, those that mask the messages that are looked at.
+    /// The draws of the unknown seed that are enumerated: those that mask the selected messages.
     masks: Vec<usize>,
-    /// Which messages.
+    /// The selected messages.
     seen: Vec<usize>,
-    /// The place of a number that is neither enumerated nor looked at, in each of these.
+    /// The place of a number that is neither enumerated nor observed, in each of these.
     fixed: Option<usize>,
 }
 
 impl Exhausted {
-    /// With all masks, or those of messages at these places.
+    /// Selects all masks, or those of the messages that `seen` selects.
     fn new(params: Params, kind: Kind, viewer: usize, seen: impl Fn(&Message) -> bool) -> Exhausted {
         let script = Script::of(params, &kind, 1);
         let of_viewer = script.messages[viewer].iter().enumerate();
@@ -156,7 +158,7 @@ impl Exhausted {
         Exhausted { params, kind, viewer, masks, seen, fixed: None }
     }
 
-    /// Whether what is seen depends on hidden numbers, of which there are so many choices.
+    /// Returns whether what is seen depends on hidden numbers, over `hidden` choices of these.
     fn tells(&self, hidden: u64, coins: u64) -> bool {
         let script = Script::of(self.params, &self.kind, 1);
         let unknown = 1 - self.viewer;
@@ -166,7 +168,8 @@ impl Exhausted {
         let mut worlds = Vec::new();
         for choice in 0..hidden {
             let mut base = world(self.params, &script, 90 + coins);
-            // Hidden: what is not a mask of the unknown seed, the other party's key, and what P2 alone knows.
+            // Hidden are the draws of the unknown seed that are no masks, the other party's key, and what P2 alone
+            // knows.
             let masks = script.masks(self.viewer);
             for (i, (layout, numbers)) in base.draws[unknown].iter_mut().enumerate() {
                 if !masks.contains(&i) {
@@ -225,7 +228,7 @@ fn rows_of_longer_keys_have_one_distribution_for_p0() {
     }
 }
 
-/// The same of P1, which is told shares of what follows, too: what is opened, and what is dealt, without the tags of
+/// P1 also receives shares of values that follow. Covered are the opened and the dealt values, without the tags of
 /// masks of rows, which are shared as other tags are.
 #[test]
 fn views_of_one_element_have_one_distribution_for_p1() {
@@ -242,7 +245,7 @@ fn views_of_one_element_have_one_distribution_for_p1() {
     }
 }
 
-/// What the tests above would see: a viewer of messages some of whose masks are not enumerated.
+/// The tests above would detect a leak: here some masks of messages are not enumerated.
 #[test]
 fn messages_without_masks_tell_what_is_hidden() {
     let mut some = Exhausted::new(Params::insecure(2, 1), Kind::Random { bits: 1 }, 0, |_| true);
@@ -250,8 +253,8 @@ fn messages_without_masks_tell_what_is_hidden() {
     assert!((0..6).any(|coins| some.tells(8, coins)));
 }
 
-/// What is opened to P0, less what it is masked by, of a kind whose first numbers are these: all of them what one seed
-/// gives.
+/// Returns the values that are opened to P0, less their masks, for a kind whose first numbers are given: all of them
+/// come from one seed.
 fn weighed(kind: &Kind, coins: u64, seed: usize, first: &[u128]) -> Vec<u128> {
     let (params, len) = (Params::new(48, false).unwrap(), first.len());
     let script = Script::of(params, kind, len);
@@ -263,7 +266,7 @@ fn weighed(kind: &Kind, coins: u64, seed: usize, first: &[u128]) -> Vec<u128> {
         script.messages[0].iter().zip(&told).filter(|(message, _)| message.opened && message.mask.is_some());
     let (message, told) = opened.next().unwrap();
     let (told, (other, masked)) = (message.layout.read(told), message.mask.unwrap());
-    // The viewer's own part is what masks the message to the other party.
+    // The viewer's own part masks the message to the other party.
     let (own, _) =
         script.messages[1].iter().find(|message| message.opened && message.mask.is_some()).unwrap().mask.unwrap();
     let modulus = Ring::of(message.layout.width()).mask();
@@ -279,7 +282,7 @@ fn weighed(kind: &Kind, coins: u64, seed: usize, first: &[u128]) -> Vec<u128> {
         .collect()
 }
 
-/// Numbers that are others for all coins, and look random: as many of their bits are 1 as 0, about.
+/// Asserts that numbers are different for all coins, and look random: about half of their bits are 1.
 fn assert_random(what: &str, numbers: &[u128], bits: usize) {
     let mut all = numbers.to_vec();
     all.sort_unstable();
@@ -289,7 +292,7 @@ fn assert_random(what: &str, numbers: &[u128], bits: usize) {
     assert!(may_be_chance(ones, bits * numbers.len(), 0.5), "{what}: {ones} ones in {} times {bits}", numbers.len());
 }
 
-/// t is one number for each batch, rows pick each element by a coin of its own, and each bit has a weight of its own.
+/// t is one number for each batch, rows select each element by a coin of its own, and each bit has a weight of its own.
 #[test]
 fn what_is_opened_is_weighed_by_coins() {
     const MANY: usize = 40;
@@ -304,7 +307,7 @@ fn what_is_opened_is_weighed_by_coins() {
     };
     assert_random("t", &ts(Kind::Triple { bits: K }), 48);
     assert_random("t of bits", &ts(Kind::BitTriple), 64);
-    // Bit l of a row's sum says whether it picks element l.
+    // Bit l of a row's sum shows whether the row selects element l.
     let powers: Vec<u128> = (0..MANY).map(|l| 1 << l).collect();
     let rows = coins.clone().flat_map(|coins| weighed(&Kind::Random { bits: K }, coins, 0, &powers));
     let rows: Vec<u128> = rows.collect();
@@ -319,7 +322,7 @@ fn what_is_opened_is_weighed_by_coins() {
     assert_random("weights of bits", &weights, 64);
 }
 
-/// Bits that are to be random are what P2 drew.
+/// Random bits are those that P2 drew.
 #[test]
 fn random_bits_are_those_of_the_dealer() {
     let params = Params::new(48, false).unwrap();

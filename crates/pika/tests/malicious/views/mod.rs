@@ -1,9 +1,9 @@
-//! What P0 and P1 see of a run with an honest dealer, by exhaustion over Z_2 with keys of 2 and 3 bits, and by what
-//! masks what at keys of any length.
+//! What P0 and P1 see of a run with an honest dealer: by exhaustion over Z_2 with keys of 2 and 3 bits, and by the
+//! masks of messages with keys of any length.
 //!
-//! A viewer knows its seed with P2, and not the other party's: what is drawn from that one is put on a tape. Some of it
-//! is masks, the rest is what stays hidden (`dealing` says which). P2's own coins lie on a tape, too. Coins that P0 and
-//! P1 toss are fixed, at several values: both know them.
+//! A viewer knows its seed with P2, and not the other party's: the draws from that one are put on a tape. Some of them
+//! are masks, the others stay hidden (`dealing` names them). P2's own coins are on a tape, too. Coins that P0 and P1
+//! toss are fixed, at several values: both know them.
 
 mod dealing;
 mod online;
@@ -22,14 +22,14 @@ use quorate_spdz2k::{Params, Seat};
 use self::script::Masked;
 use crate::common::N;
 
-/// How numbers lie in a draw, or in a message.
+/// The layout of numbers in a draw, or in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// So many elements of Z_2^k.
+    /// Elements of Z_2^k: k and their number.
     Elements(u32, usize),
     /// A row of bits.
     Row(usize),
-    /// Two of them.
+    /// Two rows of bits.
     Rows(usize),
 }
 
@@ -41,7 +41,7 @@ impl Layout {
         }
     }
 
-    /// Bits of a number.
+    /// Returns the number of bits of a number.
     pub fn width(self) -> u32 {
         match self {
             Layout::Elements(width, _) => width,
@@ -53,7 +53,7 @@ impl Layout {
         Vector::from_u128s(Ring::of(self.width()), numbers)
     }
 
-    /// Numbers as a stream gives them.
+    /// Returns numbers as the bytes that a stream gives.
     fn drawn(self, numbers: &[u128]) -> Vec<u8> {
         assert_eq!(numbers.len(), self.len());
         match self {
@@ -63,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// The numbers of a message.
+    /// Returns the numbers of a message.
     pub fn read(self, bytes: &[u8]) -> Vec<u128> {
         match self {
             Layout::Elements(width, len) => Vector::unpack(Ring::of(width), len, bytes).unwrap().to_u128s(),
@@ -73,15 +73,15 @@ impl Layout {
     }
 }
 
-/// Bits row after row.
+/// Returns bits row after row.
 fn numbers_of(bits: &Bits) -> Vec<u128> {
     bits.to_bools().into_iter().map(u128::from).collect()
 }
 
-/// All that is drawn from one seed, in its order.
+/// All draws from one seed, in order.
 pub type Draws = Vec<(Layout, Vec<u128>)>;
 
-/// Numbers that look random, and are others for each name.
+/// Returns numbers that look random, and differ for each name.
 pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
     let mut prg = Seed::from_bytes([9; 32]).prg("quorate/pika/test", &name.to_le_bytes());
     let mask = Ring::of(layout.width()).mask();
@@ -89,7 +89,7 @@ pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
     (0..layout.len()).map(|_| number()).collect()
 }
 
-/// All that a run depends on, beside inputs.
+/// Everything that a run depends on, beside inputs.
 #[derive(Clone)]
 pub struct World {
     pub params: Params,
@@ -97,11 +97,11 @@ pub struct World {
     pub draws: [Draws; 3],
     /// The bytes of the first two seeds, from which keys grow.
     pub keys: [[u8; 32]; 2],
-    /// What the coins of P0 and P1 grow from.
+    /// The number from which the coins of P0 and P1 grow.
     pub coins: u64,
 }
 
-/// Bytes of a seed of P0 or of P1 with P2 for which its part of alpha is this one.
+/// Returns bytes of a seed of P0 or of P1 with P2 for which its part of alpha is this number.
 pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
     let session = SessionId::from_bytes([0; 32]);
     let mut bytes = (0u64..).map(|i| {
@@ -116,13 +116,13 @@ pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
     bytes.find(is_right).unwrap()
 }
 
-/// What a party heard in a world, and what it computed.
+/// What a party received in a world, and its result.
 pub struct Seen<T> {
     pub heard: Vec<Received>,
     pub result: T,
 }
 
-/// Runs all worlds, one after the other; what `viewer` saw of each.
+/// Runs all worlds, one after the other; returns what `viewer` saw of each.
 pub fn observe<T: Send>(
     worlds: &[World],
     viewer: usize,
@@ -163,7 +163,7 @@ pub fn observe<T: Send>(
     all.swap_remove(viewer)
 }
 
-/// Moves the masks of a message, side by side in it, so that it goes from what it is to what it should be.
+/// Moves the masks of a message, which are side by side in it, so that the message becomes the wanted one.
 pub fn move_masks(draws: &mut Draws, masks: &[usize], (layout, masked): (Layout, Masked), told: [&[u8]; 2]) {
     let [got, wanted] = told.map(|bytes| layout.read(bytes));
     if masked == Masked::Basis {
@@ -188,7 +188,7 @@ pub fn move_masks(draws: &mut Draws, masks: &[usize], (layout, masked): (Layout,
     assert!(each.next().is_none(), "a message that is longer than its masks");
 }
 
-/// Whether some view is likelier for one hidden value than for another.
+/// Returns whether some view is more likely for one hidden value than for another.
 pub fn tells(views: &[Vec<u128>], hidden: &[u64]) -> bool {
     let narrow = |view: &Vec<u128>| view.iter().map(|&number| u64::try_from(number).unwrap()).collect::<Vec<_>>();
     leaks(&views.iter().map(narrow).collect::<Vec<_>>(), &vec![0; hidden.len()], hidden)

@@ -1,10 +1,10 @@
-//! Online, dealing included: what a party sees of inputs, products, look-ups and checks says no more of the other
+//! Online, dealing included: what a party sees of inputs, products, look-ups and checks shows no more of the other
 //! one's inputs than results do.
 //!
-//! As in `dealing`, by masks: two worlds in which the other party inputs something else, with the same results, are one
-//! to the viewer once masks were moved: those of inputs, of factors, of rows of the check, and after each of them those
-//! of what was dealt. Each of these messages has a mask of its own, and what moves it depends on hidden numbers and on
-//! masks that were moved before. What look-ups open is enumerated over all places.
+//! By masks, as in `dealing`: two worlds in which the other party has other inputs, with the same results, look alike
+//! to the viewer once masks are moved. These are the masks of inputs, of factors, and of rows of the check, and after
+//! each of them those of what was dealt. Each of these messages has a mask of its own, and the amount depends on hidden
+//! numbers and on masks that were moved before. Openings of look-ups are enumerated over all places.
 
 use quorate_engine::testing::Received;
 use quorate_engine::{Ctx, Result, Sharing};
@@ -27,29 +27,29 @@ fn params() -> Params {
     Params::new(KEY_BITS, false).unwrap()
 }
 
-/// What the other party tells.
+/// What the other party sends.
 enum Said {
     /// Coins are tossed, which is no part of a view.
     Tossed,
     /// A hash that the viewer can compute.
     Hash,
-    /// Masked by the first draws of the batches of these numbers: so many draws of each.
+    /// Masked by the first draws of some batches: the first batch, and the number of draws of each.
     Masked(Layout, Masked, usize, usize),
-    /// What results and the viewer's own share say.
+    /// Determined by results and the viewer's own share.
     Result,
-    /// A commitment, and what opens it behind a value.
+    /// A commitment, and a value with the opening of its commitment.
     Committed,
 }
 
-/// A program: the batches that are dealt, in order; what the other party tells, beside what a batch takes.
+/// A program: the batches that are dealt, in order, and what the other party sends beside the messages of a batch.
 struct Case {
     batches: Vec<Kind>,
     lens: Vec<usize>,
-    /// Behind how many batches each is told.
+    /// Each message, with the number of batches after which it is sent.
     said: Vec<(usize, Said)>,
 }
 
-/// All that the viewer heard that has to be alike: of P2, and of the other party with what masks it.
+/// Everything that the viewer received and that has to be alike: from P2, and from the other party with its masks.
 struct View {
     dealt: Vec<Vec<u8>>,
     said: Vec<Vec<u8>>,
@@ -60,7 +60,7 @@ impl Case {
         self.batches.iter().zip(&self.lens).map(|(kind, &len)| Script::of(params(), kind, len)).collect()
     }
 
-    /// What the other party says, batches included.
+    /// Returns all that the other party sends, batches included.
     fn all_said(&self) -> Vec<&Said> {
         static BATCH: [Said; 2] = [Said::Tossed, Said::Hash];
         let mut all = Vec::new();
@@ -97,8 +97,8 @@ impl Case {
         World { params: params(), draws: [0, 1, 2].map(drawn), keys: [[3; 32], [4; 32]], coins: name }
     }
 
-    /// Whether both inputs of the other party are one to the viewer, and how many messages differed before masks were
-    /// moved.
+    /// Returns whether both inputs of the other party look alike to the viewer, and the number of messages that
+    /// differed before masks were moved.
     fn looks_alike(
         &self,
         viewer: usize,
@@ -123,7 +123,8 @@ impl Case {
             let masks: Vec<usize> = (0..count).map(|draw| first_draw(batch) + draw).collect();
             differed += usize::from(got.said[i] != wanted.said[i]);
             move_masks(&mut second.draws[unknown], &masks, (layout, masked), [&got.said[i], &wanted.said[i]]);
-            // Of what follows, then of what is opened, which depends on that, then of what is dealt of the latter.
+            // First values that follow, then values that are opened, which depend on those, then dealt values that
+            // depend on the latter.
             for opened in [false, true, false] {
                 let got = run(&second, 1);
                 let mut told = got.dealt.iter().zip(&wanted.dealt);
@@ -150,7 +151,7 @@ fn rows() -> usize {
     KEY_BITS as usize
 }
 
-/// Of another's x times an own 0, in both orders, which is opened and checked.
+/// The product of the other party's x with an own 0, in both orders, is opened and checked.
 #[test]
 fn products_and_checks_look_alike() {
     for (viewer, turned) in [(0, false), (0, true), (1, false), (1, true)] {
@@ -186,7 +187,7 @@ fn products_and_checks_look_alike() {
     }
 }
 
-/// The same of bits.
+/// The product of the other party's bits with own bits, in both orders, is opened and checked.
 #[test]
 fn ands_and_their_checks_look_alike() {
     for (viewer, turned) in [(0, false), (0, true), (1, false), (1, true)] {
@@ -218,7 +219,7 @@ fn ands_and_their_checks_look_alike() {
     }
 }
 
-/// What was opened, by number, where P0 inputs a place and P2 dealt these numbers.
+/// Returns the opened values, as numbers, if P0 inputs a place and P2 dealt these numbers.
 fn opened(
     batches: &[(Kind, usize)],
     change: impl Fn(&mut World),
@@ -241,7 +242,7 @@ fn opened(
     seen[0].result.iter().map(sum).collect()
 }
 
-/// A table of zeros is looked up at a place: over all places that P2 may have dealt, what is opened is uniform.
+/// A table of zeros is looked up at a place: over all places that P2 may have dealt, the opened value is uniform.
 #[test]
 fn places_are_masked_by_all_places() {
     const BITS: u32 = 3;
@@ -268,7 +269,7 @@ fn places_are_masked_by_all_places() {
     }
 }
 
-/// The same of a sign, whose mask is one digit.
+/// A sign is opened, whose mask is one digit: over all digits that P2 may have dealt, the opened value is uniform.
 #[test]
 fn compared_numbers_are_masked_by_all_digits() {
     const BITS: u32 = 3;
@@ -292,7 +293,7 @@ fn compared_numbers_are_masked_by_all_digits() {
     }
 }
 
-/// Where a look-up has two digits, all sums are opened less b_i of their own.
+/// In a look-up with two digits, each sum is opened less a b_i of its own.
 #[test]
 fn sums_of_look_ups_are_masked_one_by_one() {
     const BITS: u32 = 11;
@@ -308,7 +309,7 @@ fn sums_of_look_ups_are_masked_one_by_one() {
         })
     };
     for seed in 0..2 {
-        // Behind what the input takes and two roots.
+        // After the draws of the input and of two roots.
         let script = Script::of(params(), &batches[0].0, 1);
         let at = script.draws[seed].len() + 2;
         let before = run(&|_| ()).pop().unwrap();

@@ -1,4 +1,4 @@
-//! What a batch draws and sends, as `kinds`, `digits` and `check` say it, and by what draw each message is masked.
+//! The draws and messages of a batch, as `kinds`, `digits` and `check` have them, and the draw that masks each message.
 
 use quorate_engine::Form;
 use quorate_pika::malicious::digits::Digits;
@@ -7,16 +7,16 @@ use quorate_spdz2k::{Kind, Params};
 
 use super::Layout;
 
-/// How a mask is in its message.
+/// The way in which a mask is applied in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masked {
     /// It is added.
     Plus,
-    /// It is taken off.
+    /// It is subtracted.
     Minus,
     /// It is added bit by bit.
     Xor,
-    /// Each bit is that of the message.
+    /// Each bit of the mask masks a bit of the message.
     Basis,
 }
 
@@ -24,9 +24,9 @@ pub enum Masked {
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     pub layout: Layout,
-    /// The draw of the seed that the viewer has not got.
+    /// The draw, of the seed that the viewer does not have, which masks it.
     pub mask: Option<(usize, Masked)>,
-    /// Whether it is told after coins were tossed.
+    /// Whether it is sent after coins were tossed.
     pub opened: bool,
 }
 
@@ -35,9 +35,9 @@ pub struct Script {
     params: Params,
     /// Draws of the seeds of P0 and P2, of P1 and P2, and of P2's own.
     pub draws: [Vec<Layout>; 3],
-    /// To P0 and to P1.
+    /// Messages to P0 and to P1.
     pub messages: [Vec<Message>; 2],
-    /// What is opened of products and of products of bits.
+    /// Openings of products and of products of bits.
     opened: [Vec<[Message; 2]>; 2],
     largest: u32,
     has_bits: bool,
@@ -48,7 +48,7 @@ const FIELD: u32 = 64;
 const BASIS: usize = 64;
 
 impl Script {
-    /// So many of a kind.
+    /// Returns the script of `len` correlations of a kind.
     pub fn of(params: Params, kind: &Kind, len: usize) -> Script {
         let (draws, messages, opened) = Default::default();
         let mut script = Script { params, draws, messages, opened, largest: 0, has_bits: false };
@@ -57,7 +57,7 @@ impl Script {
         script
     }
 
-    /// The draws of the seed that a viewer has not got that mask something.
+    /// Returns the draws, of the seed that a viewer does not have, which mask something.
     pub fn masks(&self, viewer: usize) -> Vec<usize> {
         self.messages[viewer].iter().filter_map(|message| message.mask).map(|(draw, _)| draw).collect()
     }
@@ -98,7 +98,7 @@ impl Script {
         self.has_bits = true;
         let layout = Layout::Elements(BLOCK, len);
         let drawn = self.uniform(layout);
-        // Keys of P0's bits first.
+        // The keys of P0's bits come first.
         [0, 1].into_iter().for_each(|of| self.dealt(1 - of, layout, (drawn[of], Masked::Xor)));
     }
 
@@ -210,7 +210,7 @@ impl Script {
         }
     }
 
-    /// Keys are told to both alike, and hide the place as the hash does: they are the same for all that is hidden here.
+    /// Keys are sent to both alike, and hide the place as the hash does: they are the same for all hidden values here.
     fn places(&mut self, digits: Digits, bits: u32, len: usize) {
         let Kind::Place { place_bits, choices, .. } = digits.kind() else { panic!("places have places") };
         self.draw(2, Layout::Elements(place_bits, len));
@@ -228,7 +228,7 @@ impl Script {
         }
     }
 
-    /// Masks of the check, and what is opened in it.
+    /// Masks of the check, and its openings.
     fn check(&mut self) {
         let mut of_rows = None;
         if self.largest > 0 {
@@ -249,7 +249,7 @@ impl Script {
                 messages.push(Message { layout, mask: Some((masks[1 - viewer], Masked::Plus)), opened: true });
             }
             for of in (0..2).filter(|_| of_bits.is_some()) {
-                // Sums of its own bits each party knows.
+                // Each party knows the sums of its own bits.
                 let mask = of_bits.filter(|_| of != viewer).map(|masks| (masks[of], Masked::Basis));
                 messages.push(Message { layout: Layout::Elements(FIELD, 1), mask, opened: true });
             }

@@ -1,5 +1,4 @@
-//! What P2 sees: coins, and results that it is to know. Of inputs of P0 and P1 that give one result nothing tells which
-//! they were.
+//! What P2 sees: coins, and results that it is to know. Inputs of P0 and P1 with the same result look alike to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +13,7 @@ use super::{World, noise, observe};
 const K: u32 = 2;
 const DEALER: usize = 2;
 
-/// All inputs of Z_4, with a product and a comparison: what P2 hears is a function of what is revealed to it.
+/// All inputs of Z_4, with a product and a comparison: what P2 receives is a function of what is revealed to it.
 #[test]
 fn a_dealer_sees_results_and_nothing_else() {
     let (params, ring) = (Params::insecure(3, 1), Ring::of(K));
