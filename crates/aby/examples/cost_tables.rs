@@ -8,16 +8,16 @@ use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_aby::{Garbling, Kind};
 use quorate_ring::Ring;
 
-/// Enough elements that blocks of transfers and whole bytes do not show.
+/// The number of elements, large enough that blocks of transfers and the rounding to whole bytes do not show.
 const LEN: usize = 1 << 20;
 
-/// At most two digits after the point.
+/// Returns the number with at most two digits after the point.
 fn digits(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Bytes for one element.
+/// Returns the bytes for one element.
 fn each(cost: Cost) -> String {
     digits(cost.bytes as f64 / LEN as f64)
 }
@@ -53,7 +53,7 @@ fn table(out: &mut String, k: u32) {
     }
 }
 
-/// A conversion's bytes for one number, made ahead and when it is used, and the rounds of the party that is done last.
+/// A conversion's bytes for one number, ahead and online, and the rounds of the party that is done last.
 type Conversion = (f64, f64, u32);
 
 fn of_plan(plan: &Bill) -> Conversion {
@@ -68,7 +68,7 @@ fn of_labels(cost: cost::yao::Cost) -> Conversion {
     (each(made), each(cost.sent.iter().sum()), cost.rounds[0].max(cost.rounds[1]))
 }
 
-/// Name, the paper's bits and messages, ours.
+/// The name, the paper's bits and messages, and our costs.
 type Compared = (&'static str, fn(u64) -> u64, u32, fn(u32) -> Conversion);
 
 fn conversions(out: &mut String) {
@@ -102,7 +102,7 @@ fn conversions(out: &mut String) {
     }
 }
 
-/// All tables, as they stand in the documentation.
+/// Returns all tables, as in the documentation.
 pub fn tables() -> String {
     let mut out = String::from("Bytes that both parties send together, for one element of many.\n\n");
     table(&mut out, 32);

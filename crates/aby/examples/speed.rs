@@ -1,4 +1,4 @@
-//! Times of two parties over memory links in this process: offline and online apart, the median of several runs, beside
+//! Measures two parties over memory links in this process: offline and online apart, the median of several runs, with
 //! the processor time of party 0 and the bytes of both.
 //!
 //! `cargo run --release -p quorate-aby --example speed [filter]`
@@ -16,7 +16,7 @@ use quorate_ring::{Bits, Ring, Vector};
 
 const RUNS: usize = 3;
 
-/// Seconds for which this thread had a core, where the system tells.
+/// Returns the seconds for which this thread had a core, if the system reports them.
 fn own_seconds() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     told.split_whitespace().next().and_then(|text| text.parse::<f64>().ok()).map_or(0.0, |n| n * 1e-9)

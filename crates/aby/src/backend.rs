@@ -1,4 +1,4 @@
-//! `aby` behind the interface that gadgets are written in.
+//! `aby` as the interface that gadgets use.
 
 use quorate_circuits::Program;
 use quorate_engine::{
@@ -108,12 +108,12 @@ fn merged<M: Module>(parts: &[&Share<M>], merge: impl Fn(&[&M]) -> M) -> Share<M
 }
 
 impl Aby {
-    /// The shares' low bits: their sum modulo 2 is that of the shares.
+    /// Returns the lowest bits of the shares: their sum modulo 2 is that of the shares.
     pub fn low_bit(&self, x: &Share<Vector>) -> Share<Bits> {
         x.map(Vector::low_bit)
     }
 
-    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
+    /// Returns 2^(k-1) times the bits: 2^(k-1) times a sum depends on that sum modulo 2 only.
     pub fn as_top_bit(&self, x: &Share<Bits>, ring: Ring) -> Share<Vector> {
         x.map(|share| {
             let mut top = share.to_vector(ring);

@@ -1,4 +1,4 @@
-//! Carries of the sum of two numbers, one of each party's, by digits.
+//! Carries of the sum of two numbers, of which each party has one, by digits.
 //!
 //! **Source**: comparison by digits as in Rathee et al. 2020 (CrypTFlow2), with look-ups for the digits' generates and
 //! propagates and a tree above them. **Model**: semi-honest, 1 of 2.
@@ -20,8 +20,8 @@ use crate::tree::rows;
 
 type B = Share<Bits>;
 
-/// Generates and propagates of whole digits, from the rows that were looked up. Where the lowest one has no propagate,
-/// any row stands for it: no prefix needs it.
+/// Returns the generates and propagates of whole digits, from the rows that were looked up. If the lowest digit has no
+/// propagate, any row stands for it: no prefix needs it.
 fn pairs(digits: &[Digit], found: &B) -> Pairs<B> {
     let (mut generates, mut propagates, mut at) = (Vec::new(), Vec::new(), 0);
     for digit in digits {
@@ -34,14 +34,14 @@ fn pairs(digits: &[Digit], found: &B) -> Pairs<B> {
 }
 
 impl Aby {
-    /// The carry out of the sum of both parties' numbers, given by their bits.
+    /// Returns the carry out of the sum of both parties' numbers, given by their bits.
     pub(crate) async fn carry(&self, ctx: &Ctx, own: &B) -> Result<B> {
         let table = Table::Carry { bits: own.rows() as u32 };
         let found = self.look_up(ctx, table, own).await?;
         self.group(ctx, pairs(&table.digits(), &found)).await
     }
 
-    /// The carries into position d, 0 < d < k, and out of all k bits.
+    /// Returns the carries into position d, 0 < d < k, and out of all k bits.
     pub(crate) async fn carries(&self, ctx: &Ctx, own: &B, d: u32) -> Result<(B, B)> {
         let table = Table::Carries { low: d, high: own.rows() as u32 - d };
         let digits = table.digits();
@@ -64,12 +64,12 @@ impl Aby {
         Ok((into, out))
     }
 
-    /// Whether each digit is the same in both parties' numbers.
+    /// Returns whether each digit is the same in both parties' numbers.
     pub(crate) async fn equal_digits(&self, ctx: &Ctx, own: &B) -> Result<B> {
         self.look_up(ctx, Table::Equal { bits: own.rows() as u32 }, own).await
     }
 
-    /// The carries into the positions above each of these bits.
+    /// Returns the carries into the positions above each of these bits.
     pub(crate) async fn all_carries(&self, ctx: &Ctx, own: &B) -> Result<B> {
         let table = Table::Prefixes { bits: own.rows() as u32 };
         let digits = table.digits();
@@ -87,12 +87,12 @@ impl Aby {
     }
 }
 
-/// Where the generates and propagates of prefixes of digits stand: rows of `all`, one for each bit. A prefix of one bit
-/// has the xor of the bits as its propagate, of which each party's own bit is a share.
+/// The places of the generates and propagates of prefixes of digits: rows of `all`, one for each bit. A prefix of one
+/// bit has the xor of the bits as its propagate, of which each party's own bit is a share.
 struct Prefixes<'d> {
     digits: &'d [Digit],
     all: B,
-    /// By bit: rows of the generate and of the propagate of its digit up to it.
+    /// By bit: the rows of the generate and of the propagate of its digit up to this bit.
     places: Vec<(u32, u32)>,
 }
 
@@ -102,7 +102,7 @@ impl<'d> Prefixes<'d> {
         let own_at = found.rows() as u32;
         for (i, digit) in digits.iter().enumerate() {
             for t in 0..digit.width {
-                // The lowest digit has no propagates: none is asked for.
+                // The lowest digit has no propagates: none is needed.
                 let propagate = if t == 0 || i == 0 { own_at + digit.low } else { at + digit.width + t - 1 };
                 places.push((at + t, propagate));
             }
@@ -117,7 +117,8 @@ impl<'d> Prefixes<'d> {
         Pairs { generate: rows(&self.all, &generates), propagate: rows(&self.all, &propagates) }
     }
 
-    /// Generates, propagates and the digits below of all positions within upper digits, where there are any.
+    /// Returns the generates, the propagates and the digits below of all inner positions of upper digits; `None`
+    /// without any.
     fn inner_positions(&self) -> Option<(B, B, Vec<u32>)> {
         let within = |(i, digit): (usize, &Digit)| (digit.low..digit.low + digit.width - 1).map(move |at| (i, at));
         let inner: Vec<(usize, u32)> = self.digits.iter().enumerate().skip(1).flat_map(within).collect();
@@ -127,7 +128,7 @@ impl<'d> Prefixes<'d> {
         (!inner.is_empty()).then(|| (rows(&self.all, &generates), rows(&self.all, &propagates), below))
     }
 
-    /// Carries out of each bit: out of whole digits, within the lowest, and within the others.
+    /// Returns the carries out of each bit: out of whole digits, within the lowest, and within the others.
     fn in_order(&self, out: &B, inner: Option<B>) -> B {
         let lowest = self.digits[0].width - 1;
         let lowest_rows = rows(&self.all, &(0..lowest).map(|t| self.places[t as usize].0).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What the protocols of `aby` cost, by formula. Tests hold these, the dry run and the wire equal.
+//! The costs of the protocols of `aby`, by formula. Tests hold formulas, dry runs and the wire equal.
 //!
 //! Bytes are those sent by both parties together.
 
@@ -23,20 +23,20 @@ pub use crate::yao::cost as yao;
 /// Rounds, and payload bytes sent by both parties together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Rounds, one after the other.
+    /// The number of rounds, one after the other.
     pub rounds: u32,
-    /// Payload bytes, of all parties.
+    /// The number of payload bytes of all parties.
     pub bytes: u64,
 }
 
 impl Cost {
-    /// Both in the same rounds.
+    /// Returns the cost of both in the same rounds.
     #[must_use]
     pub fn beside(self, other: Cost) -> Cost {
         Cost { rounds: self.rounds.max(other.rounds), bytes: self.bytes + other.bytes }
     }
 
-    /// One after the other.
+    /// Returns the cost of both, one after the other.
     #[must_use]
     pub fn then(self, next: Cost) -> Cost {
         Cost { rounds: self.rounds + next.rounds, bytes: self.bytes + next.bytes }
@@ -52,9 +52,9 @@ impl From<transfers::Cost> for Cost {
 /// The online part of a protocol, and the correlations that it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
-    /// What depends on inputs.
+    /// The cost of the part that depends on inputs.
     pub online: Cost,
-    /// Correlations by kind.
+    /// The number of correlations by kind.
     pub demand: BTreeMap<Kind, usize>,
 }
 
@@ -75,19 +75,19 @@ impl Bill {
         other.demand.into_iter().fold(self, |plan, (kind, len)| plan.using(kind, len))
     }
 
-    /// This, then `next`.
+    /// Returns the bill of this protocol, followed by `next`.
     #[must_use]
     pub fn then(self, next: Bill) -> Bill {
         self.joined(next, Cost::then)
     }
 
-    /// Both in the same rounds.
+    /// Returns the bill of both in the same rounds.
     #[must_use]
     pub fn beside(self, other: Bill) -> Bill {
         self.joined(other, Cost::beside)
     }
 
-    /// What making the correlations costs: all of a kind at once, the kinds side by side.
+    /// Returns the cost of making the correlations: all of a kind at once, the kinds side by side.
     pub fn offline(&self) -> Cost {
         self.demand.iter().map(|(kind, &len)| correlation(kind, len)).fold(Cost::default(), Cost::beside)
     }
@@ -97,47 +97,48 @@ fn packed(bits: u64, len: usize) -> u64 {
     (bits * len as u64).div_ceil(8)
 }
 
-/// One round in which each party sends so many bits for each element.
+/// Returns the bill of one round in which each party sends `bits` bits for each element.
 fn exchanged(bits: u64, len: usize) -> Bill {
     Bill::of(Cost { rounds: 1, bytes: 2 * packed(bits, len) })
 }
 
-/// One round in which one party, or each for half of the elements, sends so many bits.
+/// Returns the cost of one round in which `bits` bits are sent for each element: by one party, or by each for half of
+/// them.
 fn passed(bits: u64, len: usize) -> Cost {
     Cost { rounds: 1, bytes: packed(bits, len) }
 }
 
-/// Input: nothing is sent.
+/// Returns the bill of an input: nothing is sent.
 pub fn input() -> Bill {
     Bill::default()
 }
 
-/// Open to both.
+/// Returns the bill of an opening to both.
 pub fn open(k: u32, len: usize) -> Bill {
     exchanged(k.into(), len)
 }
 
-/// Open to one.
+/// Returns the bill of an opening to one.
 pub fn open_to_one(k: u32, len: usize) -> Bill {
     Bill::of(passed(k.into(), len))
 }
 
-/// Element-wise products, also where they are summed.
+/// Returns the bill of element-wise products, and of sums of products.
 pub fn mul(k: u32, len: usize) -> Bill {
     exchanged(2 * u64::from(k), len).using(Kind::Triple { bits: k }, len)
 }
 
-/// (m x k) times (k x n) over Z_2^bits.
+/// Returns the bill of a product of an (m x k) and a (k x n) matrix over Z_2^bits.
 pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
     exchanged(bits.into(), m * k + k * n).using(Kind::MatrixTriple { bits, m, k, n }, 1)
 }
 
-/// A convolution over Z_2^bits.
+/// Returns the bill of a convolution over Z_2^bits.
 pub fn convolution(bits: u32, conv: Conv) -> Bill {
     exchanged(bits.into(), conv.lens().iter().sum()).using(Kind::ConvTriple { bits, conv }, 1)
 }
 
-/// AND of so many rows.
+/// Returns the bill of an AND of `rows` rows.
 pub fn and(rows: u64, len: usize) -> Bill {
     exchanged(2 * rows, len).using(Kind::BitTriple, rows as usize * len)
 }
@@ -146,7 +147,7 @@ fn and_both(rows: u64, len: usize) -> Bill {
     exchanged(3 * rows, len).using(Kind::BitPair, rows as usize * len)
 }
 
-/// Random bits: none are sent where they are used.
+/// Returns the bill of random bits, which send nothing online.
 pub fn random_bits(k: u32, len: usize) -> Bill {
     match k {
         1 => Bill::default(),
@@ -154,7 +155,7 @@ pub fn random_bits(k: u32, len: usize) -> Bill {
     }
 }
 
-/// A bit as an element.
+/// Returns the bill of a bit as an element.
 pub fn bit_to_ring(k: u32, len: usize) -> Bill {
     match k {
         1 => Bill::default(),
@@ -162,7 +163,7 @@ pub fn bit_to_ring(k: u32, len: usize) -> Bill {
     }
 }
 
-/// The number with these bits: bit i over Z_2^(k-i).
+/// Returns the bill of a number from its bits: bit i over Z_2^(k-i).
 pub fn compose(k: u32, len: usize) -> Bill {
     let chunks = stream::chunks(len, k);
     let sent = (0..chunks.count()).map(|i| exchanged(u64::from(k) - 1, chunks.range(i).len()).online);
@@ -170,18 +171,18 @@ pub fn compose(k: u32, len: usize) -> Bill {
     (1..k).fold(Bill::of(online), |plan, bits| plan.using(Kind::BitProduct { bits }, len))
 }
 
-/// A bit times an element, and selection by a bit.
+/// Returns the bill of a bit times an element, and of a selection by a bit.
 pub fn mask(k: u32, len: usize) -> Bill {
     exchanged(1, len).beside(exchanged(k.into(), len)).using(Kind::Selection { bits: k }, len)
 }
 
-/// Lanes of the parties' tables in all chunks, with `times` lanes for each element.
+/// Returns the lanes of each party's tables in all chunks, with `times` lanes for each element.
 fn tables_of(chunks: Chunks, times: usize) -> [usize; 2] {
     let sizes = (0..chunks.count()).map(|i| halves(times * chunks.range(i).len()).map(|half| half.len()));
     sizes.fold([0; 2], |[a, b], [c, d]| [a + c, b + d])
 }
 
-/// Looking up a table: the chooser's bits, then the sender's.
+/// Returns the bill of looking up a table: the chooser's bits, then the sender's.
 fn look_up(table: Table, chunks: Chunks, times: usize) -> Bill {
     let lanes = times * chunks.len;
     let online = passed(table.choice_bits() as u64, lanes).then(passed(answer_bits(&table.digits()) as u64, lanes));
@@ -189,7 +190,7 @@ fn look_up(table: Table, chunks: Chunks, times: usize) -> Bill {
     (0..2).fold(Bill::of(online), |plan, sender| plan.using(Kind::Tables { table, sender }, tables[sender]))
 }
 
-/// The generate of so many digits, and their propagate where it is wanted.
+/// Returns the bill of the generate of `width` digits, and of their propagate if it is wanted.
 fn tree(mut width: u64, propagate: bool, len: usize) -> Bill {
     let last = if propagate { 1 } else { 2 };
     let mut plan = Bill::default();
@@ -205,7 +206,7 @@ fn carry(bits: u32, chunks: Chunks, times: usize) -> Bill {
     look_up(table, chunks, times).then(tree(table.digits().len() as u64, false, times * chunks.len))
 }
 
-/// The top bit.
+/// Returns the bill of the top bit.
 pub fn msb(k: u32, len: usize) -> Bill {
     match k {
         1 => Bill::default(),
@@ -213,12 +214,12 @@ pub fn msb(k: u32, len: usize) -> Bill {
     }
 }
 
-/// Less-than over the full signed range: three carries.
+/// Returns the bill of less-than over the full signed range: three carries.
 pub fn lt_full(k: u32, len: usize) -> Bill {
     carry(k, stream::chunks(len, 3 * k), 3)
 }
 
-/// Equality with zero.
+/// Returns the bill of equality with zero.
 pub fn eqz(k: u32, len: usize) -> Bill {
     let table = Table::Equal { bits: k };
     let mut plan = look_up(table, stream::chunks(len, k), 1);
@@ -230,7 +231,7 @@ pub fn eqz(k: u32, len: usize) -> Bill {
     plan
 }
 
-/// All bits.
+/// Returns the bill of all bits.
 pub fn bit_decompose(k: u32, len: usize) -> Bill {
     if k == 1 {
         return Bill::default();
@@ -248,7 +249,7 @@ pub fn bit_decompose(k: u32, len: usize) -> Bill {
     }
 }
 
-/// Exact truncation.
+/// Returns the bill of exact truncation.
 pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Bill {
     let d = shift.min(k - 1);
     if d == 0 {
@@ -262,7 +263,7 @@ pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Bill {
     carries.then(bit_to_ring(k, len).beside(bit_to_ring(d, len)))
 }
 
-/// Probabilistic truncation.
+/// Returns the bill of probabilistic truncation.
 pub fn trunc_prob(shift: u32, len: usize) -> Bill {
     match shift {
         0 => Bill::default(),
@@ -270,7 +271,7 @@ pub fn trunc_prob(shift: u32, len: usize) -> Bill {
     }
 }
 
-/// Conversion into another ring.
+/// Returns the bill of a conversion into another ring.
 pub fn convert(k: u32, wide: u32, len: usize) -> Bill {
     match wide > k {
         true => carry(k, stream::chunks(len, 2 * wide), 1).then(bit_to_ring(wide - k, len)),
@@ -278,10 +279,11 @@ pub fn convert(k: u32, wide: u32, len: usize) -> Bill {
     }
 }
 
-/// A look-up in a public table over Z_2^k, of numbers that all have an entry, whose places have so many bits.
+/// Returns the bill of look-ups in a public table over Z_2^k, for numbers with an entry and places of `place_bits`
+/// bits.
 ///
 /// # Panics
-/// Where the general gadget serves: for places of one bit, or of more than 26, and rings of more than 64.
+/// If the general gadget serves: for places of one bit, or of more than 26 bits, and for rings of more than 64 bits.
 pub fn lookup(place_bits: u32, k: u32, len: usize) -> Bill {
     if k == 1 {
         return lookup_bit(place_bits, len);
@@ -293,10 +295,10 @@ pub fn lookup(place_bits: u32, k: u32, len: usize) -> Bill {
         .using(kind, len)
 }
 
-/// The lowest bits of the entries.
+/// Returns the bill of look-ups of the lowest bits of entries.
 ///
 /// # Panics
-/// As [`lookup`].
+/// In the cases of [`lookup`].
 pub fn lookup_bit(place_bits: u32, len: usize) -> Bill {
     opened_places(place_bits, 1, len).using(Kind::Point { place_bits }, len)
 }
@@ -307,12 +309,12 @@ fn opened_places(place_bits: u32, k: u32, len: usize) -> Bill {
     Bill::of(by_chunks(public_table::chunks(len, place_bits), opened))
 }
 
-/// The same in every chunk.
+/// Returns the sum of the costs of all chunks, in the same rounds.
 fn by_chunks(chunks: Chunks, cost: impl Fn(usize) -> Cost) -> Cost {
     (0..chunks.count()).map(|i| cost(chunks.range(i).len())).fold(Cost::default(), Cost::beside)
 }
 
-/// A shuffle of columns with so many elements of so many bits a row.
+/// Returns the bill of a shuffle; `columns` gives the bits of an element and the elements of a row, column by column.
 pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Bill {
     if rows < 2 || columns.is_empty() {
         return Bill::default();
@@ -330,7 +332,7 @@ fn bit_products(bits: u32, len: usize) -> Cost {
     }
 }
 
-/// A permutation: the switches' transfers, a bit and a correction for each; all parts side by side.
+/// Returns the cost of a permutation: the switches' transfers, a bit and a correction for each; all parts side by side.
 fn permutation(rows: usize, columns: &[(u32, usize)]) -> Cost {
     let parts = crate::shuffle::parts(rows);
     let part = |count: usize| {
@@ -341,7 +343,7 @@ fn permutation(rows: usize, columns: &[(u32, usize)]) -> Cost {
     (0..parts.count()).map(|i| part(parts.range(i).len())).fold(Cost::default(), Cost::beside)
 }
 
-/// Points that both parties make, and what takes the sign off a look-up over a ring of so many bits.
+/// Returns the cost of points that both parties make; with `bits`, also of removing the sign of look-ups over Z_2^bits.
 fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
     let options = Options::default();
     let (levels, leaf_bits, blocks) = points::sizes(place_bits);
@@ -360,7 +362,7 @@ fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
     }
 }
 
-/// One batch of correlations.
+/// Returns the cost of one batch of correlations.
 fn batch(kind: &Kind, len: usize) -> Cost {
     let options = Options::default();
     match kind {
@@ -400,13 +402,13 @@ fn batch(kind: &Kind, len: usize) -> Cost {
     }
 }
 
-/// `len` correlations of one kind, made together.
+/// Returns the cost of `len` correlations of one kind, made together.
 pub fn correlation(kind: &Kind, len: usize) -> Cost {
     let chunks = chunks(kind, len);
     (0..chunks.count()).map(|i| batch(kind, chunks.range(i).len())).fold(Cost::default(), Cost::beside)
 }
 
-/// What the paper states, in bits sent by both parties for one element.
+/// The paper's costs, in bits sent by both parties for one element.
 pub mod paper {
     /// The security parameter.
     const KAPPA: u64 = 128;

@@ -1,19 +1,19 @@
-//! Digits of up to four bits and what is looked up for them: functions of a digit of each party's.
+//! Digits of up to four bits, and the tables that are looked up for them: functions of a digit of each party.
 //!
-//! **Notation**: one party, the *sender*, knows a digit a, the other, the *chooser*, a digit b of as many bits w. A
-//! table lists, for all 2^w values j of b, some bits that depend on a and j. Everything is bit-sliced: a row for each
-//! bit of an entry, a lane for each element.
+//! **Notation**: one party, the *sender*, knows a digit a; the other, the *chooser*, knows a digit b of the same number
+//! w of bits. A table lists, for all 2^w values j of b, some bits that depend on a and j. Everything is bit-sliced: a
+//! row for each bit of an entry, a lane for each element.
 
 use quorate_ring::Bits;
 
-/// Bits of a digit: a table then has sixteen entries.
+/// The number of bits of a digit: a table then has sixteen entries.
 pub(crate) const WIDTH: u32 = 4;
 
-/// What is looked up for the digits of two numbers.
+/// The values that are looked up for the digits of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // a table says what its fields are
 pub enum Table {
-    /// For the carry out of `bits` bits: generate and propagate of each digit, of the lowest one generate only.
+    /// For the carry out of `bits` bits: generate and propagate of each digit, but only the generate of the lowest one.
     Carry { bits: u32 },
     /// For the carries out of the lower `low` bits and of all `low + high`.
     Carries { low: u32, high: u32 },
@@ -35,22 +35,23 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// What an entry holds, bit by bit. Propagates come after all generates.
+/// The bits of an entry. Propagates come after all generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Entry {
     /// Whether a + b goes beyond the digit.
     Generate,
-    /// That, and whether a + b is all ones.
+    /// Whether a + b goes beyond the digit, and whether a + b is all ones.
     Pair,
     /// Whether the sums of the lowest 1, 2, ..., w bits go beyond them.
     Generates,
-    /// That, and whether the sums of the lowest 2, 3, ..., w bits are all ones.
+    /// Whether the sums of the lowest 1, 2, ..., w bits go beyond them, and whether the sums of the lowest 2, 3, ..., w
+    /// bits are all ones.
     Pairs,
     /// Whether a = b.
     Equal,
 }
 
-/// One digit: where it lies, and what is looked up for it.
+/// One digit: its position, and the entry that is looked up for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digit {
     pub low: u32,
@@ -59,12 +60,12 @@ pub(crate) struct Digit {
 }
 
 impl Digit {
-    /// Entries of a table.
+    /// Returns the number of entries of a table.
     pub fn entries(self) -> usize {
         1 << self.width
     }
 
-    /// Bits of an entry.
+    /// Returns the number of bits of an entry.
     pub fn outputs(self) -> usize {
         let width = self.width as usize;
         match self.entry {
@@ -76,7 +77,7 @@ impl Digit {
     }
 }
 
-/// Digits of the bits `low..low + bits`: the lowest of one kind, the others of another.
+/// Returns the digits of the bits `low..low + bits`: the lowest has one kind of entry, the others have another.
 fn digits(low: u32, bits: u32, lowest: Entry, entry: Entry) -> impl Iterator<Item = Digit> {
     (0..bits.div_ceil(WIDTH)).map(move |i| Digit {
         low: low + i * WIDTH,
@@ -86,7 +87,7 @@ fn digits(low: u32, bits: u32, lowest: Entry, entry: Entry) -> impl Iterator<Ite
 }
 
 impl Table {
-    /// The digits, lowest first.
+    /// Returns the digits, lowest first.
     pub(crate) fn digits(self) -> Vec<Digit> {
         match self {
             Table::Carry { bits } => digits(0, bits, Entry::Generate, Entry::Pair).collect(),
@@ -98,28 +99,28 @@ impl Table {
         }
     }
 
-    /// Bits of all entries of all digits.
+    /// Returns the number of bits of all entries of all digits.
     pub(crate) fn entry_bits(self) -> usize {
         self.digits().iter().map(|d| d.entries() * d.outputs()).sum()
     }
 
-    /// Bits that say which entries.
+    /// Returns the number of bits that select entries.
     pub(crate) fn choice_bits(self) -> usize {
         self.digits().iter().map(|d| d.width as usize).sum()
     }
 
-    /// Bits of one entry of each digit.
+    /// Returns the number of bits of one entry of each digit.
     pub(crate) fn value_bits(self) -> usize {
         self.digits().iter().map(|d| d.outputs()).sum()
     }
 }
 
-/// The rows of `bits` at these positions, all of which are there.
+/// Returns the rows of `bits` at these positions, which must exist.
 fn row_span(bits: &Bits, from: usize, count: usize) -> Bits {
     bits.slice_rows(from..from + count)
 }
 
-/// Row v: whether the number that the rows of `a` hold, lowest first, is v.
+/// Returns in row v whether the number in the rows of `a`, lowest first, is v.
 fn unit_rows(a: &Bits) -> Bits {
     let mut units = if a.is_shape() { Bits::shape(1, a.lanes()) } else { Bits::constant(true, 1, a.lanes()) };
     for bit in 0..a.rows() {
@@ -131,7 +132,7 @@ fn unit_rows(a: &Bits) -> Bits {
     units
 }
 
-/// Row v of 2^w, and one more of zeros: whether the number is v or more.
+/// Returns 2^w rows and one more of zeros: row v is whether the number is v or more.
 fn at_least(units: &Bits) -> Bits {
     let count = units.rows();
     let zero = if units.is_shape() { Bits::shape(1, units.lanes()) } else { Bits::zeros(1, units.lanes()) };
@@ -143,10 +144,10 @@ fn at_least(units: &Bits) -> Bits {
     sums
 }
 
-/// The sender's table for a digit: bit t of entry j is row `j * outputs + t`.
+/// Returns the sender's table for a digit: bit t of entry j is row `j * outputs + t`.
 pub(crate) fn table(digit: Digit, a: &Bits) -> Bits {
     let entries = digit.entries() as u32;
-    // Of the lowest `bits` bits: the rows of a sum that reaches 2^bits, and of one that is all ones, for each j.
+    // For the lowest `bits` bits: the rows of a sum that reaches 2^bits, and of one that is all ones, for each j.
     let prefix = |bits: u32| {
         let units = unit_rows(&row_span(a, 0, bits as usize));
         let (size, sums) = (1u32 << bits, at_least(&units));
@@ -188,7 +189,7 @@ pub(crate) fn moved(digit: Digit, table: &Bits, d: &Bits) -> Bits {
     moved
 }
 
-/// Entry b of each lane's table, for the bits of b, lowest first.
+/// Returns entry b of each lane's table, for the bits of b, lowest first.
 pub(crate) fn chosen(digit: Digit, table: &Bits, b: &Bits) -> Bits {
     let outputs = digit.outputs();
     let mut left = table.clone();
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
     use quorate_ring::{Ring, Vector};
 
-    /// Every pair of numbers of so many bits as rows of bits, and in the clear.
+    /// Every pair of numbers of `bits` bits as rows of bits, and in clear.
     fn all_pairs(bits: u32) -> (Bits, Bits, Vec<(u64, u64)>) {
         let pairs: Vec<(u64, u64)> = (0..1u64 << (2 * bits)).map(|i| (i >> bits, i & ((1 << bits) - 1))).collect();
         let rows = |of: &dyn Fn(&(u64, u64)) -> u64| {
@@ -244,7 +245,7 @@ mod tests {
                     let bits: Vec<bool> = (0..got.rows()).map(|row| got.row(row).to_bools()[i]).collect();
                     assert_eq!(bits, entry(digit, a, b), "{digit:?} {a} {b}");
                 }
-                // b moved by d lies where b xor d was.
+                // Moved by d, entry b lies where entry b xor d was.
                 let (c, d) = (&a, &b);
                 let mut other = c.clone();
                 other.xor_assign(d);

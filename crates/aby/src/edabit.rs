@@ -1,8 +1,9 @@
-//! Random numbers with their bits: a number of each party's, whose sum nobody knows, taken apart as any shared number.
+//! Random numbers with their bits: sums of a number of each party, which no party knows, decomposed as any shared
+//! number.
 //!
-//! **Source**: edaBits (Escudero et al. 2020), whose contributions are here summands. **Model**: semi-honest, 1 of 2.
-//! No gadget of this backend opens masked values, so none of these is drawn by one; who asks for them pays, where it
-//! asks, for the bits, the shift, and the conversions of a shared number.
+//! **Source**: edaBits (Escudero et al. 2020), whose contributions are summands here. **Model**: semi-honest, 1 of 2.
+//! No gadget of this backend opens masked values, so no gadget draws edaBits. A caller of `edabits` pays at the call
+//! for the bits, the shift, and the conversions of a shared number.
 
 use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks};
 use quorate_gadgets::Gadgets;
@@ -15,7 +16,7 @@ type A = Share<Vector>;
 type B = Share<Bits>;
 
 impl Aby {
-    /// A uniform number in shares that are this party's own coins.
+    /// Draws a uniform number in shares that are this party's own coins.
     fn uniform(&self, ctx: &Ctx, ring: Ring, len: usize) -> A {
         Share(ctx.randomness().stream(&self.private).draw((ring, len)))
     }

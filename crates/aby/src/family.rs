@@ -1,4 +1,4 @@
-//! What users read of `aby`, and what sessions need of it.
+//! What users see of `aby`, and what sessions need of it.
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
@@ -10,7 +10,7 @@ use crate::setup::Aby;
 use crate::stock::Kind;
 use crate::yao::Garbling;
 
-/// Compiled here, as [`quorate_gadgets::here`] says.
+/// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Aby> {
     Box::pin(async move {
         match coins {
@@ -110,7 +110,7 @@ impl Family for Aby {
         8
     }
 
-    /// The larger of both parties', so that both decide alike by it.
+    /// Returns the larger number of both parties, so that both decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }

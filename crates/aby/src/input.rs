@@ -1,4 +1,4 @@
-//! Input and Open.
+//! Inputs and openings.
 //!
 //! **Source**: aby, sections III-A1 and III-B1. **Deviation**: the share of the party that does not own an input is
 //! drawn from a seed that both parties know, where the paper's owner draws it and sends it. It is uniform for both as
@@ -10,7 +10,7 @@
 //! | open to both | 1 | l bits by each party |
 //! | open to one | 1 | l bits by the other |
 //!
-//! What is opened is a share: with the value it says no more than the receiver's own share does.
+//! An opening shows a share. With the value, this says no more than the receiver's own share does.
 
 use std::cell::RefCell;
 
@@ -20,10 +20,10 @@ use quorate_ring::{Module, Ring, Vector};
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 
-/// What no opening to both gives.
+/// The error of an opening to both parties that gave nothing.
 pub(crate) const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
 
-/// The owner exists, and it alone gives a value, of the shape on which both agree.
+/// Checks that the owner exists, and that it alone gives a value, of the shape on which both agree.
 pub(crate) fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
     check_party(ctx, owner)?;
     match value {
@@ -41,7 +41,7 @@ pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
     if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
 }
 
-/// Chunks of a vector that is opened: a share and a value at a time.
+/// Returns chunks of a vector that is opened: a share and a value at a time.
 pub(crate) fn opening((ring, len): (Ring, usize)) -> Chunks {
     Chunks::of_bytes(len, 2 * ring.carrier().bytes())
 }
@@ -86,7 +86,7 @@ impl Aby {
         }))
     }
 
-    /// Opens a long vector to both, in place of this party's share of it.
+    /// Opens a long vector to both parties, in place of this party's share of it.
     pub(crate) async fn open_in_place(&self, ctx: &Ctx, x: Share<Vector>) -> Result<Share<Vector>> {
         let chunks = opening(x.shape_of());
         let value = RefCell::new(x);
@@ -98,7 +98,7 @@ impl Aby {
         Ok(value.into_inner())
     }
 
-    /// [`Aby::open_share`] over Z_2^k, as a stream of chunks where the vector is long.
+    /// Opens as [`Aby::open_share`] does, over Z_2^k; a long vector goes as a stream of chunks.
     pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>, only: Option<usize>) -> Result<Option<Vector>> {
         let (ring, len) = x.shape_of();
         let chunks = opening((ring, len));

@@ -17,7 +17,7 @@
 //! | shuffle | `shuffle` | 2 | 2 elements |
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
-//! Everything is made of correlations that a program's dry run foresees (`stock`) and that oblivious transfers make
+//! All protocols use correlations that the dry run of a program counts (`stock`) and that oblivious transfers make
 //! offline (`make`, `matrix`, `shuffle`, `points`).
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,15 @@
-//! Looking up what two digits give: xor shares of an entry of one party's table, at the place that the other one knows.
+//! Look-ups by two digits: xor shares of an entry of one party's table, at the place that the other party knows.
 //!
 //! **Source**: 1-of-N oblivious transfer from a random one (Beaver 1995), on tables for digits as in Dessouky et al.
 //! 2017 and Rathee et al. 2020. **Model**: semi-honest, 1 of 2.
 //!
 //! **Notation**: offline the sender got a random table R, and the chooser a random place c and R_c. Online the chooser,
-//! whose digit is b, sends d = b xor c, which c hides. The sender moves R by d, R'_j = R_{j xor d}, so that of R' the
-//! chooser knows the entry at b and no other. It takes z = T_0 xor R'_0 as its share and sends E_j = T_j xor z xor R'_j
-//! for j > 0, E_0 being 0. The chooser's share is E_b xor R_c = T_b xor z. As R is uniform, each E_j with j not b hides
+//! whose digit is b, sends d = b xor c, which c hides. The sender moves R by d, R'_j = R_{j xor d}, so the chooser
+//! knows of R' only the entry at b. The sender takes z = T_0 xor R'_0 as its share and sends E_j = T_j xor z xor R'_j
+//! for j > 0; E_0 is 0. The chooser's share is E_b xor R_c = T_b xor z. As R is uniform, each E_j with j not b hides
 //! T_j, and z is uniform beside all that the chooser sees.
 //!
-//! In each half of a batch another party is the sender, so that both do and send alike.
+//! Each party is the sender in one half of a batch, so that both work and send alike.
 //!
 //! | | rounds | bits sent |
 //! |---|---|---|
@@ -25,13 +25,13 @@ use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::stock::Kind;
 
-/// The lanes for which each party sends tables: halves, cut at a whole word.
+/// Returns the lanes for which each party sends tables: halves, cut at a whole word.
 pub(crate) fn halves(len: usize) -> [Range<usize>; 2] {
     let cut = (len / 2).next_multiple_of(64).min(len);
     [0..cut, cut..len]
 }
 
-/// Takes rows of a matrix, group by group.
+/// A reader of a matrix that takes its rows group by group.
 struct Rows<'b> {
     bits: &'b Bits,
     at: usize,
@@ -53,12 +53,12 @@ fn stacked(parts: &[Share<Bits>]) -> Share<Bits> {
     Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }
 
-/// Bits that the sender sends for all digits.
+/// Returns the number of bits that the sender sends for all digits.
 pub(crate) fn answer_bits(digits: &[Digit]) -> usize {
     digits.iter().map(|digit| (digit.entries() - 1) * digit.outputs()).sum()
 }
 
-/// The sender's share z, and E without E_0, for its bits, its random tables and the chooser's d.
+/// Returns the sender's share z, and E without E_0, from its bits, its random tables and the chooser's d.
 fn answer(digits: &[Digit], own: &Bits, random: &Bits, d: &Bits) -> (Share<Bits>, Share<Bits>) {
     let (mut own, mut random, mut d) = (Rows::of(own), Rows::of(random), Rows::of(d));
     let (mut shares, mut answers) = (Vec::new(), Vec::new());
@@ -78,7 +78,7 @@ fn answer(digits: &[Digit], own: &Bits, random: &Bits, d: &Bits) -> (Share<Bits>
     (stacked(&shares), stacked(&answers))
 }
 
-/// The chooser's share, for its bits, the entries of the random tables that it knows, and E without E_0.
+/// Returns the chooser's share, from its bits, the entries of the random tables that it knows, and E without E_0.
 fn choose(digits: &[Digit], own: &Bits, known: &Bits, answers: &Bits) -> Share<Bits> {
     let (mut own, mut answers) = (Rows::of(own), Rows::of(answers));
     let choose = |digit: &Digit| {
@@ -94,8 +94,8 @@ fn choose(digits: &[Digit], own: &Bits, known: &Bits, answers: &Bits) -> Share<B
 }
 
 impl Aby {
-    /// Xor shares of the entries of `kind` for a number of each party's, given by its bits, a lane for each element.
-    /// The rows are those of one digit after the other.
+    /// Returns xor shares of the entries of `kind` for a number of each party, given by its bits, a lane for each
+    /// element. The rows of one digit come after those of another.
     pub(crate) async fn look_up(&self, ctx: &Ctx, kind: Table, own: &Share<Bits>) -> Result<Share<Bits>> {
         let (digits, len) = (kind.digits(), own.lanes());
         let blocks = halves(len);
@@ -114,7 +114,7 @@ impl Aby {
         Ok(Share(Bits::concat_lanes(&[first, second])))
     }
 
-    /// The random tables of both blocks: all of this party's, and its places and entries of the other's.
+    /// Draws the random tables of both blocks: all of this party's, and its places and entries of the other's.
     async fn draw_tables(
         &self,
         ctx: &Ctx,
@@ -139,7 +139,7 @@ impl Aby {
         Ok((random, place, known))
     }
 
-    /// Sends a matrix of bits and receives another; nothing is sent that has no lanes.
+    /// Sends a matrix of bits and receives another; a matrix without lanes is not sent.
     async fn pass(&self, ctx: &Ctx, own: &Bits, theirs: (usize, usize)) -> Result<Share<Bits>> {
         let (outgoing, incoming) = ([(self.peer(), own)], [(self.peer(), theirs)]);
         let outgoing = &outgoing[..usize::from(own.lanes() > 0)];

@@ -1,7 +1,7 @@
-//! Making correlations, from oblivious transfer.
+//! The making of correlations, from oblivious transfer.
 //!
-//! **Source**: aby, section III-A5 and III-B2 (triples), and what the users of each kind cite. **Model**: semi-honest,
-//! 1 of 2.
+//! **Source**: aby, section III-A5 and III-B2 (triples), and the sources of the users of each kind. **Model**:
+//! semi-honest, 1 of 2.
 
 use quorate_engine::{Chunks, Ctx, Result, Sharing};
 use quorate_gadgets::convert::signs;
@@ -15,12 +15,12 @@ use crate::stock::{Kind, Material};
 type A = Share<Vector>;
 type B = Share<quorate_ring::Bits>;
 
-/// Transfers that are made in one piece.
+/// The number of transfers that are made in one piece.
 const CHUNK_TRANSFERS: usize = 1 << 18;
-/// The largest ring whose triples come from the transfers' own products.
+/// The largest number of bits of a ring whose triples come from the transfers' own products.
 const WORD_BITS: u32 = 64;
 
-/// How many of a kind are made together, where that is not left to the transfers.
+/// Returns the chunks of a kind that are made together, unless the transfers decide that.
 pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
     let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
     let (chunk, window) = match kind {
@@ -84,7 +84,7 @@ impl Aby {
         Share(ctx.randomness().stream(&self.private).draw((1, len)))
     }
 
-    /// Shares of the products of a bit of each party's: in each half of the lanes another one chooses.
+    /// Returns shares of the products of a bit of each party; each party chooses in one half of the lanes.
     async fn private_products(&self, ctx: &Ctx, own: &B, ring: Ring) -> Result<A> {
         let cut = own.lanes().div_ceil(2);
         let halves = [0..cut, cut..own.lanes()];
@@ -95,7 +95,8 @@ impl Aby {
         Ok(Share(Vector::concat(&parts)))
     }
 
-    /// Shares of this party's elements times the other's bits, and of this party's bits times the other's elements.
+    /// Returns shares of this party's elements times the other's bits, and of this party's bits times the other's
+    /// elements.
     async fn both_products(&self, ctx: &Ctx, elements: &A, bits: &B) -> Result<(A, A)> {
         let ring = elements.ring();
         let send = async |ctx: Ctx| match elements.len() {
@@ -109,8 +110,8 @@ impl Aby {
         self.ot.both(ctx, send, choose).await
     }
 
-    /// b a for shared b and a is the sum over both parties of (b_own + b_other (1 - 2 b_own)) a_own; b over the ring is
-    /// b_0 + b_1 - 2 b_0 b_1.
+    /// Makes selections. For shared b and a, b a is the sum over both parties of (b_own + b_other (1 - 2 b_own)) a_own;
+    /// b over the ring is b_0 + b_1 - 2 b_0 b_1.
     async fn make_selections(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let bit = self.own_bits(ctx, len);
         let a: A = Share(ctx.randomness().stream(&self.private).draw((ring, len)));
@@ -126,7 +127,7 @@ impl Aby {
         Ok(Material { vectors: vec![self.sub(&b, &twice), a, product], bits: vec![bit] })
     }
 
-    /// Triples over rings of more than a word: bit by bit of a, each bit times b over the bits above it.
+    /// Makes triples over rings of more than a word: bit by bit of a, each bit times b over the bits above it.
     async fn make_wide_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let mut own = ctx.randomness().stream(&self.private);
         let [a, b]: [A; 2] = [0, 1].map(|_| Share(own.draw((ring, len))));
@@ -149,7 +150,7 @@ impl Aby {
     }
 }
 
-/// So many, one after the other.
+/// Makes `len` correlations, one after the other.
 async fn in_turn(len: usize, make: impl AsyncFn() -> Result<Material>) -> Result<Material> {
     let mut made = Vec::new();
     for _ in 0..len {

@@ -3,11 +3,11 @@
 //! **Source**: products by correlated oblivious transfer (Gilboa 1999), as in section III-A5 of aby; with a row as the
 //! message of a transfer, as in SecureML (Mohassel, Zhang 2017, section IV-C). **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: of each of both products of one party's a with the other's b the *chooser* has the factor with fewer
-//! rows or columns beside the common side, bit by bit as its choices; the *sender* has rows of the other factor. For
-//! bit j of an element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P from them; the
-//! sender sends r + P_0 - P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what was sent) at
-//! the chooser; they count 2^j.
+//! **Notation**: there are two products, each of one party's a with the other's b. In each, the *chooser* has the
+//! factor with fewer rows or columns beside the common side, bit by bit as its choices. The *sender* has rows of the
+//! other factor. For bit j of an element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P
+//! from them. The sender sends r + P_0 - P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what
+//! was sent) at the chooser; they count 2^j.
 //!
 //! | rounds | transfers | bits sent by each party |
 //! |---|---|---|
@@ -28,10 +28,10 @@ use crate::stock::{MISSING, Material};
 
 type A = Share<Vector>;
 
-/// Bytes of one message of a block: as many as the bits of the ring fit together into the cache of a core.
+/// The bytes of one message of a block: the messages for all bits of the ring fit together into the cache of a core.
 const BLOCK_BYTES: usize = 1 << 15;
 
-/// The product of a (m x k) and b (k x n), where a's bits are choices.
+/// A product of a (m x k) and b (k x n), where the bits of a are choices.
 #[derive(Clone, Copy)]
 pub(crate) struct Product {
     ring: Ring,
@@ -41,17 +41,18 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// The narrower factor is chosen: (a b)^T = b^T a^T. Also whether the product is turned.
+    /// Returns the product whose narrower factor is chosen, (a b)^T = b^T a^T, and whether the product is transposed.
     pub(crate) fn narrow_first(ring: Ring, (m, k, n): (usize, usize, usize)) -> (Product, bool) {
         if m > n { (Product { ring, m: n, k, n: m }, true) } else { (Product { ring, m, k, n }, false) }
     }
 
-    /// A group's filters times all patches: the filters' bits are the choices, as patches are not independent.
+    /// Returns a group's filters times all patches. The bits of filters are the choices, since patches are not
+    /// independent.
     pub(crate) fn of_filters(ring: Ring, conv: &Conv) -> Product {
         Product { ring, m: conv.filters, k: conv.patch(), n: conv.batch * conv.places() }
     }
 
-    /// What one of both directions costs.
+    /// Returns the cost of one of both directions.
     pub(crate) fn cost(self) -> Cost {
         let bits = 1..=self.ring.bits();
         let block = |block: Range<usize>| {
@@ -62,7 +63,7 @@ impl Product {
         self.blocks().into_iter().map(block).fold(Cost::default(), Cost::beside)
     }
 
-    /// Elements of a that are worked on together: whole rows of it, or a part of one.
+    /// Returns the elements of a that are worked on together: whole rows of it, or a part of one.
     fn blocks(self) -> Vec<Range<usize>> {
         let row_bytes = (self.n * self.ring.carrier().bytes()).max(1);
         let most = (BLOCK_BYTES / row_bytes).max(1);
@@ -76,12 +77,12 @@ impl Product {
         block.len() * self.ring.bits() as usize
     }
 
-    /// What one message holds: a row for each element of the block, over Z_2^(bits-j).
+    /// Returns the shape of one message: a row for each element of the block, over Z_2^(bits-j).
     fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
         (Ring::of(self.ring.bits() - j), block.len() * self.n)
     }
 
-    /// Adds up what belongs to one row of the result, and puts it there.
+    /// Adds up the parts that belong to one row of the result, and puts the sum there.
     fn gather_up(self, ctx: &Ctx, sum: &mut A, block: &Range<usize>, parts: &A) {
         let first = block.start / self.k;
         let rows = block.len().div_ceil(self.k);
@@ -96,7 +97,7 @@ impl Product {
     }
 }
 
-/// 2^j x over the whole ring.
+/// Returns 2^j x over the whole ring.
 fn weighted(x: &Vector, ring: Ring, j: u32) -> Vector {
     let mut weighted = x.convert(ring);
     weighted.shl(j);
@@ -104,7 +105,7 @@ fn weighted(x: &Vector, ring: Ring, j: u32) -> Vector {
 }
 
 impl Aby {
-    /// Shares of a (m x k) and b (k x n) over the ring, and of their product.
+    /// Makes shares of a (m x k) and b (k x n) over the ring, and of their product.
     pub(crate) async fn make_matrix_triple(
         &self,
         ctx: &Ctx,
@@ -122,11 +123,12 @@ impl Aby {
         Ok(Material { vectors, bits: vec![] })
     }
 
-    /// For this party's share of the second factor, one of a random first factor, and one of the product.
+    /// Returns this party's share of a random first factor, and of its product with the second factor, whose share is
+    /// `sent`.
     pub(crate) async fn multiply_rows(&self, ctx: &Ctx, product: Product, sent: &A) -> Result<(A, A)> {
         let choose = async |ctx: Ctx| self.choose_rows(&ctx, product).await;
         let send = async |ctx: Ctx| self.send_rows(&ctx, product, sent).await;
-        // Lanes in one order at both parties: first what party 0 chooses.
+        // Lanes have one order at both parties: first those in which party 0 chooses.
         let ((chosen, of_chosen), of_sent) = match self.me {
             0 => ctx.join(choose, send).await?,
             _ => {
@@ -141,7 +143,7 @@ impl Aby {
         Ok((chosen, sum))
     }
 
-    /// The chooser: its factor, which is what the transfers chose, and its share of the product.
+    /// Runs the chooser: returns its factor, which the transfers chose, and its share of the product.
     async fn choose_rows(&self, ctx: &Ctx, product: Product) -> Result<(A, A)> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
@@ -180,7 +182,7 @@ impl Aby {
         Ok((factor, sum))
     }
 
-    /// The sender of rows of `factor` (k x n): its share of the product.
+    /// Runs the sender of rows of `factor` (k x n): returns its share of the product.
     async fn send_rows(&self, ctx: &Ctx, product: Product, factor: &A) -> Result<A> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
@@ -216,12 +218,12 @@ impl Aby {
     }
 }
 
-/// A range of keys; of none in a dry run.
+/// Returns a range of keys; none in a dry run.
 fn part_of(keys: &[u128], range: Range<usize>) -> &[u128] {
     keys.get(range).unwrap_or(&[])
 }
 
-/// A (rows x columns) matrix, turned.
+/// Returns the transpose of a (rows x columns) matrix.
 fn transposed(x: &A, rows: usize, columns: usize) -> A {
     let index: Vec<u32> = (0..columns).flat_map(|j| (0..rows).map(move |i| (i * columns + j) as u32)).collect();
     x.map(|x| x.gather(&index))

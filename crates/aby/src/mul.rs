@@ -21,10 +21,10 @@ use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::stock::Kind;
 
-/// Vectors of a chunk's length that a product works on at a time.
+/// The number of vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;
 
-/// A share of z from those of the triple: c + d b + (a + d) e at party 0, c + d b + a e at party 1.
+/// Returns a share of z from those of the triple: c + d b + (a + d) e at party 0, and c + d b + a e at party 1.
 fn combined<M: Module>(
     me: usize,
     [mut a, b, c]: [Share<M>; 3],
@@ -41,7 +41,7 @@ fn combined<M: Module>(
 }
 
 impl Aby {
-    /// form(x, y) over Z_2^k.
+    /// Computes form(x, y) over Z_2^k.
     pub(crate) async fn multiply(
         &self,
         ctx: &Ctx,
@@ -70,7 +70,7 @@ impl Aby {
         }
     }
 
-    /// A form with one triple for all of it.
+    /// Computes a form with one triple for all of it.
     async fn multiply_whole(
         &self,
         ctx: &Ctx,
@@ -83,7 +83,7 @@ impl Aby {
         Ok(combined(self.me, triple, (&d, &e), |sum, a, b| form.accumulate(sum, a, b)))
     }
 
-    /// x y, element by element, as a stream of chunks.
+    /// Computes x y, element by element, as a stream of chunks.
     async fn multiply_elements(&self, ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>) -> Result<Share<Vector>> {
         let (ring, len) = x.shape_of();
         let chunk = async |ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>| {
@@ -105,7 +105,7 @@ impl Aby {
         Ok(result)
     }
 
-    /// Opens x - a and y - b: in one message, or each by itself where they are long.
+    /// Opens x - a and y - b: in one message, or each by itself if they are long.
     async fn open_differences(
         &self,
         ctx: &Ctx,
@@ -122,7 +122,7 @@ impl Aby {
         Ok((opened.map(|o| o.slice(0..d.len())), opened.map(|o| o.slice(d.len()..d.len() + e.len()))))
     }
 
-    /// x and y: the same protocol over Z_2.
+    /// Computes x AND y: the same protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Share<Bits>, y: &Share<Bits>) -> Result<Share<Bits>> {
         Form::Product.check(x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
@@ -136,7 +136,7 @@ impl Aby {
     }
 }
 
-/// One row of bits as several.
+/// Splits one row of bits into several.
 pub(crate) fn in_rows(flat: &Share<Bits>, rows: usize, lanes: usize) -> Share<Bits> {
     if rows == 1 {
         return flat.clone();

@@ -1,4 +1,4 @@
-//! Long messages of random oblivious transfers: what a key of 128 bits grows into.
+//! Long messages of random oblivious transfers, expanded from keys of 128 bits.
 //!
 //! A key whose bytes suffice is used as it is; otherwise it seeds a generator. Each key is used once, for one purpose.
 
@@ -12,7 +12,7 @@ use crate::share::{Share, blank};
 
 const KEY_BYTES: usize = 16;
 
-/// One vector for each column: `width` elements of a ring for each key, one key after the other.
+/// Returns one vector for each column: `width` elements of a ring for each key, one key after the other.
 pub(crate) fn pads(ctx: &Ctx, keys: &[u128], count: usize, columns: &[(Ring, usize)]) -> Vec<Share<Vector>> {
     let mut vectors: Vec<Share<Vector>> =
         columns.iter().map(|&(ring, width)| Share(blank(ctx.is_dry(), (ring, width * count)))).collect();

@@ -1,14 +1,14 @@
-//! Points as keys of function secret sharing, made by the two parties themselves, and what a look-up needs beside them.
+//! Points as keys of function secret sharing that the two parties make themselves, and the further parts of a look-up.
 //!
 //! **Source**: half-trees (Guo et al. 2023) that two parties make level by level, as Doerner and Shelat (CCS 2017) do
 //! for other trees; `quorate-fss` has the trees. **Deviation**: one Delta for all keys of a session, the xor of those
-//! of both directions' correlated transfers, so that (1 - r_i) Delta needs nothing but a transfer with the choice bit
-//! r_i; the unit vector of the lowest bits by doubling. **Model**: semi-honest, 1 of 2; `docs/security/aby.md`.
+//! of both directions' correlated transfers, so that (1 - r_i) Delta takes only a transfer with the choice bit r_i; the
+//! unit vector of the lowest bits by doubling. **Model**: semi-honest, 1 of 2; `docs/security/aby.md`.
 //!
-//! **Notation**: r the point, of n bits; bit i of it is r_(0,i) xor r_(1,i), and party p knows its bits: they are its
-//! choices in correlated transfers from the other, each of which serves all that is made of its bit. u = min(n, 9) bits
-//! make a leaf, d = n - u levels. Delta = Delta_0 xor Delta_1, whose lowest bits are 0 and 1: Delta_p is the
-//! correlation of what party p sends, less party 0's lowest bit. Party p's root is Delta_p xor a coin of both.
+//! **Notation**: r the point, of n bits. Bit i of it is r_(0,i) xor r_(1,i), and party p knows its bits: they are its
+//! choices in correlated transfers from the other, each of which serves all uses of its bit. u = min(n, 9) bits make a
+//! leaf, d = n - u levels. Delta = Delta_0 xor Delta_1, whose lowest bits are 0 and 1: Delta_p is the correlation of
+//! the transfers that p sends, without the lowest bit for party 0. Party p's root is Delta_p xor a coin of both.
 //!
 //! 1. For each bit of r a correlated transfer either way. From the one in which party 0 chooses they have shares of
 //!    r_(0,i) Delta_1, from the other one of r_(1,i) Delta_0; r_(p,i) Delta_p is local.
@@ -44,15 +44,16 @@ use crate::summands::lifted;
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// Nodes of a tree, and parts of its corrections.
+/// The ring of nodes of a tree, and of parts of its corrections.
 pub(crate) const BLOCK: Ring = Ring::of(128);
-/// The most bits of a point.
+/// The largest number of bits of a point.
 pub(crate) const MOST_BITS: u32 = 26;
-/// Memory of the trees that grow together: more of it leaves the caches.
+/// The memory of the trees that grow together: more of it exceeds the caches.
 const TREES_BYTES: usize = 1 << 19;
-/// Most keys whose trees do.
+/// The largest number of keys whose trees grow together.
 const MOST_KEYS: usize = 2048;
-/// Memory of the trees of all batches that are under way at a time, how many these are, and most on a long line.
+/// The memory of the trees of all batches under way, the number of these batches, and the largest number on a long
+/// line.
 const WINDOW_BYTES: usize = 1 << 26;
 const WINDOW: usize = 8;
 const LONGEST_WINDOW: usize = 64;
@@ -61,7 +62,7 @@ const LONGEST_WINDOW: usize = 64;
 const UNIT: [u32; 2] = [0, 1];
 const PRODUCT: u32 = 2;
 
-/// The shape of keys for so many bits.
+/// Returns the shape of keys of `place_bits` bits.
 pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
     match place_bits <= MOST_BITS {
         true => Shape::wide(place_bits).map_err(|_| Misuse::Other { what: "a point has at least one bit" }.into()),
@@ -69,32 +70,32 @@ pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
     }
 }
 
-/// Levels of a tree, bits of a leaf's place, and blocks of a key's corrections.
+/// Returns the levels of a tree, the bits of a leaf's place, and the blocks of a key's corrections.
 pub(crate) fn sizes(place_bits: u32) -> (usize, u32, usize) {
     Shape::wide(place_bits)
         .map_or((0, 0, 0), |shape| (shape.levels(), shape.leaf_bits().trailing_zeros(), shape.key_blocks()))
 }
 
-/// What a party holds of a point: r, the root, the corrections; pads and a bit for the sign of a look-up over a ring of
-/// so many bits.
+/// Returns what a party holds of a point: r, the root, the corrections; with `bits`, also pads and a bit for the sign
+/// of a look-up over Z_2^bits.
 pub(crate) fn layout(place_bits: u32, bits: Option<u32>) -> (Vec<(Ring, usize)>, Vec<usize>) {
     let point = [(Ring::of(place_bits), 1), (BLOCK, 1), (BLOCK, sizes(place_bits).2)];
     let pads = bits.into_iter().flat_map(|bits| [(sign_ring(bits), 1); 3]);
     (point.into_iter().chain(pads).collect(), bits.into_iter().map(|_| 1).collect())
 }
 
-/// 2 b needs one bit less than b.
+/// Returns the ring of pads for signs: 2 b needs one bit less than b.
 pub(crate) fn sign_ring(bits: u32) -> Ring {
     Ring::of(bits - 1)
 }
 
-/// How many keys are made together.
+/// Returns the chunks of keys that are made together.
 pub(crate) fn chunks(place_bits: u32, len: usize) -> Chunks {
     filling(place_bits, len, 0)
 }
 
-/// The same, with as many batches under way as keep a line full that takes so many bytes each way: a level is a block a
-/// key.
+/// Returns chunks whose batches under way fill a line that takes `line_bytes` bytes each way: a level takes a block for
+/// each key.
 pub(crate) fn filling(place_bits: u32, len: usize, line_bytes: usize) -> Chunks {
     let tree_bytes = 16 << sizes(place_bits).0;
     let chunk = (TREES_BYTES / tree_bytes).clamp(4, MOST_KEYS);
@@ -102,7 +103,7 @@ pub(crate) fn filling(place_bits: u32, len: usize, line_bytes: usize) -> Chunks 
     Chunks { len, chunk, window: line_bytes.div_ceil(16 * chunk).max(WINDOW).min(most) }
 }
 
-/// The transfers for all bits of a batch of points: bit i's from i times `len` on.
+/// The transfers for all bits of a batch of points: those of bit i start at i times `len`.
 struct Transfers {
     sent: SentCots,
     received: ReceivedCots,
@@ -115,29 +116,29 @@ impl Transfers {
     }
 }
 
-/// A bit of each lane as a word of zeros or ones.
+/// Returns the bit of each lane as a word of zeros or ones.
 fn masks(bits: &Bits) -> Zeroizing<Vec<u128>> {
     let words = bits.words_of(0);
     Zeroizing::new((0..bits.lanes()).map(|k| 0u128.wrapping_sub((words[k / 64] >> (k % 64) & 1).into())).collect())
 }
 
-/// The xor of two words each.
+/// Xors words with others.
 fn xored(words: &mut [u128], others: &[u128]) {
     words.iter_mut().zip(others).for_each(|(word, other)| *word ^= other);
 }
 
 impl Aby {
-    /// What this party's nodes on the path have of Delta: the lowest bits of both parties' are 0 and 1.
+    /// Returns this party's part of Delta in trees; the lowest bits of both parties' parts are 0 and 1.
     fn tree_delta(&self) -> Zeroizing<u128> {
         Zeroizing::new(self.of_sender(self.me, self.ot.delta()))
     }
 
-    /// A block of transfers that a party sends, as one under its part of Delta.
+    /// Returns a block of transfers that a party sends, as one under its part of Delta.
     fn of_sender(&self, sender: usize, block: u128) -> u128 {
         if sender == 0 { block & !1 } else { block }
     }
 
-    /// `len` points, or what is asked for beside them for look-ups over a ring of so many bits.
+    /// Makes `len` points; with `bits`, also the further parts of look-ups over Z_2^bits.
     pub(crate) async fn make_points(&self, ctx: &Ctx, n: u32, bits: Option<u32>, len: usize) -> Result<Material> {
         let shape = shape(n)?;
         let all = n as usize * len;
@@ -182,7 +183,7 @@ impl Aby {
         Ok(made)
     }
 
-    /// The trees with the corrections of all levels; none in a dry run.
+    /// Grows the trees with the corrections of all levels; `None` in a dry run.
     async fn grow_levels(
         &self,
         ctx: &Ctx,
@@ -216,7 +217,7 @@ impl Aby {
         Ok(growing)
     }
 
-    /// The xor of both parties' words.
+    /// Returns the xor of both parties' words.
     async fn open_xor(&self, ctx: &Ctx, own: Vector) -> Result<Vec<u128>> {
         let theirs = self.pass_both(ctx, &own).await?;
         if ctx.is_dry() {
@@ -227,13 +228,13 @@ impl Aby {
         Ok(words)
     }
 
-    /// The peer's vector, of the same shape.
+    /// Exchanges vectors of one shape, and returns the peer's.
     async fn pass_both(&self, ctx: &Ctx, own: &Vector) -> Result<Vector> {
         let received = ctx.exchange(&[(self.peer(), own)], &[(self.peer(), own.shape_of())]).await?;
         received.into_iter().next().ok_or(NOT_OPENED)
     }
 
-    /// Xor shares of the unit vectors of the leaf's bits, 128 of them a vector.
+    /// Returns xor shares of the unit vectors of the leaf's bits, 128 of them in a vector.
     async fn double_units(&self, ctx: &Ctx, shape: Shape, transfers: &Transfers, r: &B) -> Result<Units> {
         let mut units = Units::of_bit(self.me, r, shape.blocks(), ctx.is_dry());
         for bit in 1..shape.leaf_bits().trailing_zeros() {
@@ -271,7 +272,7 @@ impl Aby {
         Ok(units)
     }
 
-    /// Shares of the points modulo 2^n. Party 1 sends, party 0 chooses.
+    /// Returns shares of the points modulo 2^n. Party 1 sends, party 0 chooses.
     async fn add_bits(&self, ctx: &Ctx, transfers: &Transfers, r: &B) -> Result<A> {
         let n = r.rows() as u32;
         let mut place = r.map(|r| r.to_vector(Ring::of(n)));
@@ -304,7 +305,7 @@ impl Aby {
         Ok(place)
     }
 
-    /// The corrections in blocks, and this party's shares of whether w is -1.
+    /// Returns the corrections in blocks, and this party's shares of whether w is -1.
     async fn finish_leaves(&self, ctx: &Ctx, shape: Shape, growing: Option<Growing>, units: &Units) -> Result<(A, B)> {
         let (blocks, len) = (shape.blocks(), units.len);
         let ring = Ring::of(shape.leaf_bits().min(128) as u32);
@@ -324,8 +325,8 @@ impl Aby {
         Ok((Share(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
     }
 
-    /// Pads of transfers in which each party's signs are its choices: this party's first, the first less the second,
-    /// and the one that it chose of the peer's.
+    /// Makes pads of transfers in which each party's signs are its choices: this party's first pads, the first less the
+    /// second ones, and those that it chose of the peer's.
     async fn make_sign_pads(&self, ctx: &Ctx, signs: &B, ring: Ring) -> Result<[A; 3]> {
         let len = signs.lanes();
         let (sent, received) = self
@@ -342,20 +343,20 @@ impl Aby {
         Ok([kept, offset, chosen])
     }
 
-    /// Which side's keys a party has.
+    /// Returns the side whose keys a party has.
     pub(crate) fn side(&self) -> Side {
         if self.me == 0 { Side::First } else { Side::Second }
     }
 }
 
-/// A party's shares of unit vectors: bits 128 w to 128 w + 127 of all in `words[w]`.
+/// A party's shares of unit vectors: `words[w]` has bits 128 w to 128 w + 127 of all.
 struct Units {
     words: Zeroizing<Vec<Vec<u128>>>,
     len: usize,
 }
 
 impl Units {
-    /// Those of the lowest bit: (1 - b, b). Nothing but their number in a dry run.
+    /// Returns shares of the unit vectors of the lowest bit, (1 - b, b); in a dry run only their number.
     fn of_bit(me: usize, r: &B, blocks: usize, dry: bool) -> Units {
         let len = r.lanes();
         if dry {
@@ -368,7 +369,7 @@ impl Units {
         Units { words: Zeroizing::new(words), len }
     }
 
-    /// Those of one bit more, of the products of these, of 2^bit bits, with it.
+    /// Extends the unit vectors by one bit, from the products of these, of 2^bit bits, with it.
     fn double(&mut self, bit: u32, products: &[Vec<u128>]) {
         let (words, bits) = (products.len(), 1u32 << bit);
         for (i, product) in products.iter().enumerate() {
@@ -381,7 +382,7 @@ impl Units {
     }
 }
 
-/// Words of up to 256 bits, by halves, as elements; what is above the ring's bits is left out.
+/// Returns words of up to 256 bits, given by halves, as elements; bits above the ring's are dropped.
 fn to_vector(ring: Ring, halves: &[Vec<u128>]) -> Vector {
     match halves {
         [low, high] => Vector::from_halves(ring, low, high),
@@ -411,7 +412,7 @@ mod tests {
     const LEN: usize = 600;
     const RING: u32 = 13;
 
-    /// Look-ups of one batch as their two parties have them, and the parties' parts of Delta.
+    /// Look-ups of one batch as the two parties have them, and the parties.
     fn made(n: u32, len: usize) -> Vec<(Material, Aby)> {
         parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
@@ -475,7 +476,7 @@ mod tests {
         assert_eq!(UNIT.into_iter().chain([PRODUCT]).collect::<BTreeSet<_>>().len(), 3);
     }
 
-    /// What a look-up's step 3 needs: the chosen pad is that of the sign.
+    /// The condition of a look-up's step 3: the chosen pad is that of the sign.
     #[test]
     fn pads_are_those_of_the_signs() {
         let both = made(3, LEN);
@@ -490,7 +491,7 @@ mod tests {
         }
     }
 
-    /// Delta's lowest bit is the one that tells sides apart, and neither party knows the rest of it.
+    /// Delta's lowest bit distinguishes the sides, and neither party knows the rest of Delta.
     #[test]
     fn roots_differ_by_what_both_parties_have_of_delta() {
         let both = made(4, LEN);

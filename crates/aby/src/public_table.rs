@@ -1,7 +1,7 @@
-//! Look-up in a public table.
+//! Look-ups in a public table.
 //!
-//! **Source**: Pika (Wagh 2022), Fig. 3, semi-honest, with keys that both parties made. **Deviation**: nobody knows the
-//! sign w, so that a message of transfers takes it off; a table smaller than the domain is a window. **Model**:
+//! **Source**: Pika (Wagh 2022), Fig. 3, semi-honest, with keys that both parties made. **Deviation**: no party knows
+//! the sign w, so a message of transfers removes it; a table smaller than the domain is a window. **Model**:
 //! semi-honest, 1 of 2. **Notation**: that of [`points`](crate::points); D the table, i = x - first the place.
 //!
 //! 1. Open X = i + r mod 2^n.
@@ -12,8 +12,9 @@
 //! Rounds: 2. Sent by each party: n and k - 1 bits. The lowest bit of an entry takes no sign and ends with step 2: 1
 //! round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
 //!
-//! Keys serve for places of two bits or more: from three on the general gadget sends more, at two as much, and it takes
-//! more rounds online. It serves for one bit, which is a bit already, and for tables over more than 64 bits.
+//! Keys serve for places of two bits or more: from three bits on the general gadget sends more, at two bits the same,
+//! and it takes more rounds online. It serves for one bit, which is a bit already, and for tables over more than 64
+//! bits.
 
 use std::ops::Range;
 
@@ -34,22 +35,22 @@ use crate::summands::lifted;
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// The most entries of a table in which a real function is looked up.
+/// The largest number of entries of a table in which a real function is looked up.
 pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
-/// The most bits of an entry.
+/// The largest number of bits of an entry.
 const WORD_BITS: u32 = 64;
 
-/// Whether keys serve, which take less than the general gadget wherever they do.
+/// Returns whether keys serve; where they do, they take less than the general gadget.
 pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
     (2..=MOST_BITS).contains(&place_bits) && bits <= WORD_BITS
 }
 
-/// Chunks of keys for so many bits: what is held of each is the key, twice, and some elements.
+/// Returns chunks of keys for `place_bits` bits; each takes the key, twice, and some elements.
 pub(crate) fn chunks(len: usize, place_bits: u32) -> Chunks {
     Chunks::of_bytes(len, 2 * 16 * points::sizes(place_bits).2 + 128)
 }
 
-/// The entries over this ring, as keys look them up.
+/// Returns the entries over this ring, in the form for look-ups by keys.
 fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
     let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
     let words = (!ctx.is_dry()).then(|| table.entries.kept(make, |kept| kept.ring() == ring));
@@ -57,7 +58,7 @@ fn places(ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
 }
 
 impl Aby {
-    /// The entry of each number.
+    /// Returns the entry of each number.
     pub(crate) async fn look_up_public(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<A> {
         let (ring, n) = (table.entries.ring(), table.place_bits());
         if !has_keys(n, ring.bits()) {
@@ -80,7 +81,7 @@ impl Aby {
         stream::to_vector(self, ctx, chunks(x.len(), n), work).await
     }
 
-    /// The lowest bit of each number's entry.
+    /// Returns the lowest bit of each number's entry.
     pub(crate) async fn look_up_public_bit(&self, ctx: &Ctx, x: &A, table: &Lookup<'_>) -> Result<B> {
         let n = table.place_bits();
         if !has_keys(n, 1) {
@@ -96,14 +97,14 @@ impl Aby {
         stream::to_lanes(self, ctx, chunks(x.len(), n), work).await
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
         let opened = self.open_long(ctx, masked, None).await?.ok_or(NOT_OPENED)?;
         let sums = places.sums(&self.trees, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
         Ok(Share(sums.into_inner()))
     }
 
-    /// Step 3: the product of `own` and the peer's with both signs.
+    /// Step 3: returns the product of `own` and the peer's with both signs.
     async fn without_sign(&self, ctx: &Ctx, own: A, (sign, [kept, offset, chosen]): (&B, [&A; 3])) -> Result<A> {
         let narrow = kept.ring();
         let hidden = own.map(|own| own.convert(narrow)).zip(offset, Vector::add_assign);

@@ -1,12 +1,13 @@
-//! Bits as elements: random bits, products of what each party knows, and a bit times an element.
+//! Bits as elements: random bits, products of a bit of each party, and a bit times an element.
 //!
 //! **Source**: random bits known over two rings as in daBits (Rotaru, Wood 2019), from one correlated oblivious
 //! transfer; the MUX of aby (section III-B2; Mohassel, Sadeghian 2013) moved offline. **Model**: semi-honest, 1 of 2.
 //!
 //! **Notation**: (u, v, w): a bit u of party 0, v of party 1, and shares of w = u v. For the parties' bits s and t, f =
-//! s xor u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. Of u and v themselves u
-//! xor v = u + v - 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and g =
-//! x - a opened, bit x = f x + (1 - 2f)(a b + g b).
+//! s xor u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. From u and v themselves, u
+//! xor v
+//!  u + v - 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and g = x - a
+//! opened, bit x = f x + (1 - 2f)(a b + g b).
 //!
 //! | operation | rounds | bits sent by each party |
 //! |---|---|---|
@@ -30,7 +31,7 @@ type A = Share<Vector>;
 type B = Share<Bits>;
 
 impl Aby {
-    /// Uniform bits as elements of the ring.
+    /// Draws uniform bits as elements of the ring.
     pub(crate) async fn draw_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<A> {
         if ring.bits() == 1 {
             let own: B = Share(ctx.randomness().stream(&self.private).draw((1, len)));
@@ -52,7 +53,7 @@ impl Aby {
         Ok((own, product))
     }
 
-    /// The product of a bit of each party's, as an element of the ring.
+    /// Returns the product of a bit of each party, as an element of the ring.
     pub(crate) async fn product_of_bits(&self, ctx: &Ctx, own: &B, ring: Ring) -> Result<A> {
         let (random, mut product) = self.draw_bit_products(ctx, ring, own.lanes()).await?;
         let mine = self.xor(own, &random);
@@ -72,7 +73,8 @@ impl Aby {
         Ok(product)
     }
 
-    /// B2A (aby, section IV-E): the number with these bits, lowest first. Bit i is converted modulo 2^(k-i) only.
+    /// B2A (aby, section IV-E): returns the number with these bits, lowest first. Bit i is converted modulo 2^(k-i)
+    /// only.
     pub(crate) async fn compose_bits(&self, ctx: &Ctx, x: &B, ring: Ring) -> Result<A> {
         let k = ring.bits();
         if x.rows() != k as usize {
@@ -87,9 +89,9 @@ impl Aby {
         stream::to_vector(self, ctx, stream::chunks(x.lanes(), k), work).await
     }
 
-    /// Random bits b_i = u_i + v_i - 2 w_i modulo 2^(k-i), c_i = x_i xor b_i opened, all in one message; the number is
-    /// the sum of 2^i (c_i + (1 - 2 c_i) b_i), of which the part of u and v is a matter of this party's bits. The top
-    /// bit of a number is that of its shares' sum.
+    /// Opens c_i = x_i xor b_i, all in one message, for random bits b_i = u_i + v_i - 2 w_i modulo 2^(k-i). The number
+    /// is the sum of 2^i (c_i + (1 - 2 c_i) b_i); the part of u and v in it depends on this party's own bits only. The
+    /// top bit of a number is that of the sum of its shares.
     async fn compose_lanes(&self, ctx: &Ctx, x: &B, ring: Ring) -> Result<A> {
         let low = ring.bits() as usize - 1;
         let draw = async |ctx: Ctx, i: usize| self.draw_bit_products(&ctx, Ring::of((low - i) as u32), x.lanes()).await;
@@ -110,7 +112,7 @@ impl Aby {
         Ok(self.add(&self.add_public(&sum, &c.to_vector(ring)), &top))
     }
 
-    /// bit x: one row of bits times a vector.
+    /// Returns bit x: one row of bits times a vector.
     pub(crate) async fn select(&self, ctx: &Ctx, bit: &B, x: &A) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let work = async |ctx: Ctx, range: std::ops::Range<usize>| {

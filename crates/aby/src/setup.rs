@@ -1,7 +1,8 @@
-//! A party of `aby`: what it shares with its peer, its oblivious transfers, its stock of correlations.
+//! A party of `aby`: the secrets that it shares with its peer, its oblivious transfers, its stock of correlations.
 //!
-//! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside
-//! it, base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
+//! Setup: both parties send 32 random bytes each; together these name the session, and give a seed that both know. At
+//! the same time, base oblivious transfers are made in both directions, once for the whole session (see
+//! [`quorate_ot`]).
 
 use std::cell::Cell;
 
@@ -18,26 +19,26 @@ use crate::yao::Garbled;
 /// One party's end of two-party sharing.
 pub struct Aby {
     pub(crate) me: usize,
-    /// Coins that both parties know, and nobody else: those of inputs.
+    /// Coins that only the two parties know: those of inputs.
     pub(crate) pair: Seed,
     /// This party's own coins.
     pub(crate) private: Seed,
     pub(crate) ot: Ot,
     pub(crate) stock: Stock,
     session: SessionId,
-    /// What circuits are garbled with, and nothing else is hashed.
+    /// The hash for garbled circuits, which is used for nothing else.
     pub(crate) garbling: Tccr,
     pub(crate) garbled: Garbled,
-    /// What trees of keys are hashed with.
+    /// The hash for trees of keys.
     pub(crate) trees: Hash,
-    /// Bytes that the line to the peer takes before the first comes back.
+    /// The number of bytes that the line to the peer takes before the first of them is answered.
     pub(crate) line_bytes: Cell<usize>,
 }
 
 const SEED_BYTES: usize = 32;
 
 impl Aby {
-    /// Whether `aby` can run with so many parties.
+    /// Checks that `aby` can run with `parties` parties.
     ///
     /// # Errors
     /// [`Misuse::Parties`] unless 2.
@@ -54,11 +55,11 @@ impl Aby {
         Self::setup_from(ctx, &own).await
     }
 
-    /// [`Aby::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
-    /// hides.
+    /// Sets up as [`Aby::setup`] does, with all of this party's coins grown from `own`: whoever knows it knows all that
+    /// this party hides.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Aby::setup`].
     pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Aby> {
         Self::check_parties(ctx.parties())?;
         let (me, peer) = (ctx.me(), 1 - ctx.me());
@@ -80,7 +81,7 @@ impl Aby {
         Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
-    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    /// Returns a party for dry runs, without seeds, since nothing is drawn.
     ///
     /// # Errors
     /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
@@ -98,13 +99,13 @@ impl Aby {
         Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
-    /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
+    /// Keeps a line full on which `bytes` bytes are under way; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
         self.line_bytes.set(bytes);
         self.ot.fill(bytes);
     }
 
-    /// The session's id, alike at both parties.
+    /// Returns the session's id, alike at both parties.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
@@ -121,12 +122,12 @@ impl quorate_gadgets::testing::Tested for Aby {
     }
 }
 
-/// The contributions are secret from everybody else: what names the session is a hash of their hash.
+/// Returns the public name of a session, a hash of its hash: the contributions are secret from all others.
 fn public_id(session: &SessionId) -> SessionId {
     SessionId::from_contributions(&[*session.as_bytes()])
 }
 
-/// 32 bytes of each party, in the parties' order.
+/// Exchanges 32 bytes of each party; returns them in the parties' order.
 async fn exchange_seeds(ctx: &Ctx, own: &Seed) -> Result<[Zeroizing<[u8; SEED_BYTES]>; 2]> {
     let mut mine = Zeroizing::new([0; SEED_BYTES]);
     own.prg("quorate/aby/setup", b"").fill(&mut *mine);

@@ -1,22 +1,22 @@
-//! A party's share of a value, and of whatever only this party may see.
+//! A party's share of a value, and other vectors that only this party may see.
 
 use std::ops::{Deref, DerefMut};
 
 use quorate_ring::Module;
 
-/// One vector or matrix of bits of this party's: its share of a value, or a secret of its own. Wiped when dropped;
-/// never printed.
+/// A vector or matrix of bits of this party: its share of a value, or a secret of its own. Wiped when dropped; never
+/// printed.
 #[derive(Clone)]
 pub struct Share<M: Module>(pub(crate) M);
 
 impl<M: Module> Share<M> {
-    /// **Insecure**: the share, for tests.
+    /// **Insecure**: returns the share, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_share(&self) -> &M {
         &self.0
     }
 
-    /// **Insecure**: a share that the caller chose, for tests.
+    /// **Insecure**: returns a share that the caller chose, for tests.
     #[cfg(feature = "testing")]
     pub fn insecure_from(share: M) -> Self {
         Share(share)
@@ -54,7 +54,7 @@ impl<M: Module> Drop for Share<M> {
     }
 }
 
-/// Zeros, or a shape in a dry run.
+/// Returns zeros, or a shape in a dry run.
 pub(crate) fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
     if dry { M::phantom(shape) } else { M::zeros(shape) }
 }

@@ -1,22 +1,22 @@
-//! Shuffle: rows in an order that neither party knows.
+//! Shuffle: moves rows into an order that neither party knows.
 //!
 //! **Source**: permute and share by a permutation network of oblivious transfers (Mohassel, Sadeghian 2013), as a share
 //! translation made offline (Chase, Ghosh, Poburinnaya 2020). **Model**: semi-honest, 1 of 2.
 //!
 //! **Notation**: pi is the mover's, uniform and its own. Offline the mover gets D and the other a and b with D + b =
 //! pi(a), a uniform. Online the other sends y = x - a for its share x, and keeps b; the mover's share is pi(its share +
-//! y) + D. Both parties move in turn: neither knows the composition, and the second pass shares afresh.
+//! y) + D. Both parties move in turn: neither knows the composition, and the second pass makes the shares anew.
 //!
 //! | | rounds | sent |
 //! |---|---|---|
-//! | online, each of two passes | 1 | a row for each row, by the other |
+//! | online, each of two passes | 1 | a row for each row, by the party that does not move |
 //! | offline, each of two passes | 2 more than random oblivious transfer | for n rows about n log2 n switches |
 //!
 //! A switch (see [`quorate_circuits::network`]) takes a bit by the mover, a row by the other, an oblivious transfer.
-//! Switches go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
+//! Switches go through in parts, side by side, so that the memory beside the network does not grow with n log2 n.
 //!
-//! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one
-//! product of the mover's bit s with what the other knows of w - v.
+//! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v). This is
+//! one product of the mover's bit s with the other's share of w - v.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -35,10 +35,11 @@ use crate::stock::{Kind, MISSING, Material};
 
 type A = Share<Vector>;
 
-/// Switches whose transfers are made together: with their keys about a hundred bytes each, and more for each column.
+/// The number of switches whose transfers are made together: each takes about a hundred bytes with its keys, and more
+/// for each column.
 const PART: usize = 1 << 17;
 
-/// The elements of these rows, in their order.
+/// Returns the elements of these rows, in their order.
 fn row_elements(rows: &[u32], width: usize) -> Zeroizing<Vec<u32>> {
     let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
     let width = width as u32;
@@ -52,7 +53,8 @@ fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
 }
 
 impl Aby {
-    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    /// Moves the rows of all columns into one uniformly random order; a column of `rows` rows may hold several elements
+    /// a row.
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
         check_rows(columns.iter().map(|column| column.len()), rows)?;
         let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
@@ -111,7 +113,7 @@ impl Aby {
         Ok(received)
     }
 
-    /// A permutation and its share translation.
+    /// Makes a permutation and its share translation.
     pub(crate) async fn make_permutation(
         &self,
         ctx: &Ctx,
@@ -139,8 +141,8 @@ impl Aby {
         Ok(Material { vectors: masks.into_iter().chain(moved).collect(), bits: vec![] })
     }
 
-    /// The mover's shares of what stands in the cells after all switches. Switches go through as a stream, a part of
-    /// them at a time; their results are used in order.
+    /// Returns the mover's shares of the cells after all switches. Switches go through as a stream, a part of them at a
+    /// time; their results are used in order.
     async fn follow_switches(
         &self,
         ctx: &Ctx,
@@ -166,7 +168,7 @@ impl Aby {
         Ok(cells.into_iter().map(|cells| cells.values).collect())
     }
 
-    /// For these switches and each column, their settings and what is added to settings times own differences.
+    /// Returns, for these switches and each column, their settings and the summand for settings times own differences.
     async fn choose_products(
         &self,
         ctx: &Ctx,
@@ -205,8 +207,8 @@ impl Aby {
         Ok(own.into_iter().zip(corrections).zip(columns).map(column).collect())
     }
 
-    /// The other's shares of what stands in the cells after all switches, where it stood in `masks` before. Parts of a
-    /// stream take turns at the cells.
+    /// Returns the other's shares of the cells after all switches, with `masks` in the cells before. Parts of a stream
+    /// take turns at the cells.
     async fn offer_switches(
         &self,
         ctx: &Ctx,
@@ -244,8 +246,8 @@ impl Aby {
         Ok(cells.into_inner().into_iter().map(|cells| cells.values).collect())
     }
 
-    /// For so many switches and each column, what is subtracted where a switch is straight, and straight - crossed, to
-    /// which the difference is added.
+    /// Returns, for `count` switches and each column, the value that is subtracted where a switch is straight, and
+    /// straight - crossed, to which the difference is added.
     async fn offer_products(&self, ctx: &Ctx, count: usize, columns: &[(Ring, usize)]) -> Result<Vec<[A; 2]>> {
         let [keys, other_keys] = self.ot.send_random(ctx, count).await?;
         let flips = ctx.exchange::<Bits>(&[], &[(self.peer(), (1, count))]).await?.pop().ok_or(MISSING)?;
@@ -267,12 +269,12 @@ impl Aby {
     }
 }
 
-/// Switches whose transfers are made together.
+/// Returns the switches whose transfers are made together.
 pub(crate) fn parts(rows: usize) -> Chunks {
     Chunks { len: switches(rows), chunk: PART, window: 2 }
 }
 
-/// One bit for each switch, as `width` elements each.
+/// Returns one bit for each switch, as `width` elements each.
 fn settings_of(bits: &Bits, ring: Ring, width: usize) -> Share<Vector> {
     let each = Share(bits.to_vector(ring));
     let lanes: Vec<u32> = (0..bits.lanes() as u32).flat_map(|i| std::iter::repeat_n(i, width)).collect();
@@ -290,8 +292,8 @@ impl Cells {
         Cells { values, width }
     }
 
-    /// Switches, by layers: `product` gives a share of s (w - v) for this share of w - v, and which of all elements it
-    /// is.
+    /// Runs switches, by layers: `product` gives a share of s (w - v) for this share of w - v; its range names the
+    /// elements.
     fn pass<'l>(
         &mut self,
         layers: impl Iterator<Item = &'l [Switch]>,
@@ -329,7 +331,7 @@ impl Cells {
     }
 }
 
-/// The elements of a vector of numbers of 32 bits.
+/// Returns the elements of a vector of numbers of 32 bits.
 fn low_words(x: &Vector) -> Vec<u32> {
     Zeroizing::new(x.to_u64s()).iter().map(|&word| word as u32).collect()
 }

@@ -16,7 +16,7 @@ use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
 
-/// A kind of correlation. Where it says shares, both parties' add up (bits: xor up) to what is meant.
+/// A kind of correlation. Where it names shares, both parties' shares add up (bits: xor) to the listed values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {
@@ -26,20 +26,20 @@ pub enum Kind {
     MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
     /// Shares of images a, filters b and their convolution over Z_2^bits.
     ConvTriple { bits: u32, conv: Conv },
-    /// Shares of bits a, b and a b.
+    /// Shares of bits a, b and a AND b.
     BitTriple,
-    /// Shares of bits a, b, b' and a b, a b'.
+    /// Shares of bits a, b, b' and a AND b, a AND b'.
     BitPair,
-    /// A bit of each party's, and shares of their product over Z_2^bits.
+    /// A bit of each party, and shares of their product over Z_2^bits.
     BitProduct { bits: u32 },
     /// Shares of a bit b over Z_2 and Z_2^bits, of a, and of a b over Z_2^bits.
     Selection { bits: u32 },
-    /// Random tables at `sender`, and one entry of each at the other, who knows which.
+    /// Random tables at `sender`, and one entry of each at the other party, which knows its place.
     Tables { table: Table, sender: usize },
-    /// A block of party 0's, and at party 1 a bit and the same block, or where the bit is set the one that differs from
-    /// it by what the labels of 0 and 1 differ by: an input of a garbled circuit.
+    /// An input of a garbled circuit: a block of party 0, and at party 1 a bit with a block. The blocks are equal if
+    /// the bit is 0; otherwise they differ by the difference between the labels of 0 and 1.
     InputLabel,
-    /// A block of party 0's: the label of 0 of what enters a circuit that is garbled ahead.
+    /// A block of party 0: the label of 0 of a bit that enters a circuit garbled ahead.
     EntryLabel,
     /// The table of an AND that is garbled ahead.
     GarbledAnd,
@@ -48,8 +48,8 @@ pub enum Kind {
     Lookup { place_bits: u32, bits: u32 },
     /// Shares of a point, and a key of it.
     Point { place_bits: u32 },
-    /// A permutation of `rows` rows that `mover` knows, and shares of where it moves a mask that the other knows; a row
-    /// has so many elements of so many bits, column by column.
+    /// A permutation of `rows` rows that `mover` knows, and shares of the moved mask, which the other party knows.
+    /// `columns` gives the bits of an element and the elements of a row, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Display for Kind {
 }
 
 impl Kind {
-    /// What party `me` holds of one correlation.
+    /// Returns what party `me` holds of one correlation.
     pub(crate) fn layout(&self, me: usize) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match self {
@@ -146,7 +146,7 @@ impl Stocks for Aby {
         kind.layout(self.me)
     }
 
-    /// Labels and keys are no ring elements.
+    /// Returns the bits of the ring of a kind; labels and keys are not ring elements.
     fn bits_of(&self, kind: &Kind) -> u32 {
         match kind {
             Kind::InputLabel | Kind::EntryLabel | Kind::GarbledAnd => 1,
@@ -225,7 +225,7 @@ mod tests {
         ]
     }
 
-    /// Draws of each kind in turn, of so many correlations each.
+    /// Draws each kind in turn, several times, with these numbers of correlations.
     async fn draws(aby: &Aby, ctx: &Ctx) -> Result<Vec<Vec<Material>>> {
         let mut all = Vec::new();
         for kind in kinds() {
@@ -248,7 +248,7 @@ mod tests {
             dry::run(me, 2, Phase::Online, async |ctx| draws(&aby, ctx).await.map(drop)).unwrap();
             let demand = aby.take_demand();
             assert!(demand.totals().values().all(|&len| len == total) && demand.totals().len() == kinds().len());
-            // No two elements of a vector and no two columns of bits are alike, as far as their sizes allow.
+            // All elements of a vector and all columns of bits are different, as far as their sizes allow.
             let element =
                 |i: usize, j: usize| ((1000 * i + j) as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
             let made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)> = kinds()

@@ -1,6 +1,6 @@
-//! Gadgets on the two summands of x, of which each party knows one: no masked opening, no edaBits.
+//! Gadgets on the two summands of x, of which each party knows one, without masked openings and edaBits.
 //!
-//! **Source**: ours, as three parties of `rss` do it with the summands that they know; the carries are those of
+//! **Source**: ours; three parties of `rss` do the same with the summands that they know. The carries are those of
 //! [`crate::carry`]. **Model**: semi-honest, 1 of 2. **Notation**: x = A + B mod 2^k, A at party 0 and B at party 1.
 //!
 //! | gadget | rounds online | what is looked up and sent |
@@ -34,7 +34,7 @@ use crate::share::Share;
 type A = Share<Vector>;
 type B = Share<Bits>;
 
-/// floor(x / 2^d), of the reduced element, in another ring.
+/// Returns floor(x / 2^d) of the reduced element, in another ring.
 fn shifted_into(x: &Vector, ring: Ring, d: u32) -> Share<Vector> {
     let mut shifted = Share(x.clone());
     shifted.reduce();
@@ -42,7 +42,7 @@ fn shifted_into(x: &Vector, ring: Ring, d: u32) -> Share<Vector> {
     shifted.map(|x| x.convert(ring))
 }
 
-/// 2^shift x in a larger ring, for x that counts modulo 2^(k - shift) only.
+/// Returns 2^shift x in a larger ring, for an x that counts modulo 2^(k - shift) only.
 pub(crate) fn lifted(x: &A, ring: Ring, shift: u32) -> A {
     x.map(|share| {
         let mut lifted = share.convert(ring);
@@ -65,7 +65,7 @@ impl Aby {
         }
     }
 
-    /// The elements of a range, with a public number added.
+    /// Returns the elements of a range, with a public number added.
     fn moved_up(&self, x: &A, range: std::ops::Range<usize>, by: u128) -> A {
         let mut moved = x.map(|x| x.slice(range.clone()));
         self.add_public_scalar(&mut moved, by);
@@ -84,7 +84,7 @@ impl Aby {
         .await
     }
 
-    /// x < y over the full signed range.
+    /// Computes x < y over the full signed range.
     pub(crate) async fn less_of_summands(&self, ctx: &Ctx, x: &A, y: &A) -> Result<B> {
         let (ring, len) = (x.ring(), x.len());
         let (k, wide) = (ring.bits(), Ring::of(ring.bits() + 1));
@@ -110,7 +110,7 @@ impl Aby {
         Ok(self.concat_lanes(&parts.iter().collect::<Vec<_>>()))
     }
 
-    /// A + B = 0: A equals -B in every bit.
+    /// Computes A + B = 0: A equals -B in every bit.
     pub(crate) async fn eqz_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.ring().bits();
         stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
@@ -120,7 +120,7 @@ impl Aby {
         .await
     }
 
-    /// All bits of A + B.
+    /// Returns all bits of A + B.
     pub(crate) async fn decompose_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.ring().bits();
         if k == 1 {
@@ -135,7 +135,7 @@ impl Aby {
         .await
     }
 
-    /// floor(x / 2^shift) of signed numbers.
+    /// Returns floor(x / 2^shift) of signed numbers.
     pub(crate) async fn truncate_summands(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
         let ring = x.ring();
         let (k, d) = (ring.bits(), shift.min(ring.bits() - 1));
@@ -147,7 +147,7 @@ impl Aby {
         Ok(result)
     }
 
-    /// floor((x + offset mod 2^k) / 2^d) for 0 < d < k.
+    /// Returns floor((x + offset mod 2^k) / 2^d) for 0 < d < k.
     pub(crate) async fn shift_unsigned(&self, ctx: &Ctx, x: &A, d: u32, offset: u128) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let (k, low_ring) = (ring.bits(), Ring::of(d));
@@ -165,7 +165,7 @@ impl Aby {
         stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
     }
 
-    /// x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2).
+    /// Returns x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2).
     pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let (k, low_ring) = (ring.bits(), Ring::of(d));
@@ -188,7 +188,8 @@ impl Aby {
         stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
     }
 
-    /// x of Z_2^k in a larger ring: A + B - 2^k u, u the carry out of bit k-1. Signed numbers are moved up by 2^(k-1).
+    /// Converts x of Z_2^k to a larger ring: A + B - 2^k u, u the carry out of bit k-1. Signed numbers are moved up by
+    /// 2^(k-1).
     pub(crate) async fn widen_summands(&self, ctx: &Ctx, x: &A, wide: Ring, offset: u128) -> Result<A> {
         let (ring, len) = (x.ring(), x.len());
         let k = ring.bits();

@@ -1,9 +1,9 @@
-//! Random tables: 2^w random entries at the sender, and one of them at the chooser, who knows which.
+//! Random tables: 2^w random entries at the sender, and one of them at the chooser, which knows its place.
 //!
 //! **Source**: 1-of-N oblivious transfer from log N ones (Naor, Pinkas 1999), for entries of few bits without a
 //! generator: **Deviation**, the keys' own bits are the pads. **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: w random transfers of keys K_i^0, K_i^1 of 128 bits; every key has a slot of o bits for each of the
+//! **Notation**: w random transfers of keys K_i^0, K_i^1 of 128 bits. Every key has a slot of o bits for each of the
 //! 2^w entries, so 2^w o <= 128. Entry j is the xor over i of slot j of K_i^b, b bit i of j. The chooser has the keys
 //! of its choices c_i, and so the entry at c. For any other j it lacks some K_i^b whose slot j is in entry j and
 //! nowhere else: given what it has, the other entries are uniform and independent.
@@ -25,17 +25,17 @@ use crate::stock::Material;
 
 type B = Share<Bits>;
 
-/// Bits of a key.
+/// The number of bits of a key.
 const KEY_BITS: usize = 128;
 
-/// Which bits of a key belong to entries whose bit `bit` is 1.
+/// Returns the bits of a key that belong to entries whose bit `bit` is 1.
 fn slots(digit: Digit, bit: u32) -> u128 {
     let outputs = digit.outputs() as u32;
     let slot = |j: u32| ((1u128 << outputs) - 1) << (j * outputs);
     (0..digit.entries() as u32).filter(|j| j >> bit & 1 == 1).map(slot).fold(0, |all, slot| all | slot)
 }
 
-/// Words of so many bits as rows.
+/// Returns words of `bits` bits as rows.
 fn to_rows(words: &Zeroizing<Vec<u128>>, bits: usize) -> B {
     let ring = Ring::of(bits as u32);
     let vector = Share(match bits {
@@ -45,7 +45,7 @@ fn to_rows(words: &Zeroizing<Vec<u128>>, bits: usize) -> B {
     vector.map(|v| v.to_bits(0..bits as u32))
 }
 
-/// The tables of one digit from the keys of its transfers, bit by bit: entry by entry in rows.
+/// Returns the tables of one digit from the keys of its transfers, bit by bit: rows entry by entry.
 fn entries(digit: Digit, keys: [&[u128]; 2], len: usize) -> B {
     let bits = digit.entries() * digit.outputs();
     debug_assert!(bits <= KEY_BITS);
@@ -62,7 +62,7 @@ fn entries(digit: Digit, keys: [&[u128]; 2], len: usize) -> B {
     to_rows(&words, bits)
 }
 
-/// The entry that the chosen keys give, at the place that the rows of `place` say.
+/// Returns the entry that the chosen keys give, at the place in the rows of `place`.
 fn entry(digit: Digit, keys: &[u128], place: &Bits) -> B {
     let len = place.lanes();
     let outputs = digit.outputs();
@@ -72,21 +72,21 @@ fn entry(digit: Digit, keys: &[u128], place: &Bits) -> B {
     }
     let places = Share(place.to_vector(Ring::of(digit.width)));
     let places = Zeroizing::new(places.to_u64s());
-    // A word's slot by a shift, whose time does not depend on how far.
+    // A word's slot is taken by a shift, whose time does not depend on the distance.
     for (word, place) in words.iter_mut().zip(places.iter()) {
         *word = *word >> (*place as u32 * outputs as u32) & ((1 << outputs) - 1);
     }
     to_rows(&words, outputs)
 }
 
-/// What a dry run takes instead: passes over the keys, and a transposition.
+/// Returns the shape of these bits in a dry run, and charges passes over the keys, and a transposition.
 fn shape(digit: Digit, passes: usize, bits: usize, len: usize) -> B {
     charge(Kernel::Stream, (passes * digit.width as usize + 2) * len * KEY_BITS / 8);
     Share(Vector::shape(Ring::of(bits as u32), len).to_bits(0..bits as u32))
 }
 
 impl Aby {
-    /// The sender's tables of `len` numbers.
+    /// Makes the sender's tables of `len` numbers.
     pub(crate) async fn make_tables(&self, ctx: &Ctx, table: Table, len: usize) -> Result<Material> {
         let transfers = table.choice_bits() * len;
         let [zeros, ones] = self.ot.send_random(ctx, transfers).await?;
@@ -101,7 +101,7 @@ impl Aby {
         Ok(Material { vectors: vec![], bits: vec![stacked(table.digits().iter().map(of_digit).collect())] })
     }
 
-    /// The chooser's places and entries.
+    /// Makes the chooser's places and entries.
     pub(crate) async fn take_tables(&self, ctx: &Ctx, table: Table, len: usize) -> Result<Material> {
         let bits = table.choice_bits();
         let (choices, keys) = self.ot.receive_random(ctx, bits * len).await?;

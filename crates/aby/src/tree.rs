@@ -4,7 +4,7 @@
 //! The trees are those of [`quorate_gadgets::prefix`]. **Model**: semi-honest, 1 of 2.
 //!
 //! (G, P) o (g, p) = (G xor P g, P p): 3 opened bits for both products instead of 4, and the transfers of one. A
-//! product whose propagate nobody needs is made all the same, but in the last level of a tree that has none.
+//! product whose propagate is not needed is made, too, except in the last level of a tree without a propagate.
 //!
 //! | function | pairs of products, for w positions | ANDs | rounds |
 //! |---|---|---|---|
@@ -33,7 +33,7 @@ fn stacked(parts: &[&B]) -> B {
 }
 
 impl Aby {
-    /// x y and x y', row by row. One round.
+    /// Computes x y and x y', row by row. One round.
     pub(crate) async fn and_both(&self, ctx: &Ctx, x: &B, y: [&B; 2]) -> Result<[B; 2]> {
         let (count, lanes) = x.shape_of();
         let flat: [B; 3] = self.draw(ctx, Kind::BitPair, count * lanes).await?.into_bits()?;
@@ -51,7 +51,7 @@ impl Aby {
         Ok([c.map(|c| c.slice_rows(0..count)), c.map(|c| c.slice_rows(count..2 * count))])
     }
 
-    /// Generate of the whole group.
+    /// Returns the generate of the whole group.
     pub(crate) async fn group(&self, ctx: &Ctx, mut pairs: Pairs<B>) -> Result<B> {
         while pairs.generate.rows() > 2 {
             pairs = self.halved(ctx, pairs).await?;
@@ -63,7 +63,7 @@ impl Aby {
         Ok(self.xor(&rows(&pairs.generate, &[1]), &carried))
     }
 
-    /// Generate and propagate of the whole group.
+    /// Returns the generate and propagate of the whole group.
     pub(crate) async fn group_with_propagate(&self, ctx: &Ctx, mut pairs: Pairs<B>) -> Result<Pairs<B>> {
         while pairs.generate.rows() > 1 {
             pairs = self.halved(ctx, pairs).await?;
@@ -71,7 +71,7 @@ impl Aby {
         Ok(pairs)
     }
 
-    /// Neighbours together; the last one stays alone where their number is odd.
+    /// Joins neighbours; the last one stays alone if their number is odd.
     async fn halved(&self, ctx: &Ctx, pairs: Pairs<B>) -> Result<Pairs<B>> {
         let Pairs { generate, propagate } = pairs;
         let width = generate.rows() as u32;
@@ -89,7 +89,7 @@ impl Aby {
         })
     }
 
-    /// Generate of every prefix 0..=i, by Sklansky's network.
+    /// Returns the generate of every prefix 0..=i, by Sklansky's network.
     pub(crate) async fn prefixes(&self, ctx: &Ctx, pairs: Pairs<B>) -> Result<B> {
         let Pairs { mut generate, mut propagate } = pairs;
         let (width, mut level) = (generate.rows() as u32, 0);

@@ -1,4 +1,4 @@
-//! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
+//! Traffic on the wire equals the costs by a dry run and the formulas of `cost`; the paper's tables are an upper bound.
 
 use crate::common::*;
 use quorate_aby::Aby;
@@ -18,7 +18,7 @@ fn sum(costs: &[Costs], phase: Phase) -> Cost {
     Cost { rounds, bytes: traffic.iter().map(|t| t.bytes()).sum() }
 }
 
-/// Runs the program live and dry with a stock, and live and dry without; what it costs offline and online.
+/// Runs the program live and dry with a stock, and live and dry without; returns its costs offline and online.
 fn measure<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> (Cost, Cost) {
     let (stocked, on_demand): (Vec<Costs>, Vec<Costs>) =
         run_both(&work).into_iter().map(|[stocked, on_demand]| (stocked, on_demand)).unzip();
@@ -38,7 +38,7 @@ fn check<T: Send>(what: &str, plan: &Bill, work: impl AsyncFn(&Aby, &Ctx) -> Res
     assert_eq!(measure(work), (plan.offline(), plan.online), "{what}: {:?}", plan.demand);
 }
 
-/// Public values as shares: what a program needs to start with, without an input.
+/// Returns public values as shares, so that a program starts without an input.
 fn given(aby: &Aby, ctx: &Ctx, k: u32, len: usize) -> A {
     let ring = Ring::of(k);
     aby.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
@@ -142,7 +142,7 @@ fn lookups() {
     }
 }
 
-/// Keys are taken for all places of more than a bit: the general gadget sends more, or, for two bits, hardly less, and
+/// Keys are used for all places of more than a bit. The general gadget sends more, or, for two bits, hardly less, and
 /// it takes more rounds online.
 #[test]
 fn keys_are_cheaper_than_products() {
@@ -173,7 +173,7 @@ fn keys_are_cheaper_than_products() {
 
 #[test]
 fn shuffles() {
-    // The last one has more switches than go through at a time.
+    // The last one has more switches than are made at a time.
     for (rows, width) in [(0, 1), (1, 1), (2, 1), (3, 2), (100, 1), (1000, 3), (12_000, 1)] {
         let columns = [(33, width), (1, 1)];
         check("shuffle", &cost::shuffle(rows, &columns), async |s, ctx| {
@@ -194,7 +194,7 @@ fn independent_work_shares_rounds() {
     assert_eq!(online.rounds, cost::msb(32, 1).online.rounds.max(cost::eqz(32, 1).online.rounds));
 }
 
-/// Bits sent by both parties for each element, offline and online.
+/// Returns the bits that both parties send for each element, offline and online.
 fn bits_each(plan: &Bill, len: usize) -> f64 {
     (plan.offline().bytes + plan.online.bytes) as f64 * 8.0 / len as f64
 }
@@ -213,7 +213,7 @@ fn never_above_the_papers_tables() {
     }
 }
 
-/// 10^5 less-than over 64 bits: what a comparison of a difference that fits costs in all.
+/// 10^5 less-than over 64 bits: the total cost of a comparison whose difference fits.
 #[test]
 fn comparisons_stay_small() {
     let len = 100_000;

@@ -7,7 +7,8 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
-/// Less than the operands, 32 MiB; more than the parties may be apart, two windows of a stream: 16 MiB and overheads.
+/// The limit in bytes: less than the operands, 32 MiB; more than the parties may be apart, two windows of a stream: 16
+/// MiB and overheads.
 const LIMIT: usize = 24 << 20;
 
 #[test]
@@ -46,7 +47,7 @@ fn messages_of_a_wrong_length_are_refused() {
                         0 => aby.open_bits(ctx, &bits).await.map(drop),
                         _ => {
                             ctx.exchange_bytes(&[(0, &vec![7; bytes])], &[(0, 13)]).await?;
-                            // What never comes: it stays until the other party has seen what it sent.
+                            // A message that never comes: it stays until the other party has seen its message.
                             ctx.exchange_bytes(&[], &[(0, 1)]).await.map(drop)
                         }
                     }

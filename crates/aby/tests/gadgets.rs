@@ -59,7 +59,7 @@ fn every_length() {
     exhaustive::every_length::<Aby>(&[(2, &[0, 1, 3, 7, 9, 63, 65, 128, 511, 513, 70_000])]);
 }
 
-/// Bits to a number: every number of a tiny ring, some of large ones.
+/// Bits become a number: every number of a tiny ring, some of large ones.
 #[test]
 fn numbers_of_their_bits() {
     for k in [1, 2, 3, 8, 20, 33, 64] {
@@ -74,8 +74,8 @@ fn numbers_of_their_bits() {
     }
 }
 
-/// Probabilistic truncation gives the floor or one more, the floor exactly where nothing is cut off, and, over random
-/// shares, about as often as the rest says.
+/// Probabilistic truncation gives the floor or one more, and exactly the floor where nothing is cut off. Over random
+/// shares it rounds up about as often as the remainder requires.
 #[test]
 fn probabilistic_truncation_of_all_elements() {
     for k in 3..=8u32 {
@@ -85,7 +85,7 @@ fn probabilistic_truncation_of_all_elements() {
         let repeated = values.repeat(200);
         let got = agreed(async |aby, ctx| {
             let x = share(aby, ctx, ring, &repeated).await?;
-            // What is shared by known summands is not random: zero is, and is added.
+            // Values that are shared by known summands have no random shares: a random sharing of zero is added.
             let zero = aby.edabits(ctx, ring, None, repeated.len()).await?.value;
             let zero = aby.add_public(&zero, &negated(&*aby.open(ctx, &zero).await?));
             let x = aby.add(&x, &zero);

@@ -1,4 +1,4 @@
-//! What a caller may get wrong is an error of its own, before anything is sent.
+//! Misuse by a caller is an error of its own, before anything is sent.
 
 use crate::common::*;
 use quorate_aby::Aby;
@@ -7,7 +7,7 @@ use quorate_gadgets::Width;
 use quorate_gadgets::extremum::{Best, extremum};
 use quorate_ring::{Ring, Vector};
 
-/// The misuse that a dry run of two parties finds.
+/// Returns the misuse that a dry run of two parties finds.
 fn misuse<T>(work: impl AsyncFnOnce(&Aby, &Ctx) -> Result<T>) -> Misuse {
     let aby = Aby::dry(2, 0).unwrap();
     match dry::run(0, 2, Phase::Online, async |ctx| work(&aby, ctx).await) {

@@ -1,7 +1,7 @@
-//! Privacy by exhaustion over Z_2, Z_4 and Z_8: all shares and all correlations are enumerated, one assignment a lane
-//! of one batch. The exact distribution of a party's view (its part of the correlations, and what it receives) must be
-//! the same for all shares of the other party, whatever its own. What parties get is a fixed function of their views,
-//! so that nothing more is said when it is revealed. Transfers are ideal here: their own tests are about them.
+//! Privacy by exhaustion over Z_2, Z_4 and Z_8: all shares and all correlations are enumerated, one assignment in each
+//! lane of one batch. The exact distribution of a party's view (its part of the correlations, and what it receives)
+//! must be the same for all shares of the other party, whatever its own. The outputs of parties are fixed functions of
+//! their views, so revealing them shows nothing more. Transfers are ideal here: they have tests of their own.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Functions, Gadgets};
 use quorate_ring::{Bits, Ring, Vector};
 
-/// Elements of one message of an opening.
+/// The number of elements of one message of an opening.
 const LONGEST_MESSAGE: usize = 1 << 14;
 
 /// A variable of the enumeration: `width` bits of the lane's number, from bit `at` on.
@@ -32,7 +32,7 @@ impl Var {
     }
 }
 
-/// The enumeration: how many bits it has, and how often the batch holds all of it.
+/// The enumeration: the number of its bits, and the number of its copies in the batch.
 #[derive(Clone, Copy)]
 struct Batch {
     bits: u32,
@@ -59,7 +59,7 @@ impl Batch {
         self.copies * self.all()
     }
 
-    /// The lanes of one copy.
+    /// Returns the lanes of one copy.
     fn copy(self, which: usize) -> Range<usize> {
         which * self.all()..(which + 1) * self.all()
     }
@@ -74,7 +74,7 @@ impl Batch {
     }
 }
 
-/// How a message is read: so many elements a lane, or rows of bits; and the lanes that it is about.
+/// The layout of a message: elements of each lane, or rows of bits; and the lanes that it covers.
 #[derive(Clone)]
 enum Layout {
     Elements { k: u32, count: usize, lanes: Range<usize> },
@@ -103,7 +103,7 @@ type Made = BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>;
 struct Case<'c> {
     name: &'c str,
     batch: Batch,
-    /// A party's inputs in an assignment, as one number; and its part of the correlations.
+    /// A party's inputs in an assignment, as one number. `known` is its part of the correlations.
     inputs: &'c (dyn Fn(usize, usize) -> u64 + Sync),
     known: &'c (dyn Fn(usize, usize) -> Vec<u64> + Sync),
     made: &'c (dyn Fn(usize) -> Made + Sync),
@@ -162,7 +162,7 @@ impl Case<'_> {
     }
 }
 
-/// Numbers side by side in one.
+/// Returns numbers side by side in one.
 fn together(values: &[u64]) -> u64 {
     values.iter().fold(0, |all, value| all << 6 | value)
 }
@@ -175,7 +175,7 @@ fn share<M: quorate_ring::Module>(value: M) -> Share<M> {
 fn products() {
     for k in [1, 2] {
         let mut batch = Batch::new(1);
-        // y is one bit: over Z_4 the enumeration is long enough without, and goes in two messages, one for x and one
+        // y is one bit: over Z_4 the enumeration is long enough without more, and takes two messages, one for x and one
         // for y.
         let x: [Var; 2] = batch.vars(k);
         let y: [Var; 2] = batch.vars(1);
@@ -191,7 +191,7 @@ fn products() {
             name: "product",
             batch,
             inputs: &|p, lane| together(&[x[p].of(lane), y[p].of(lane)]),
-            // c is a share of what a and b say: where c_0 is always 0, party 1's is left out.
+            // c is determined by a and b up to a share: where c_0 is always 0, party 1's is left out.
             known: &|p, lane| [a[p].of(lane), b[p].of(lane)].into_iter().chain((k == 1).then(|| c(p, lane))).collect(),
             made: &|p| {
                 let vectors = vec![
@@ -270,7 +270,7 @@ fn look_ups() {
             name,
             batch,
             inputs: &|p, lane| x[p].of(lane),
-            // In copy j party j is the sender.
+            // In copy j, party j is the sender.
             known: &|p, lane| match lane / batch.all() == p {
                 true => vec![random.of(lane % batch.all())],
                 false => vec![place.of(lane % batch.all()), known_entry(lane % batch.all())],
@@ -345,7 +345,7 @@ fn selections() {
     let ring = |p: usize, lane: usize| {
         if p == 0 { ring0.of(lane) } else { random(lane).wrapping_sub(ring0.of(lane)) & 3 }
     };
-    // The share of a b is uniform too; party 0's is that of b here, which keeps the enumeration short.
+    // The share of a b is uniform, too; here party 0's is that of b, which keeps the enumeration short.
     let product = |p: usize, lane: usize| {
         let whole = random(lane) * (a[0].of(lane) + a[1].of(lane));
         if p == 0 { ring0.of(lane) } else { whole.wrapping_sub(ring0.of(lane)) & 3 }
@@ -381,8 +381,8 @@ fn selections() {
     });
 }
 
-/// A key of each point of two bits, and both parties' shares of its sign: what stands for all keys, since the messages
-/// online do not depend on what they are. Roots of both sides, blocks of corrections.
+/// Returns a key of each point of two bits, and both parties' shares of its sign: roots of both sides, blocks of
+/// corrections. They stand for all keys, since the messages online do not depend on the keys.
 fn keys(session: &SessionId) -> ([u128; 2], Vec<Vec<u128>>, [Vec<u64>; 2]) {
     let (hash, shape) = (Hash::new(&Tccr::new(session)), Shape::wide(2).unwrap());
     let nodes = [0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834, 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b];
@@ -444,7 +444,7 @@ fn public_tables() {
     });
 }
 
-/// The other party's share of an input is drawn by both; nothing is sent, so there is nothing to be seen.
+/// The other party's share of an input is drawn by both. Nothing is sent, so nothing is seen.
 #[test]
 fn inputs_send_nothing() {
     for (result, costs) in run(async |aby, ctx| {

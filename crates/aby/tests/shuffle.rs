@@ -1,4 +1,4 @@
-//! Shuffles keep rows together and lose none; every order is as likely as every other, whichever party moved them.
+//! Shuffles keep rows together and lose none; all orders have the same probability, whichever party moved the rows.
 
 use std::collections::BTreeMap;
 

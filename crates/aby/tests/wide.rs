@@ -1,4 +1,4 @@
-//! Everything over rings of 65 to 126 bits, as integers have it; what is planned is what is counted.
+//! All operations over rings of 65 to 126 bits equal those of integers, and the predicted costs are those on the wire.
 
 use crate::common::*;
 use quorate_aby::Aby;

@@ -1,4 +1,4 @@
-//! Yao's sharing: labels of what anybody knows, conversions, garbled circuits.
+//! Yao's sharing: labels of values of any owner, conversions, garbled circuits.
 
 use crate::common::*;
 use quorate_aby::{Aby, YaoLabels};
@@ -14,12 +14,12 @@ async fn open_labels(aby: &Aby, ctx: &Ctx, labels: &YaoLabels) -> Result<Opened<
     aby.open_bits(ctx, &aby.labels_to_bits(labels)?).await
 }
 
-/// The elements of rows of bits.
+/// Returns the elements of rows of bits.
 fn elements(bits: &Bits) -> Vec<u128> {
     bits.to_vector(Ring::of(bits.rows() as u32)).to_u128s()
 }
 
-/// Elements of which each party inputs a summand of its own.
+/// Returns elements of which each party inputs a summand of its own.
 async fn of_summands(aby: &Aby, ctx: &Ctx, ring: Ring, summands: &[Vec<u64>; 2]) -> Result<A> {
     let mut shares = Vec::new();
     for (owner, own) in summands.iter().enumerate() {
@@ -71,7 +71,7 @@ fn numbers_of_many_widths_and_lengths() {
     }
 }
 
-/// Tweaks that repeat under a key would make the tables of one circuit on the same labels alike.
+/// Tweaks that repeat under a key would give equal tables for one circuit on the same labels.
 #[test]
 fn tables_of_one_circuit_on_the_same_labels_differ() {
     let program = Program::new(&catalog::mul(8, Goal::Size), ORDER);
@@ -159,7 +159,7 @@ fn builders(width: u32) -> Vec<(&'static str, Circuit)> {
     all
 }
 
-/// A circuit's outputs, where rows of its inputs are public, each party's, and shared in turn.
+/// Returns a circuit's outputs; rows of its inputs are, in turn, public, of each party, and shared.
 async fn through(aby: &Aby, ctx: &Ctx, program: &Program, inputs: &Bits) -> Result<YaoLabels> {
     let mut rows = Vec::new();
     for row in 0..inputs.rows() {
@@ -226,7 +226,7 @@ fn aes_gives_the_known_answer_in_many_lanes() {
     }
 }
 
-/// The outputs as keys for the same public blocks.
+/// Returns the outputs as keys for the same public blocks.
 fn inputs_again(aby: &Aby, outputs: &YaoLabels, inputs: &Bits) -> Result<YaoLabels> {
     Ok(YaoLabels::concat_rows(&[outputs, &aby.public_labels(&inputs.slice_rows(128..256))?]))
 }
@@ -249,7 +249,8 @@ fn a_row_of_circuits_waits_as_one() {
 
 #[test]
 fn labels_hide_what_is_not_the_partys_own() {
-    // What a label says of its value is that it differs from the label of 0: for one bit in every other place.
+    // A label shows its value only by whether it differs from the label of 0: it does so for one bit in every other
+    // place.
     let colours = run(async |aby, ctx| {
         let zeros = aby.public_bits(&Bits::zeros(1, 4096));
         let labels = aby.bits_to_labels(ctx, &zeros).await?;

@@ -15,7 +15,7 @@ async fn opened(aby: &Aby, ctx: &Ctx, labels: &YaoLabels) -> Result<Vec<u128>> {
     Ok(bits.to_vector(Ring::of(bits.rows() as u32)).to_u128s())
 }
 
-/// Elements of which each party inputs a summand of its own.
+/// Returns elements of which each party inputs a summand of its own.
 async fn of_summands(aby: &Aby, ctx: &Ctx, ring: Ring, summands: &[Vec<u64>; 2]) -> Result<A> {
     let mut shares = Vec::new();
     for (owner, own) in summands.iter().enumerate() {
@@ -107,8 +107,8 @@ fn circuits_without_ands_and_without_instances() {
     assert!(results.iter().all(|(got, _)| *got == [0xf0; 3]), "{results:?}");
 }
 
-/// One product of two numbers of 4 bits, garbled ahead by `program`, if at all; what was opened, and messages sent
-/// online.
+/// Squares numbers of 4 bits in a circuit. The garbler garbles `garbled` circuits ahead, or does not garble ahead if it
+/// is `None`. Returns the opened values, and the number of messages that the party sent.
 fn squares(garbled: Option<u32>, tampered: Option<(usize, Tampered)>) -> Vec<Result<(Vec<u64>, usize)>> {
     let ring = Ring::of(4);
     parties(2, |mut party| {

@@ -1,4 +1,4 @@
-//! What Yao's sharing costs: formulas, dry runs and the wire agree, and are at or below Table I of the paper.
+//! The costs of Yao's sharing: formulas, dry runs and the wire agree, and are at or below Table I of the paper.
 
 use crate::common::*;
 use quorate_aby::cost::correlation;
@@ -11,7 +11,7 @@ use quorate_ring::{Bits, Ring, Vector};
 
 const KAPPA: f64 = 128.0;
 
-/// The measured costs of both parties, which are those of dry runs.
+/// Returns the measured costs of both parties, and asserts that dry runs have the same.
 fn measured(garbling: Garbling, work: impl AsyncFn(&Aby, &Ctx) -> Result<YaoLabels> + Sync) -> Cost {
     let costs: Vec<Costs> = match garbling {
         Garbling::Streamed => {
@@ -104,8 +104,8 @@ fn labels_of_inputs_are_made_at_the_price_of_correlated_transfers() {
     }
 }
 
-/// Bits that both parties send for one element, making correlations included, and the rounds online: the more of what
-/// it is with circuits streamed and garbled ahead.
+/// Returns the bits that both parties send for one element, including the making of correlations, and the rounds
+/// online: for each, the larger one with circuits streamed and garbled ahead.
 fn bits_and_rounds(len: usize, work: impl AsyncFn(&Aby, &Ctx) -> Result<()> + Sync) -> (f64, u32) {
     let (mut most_bytes, mut rounds) = (0, 0);
     for garbling in [Garbling::Streamed, Garbling::Ahead] {
@@ -124,7 +124,7 @@ fn bits_and_rounds(len: usize, work: impl AsyncFn(&Aby, &Ctx) -> Result<()> + Sy
 
 #[test]
 fn every_conversion_is_at_or_below_table_i() {
-    // Many at once: what a batch of transfers adds for itself is then nothing beside the rest.
+    // A large number: the part that a batch of transfers adds once is negligible.
     let len = 1 << 13;
     for l in [8u32, 16, 32, 64] {
         let (ring, rows, bits) = (Ring::of(l), l as usize, f64::from(l));
@@ -142,7 +142,7 @@ fn every_conversion_is_at_or_below_table_i() {
         let b2y = bits_and_rounds(len, async |aby, ctx| aby.bits_to_labels(ctx, &rows_of(aby)).await.map(|_| ()));
         let a2y = bits_and_rounds(len, async |aby, ctx| numbers(aby, ctx).await.map(|_| ()));
         let a2b = bits_and_rounds(len, async |aby, ctx| aby.labels_to_bits(&numbers(aby, ctx).await?).map(|_| ()));
-        // Ours; the paper's bits and messages.
+        // Our costs; the paper's bits and messages.
         for (name, (sent, waited), most_bits, most_messages) in [
             ("Y2B", y2b, 0.0, 0),
             ("share Y, garbler", shr_y0, bits * KAPPA, 1),

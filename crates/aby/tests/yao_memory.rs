@@ -1,4 +1,5 @@
-//! Garbled tables are streamed: half a gigabyte of them in a few megabytes. Alone in its process, which it measures.
+//! Garbled tables are streamed: half a gigabyte of them in a few megabytes. The test measures its process, and is alone
+//! in it.
 
 mod common;
 
@@ -7,7 +8,7 @@ use quorate_circuits::{Builder, Goal, Order, Program, catalog};
 use quorate_gadgets::{Garbles, Labels};
 use quorate_ring::Bits;
 
-/// A line of this process's status, in KiB.
+/// Returns a line of this process's status, in KiB.
 #[cfg(target_os = "linux")]
 fn status_kib(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells a process its memory");

@@ -7,8 +7,8 @@
 //! **Notation**: the mover and party 2 know pi. The mover was dealt D, the other one a and b, with D + b = pi(a), a and
 //! b uniform. Online the other one sends y = x - a for its share x, and keeps b; the mover's share is
 //! pi(its share + y) + D. Parties 0 and 1 move in turn. Then both put their shares into a third order, drawn from a
-//! seed that party 2 does not have. So party 0 lacks the order of party 1, party 1 that of party 0, and party 2 the last
-//! one; each is uniform.
+//! seed that party 2 does not have. So party 0 lacks the order of party 1, party 1 that of party 0, and party 2 the
+//! last one; each is uniform.
 //!
 //! | | rounds | sent |
 //! |---|---|---|

@@ -332,8 +332,8 @@ mod tests {
 
     const RING: Ring = Ring::of(72);
 
-    /// Two parties authenticate two zeros each, and `change` alters one party's part of the vector OLE. Returns how each
-    /// ends, and the messages of one element that it receives.
+    /// Two parties authenticate two zeros each, and `change` alters one party's part of the vector OLE. Returns how
+    /// each ends, and the messages of one element for each row that it receives.
     fn checked(change: impl Fn(&mut Pending) + Sync) -> Vec<(Result<()>, Vec<Vec<u8>>)> {
         parties(2, |mut party| {
             party.insecure_record();

@@ -13,7 +13,7 @@
 //!
 //! b leaks only if all triples of its bucket do. Of l triples that leak, all pass with probability 2^-l at most. So the
 //! bound is N C(l, B) / C(N B, B) 2^-l, and the sizes are such that it is at most 2^-sg' for every l. The upper bits of
-//! a are as uniform as its lower ones, so the differences show nothing of it.
+//! a are as uniform as its lower ones, so the differences show nothing of a.
 //!
 //! Bytes to each peer for a triple, k = s = 64: 37 kB in a batch of 200 000 or more, 56 kB in one of a thousand.
 

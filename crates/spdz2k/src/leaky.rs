@@ -23,7 +23,7 @@
 //! | 3b | 1 | rho: 128 random bits with MACs, in GF(2^128); by step 1 shares of rho t, with C = z^b t for bit b |
 //! | 3c | 2 | commit to the shares of rho t, open: 0, or the run ends |
 //!
-//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which protect earlier results.
+//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide earlier results.
 
 use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};

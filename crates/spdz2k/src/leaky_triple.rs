@@ -11,7 +11,7 @@
 //! | what | ring |
 //! |---|---|
 //! | b^i, what OTs give, r, rh, a, ahat and all products | Z_2^(k+s) |
-//! | what of that has tags, and what is opened | Z_2^(k+2s) |
+//! | authenticated values, and openings | Z_2^(k+2s) |
 //! | t, chi of every check | Z_2^s |
 //! | what is handed on | shares and tags in Z_2^(k+s) |
 //!

@@ -20,7 +20,7 @@
 //! | matrix triples of two parties, experimental | `matrix` | 28 | |
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
-//! | multiplication triples from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
+//! | triples from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |

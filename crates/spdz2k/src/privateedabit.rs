@@ -71,7 +71,7 @@ impl Sizes {
     fn are_safe(&self, security_bits: u32) -> bool {
         let enough = (self.count as u128) << security_bits;
         let (mut ways, mut chosen) = (1, 0);
-        // The number of ways to choose more and more of them, which grows up to half of all.
+        // The number of ways to choose `chosen` of them. It grows until half of them are chosen.
         while ways < enough && chosen < self.bucket as u128 {
             ways = ways * (self.all() as u128 - chosen) / (chosen + 1);
             chosen += 1;

@@ -161,7 +161,7 @@ fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
 }
 
 /// Step 3: returns the proof towards the peer of this number, masked by the element at `mask`; empty at a party that is
-/// no owner.
+/// not an owner.
 fn proof(made: &Correlated, claim: &Claim, chi: &[u64], (peer, mask): (usize, usize)) -> Vec<u8> {
     let (Some(own), Some(v)) = (&made.x, made.v.get(peer)) else { return vec![] };
     let part = |of: &Vector, range: &Range<usize>| Wiped(of.slice(range.clone()));

@@ -146,7 +146,7 @@ mod tests {
         assert!(ends.iter().all(Result::is_err) && ends.iter().any(found), "{ends:?}");
     }
 
-    /// A lie about rho alone is found there, whatever comes after it: rho determines what the sacrifice is about.
+    /// A lie about rho alone is found when rho is opened, whatever comes after it: the sacrifice depends on rho.
     #[test]
     fn what_a_challenge_opens_is_checked_there() {
         let challenge = async |ctx: &Ctx, keys: &Keys, word: Vec<Shared>| {

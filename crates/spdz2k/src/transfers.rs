@@ -55,7 +55,7 @@ impl Keys {
         factors: &[Multiplier<'_>],
     ) -> Result<Transferred> {
         let peers = self.peers();
-        // With one peer, bits are drawn by chance: chosen bits take one more bit each.
+        // With one peer the choice bits are random: chosen ones take one more bit each.
         let given = peers.len() > 1;
         let shape = (1, if given { count * len } else { 0 });
         let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));

@@ -145,7 +145,7 @@ impl Keys {
         let (values, len) = (self.params.values(ring), factor.b.len());
         let (peers, rows) = (self.peers(), Rows::new(self.params, ring));
         let own = factor.whole(self, values);
-        // With one peer, bits are drawn by chance: chosen bits take one more bit each.
+        // With one peer the choice bits are random: chosen ones take one more bit each.
         let given = peers.len() > 1;
         let count = rows.count() * len;
         let shape = (1, if given { count } else { 0 });

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | a, ahat, kappa, u = a kappa, uh = ahat kappa | Z_2^W, W = k + 2 sg' |
 //! | b in the OTs, c = a b, ch = ahat b | Z_2^(k+sg') |
-//! | what of these has tags, and what is opened; b | Z_2^V, V = k + 2 s |
+//! | authenticated values, and openings; b | Z_2^V, V = k + 2 s |
 //! | t | Z_2^(sg'+1) |
 //!
 //! | step | rounds, n = 2 | what |

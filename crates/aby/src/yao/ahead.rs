@@ -1,15 +1,15 @@
 //! Circuits that are garbled before their inputs are known.
 //!
-//! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of what enters from outside are drawn
-//! before, too, and sent when values are known; the paper garbles with the labels that its transfers give.
+//! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of bits that enter from outside are
+//! drawn before, too, and sent when values are known; the paper garbles with the labels that its transfers give.
 //! `docs/security/garbling.md` has the argument for inputs that are chosen after the tables are known. **Model**:
 //! semi-honest, 1 of 2.
 //!
-//! The garbler runs the circuits of the online phase by itself, in the offline phase: on the lanes, and so with the
-//! keys of the hash, that they will have. Labels flow from one circuit to the next as they will; those of what comes
-//! from other sharings are fresh. Afterwards the garbler keeps the labels of what leaves the circuits, and the tables
-//! go to the evaluator, which keeps them until it uses them. Online the garbler sends a label for each bit that enters,
-//! and has nothing to do for a circuit.
+//! The garbler runs the circuits of the online phase by itself, in the offline phase, on the same lanes, and so with
+//! the same keys of the hash. Labels flow from one circuit to the next as online; labels of values from other sharings
+//! are fresh. Afterwards the garbler keeps the labels of outputs of the circuits. The tables go to the evaluator, which
+//! keeps them until it uses them. Online the garbler sends a label for each bit that enters, and has nothing to do for
+//! a circuit.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -28,28 +28,28 @@ use crate::stock::{Kind, MISSING};
 use crate::yao::circuits::{LANE_BYTES, LANES, messages};
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 
-/// Tables of more bytes than this are streamed, since both parties would hold them.
+/// The largest number of bytes of tables that are kept. Larger tables are streamed, since both parties would hold them.
 const MOST_BYTES: usize = 1 << 30;
 
 /// When circuits are garbled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Garbling {
-    /// Where they are used: tables are streamed and never kept.
+    /// When they are used: tables are streamed and never kept.
     #[default]
     Streamed,
-    /// With the correlations, where these are made ahead: tables are kept until they are used.
+    /// With the correlations, if these are made ahead: tables are kept until they are used.
     Ahead,
 }
 
-/// What is garbled ahead.
+/// The state of circuits that are garbled ahead.
 #[derive(Default)]
 pub(crate) struct Garbled {
     pub garbling: Cell<Garbling>,
-    /// One after the other, as the demand places them.
+    /// The tables one after the other, at their places in the demand.
     tables: RefCell<Vec<u8>>,
-    /// How many of them the garbler has made.
+    /// The number of tables that the garbler has made.
     made: Cell<usize>,
-    /// What the circuits of a dry run take to garble, which belongs to its offline phase.
+    /// The work of garbling the circuits of a dry run, which belongs to its offline phase.
     work: Cell<Effort>,
 }
 
@@ -62,14 +62,15 @@ impl Garbled {
 }
 
 impl Aby {
-    /// Chooses when circuits are garbled; alike at both parties and in dry runs. Streamed unless it is said.
+    /// Chooses when circuits are garbled; it must be the same at both parties and in dry runs. The default is
+    /// `Streamed`.
     pub fn set_garbling(&self, garbling: Garbling) {
         self.garbled.garbling.set(garbling);
     }
 
-    /// When the circuits of a demand, recorded with [`Garbling::Ahead`], shall be garbled, if a byte of the offline
-    /// phase counts `offline_weight`: ahead where that saves at least half of the online bytes, or is no more in all;
-    /// but streamed where tables take more than 1 GiB.
+    /// Returns when the circuits of a demand, recorded with [`Garbling::Ahead`], are best garbled, if a byte of the
+    /// offline phase counts `offline_weight`. It is ahead if that saves at least half of the online bytes, or takes no
+    /// more in all; but it is streamed if tables take more than 1 GiB.
     pub fn garbling_for(demand: &Demand<Kind>, offline_weight: f64) -> Garbling {
         let bytes = |kind, each: usize| demand.totals().get(&kind).copied().unwrap_or(0).saturating_mul(each);
         let (tables, labels) = (bytes(Kind::GarbledAnd, TABLE_BYTES), bytes(Kind::EntryLabel, LABEL_BYTES));
@@ -77,27 +78,27 @@ impl Aby {
         if saves && tables <= MOST_BYTES { Garbling::Ahead } else { Garbling::Streamed }
     }
 
-    /// Whether this party garbles ahead, and has nothing to do for circuits online.
+    /// Returns whether this party garbles ahead, and has nothing to do for circuits online.
     pub fn garbles_alone(&self) -> bool {
         self.me == GARBLER && self.garbled.garbling.get() == Garbling::Ahead
     }
 
-    /// Counts work of a dry run to what garbling ahead takes, in the offline phase.
+    /// Adds work of a dry run to the cost of garbling ahead, in the offline phase.
     pub fn defer(&self, work: &Effort) {
         let mut sum = self.garbled.work.get();
         sum += *work;
         self.garbled.work.set(sum);
     }
 
-    /// Whether the circuits that run now are garbled with the correlations.
+    /// Returns whether the circuits that run now are garbled with the correlations.
     pub(crate) fn is_ahead(&self) -> bool {
         self.garbled.garbling.get() == Garbling::Ahead && !matches!(*self.stock.ledger(), Ledger::OnDemand)
     }
 
-    /// Garbles ahead, after the correlations, what `online` will run: all circuits, and conversions to labels, on the
-    /// lanes of this run's online phase. Called with the garbler's context for work [alone](Ctx::is_alone), where it
-    /// may leave out everything else. What it gives is the garbler's: online, circuits give it shapes. Nothing is done
-    /// where none is demanded.
+    /// Garbles ahead, after the correlations, all circuits and conversions to labels that `online` will run, on the
+    /// lanes of this run's online phase. `online` gets the garbler's context for work [alone](Ctx::is_alone), in which
+    /// it may leave out everything else. Its result is the garbler's labels: online, circuits give the garbler shapes.
+    /// Nothing is done if no circuit is demanded.
     ///
     /// # Errors
     /// Those of `online`; whatever ends a run.
@@ -127,7 +128,7 @@ impl Aby {
         Ok(made)
     }
 
-    /// The tables, from the garbler to the evaluator.
+    /// Sends the tables from the garbler to the evaluator.
     async fn hand_over(&self, ctx: &Ctx, tables: usize) -> Result<()> {
         let chunks = Chunks { len: tables, chunk: LANE_BYTES / TABLE_BYTES, window: LANES };
         let work = async |ctx: Ctx, range: Range<usize>| {
@@ -151,7 +152,7 @@ impl Aby {
         ctx.stream(chunks, work, |_, ()| ()).await
     }
 
-    /// The place of a draw in the stock; `None` in a dry run.
+    /// Returns the place of a draw in the stock; `None` in a dry run.
     fn place(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Option<Range<usize>>> {
         match self.stock.place(ctx, kind, len)? {
             Draw::Stock(range) => Ok(Some(range)),
@@ -160,8 +161,9 @@ impl Aby {
         }
     }
 
-    /// A circuit whose tables are there; or, at the garbler by itself, are made. Online the garbler gets a shape: it
-    /// has the labels from then. Nobody sends, so nobody keeps pace: a garbler may leave such steps out.
+    /// Runs a circuit on tables that exist; or makes them, at the garbler alone. Online the garbler gets a shape: it
+    /// has had the labels since then. No messages are sent, so the parties need not keep pace: a garbler may leave such
+    /// steps out.
     pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = (program.output_slots().len(), inputs.shape().1);
         let tables = table_bytes(program, instances) as usize / TABLE_BYTES;
@@ -194,7 +196,7 @@ impl Aby {
         Ok(evaluator.finish().map_err(unlike)?.into())
     }
 
-    /// Makes the tables of a circuit, where they will be drawn.
+    /// Makes the tables of a circuit, at the places from which they will be drawn.
     fn garble_at(&self, program: &Program, hash: &Tccr, zero: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
         let mut all = self.garbled.tables.borrow_mut();
         let bytes = all.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
@@ -219,11 +221,12 @@ mod tests {
     use super::*;
 
     const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
-    /// Attempts that each party breaks off, and by how many more at the latest they find together.
+    /// The number of attempts that each party breaks off, and the largest number of attempts until both succeed
+    /// together.
     const BROKEN_OFF: usize = 3;
     const MOST: usize = 50;
 
-    /// What this party has of an attempt, block by block: tables, or labels of 0 of what enters.
+    /// Returns what this party has of an attempt, block by block: tables, or labels of 0 of bits that enter.
     fn held(aby: &Aby) -> Vec<u128> {
         let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         match aby.me {
@@ -232,7 +235,7 @@ mod tests {
         }
     }
 
-    /// The square of a public number on labels, five times; all of it twice, on the same labels.
+    /// Computes the square of a public number on labels, five times; all of it twice, on the same labels.
     async fn square(aby: &Aby, ctx: &Ctx) -> Result<YaoLabels> {
         let program = Program::new(&catalog::mul(8, Goal::Size), Order::Runs(16));
         let bits = if ctx.is_dry() { Bits::shape(16, 5) } else { Bits::constant(true, 16, 5) };
@@ -241,7 +244,7 @@ mod tests {
         aby.garble(ctx, &program, &labels).await
     }
 
-    /// One attempt; what was held in it goes to `blocks`.
+    /// Makes one attempt; what was held in it goes to `blocks`.
     fn attempt(
         party: &mut Party,
         (aby, demand): (&Aby, &Demand<Kind>),

@@ -2,14 +2,13 @@
 //!
 //! **Source**: aby, section III-C; [`quorate_garble`] for the gates. **Model**: semi-honest, 1 of 2.
 //!
-//! The garbler sends its tables in messages of 256 KiB as it makes them and waits for nothing but room at the
-//! evaluator, which uses up each message as it comes: neither holds more than a few of them beside the labels of inputs
-//! and outputs and a program's slots. Many instances go through in several lanes, so that as much is under way as a
-//! long line takes.
+//! The garbler sends its tables in messages of 256 KiB as it makes them, and waits only for room at the evaluator,
+//! which uses each message as it comes. Neither holds more than a few of them beside the labels of inputs and outputs
+//! and a program's slots. Many instances go through in several lanes, so that the data under way fills a long line.
 //!
-//! No two gates of a session share a tweak under one key: each stretch of gates that goes through one lane has a hash
-//! of its own, of which the number that run, lane and use give is the key
-//! ([`Tccr::segment`](quorate_crypto::Tccr::segment)), and within it tweaks from 0 on.
+//! No two gates of a session share a tweak under one key. Each stretch of gates that goes through one lane has a hash
+//! of its own, whose key is the number that run, lane and use give ([`Tccr::segment`](quorate_crypto::Tccr::segment)).
+//! Within it, tweaks count from 0.
 
 use quorate_circuits::Program;
 use quorate_engine::{Chunks, Ctx, Misuse, Result};
@@ -19,16 +18,16 @@ use quorate_garble::{Evaluator, Garbler, TABLE_BYTES, charge_evaluating, charge_
 use crate::setup::Aby;
 use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 
-/// Bytes of tables in a message.
+/// The number of bytes of tables in a message.
 const MESSAGE_BYTES: usize = 256 << 10;
-/// Bytes of tables that go through a lane, where there are instances for several.
+/// The number of bytes of tables that go through a lane, if there are instances for several lanes.
 pub(crate) const LANE_BYTES: usize = 2 << 20;
-/// Lanes side by side.
+/// The number of lanes side by side.
 pub(crate) const LANES: usize = 8;
-/// Instances that are garbled together.
+/// The number of instances that are garbled together.
 const TOGETHER: usize = quorate_crypto::RUN;
 
-/// How instances share lanes.
+/// Returns the chunks of instances that share a lane.
 fn lanes(program: &Program, instances: usize) -> Chunks {
     let each = TABLE_BYTES * program.and_count().max(1) as usize;
     let chunk = (LANE_BYTES / each / TOGETHER * TOGETHER).max(TOGETHER);
@@ -36,7 +35,7 @@ fn lanes(program: &Program, instances: usize) -> Chunks {
 }
 
 impl Aby {
-    /// The labels of a circuit's outputs.
+    /// Returns the labels of a circuit's outputs.
     pub(crate) async fn run_garbled(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = inputs.shape();
         if rows != program.input_wires() {
@@ -100,7 +99,7 @@ impl Aby {
     }
 }
 
-/// The lengths of the messages in which so many bytes go.
+/// Returns the lengths of the messages for `bytes` bytes.
 pub(crate) fn messages(bytes: u64) -> impl Iterator<Item = usize> {
     let whole = bytes / MESSAGE_BYTES as u64;
     let rest = (bytes % MESSAGE_BYTES as u64) as usize;

@@ -1,4 +1,4 @@
-//! What Yao's sharing costs, as formulas. Tests hold these, dry runs and the wire equal.
+//! The costs of Yao's sharing, by formula. Tests hold formulas, dry runs and the wire equal.
 
 use quorate_circuits::Program;
 use quorate_engine::Chunks;
@@ -14,15 +14,15 @@ pub struct Cost {
     pub rounds: [u32; 2],
     /// Payload bytes that each sends.
     pub sent: [u64; 2],
-    /// Labels of inputs, which are made before.
+    /// The number of labels of inputs, which are made before.
     pub input_labels: usize,
-    /// Where circuits are garbled ahead, labels of what enters them, each of which is sent.
+    /// If circuits are garbled ahead, the number of labels of bits that enter them; each label is sent.
     pub entry_labels: usize,
-    /// Tables of their ANDs.
+    /// The number of tables of their ANDs.
     pub tables: usize,
 }
 
-/// The evaluator's bits of a matrix, chunk by chunk.
+/// Returns the cost of sending the evaluator's bits of a matrix, chunk by chunk.
 fn of_evaluator(rows: usize, lanes: usize) -> Cost {
     let bytes =
         |chunks: Chunks| (0..chunks.count()).map(move |i| Bits::packed_bytes(rows, chunks.range(i).len()) as u64);
@@ -30,7 +30,7 @@ fn of_evaluator(rows: usize, lanes: usize) -> Cost {
     Cost { rounds: [u32::from(rows * lanes > 0), 0], sent: [0, sent], input_labels: rows * lanes, ..Cost::default() }
 }
 
-/// So many labels from the garbler, which drew those of 0 ahead.
+/// Adds the cost of `count` labels from the garbler, which drew the labels of 0 ahead.
 fn sent_labels(mut cost: Cost, count: usize) -> Cost {
     cost.sent[GARBLER] += (count * LABEL_BYTES) as u64;
     cost.entry_labels += count;
@@ -38,7 +38,7 @@ fn sent_labels(mut cost: Cost, count: usize) -> Cost {
     cost
 }
 
-/// Sharing bits that `owner` knows.
+/// Returns the cost of sharing bits that `owner` knows.
 pub fn input_labels(owner: usize, rows: usize, lanes: usize, garbling: Garbling) -> Cost {
     match (owner, garbling) {
         (GARBLER, Garbling::Streamed) => Cost::default(),
@@ -47,7 +47,7 @@ pub fn input_labels(owner: usize, rows: usize, lanes: usize, garbling: Garbling)
     }
 }
 
-/// B2Y.
+/// Returns the cost of B2Y.
 pub fn bits_to_labels(rows: usize, lanes: usize, garbling: Garbling) -> Cost {
     match garbling {
         Garbling::Streamed => of_evaluator(rows, lanes),
@@ -55,7 +55,7 @@ pub fn bits_to_labels(rows: usize, lanes: usize, garbling: Garbling) -> Cost {
     }
 }
 
-/// A2Y.
+/// Returns the cost of A2Y.
 pub fn ring_to_labels(ring: Ring, len: usize, garbling: Garbling) -> Cost {
     let rows = ring.bits() as usize;
     if rows == 1 || len == 0 {
@@ -71,7 +71,7 @@ pub fn ring_to_labels(ring: Ring, len: usize, garbling: Garbling) -> Cost {
     cost
 }
 
-/// A garbled circuit.
+/// Returns the cost of a garbled circuit.
 pub fn garble(program: &Program, instances: usize, garbling: Garbling) -> Cost {
     let bytes = table_bytes(program, instances);
     match garbling {

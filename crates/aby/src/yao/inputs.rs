@@ -1,19 +1,17 @@
-//! How values get labels: inputs, B2Y, A2Y.
+//! The labels of values: inputs, B2Y, A2Y.
 //!
 //! **Source**: aby, sections III-C (Shr) and IV-B, IV-C. **Deviation**: see [`crate::yao`]. **Model**: semi-honest, 1
 //! of 2.
 //!
 //! **Notation**: of a correlated oblivious transfer made before, the garbler has q and the evaluator a random bit c and
 //! t = q xor c Delta. For its bit y the evaluator sends d = c xor y, which c hides. The garbler takes W = q xor d Delta
-//! as the label of
-//! 0. The evaluator's t = W xor (c xor d) Delta is then the label of y. A bit g that the garbler knows is added by
-//!    taking W xor
-//! g Delta instead: the same t is then the label of y xor g.
+//! as the label of a 0 bit. The evaluator's t = W xor (c xor d) Delta is then the label of y. A bit g that the garbler
+//! knows is added by taking W xor g Delta instead: the same t is then the label of y xor g.
 //!
-//! For a circuit that was garbled ahead the label of 0 is another one, Z. The garbler then sends Z xor W, which turns
-//! the evaluator's label into that of the same bit at Z; and Z xor g Delta where only it knows the bit. For A2Y the
-//! evaluator's summand is hidden by a number whose bits are the c of transfers made before, of which the garbler knows
-//! the labels of 0 ahead: it sends y - c, and the garbler adds that to its own summand.
+//! A circuit that was garbled ahead has another label of 0, Z. The garbler then sends Z xor W, which turns the
+//! evaluator's label into that of the same bit at Z; and Z xor g Delta if only the garbler knows the bit. For A2Y the
+//! evaluator's summand is hidden by a number whose bits are the c of transfers made before. The garbler knows their
+//! labels of 0 ahead: the evaluator sends y - c, and the garbler adds that to its own summand.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -32,15 +30,15 @@ use crate::share::{Share, blank};
 use crate::stock::{Kind, MISSING, Material};
 use crate::yao::{EVALUATOR, GARBLER, LABEL_BITS, YaoLabels, unlike};
 
-/// Labels as they are kept in stock.
+/// The ring of labels in the stock.
 const LABELS: Ring = Ring::of(LABEL_BITS);
 
-/// Elements of so many bits that get labels together.
+/// Returns chunks of elements of `rows` bits that get labels together.
 pub(crate) fn chunks(lanes: usize, rows: usize) -> Chunks {
     Chunks::of_bytes(lanes, 2 * LABEL_BYTES * rows)
 }
 
-/// The circuit of A2Y: the evaluator's summand, then the garbler's. Each is built once.
+/// Returns the circuit of A2Y: the evaluator's summand, then the garbler's. Each is built once.
 pub(crate) fn adder(bits: u32) -> &'static Program {
     static ADDERS: [OnceLock<Program>; Aby::MOST_BITS as usize + 1] =
         [const { OnceLock::new() }; Aby::MOST_BITS as usize + 1];
@@ -48,12 +46,13 @@ pub(crate) fn adder(bits: u32) -> &'static Program {
 }
 
 impl Aby {
-    /// What the labels of 0 and 1 differ by; the garbler's secret.
+    /// Returns the difference between the labels of 0 and 1; it is the garbler's secret.
     pub(crate) fn delta(&self) -> Result<Delta> {
         Delta::from_correlation(self.ot.delta()).map_err(unlike)
     }
 
-    /// Labels of what the garbler knows when it garbles, or everybody: the active one is 0 whatever the bit.
+    /// Returns labels of bits that the garbler knows when it garbles, or that are public: the active label is 0 for
+    /// either bit.
     pub(crate) fn labels_known_to_garbler(&self, bits: &Bits) -> Result<YaoLabels> {
         let mut labels = YaoLabels::zeros(bits.is_shape(), bits.rows(), bits.lanes());
         if self.me == GARBLER {
@@ -62,7 +61,7 @@ impl Aby {
         Ok(labels)
     }
 
-    /// Shr: labels of what `owner` knows.
+    /// Shr: returns labels of bits that `owner` knows.
     pub(crate) async fn share_labels(
         &self,
         ctx: &Ctx,
@@ -84,7 +83,8 @@ impl Aby {
         .await
     }
 
-    /// B2Y: the evaluator's shares as its bits, the garbler's added to the labels of 0.
+    /// B2Y: returns labels of shared bits; the evaluator's shares are its bits, the garbler's are added to the labels
+    /// of 0.
     pub(crate) async fn labels_of_bits(&self, ctx: &Ctx, x: &Share<Bits>) -> Result<YaoLabels> {
         self.labels_by_lanes(ctx, self.bit_shape(x), async |ctx, range| {
             self.labels_of(&ctx, &x.map(|x| x.slice_lanes(range))).await
@@ -92,7 +92,7 @@ impl Aby {
         .await
     }
 
-    /// A2Y: the sum of both summands, of which each is known to a party, in a garbled circuit.
+    /// A2Y: returns labels of the sum of both summands, of which each party knows one, from a garbled circuit.
     pub(crate) async fn labels_of_summands(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<YaoLabels> {
         let (ring, len) = self.shape(x);
         if ring.bits() == 1 {
@@ -117,7 +117,7 @@ impl Aby {
         .await
     }
 
-    /// Labels of bits of which each party knows a share.
+    /// Returns labels of bits of which each party knows a share.
     async fn labels_of(&self, ctx: &Ctx, own: &Share<Bits>) -> Result<YaoLabels> {
         let (rows, lanes) = self.bit_shape(own);
         if rows == 0 || lanes == 0 {
@@ -148,7 +148,7 @@ impl Aby {
         Ok(labels)
     }
 
-    /// Labels of bits that the garbler knows when the circuit runs.
+    /// Returns labels of bits that the garbler knows when the circuit runs.
     async fn labels_of_garblers(&self, ctx: &Ctx, own: &Share<Bits>) -> Result<YaoLabels> {
         let (rows, lanes) = self.bit_shape(own);
         if !self.is_ahead() || rows == 0 || lanes == 0 {
@@ -167,7 +167,8 @@ impl Aby {
         Ok(zero)
     }
 
-    /// Labels of a number that only the evaluator knows, and what the summands sum up to without it, at the garbler.
+    /// Returns labels of a number that only the evaluator knows, and, at the garbler, the rest of the sum of the
+    /// summands.
     async fn hide_summand(&self, ctx: &Ctx, own: &Share<Vector>) -> Result<(YaoLabels, Share<Bits>)> {
         let (ring, len) = self.shape(own);
         let bits = ring.bits();
@@ -184,7 +185,7 @@ impl Aby {
         Ok((labels, rest.map(|rest| rest.to_bits(0..bits))))
     }
 
-    /// Blocks of transfers made before, and at the evaluator the bits of which they are labels.
+    /// Draws blocks of transfers made before, and at the evaluator the bits of which they are labels.
     async fn transferred(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<(YaoLabels, Option<Share<Bits>>)> {
         let mut drawn = self.draw(ctx, Kind::InputLabel, rows * lanes).await?;
         let block = drawn.vectors.pop().ok_or(MISSING)?;
@@ -192,7 +193,7 @@ impl Aby {
         Ok((YaoLabels::of_blocks(&block, rows, lanes)?, choices))
     }
 
-    /// Labels of 0 that were drawn ahead, at the garbler; at the evaluator, only how many.
+    /// Draws labels of 0 that were made ahead, at the garbler; at the evaluator only their number.
     async fn entry_labels(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<YaoLabels> {
         let mut drawn = self.draw(ctx, Kind::EntryLabel, rows * lanes).await?;
         match drawn.vectors.pop() {
@@ -211,7 +212,7 @@ impl Aby {
         if ctx.is_dry() { Ok(YaoLabels::zeros(true, rows, lanes)) } else { YaoLabels::read_from(&bytes, rows, lanes) }
     }
 
-    /// Labels of a matrix as a stream of chunks.
+    /// Makes the labels of a matrix as a stream of chunks.
     async fn labels_by_lanes(
         &self,
         ctx: &Ctx,
@@ -232,13 +233,13 @@ impl Aby {
         Ok(whole.unwrap_or_else(|| YaoLabels::zeros(ctx.is_dry(), rows, lanes)))
     }
 
-    /// Blocks of the garbler's: what [`Kind::EntryLabel`] says.
+    /// Makes blocks of the garbler, as [`Kind::EntryLabel`] describes.
     pub(crate) fn make_entry_labels(&self, ctx: &Ctx, len: usize) -> Material {
         let own = (self.me == GARBLER).then(|| Share(ctx.randomness().stream(&self.private).draw((LABELS, len))));
         Material { vectors: own.into_iter().collect(), bits: vec![] }
     }
 
-    /// Correlated oblivious transfers: what [`Kind::InputLabel`] says.
+    /// Makes correlated oblivious transfers, as [`Kind::InputLabel`] describes.
     pub(crate) async fn make_input_labels(&self, ctx: &Ctx, len: usize) -> Result<Material> {
         if self.me == GARBLER {
             let made = self.ot.send_cots(ctx, len).await?;

@@ -9,8 +9,8 @@ use quorate_ring::{Bits, Vector, meter};
 
 use crate::yao::unlike;
 
-/// Labels of 0 at the garbler, active ones at the evaluator; or, in a dry run, only how many. Wiped when dropped; never
-/// printed.
+/// Labels of 0 at the garbler, active labels at the evaluator; or, in a dry run, only their number. Wiped when dropped;
+/// never printed.
 #[derive(Clone)]
 pub struct YaoLabels(Held);
 
@@ -21,12 +21,12 @@ enum Held {
 }
 
 impl YaoLabels {
-    /// Zeros: the evaluator's labels of what the garbler knows. Without data in a dry run.
+    /// Returns zeros: the evaluator's labels of bits that the garbler knows. Without data in a dry run.
     pub(crate) fn zeros(dry: bool, rows: usize, lanes: usize) -> YaoLabels {
         if dry { Self::phantom(rows, lanes) } else { Labels::zeros(rows, lanes).into() }
     }
 
-    /// These blocks, row by row.
+    /// Returns these blocks as labels, row by row.
     pub(crate) fn of_blocks(blocks: &Vector, rows: usize, lanes: usize) -> Result<YaoLabels> {
         match blocks.is_shape() {
             true => Ok(Self::copied(rows, lanes)),
@@ -39,13 +39,13 @@ impl YaoLabels {
         YaoLabels(Held::Shape(rows, lanes))
     }
 
-    /// A copy of so many labels.
+    /// Returns the shape of a copy of these labels, and charges the copy.
     fn copied(rows: usize, lanes: usize) -> YaoLabels {
         meter::stream(rows.saturating_mul(lanes).saturating_mul(2 * LABEL_BYTES));
         Self::phantom(rows, lanes)
     }
 
-    /// The labels, unless this is a shape.
+    /// Returns the labels, unless this is a shape.
     pub(crate) fn held(&self) -> Option<&Labels> {
         match &self.0 {
             Held::Labels(labels) => Some(labels),
@@ -64,7 +64,7 @@ impl YaoLabels {
         }
     }
 
-    /// Label by label xor.
+    /// Xors with other labels, label by label.
     pub(crate) fn add(&mut self, other: &YaoLabels) -> Result<()> {
         if let (Held::Labels(labels), Held::Labels(other)) = (&mut self.0, &other.0) {
             return labels.xor_assign(other).map_err(unlike);
@@ -74,7 +74,7 @@ impl YaoLabels {
         Ok(())
     }
 
-    /// Writes the labels, row by row; of a shape, nothing.
+    /// Writes the labels, row by row; writes nothing for a shape.
     pub(crate) fn write_to(&self, frame: &mut [u8]) {
         if let Held::Labels(labels) = &self.0 {
             labels.write_to(frame);
@@ -86,7 +86,7 @@ impl YaoLabels {
         Ok(Labels::from_bytes(rows, lanes, bytes).map_err(unlike)?.into())
     }
 
-    /// This party's shares of the values.
+    /// Returns this party's shares of the values.
     pub(crate) fn colours(&self) -> Bits {
         match &self.0 {
             Held::Labels(labels) => labels.colours(),
@@ -97,12 +97,12 @@ impl YaoLabels {
         }
     }
 
-    /// A range of lanes of every row.
+    /// Returns a range of lanes of every row.
     pub(crate) fn slice_lanes(&self, range: Range<usize>) -> YaoLabels {
         self.each_row(range.len(), |row, out| out.copy_from_slice(&row[range.clone()]))
     }
 
-    /// Overwrites the lanes from `start` on. What has a shape among its parts is a shape.
+    /// Overwrites the lanes from `start` on. The result is a shape if a part is one.
     pub(crate) fn write_lanes_at(&mut self, start: usize, part: &YaoLabels) {
         match (&mut self.0, &part.0) {
             (Held::Labels(labels), Held::Labels(part)) => {
@@ -118,7 +118,7 @@ impl YaoLabels {
         }
     }
 
-    /// As many rows, each made of what is in one of these.
+    /// Returns the same number of rows, each made from one of these rows.
     fn each_row(&self, lanes: usize, write: impl Fn(&[u128], &mut [u128])) -> YaoLabels {
         let Held::Labels(labels) = &self.0 else { return Self::copied(self.shape().0, lanes) };
         let mut out = Labels::zeros(labels.wires(), lanes);
@@ -133,7 +133,7 @@ impl From<Labels> for YaoLabels {
     }
 }
 
-/// The labels of all parts, unless one is a shape.
+/// Returns the labels of all parts, unless one is a shape.
 fn all_held<'p>(parts: &[&'p YaoLabels]) -> Option<Vec<&'p Labels>> {
     parts.iter().map(|part| part.held()).collect()
 }
@@ -187,7 +187,7 @@ impl Matrix for YaoLabels {
     }
 
     /// # Panics
-    /// Unless there is one row, of a multiple of so many lanes.
+    /// Unless there is one row, whose lanes are a multiple of `rows`.
     fn lanes_to_rows(&self, rows: usize) -> Self {
         let (one, all) = self.shape();
         assert!(one == 1 && rows > 0 && all.is_multiple_of(rows), "lanes of {one} rows as {rows} rows");
@@ -217,7 +217,7 @@ impl Matrix for YaoLabels {
 mod tests {
     use super::*;
 
-    /// Label 10 r + l at row r, lane l.
+    /// Labels with 10 r + l at row r, lane l.
     fn numbered(rows: usize, lanes: usize) -> YaoLabels {
         let blocks = (0..rows * lanes).map(|i| (10 * (i / lanes) + i % lanes) as u128).collect();
         Labels::from_blocks(rows, lanes, blocks).unwrap().into()

@@ -1,11 +1,11 @@
 //! Yao's sharing: labels of the wires of garbled circuits. Party 0 garbles, party 1 evaluates.
 //!
 //! **Source**: aby, section III-C (sharing, XOR, AND) and IV (conversions), on the half gates of [`quorate_garble`].
-//! **Deviation**: (a) the labels of 0 and 1 differ by the correlation of the garbler's oblivious transfers, so that
-//! correlated transfers made before are all that the evaluator's inputs take; (b) what the garbler knows costs nothing:
-//! the active label of its input is 0 for either value, and its share of a shared bit is added to the label of 0.
-//! `docs/security/aby.md` says why both are secure. **Model**: semi-honest, 1 of 2. **Notation**: Delta is what labels
-//! differ by. For a bit x the garbler holds W, the evaluator W xor x Delta.
+//! **Deviation**: (a) the labels of 0 and 1 differ by the correlation of the garbler's oblivious transfers, so that the
+//! evaluator's inputs take only correlated transfers made before; (b) bits that the garbler knows cost nothing: the
+//! active label of its input is 0 for either value, and its share of a shared bit is added to the label of 0.
+//! `docs/security/aby.md` explains why both are secure. **Model**: semi-honest, 1 of 2. **Notation**: Delta is the
+//! difference between labels. For a bit x the garbler holds W, the evaluator W xor x Delta.
 //!
 //! | operation, k bits | rounds | sent by the garbler | by the evaluator | made before |
 //! |---|---|---|---|---|
@@ -26,9 +26,9 @@
 //! | A2Y | 2 | 16 k bytes | k bits | k labels of inputs, k to send, k - 1 tables |
 //! | a circuit with n ANDs | 0 | 0 | 0 | n tables |
 //!
-//! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i 30 + i. Nobody waits who only
-//! sends: a garbler goes on while its tables are on their way, and a row of circuits waits for messages as one does.
-//! How long anything takes, and what is sent, depends on shapes and programs only.
+//! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i 30 + i. A party that only sends
+//! does not wait: a garbler continues while its tables are on their way, and a row of circuits waits for messages as
+//! one does. The time of all steps, and the messages, depend on shapes and programs only.
 
 mod ahead;
 mod circuits;
@@ -43,14 +43,14 @@ pub use labels::YaoLabels;
 use quorate_engine::Error;
 use quorate_garble::GarbleError;
 
-/// Who garbles.
+/// The party that garbles.
 pub(crate) const GARBLER: usize = 0;
-/// Who evaluates.
+/// The party that evaluates.
 pub(crate) const EVALUATOR: usize = 1;
-/// Bits of a label.
+/// The number of bits of a label.
 pub(crate) const LABEL_BITS: u32 = 128;
 
-/// Both sides are of one program and one shape, or a check before has failed.
+/// The error of two sides that do not fit: a check before must ensure one program and one shape.
 fn unlike(_: GarbleError) -> Error {
     Error::Bug { what: "labels, tables or a program that do not fit each other" }
 }

@@ -28,7 +28,7 @@ pub fn agreed<T: Send + PartialEq + Debug>(work: impl AsyncFn(&Aby, &Ctx) -> Res
     testing::agreed(2, work)
 }
 
-/// Runs `work` with correlations made ahead, and then on demand, in one session; the costs of both.
+/// Runs `work` with correlations made ahead, and then on demand, in one session; returns the costs of both.
 pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> Vec<[Costs; 2]> {
     parties(2, |mut party| {
         let aby: Aby = testing::ready(&mut party);
@@ -48,25 +48,25 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> 
     })
 }
 
-/// Makes what was demanded.
+/// Makes the correlations of a demand.
 fn stock(run: &mut Run<'_>, aby: &Aby, demand: &Demand<Kind>) {
     run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).unwrap();
 }
 
-/// The online phase as a dry run: its demand and its costs.
+/// Dry-runs the online phase; returns its demand and its costs.
 pub fn dry_online<T>(me: usize, work: &impl AsyncFn(&Aby, &Ctx) -> Result<T>) -> (Demand<Kind>, Costs) {
     let aby = Aby::dry(2, me).unwrap();
     dry_online_of(&aby, me, work)
 }
 
-/// [`dry_online`] of a party that was made before.
+/// Dry-runs the online phase of a given party, as [`dry_online`] does.
 pub fn dry_online_of<T>(aby: &Aby, me: usize, work: &impl AsyncFn(&Aby, &Ctx) -> Result<T>) -> (Demand<Kind>, Costs) {
     aby.record_demand();
     let (_, costs) = dry::run(me, 2, Phase::Online, async |ctx| work(aby, ctx).await).unwrap();
     (aby.take_demand(), costs)
 }
 
-/// Makes correlations, and garbles ahead the circuits of `online`, which does what the garbler does alone.
+/// Makes correlations, and garbles ahead the circuits of `online`, which is the garbler's work alone.
 pub async fn make_ahead<T>(
     aby: &Aby,
     ctx: &Ctx,
@@ -77,7 +77,7 @@ pub async fn make_ahead<T>(
     aby.garble_ahead(ctx, async |ctx: &Ctx| online(aby, ctx).await).await
 }
 
-/// Runs `values`, and then `labels` on what it gives, of which the garbler does the latter ahead; the phases' costs.
+/// Runs `values`, and then `labels` on its result; the garbler does the latter ahead. Returns the phases' costs.
 pub fn run_ahead<V, T: Send>(
     values: impl AsyncFn(&Aby, &Ctx) -> Result<V> + Sync,
     labels: impl AsyncFn(&Aby, &Ctx, &V) -> Result<YaoLabels> + Sync,
@@ -106,12 +106,12 @@ pub fn run_ahead<V, T: Send>(
     })
 }
 
-/// What making a demand costs, as a dry run.
+/// Returns the cost of making a demand, by a dry run.
 pub fn dry_offline(me: usize, demand: &Demand<Kind>) -> Costs {
     dry_offline_of(&Aby::dry(2, me).unwrap(), me, demand)
 }
 
-/// [`dry_offline`] of the party of which `demand` was recorded.
+/// Returns the cost of making `demand`, as [`dry_offline`] does, for the party by which it was recorded.
 pub fn dry_offline_of(aby: &Aby, me: usize, demand: &Demand<Kind>) -> Costs {
     let nothing = async |_: &Aby, _: &Ctx| Ok(());
     let prepare = async |ctx: &Ctx| make_ahead(aby, ctx, demand.clone(), nothing).await.map(|_| ());

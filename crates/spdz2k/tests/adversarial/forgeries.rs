@@ -93,7 +93,8 @@ fn rows_accept_a_wrong_top_bit_as_often_as_their_bound_says() {
     assert!(rate <= 1.15 * bound && rate >= bound / 2.0, "{rate}, and the bound is {bound}");
 }
 
-/// The same lie in the code, sent to party 0 alone: it passes where no row selects it, and where its key is 0.
+/// A lie about a top bit, sent to party 0 alone, in the code itself: it passes where no row selects it, and where its
+/// key is 0.
 #[test]
 fn a_changed_top_bit_passes_the_check_of_short_keys_at_the_stated_rate() {
     let ring = Ring::of(K);
