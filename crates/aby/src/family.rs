@@ -110,7 +110,7 @@ impl Family for Aby {
         8
     }
 
-    /// Returns the larger number of both parties, so that both decide alike by it.
+    /// Returns the larger of the sizes at both parties, so that both decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }

@@ -4,10 +4,9 @@
 //! transfer; the MUX of aby (section III-B2; Mohassel, Sadeghian 2013) moved offline. **Model**: semi-honest, 1 of 2.
 //!
 //! **Notation**: (u, v, w): a bit u of party 0, v of party 1, and shares of w = u v. For the parties' bits s and t, f =
-//! s xor u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. From u and v themselves, u
-//! xor v
-//!  u + v - 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and g = x - a
-//! opened, bit x = f x + (1 - 2f)(a b + g b).
+//! s xor u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. From u and v themselves,
+//! u xor v = u + v - 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and
+//! g = x - a opened, bit x = f x + (1 - 2f)(a b + g b).
 //!
 //! | operation | rounds | bits sent by each party |
 //! |---|---|---|

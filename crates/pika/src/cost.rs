@@ -147,7 +147,7 @@ pub fn convolution(bits: u32, conv: Conv) -> Bill {
     Bill::of(exchanged(bits.into(), opened)).using(Kind::ConvTriple { bits, conv }, 1)
 }
 
-/// Returns the bill of a value of Z_2^k becoming the factor of this name.
+/// Returns the bill of making a value of Z_2^k the factor of this name.
 pub fn as_factor(k: u32, len: usize, factor: u32) -> Bill {
     Bill::of(exchanged(k.into(), len)).using(Kind::FactorMask { bits: k, len, factor }, 1)
 }

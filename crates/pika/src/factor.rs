@@ -1,5 +1,5 @@
-//! Values that stay factors of many products, such as the weights of a model: their opening is made once for all of
-//! these.
+//! Values that stay factors of many products, such as the weights of a model: each is opened once for all of its
+//! products.
 //!
 //! **Source**: Beaver 1991; SecureML (Mohassel, Zhang 2017, section IV) for a matrix that keeps its mask over many
 //! products. **Model**: semi-honest, 1 of 3. **Notation**: w the factor, b its mask; (a, c) with c = a b of each

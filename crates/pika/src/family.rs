@@ -117,7 +117,7 @@ impl Family for Pika {
         under_way(entries, bits, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
     }
 
-    /// Returns the larger number of parties 0 and 1, so that all parties decide alike by it.
+    /// Returns the larger of the sizes at parties 0 and 1, so that all parties decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }

@@ -1,8 +1,8 @@
 //! Random bits, edaBits and masks. They are dealt, so nothing is sent where they are used.
 //!
 //! **Source**: daBits (Rotaru, Wood 2019), edaBits (Escudero et al. 2020), from a dealer. **Model**: semi-honest,
-//! 1 of 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. An edaBit in a
-//! larger ring is r_0 + r_1 - 2^k u, with the dealt carry u of r_0 + r_1.
+//! 1 of 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. An edaBit in
+//! a larger ring is r_0 + r_1 - 2^k u, with the dealt carry u of r_0 + r_1.
 
 use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
 use quorate_gadgets::convert::flip;

@@ -53,8 +53,8 @@ impl Spdz2k {
         Ok(opened)
     }
 
-    /// Opens vectors, each of which one party knows. That party sends its share; the shares of the others are zeros, and are
-    /// not sent. What the party sends is the opened value. The openings are noted for the check.
+    /// Opens vectors, each of which one party knows. That party sends its share; the shares of the others are zeros,
+    /// and are not sent. What the party sends is the opened value. The openings are noted for the check.
     pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         self.keys.in_use()?;
         if self.keys.watches() {

@@ -162,8 +162,8 @@ impl Aby {
     }
 
     /// Runs a circuit on tables that exist; or makes them, at the garbler alone. Online the garbler gets a shape: it
-    /// has had the labels since then. No messages are sent, so the parties need not keep pace: a garbler may leave such
-    /// steps out.
+    /// already has the labels. No messages are sent, so the parties need not keep pace: a garbler may leave such steps
+    /// out.
     pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = (program.output_slots().len(), inputs.shape().1);
         let tables = table_bytes(program, instances) as usize / TABLE_BYTES;

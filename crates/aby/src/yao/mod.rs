@@ -26,9 +26,9 @@
 //! | A2Y | 2 | 16 k bytes | k bits | k labels of inputs, k to send, k - 1 tables |
 //! | a circuit with n ANDs | 0 | 0 | 0 | n tables |
 //!
-//! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i 30 + i. A party that only sends
-//! does not wait: a garbler continues while its tables are on their way, and a row of circuits waits for messages as
-//! one does. The time of all steps, and the messages, depend on shapes and programs only.
+//! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i takes 30 + i. A party that only
+//! sends does not wait: a garbler continues while its tables are on their way, and a sequence of circuits waits for
+//! messages as a single one does. The time of all steps, and the messages, depend on shapes and programs only.
 
 mod ahead;
 mod circuits;

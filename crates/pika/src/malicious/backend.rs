@@ -100,8 +100,8 @@ impl Garbles for PikaMalicious {
 impl Gadgets for PikaMalicious {
     const PROVES_NOTHING: Option<usize> = Some(DEALER);
 
-    /// Refuses values that party 2 knows. Both others have shares of them and open factors of them: either could read
-    /// them by a lie.
+    /// Proves choices of one, but refuses those that party 2 knows. Both others have shares of them and open factors of
+    /// them: either could read them by a lie.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Tagged, axis: Axis) -> Result<()> {
         if self.online.who_knows(x) == Self::PROVES_NOTHING {
             let what = "party 2 deals, and cannot prove a choice of one: let party 0 or 1 input it";

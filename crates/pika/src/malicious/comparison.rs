@@ -306,7 +306,8 @@ struct Group {
 
 /// Step 3.
 impl PikaMalicious {
-    /// Returns the borrow out of the lowest digits. Whether they propagate one is not needed: `propagate` is not that.
+    /// Returns the borrow out of the lowest digits. Whether they propagate one is not needed: `propagate` has no
+    /// meaning.
     async fn borrow(&self, ctx: &Ctx, digits: Borrows) -> Result<Group> {
         self.tree(ctx, digits, 1).await
     }
