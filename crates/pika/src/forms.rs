@@ -3,8 +3,8 @@
 //! A comparison by [keys](crate::comparison) takes one round, and a key of about 900 bytes to each of parties 0 and 1.
 //! A comparison by dealt edaBits takes about 40 bytes, and a round for each level of a tree. So keys suit few numbers,
 //! or slow links, and edaBits suit many numbers. Both times are predicted from values on which all parties agree: the
-//! formulas of [`cost`](crate::cost), the network that the session names, how many numbers are compared, and a stated time of
-//! computing.
+//! formulas of [`cost`](crate::cost), the network that the session names, how many numbers are compared, and a stated
+//! time of computing.
 
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::{Choice, Choices};

@@ -154,7 +154,7 @@ fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool>
 }
 
 /// The transfers of one bit have another entry than the authenticated one, in the throwaway row or in another row. It
-/// is found where the bit is 1, which holds for one of many such bits.
+/// is found where the bit is 1; of many such bits, some are 1.
 #[test]
 fn other_entries_in_transfers_are_found() {
     for (n, factor, row, by) in [(2, 0, 0, 1), (2, 1, 1, 1 << 20), (3, 2, 3, 1), (2, 1, 0, 1 << 20)] {

@@ -266,7 +266,7 @@ fn large_matrices_are_multiplied_in_parts() {
     }
 }
 
-/// One party knows one of the matrices; the other party knows none, or the same one knows both: its own triples are
+/// One party knows one of the matrices, and no party or the same party knows the other one. Triples that it knows are
 /// proven.
 #[test]
 fn products_of_a_matrix_that_one_party_knows_take_matrix_triples() {

@@ -20,7 +20,7 @@ use crate::common::N;
 const K: u32 = 8;
 const KEY_BITS: u32 = 48;
 const LEN: usize = 2;
-/// The number of numbers whose places have keys of two digits.
+/// The size of a table: places among that number of entries have keys of two digits.
 const FAR: usize = 2048;
 const CUT: u32 = 3;
 

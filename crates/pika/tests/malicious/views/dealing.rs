@@ -3,8 +3,8 @@
 //! *By exhaustion*, of single elements over Z_2 with keys of 2 and 3 bits: all masks are enumerated. *By masks*, of
 //! every kind, with keys of any length. Two worlds whose hidden numbers differ look alike to the viewer once each mask
 //! is moved by the difference of its message. Each message has a mask of its own, and the amount depends only on hidden
-//! numbers, coins and masks that were moved before. So the masks of one world are mapped to those of the other one to
-//! one, and any view has the same probability in both.
+//! numbers, coins and masks that were moved before. So the masks of one world are mapped one to one to those of the
+//! other world, and any view has the same probability in both.
 
 use quorate_engine::Stocks;
 use quorate_engine::testing::Received;

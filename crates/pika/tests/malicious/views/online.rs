@@ -151,7 +151,7 @@ fn rows() -> usize {
     KEY_BITS as usize
 }
 
-/// The product of the other party's x with an own 0, in both orders, is opened and checked.
+/// The product of the other party's x with a 0 of the viewer, in both orders, is opened and checked.
 #[test]
 fn products_and_checks_look_alike() {
     for (viewer, turned) in [(0, false), (0, true), (1, false), (1, true)] {
@@ -187,7 +187,7 @@ fn products_and_checks_look_alike() {
     }
 }
 
-/// The product of the other party's bits with own bits, in both orders, is opened and checked.
+/// The product of the other party's bits with bits of the viewer, in both orders, is opened and checked.
 #[test]
 fn ands_and_their_checks_look_alike() {
     for (viewer, turned) in [(0, false), (0, true), (1, false), (1, true)] {
