@@ -10,12 +10,12 @@
 //! |---|---|---|
 //! | 1 | 1 | the vector OLE of every ordered pair, on x; and for each owner and ring on [`ROWS`] uniform masks |
 //! | 2 | 2 | toss chi_q in Z_2^s for each row q |
-//! | 3 | 1; 2 if n > 2 | P_i tells all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
 //! | 3 | 1; 2 if n > 2 | P_i sends all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
+//! | 4 | | P_j: the hash of w'_qd + digit_d x'_q is the same, or the run ends; the masks are thrown away |
 //!
-//! A uniform x is u_0 towards the owner's first peer, which is told as much less; so are masks.
 //! A uniform x is u_0 towards the owner's first peer, so the message to that peer lacks this part; the same holds for
 //! masks.
+//!
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
 use quorate_crypto::ct_eq;
