@@ -1,9 +1,10 @@
-//! Which programs a party runs: those that a person has read the plan of, and approved by its hash.
+//! Approval of programs: a party runs only those whose plan a person has read and whose hash that person has approved.
 //!
-//! The hash of a run stands for all that the session reveals up to it: of each reveal the part of the program that
-//! makes the value ([`Graph::part_hash`]) and who learns it, in order, after the hash of the run before. So a run is
-//! approved in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is
-//! revealed nor what of a program is run.
+//! The hash of a run covers everything that the session reveals up to and including that run. It is computed from the
+//! hash of the previous run and from its reveals in order. A reveal counts with the part of the program that makes the
+//! value ([`Graph::part_hash`]) and the parties that learn it. So an approval holds for one run, at one place in the
+//! session. The hash that parties compare before a run ([`Graph::prefix_hash`]) covers neither what is revealed nor
+//! which part of the program runs.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -15,10 +16,10 @@ use crate::error::SessionError;
 use crate::told::{Told, groups, named};
 use crate::work::Reveal;
 
-/// Reveals that a refusal names.
+/// The number of reveals that a refusal lists.
 const NAMED: usize = 5;
 
-/// Hashes of runs that a person has approved.
+/// The hashes of runs that a person has approved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Texts")]
 pub struct Approved(BTreeSet<Hash>);
@@ -42,10 +43,10 @@ impl TryFrom<Texts> for Approved {
 }
 
 impl Approved {
-    /// From texts, each a hash, or several with commas between.
+    /// Reads hashes from texts; each text has one hash or several with commas between.
     ///
     /// # Errors
-    /// A text that is no hash, in words.
+    /// A message that names the first text that is not a hash.
     pub fn read(texts: impl IntoIterator<Item = String>) -> Result<Approved, String> {
         let one = |text: &str| {
             let text = text.trim();
@@ -58,14 +59,14 @@ impl Approved {
     }
 }
 
-/// What a session is, beside its program: part of what is approved.
+/// The properties of a session beside its program; they are part of what is approved.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub protocol: &'static str,
     pub parties: usize,
     pub security: String,
     pub truncation: Truncation,
-    /// How many sessions this process had before, where it is to be held to that.
+    /// The number of sessions that this process had before, where approval is bound to it.
     pub before: usize,
 }
 
@@ -83,16 +84,16 @@ impl Terms {
     }
 }
 
-/// The runs of a session, and which it may have.
+/// The runs of a session so far, and the runs that it may have.
 #[derive(Debug)]
 pub(crate) struct Approval {
     terms: Terms,
     approved: Option<Approved>,
-    /// The hashes before each run that came to an end, and after the last one.
+    /// The hash before each run that has ended, and the hash after the last one.
     runs: Vec<Hash>,
 }
 
-/// Reveals of each value to each of those who learn it.
+/// Expands reveals to groups of parties: one reveal for each value and each receiver.
 fn flat(groups: &[(NodeId, Option<Vec<usize>>)]) -> Vec<Reveal> {
     let each = |(node, to): &(NodeId, Option<Vec<usize>>)| {
         let node = *node;
@@ -103,28 +104,29 @@ fn flat(groups: &[(NodeId, Option<Vec<usize>>)]) -> Vec<Reveal> {
     groups.iter().flat_map(each).collect()
 }
 
-/// What reveals are, for the hash.
+/// Returns what the hash covers of each reveal: the hash of its part of the program, and the receiver.
 fn parts(graph: &Graph, reveals: &[Reveal]) -> Vec<(Hash, Option<usize>)> {
     reveals.iter().map(|reveal| (graph.part_hash(reveal.node), reveal.to)).collect()
 }
 
 impl Approval {
-    /// Of a session that did not run anything yet. `None`: whatever it is asked to run.
+    /// Starts the record of a session without runs. Where `approved` is `None`, every run is allowed.
     pub fn new(terms: Terms, approved: Option<Approved>) -> Approval {
         Approval { runs: vec![terms.hash()], terms, approved }
     }
 
-    /// The hash of no runs, where the process had so many sessions before.
+    /// Returns the hash of a session without runs, in a process that had `before` sessions before it.
     pub fn start(&self, before: usize) -> Hash {
         Terms { before, ..self.terms.clone() }.hash()
     }
 
-    /// Whether somebody approves of this session's runs.
+    /// Whether this session runs approved programs only.
     pub fn is_asked_for(&self) -> bool {
         self.approved.is_some()
     }
 
-    /// The hash of a run of these reveals, after that with hash `before`; without one after those that the session had.
+    /// Returns the hash of a run of these reveals, after the run with hash `before`. Where that is `None`, the run
+    /// comes after those that the session had.
     pub fn hash(&self, graph: &Graph, reveals: &[Reveal], before: Option<Hash>) -> Hash {
         before.unwrap_or_else(|| self.last()).then_reveals(&parts(graph, reveals))
     }
@@ -133,7 +135,7 @@ impl Approval {
         self.runs.last().copied().unwrap_or_else(|| self.terms.hash())
     }
 
-    /// Whether the next run may be one of these reveals, which has this hash.
+    /// Checks that the next run may be one of these reveals, whose hash is `hash`.
     ///
     /// # Errors
     /// [`SessionError::NotApproved`], with what is known of the difference.
@@ -149,7 +151,7 @@ impl Approval {
         Err(SessionError::NotApproved { hash: hash.to_string(), reveals, differs })
     }
 
-    /// What would be approved in place of these reveals, as far as hashes tell.
+    /// Describes what is approved in place of these reveals, as far as the hashes show it.
     fn difference(&self, approved: &BTreeSet<Hash>, graph: &Graph, reveals: &[Reveal]) -> String {
         let is_approved =
             |before: Hash, reveals: &[Reveal]| approved.contains(&before.then_reveals(&parts(graph, reveals)));
@@ -197,7 +199,7 @@ impl Approval {
         }
     }
 
-    /// A run has come to an end.
+    /// Records that the run with this hash has ended.
     pub fn ran(&mut self, hash: Hash) {
         if !self.is_asked_for() {
             self.runs.clear();
@@ -221,7 +223,7 @@ mod tests {
         Reveal { node, to }
     }
 
-    /// A session to which two runs were approved: x y to all, and then x to party 1 with y to parties 0 and 2.
+    /// A session with two approved runs: `x y` to all; then `x` to party 1, with `y` to parties 0 and 2.
     fn approved() -> (Graph, [NodeId; 3], Approval) {
         let mut graph = Graph::new();
         let mut at = graph.at(Source::new("a.py", 1));

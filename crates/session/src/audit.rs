@@ -1,5 +1,5 @@
-//! The log of what was revealed: a line of JSON for each beginning and each end of a run, which is on the disk before
-//! the run goes on. It says what, to whom, when and of which program; no value is in it.
+//! The log of reveals: a line of JSON for the beginning and for the end of each run. The line is on the disk before the
+//! run goes on. It says what is revealed, to whom, when and by which program; it contains no value.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -12,18 +12,18 @@ use quorate_graph::Hash;
 use crate::error::SessionError;
 use crate::told::Told;
 
-/// A file that lines are added to.
+/// An open log file, to which lines are appended.
 #[derive(Debug)]
 pub(crate) struct Audit {
     path: PathBuf,
     file: File,
-    /// Whether the last line may have been cut off, by a disk that was full.
+    /// Whether the last line may be cut off because the disk was full.
     is_cut: bool,
-    /// What every line says of this party.
+    /// The fields of this party, which every line has.
     party: String,
 }
 
-/// What a line says of a run.
+/// The fields of a line that describe a run.
 pub(crate) struct Entry<'a> {
     pub run: u64,
     pub program: Hash,
@@ -32,7 +32,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Audit {
-    /// Opens the file, and makes it where there is none.
+    /// Opens the file, or creates it where it does not exist.
     ///
     /// # Errors
     /// [`SessionError::Audit`].
@@ -41,7 +41,7 @@ impl Audit {
             let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
             end_line(&mut file)?;
             file.sync_all()?;
-            // On the disk the name has to be, too.
+            // The name of a new file must be on the disk, too.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             File::open(folder)?.sync_all()?;
             Ok(file)
@@ -51,7 +51,7 @@ impl Audit {
         Ok(Audit { path: path.into(), file, is_cut: false, party })
     }
 
-    /// Adds a line, with why where there is more to say, and waits until it is on the disk.
+    /// Appends a line and waits until it is on the disk. `why` is the reason why a run ended, where there is one.
     ///
     /// # Errors
     /// [`SessionError::Audit`].
@@ -78,7 +78,7 @@ impl Audit {
     }
 }
 
-/// A line that was cut off, by a crash or where a disk was full, stays by itself.
+/// Ends a line that was cut off by a crash or a full disk, so that the next line stands by itself.
 fn end_line(file: &mut File) -> std::io::Result<()> {
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(0))? > 0 {
@@ -103,7 +103,7 @@ fn one(told: &Told) -> String {
     )
 }
 
-/// As a string of JSON.
+/// Returns the text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for letter in text.chars() {
@@ -119,7 +119,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A time as ISO 8601 has it, to the millisecond. The date as in H. Hinnant, "chrono-compatible low-level date
+/// Formats a time in ISO 8601, to the millisecond. The date follows H. Hinnant, "chrono-compatible low-level date
 /// algorithms", `civil_from_days`.
 fn utc(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);

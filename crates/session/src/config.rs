@@ -1,4 +1,4 @@
-//! `party.toml`: who this party is, who the others are.
+//! `party.toml`: the number of this party, and the addresses and certificates of all.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,32 +14,33 @@ use crate::approval::Approved;
 use crate::error::SessionError;
 use crate::options::protocol;
 
-/// A deployment as one party sees it. Paths are relative to the file.
+/// A deployment, as the file of one party describes it. Paths are relative to the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// This party's number: its place in the list of parties, from 0.
+    /// The number of this party: its place in the list of parties, from 0.
     pub me: usize,
-    /// Name of the protocol, alike in all files.
+    /// The name of the protocol, the same in all files.
     pub protocol: String,
-    /// File of this party's private key, in PEM.
+    /// The file of this party's private key, in PEM.
     pub key: PathBuf,
-    /// The network between the parties, by which costs are predicted and plans made: alike in all files. `lan`, `wan`
-    /// or `RTT_MS,MBIT`.
+    /// The network between the parties: `lan`, `wan` or `RTT_MS,MBIT`, the same in all files. Predicted costs and plans
+    /// are based on it.
     #[serde(default)]
     pub network: Option<String>,
-    /// Where to listen, if not at this party's own address.
+    /// The address to listen on, if it is not this party's own.
     pub listen: Option<String>,
-    /// All parties in their order, this one too: alike in all files.
+    /// All parties in order, this one included; the same in all files.
     #[serde(rename = "party")]
     pub parties: Vec<PartyEntry>,
-    /// The runs that this party takes part in, by the hashes that `quorate explain` prints; all, where nothing is said.
+    /// The runs that this party takes part in, by the hashes that `quorate explain` prints. All runs, where the key is
+    /// absent.
     #[serde(default)]
     pub approve: Option<Approved>,
-    /// Where to log what is revealed.
+    /// The file to log reveals in.
     #[serde(default)]
     pub audit: Option<PathBuf>,
-    /// Sessions that this process had with this file before, to which approval is held.
+    /// The number of sessions that this process had with this file before; approval is bound to it.
     #[serde(skip)]
     pub sessions_before: usize,
     /// How long to wait for other parties.
@@ -49,7 +50,7 @@ pub struct Config {
     lines: Lines,
 }
 
-/// Where in which file the addresses stand, to name in messages.
+/// The lines of the files that contain the addresses, for error messages.
 #[derive(Clone, Debug, Default)]
 struct Lines {
     path: PathBuf,
@@ -76,13 +77,13 @@ impl Lines {
     }
 }
 
-/// A party as all see it.
+/// A party's entry, the same in all files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartyEntry {
-    /// Where the others reach it, as `host:port`.
+    /// The address at which other parties reach it, as `host:port`.
     pub address: String,
-    /// Only this certificate is accepted from this party.
+    /// The file of its certificate; no other certificate is accepted from this party.
     pub certificate: PathBuf,
 }
 
@@ -90,11 +91,11 @@ pub struct PartyEntry {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Seconds until all parties must have connected.
+    /// Seconds within which all parties must connect.
     pub connect_timeout_s: f64,
-    /// Of silence, not of slowness: heartbeats go out every second.
+    /// Seconds of silence after which a peer counts as lost. A slow peer is not silent: heartbeats go out every second.
     pub peer_timeout_s: f64,
-    /// Of waiting for a peer whose heartbeats come and who sends nothing that is due; 0: as long as it takes.
+    /// Seconds to wait for a peer that sends heartbeats but nothing that is due; 0: no limit.
     pub stall_timeout_s: f64,
 }
 
@@ -105,7 +106,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long a peer is waited for that is there and sends nothing that is due; `None`: as long as it takes.
+    /// Returns how long to wait for a peer that is connected but sends nothing that is due; `None`: no limit.
     pub(crate) fn patience(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.stall_timeout_s).ok().filter(|limit| !limit.is_zero())
     }
@@ -118,8 +119,8 @@ impl Config {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// [`SessionError::ConfigFile`] with the place and the reason (a key that does not exist is named, with those that
-    /// do), [`SessionError::ConfigMe`], [`SessionError::UnknownProtocol`], a wrong number of parties.
+    /// [`SessionError::ConfigFile`] with the place and the reason (for an unknown key, with the keys that exist),
+    /// [`SessionError::ConfigMe`], [`SessionError::UnknownProtocol`], a wrong number of parties.
     pub fn read(path: &Path) -> Result<Config, SessionError> {
         let fail = |what: String| SessionError::ConfigFile { path: path.into(), what };
         let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
@@ -156,7 +157,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The protocol that the file names.
+    /// Returns the protocol that the file names.
     ///
     /// # Errors
     /// [`SessionError::UnknownProtocol`].
@@ -164,7 +165,7 @@ impl Config {
         protocol(&self.protocol)
     }
 
-    /// The network that the file names.
+    /// Returns the network that the file names.
     ///
     /// # Errors
     /// [`SessionError::Network`].
@@ -172,7 +173,8 @@ impl Config {
         Ok(self.network.as_deref().map(str::parse).transpose()?)
     }
 
-    /// What kept this party from connecting; where a host name is at fault, with the line of the file that has it.
+    /// Turns an error of connecting into one of the session. Where a host name is at fault, it gives the line of the
+    /// file that contains it.
     pub(crate) fn naming(&self, error: NetError) -> SessionError {
         let NetError::Unresolved { party, address } = &error else { return error.into() };
         let listens = *party == self.me && self.listen.as_ref() == Some(address);
@@ -194,7 +196,7 @@ impl Config {
     }
 }
 
-/// What is wrong with a file's text; of a protocol's option in it, where that is given.
+/// Rewords an error of the file's parser; where a protocol's option is given as a key, the message explains that.
 fn explained(what: &str) -> String {
     let all = Protocol::ALL.iter().flat_map(|protocol| protocol.descriptor().options);
     let is_meant = |name: &str| what.contains(&format!("unknown field `{name}`"));

@@ -10,7 +10,7 @@ use quorate_net::{Net, memory, shaped};
 use crate::config::Config;
 use crate::error::SessionError;
 
-/// Links between all parties of a local session.
+/// Creates links between all parties of a local session.
 pub(crate) fn local(parties: usize, network: Option<Network>) -> Vec<Box<dyn Net>> {
     match network {
         None => memory::mesh(parties).into_iter().map(|net| Box::new(net) as Box<dyn Net>).collect(),
@@ -22,7 +22,7 @@ pub(crate) fn local(parties: usize, network: Option<Network>) -> Vec<Box<dyn Net
     }
 }
 
-/// This party's links of a deployment. Raising `stop` gives up.
+/// Connects this party to its peers of a deployment. Setting `stop` gives up.
 pub(crate) fn deployed(config: &Config, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
     let mut tcp = config.tcp();
     tcp.stop = Some(stop);

@@ -1,8 +1,8 @@
 //! Parties that run programs: all of them in this process, or this one of a deployment.
 //!
-//! A [`Session`] holds the program being built, and a worker thread per party in this process. [`Session::run`]
-//! executes what a request needs, as data flow, on every worker; a dry run of the same code first tells the demand for
-//! correlations, which are made in the offline phase. Which protocol that is, it does not ask: see `quorate-protocols`.
+//! A [`Session`] holds the program being built, and a worker thread for each party in this process. [`Session::run`]
+//! executes what a request needs, as data flow, on every worker. A dry run of the same code first counts the
+//! correlations, which are made in the offline phase. Sessions are generic over the protocol: see `quorate-protocols`.
 #![forbid(unsafe_code)]
 
 mod approval;

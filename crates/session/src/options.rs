@@ -1,4 +1,4 @@
-//! What users choose for a session: alike at all parties where a choice changes messages.
+//! The options of a session. An option that changes messages must have the same value at all parties.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,31 +13,32 @@ use quorate_protocols::{Protocol, Visit};
 
 use crate::error::SessionError;
 
-/// Round trips from which on streams have this many times as many chunks under way.
+/// The round trip from which on streams have [`FAR_WINDOWS`] times as many chunks under way.
 const FAR: Duration = Duration::from_millis(10);
 const FAR_WINDOWS: usize = 4;
 
-/// The choices of a session that hold for local ones and deployments alike.
+/// The options of a session, for local sessions and deployments. "Shared" options must have the same value at all
+/// parties.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Refuse programs whose values may leave their dtype; inputs then need a bound.
+    /// Whether programs are refused whose values may leave their dtype; inputs then need a bound.
     pub strict: bool,
-    /// How products of fixed point lose their surplus bits. Shared.
+    /// How products of fixed point are truncated. Shared.
     pub truncation: Truncation,
-    /// The network between the parties: costs are predicted for it, and where its delay is long, more is under way.
+    /// The network between the parties. Costs are predicted for it; where its delay is long, more chunks are under way.
     /// Shared.
     pub network: Option<Network>,
-    /// Threads on which a party computes.
+    /// The number of threads on which a party computes.
     pub threads: usize,
-    /// Bytes of memory that a party may use; `None`: no bound. Shared.
+    /// Bytes of memory that a party may use; `None`: no limit. Shared.
     pub max_memory: Option<u64>,
     /// The sharings that the planner may use. Shared.
     pub sharings: Sharings,
-    /// What a second of the offline phase counts beside one of the online phase. Shared.
+    /// The weight of a second of the offline phase, where a second of the online phase counts 1. Shared.
     pub offline_weight: f64,
-    /// What was asked for of the options that families have of their own. Shared.
+    /// The values given for the families' own options. Shared.
     pub family: BTreeMap<String, String>,
-    /// The same, read for the protocol, with the network: a session fills it in.
+    /// The families' own options as read for the protocol, with the network; filled in by the session.
     pub choices: Choices,
 }
 
@@ -57,11 +58,11 @@ impl Default for Options {
     }
 }
 
-/// The sharings that the planner may use, where a protocol has several; what one of them cannot do is done in A.
+/// The sharings that the planner may use, where a protocol has several. A step that none of them supports runs in A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharings {
     allowed: [bool; 3],
-    /// Whether this is what nobody asked for otherwise.
+    /// Whether the user left the choice to the planner.
     is_auto: bool,
 }
 
@@ -116,10 +117,10 @@ impl FromStr for Sharings {
     }
 }
 
-/// The protocol that users call so.
+/// Returns the protocol with this name.
 ///
 /// # Errors
-/// [`SessionError::UnknownProtocol`], naming what there is.
+/// [`SessionError::UnknownProtocol`], which lists the protocols.
 pub fn protocol(name: &str) -> Result<Protocol, SessionError> {
     let known = || Protocol::ALL.iter().map(|protocol| protocol.name()).collect::<Vec<_>>().join(", ");
     Protocol::named(name).ok_or_else(|| SessionError::UnknownProtocol { name: name.into(), known: known() })
@@ -128,7 +129,7 @@ pub fn protocol(name: &str) -> Result<Protocol, SessionError> {
 /// Reads the option `trunc`.
 ///
 /// # Errors
-/// [`SessionError::Option`], naming what there is.
+/// [`SessionError::Option`], which lists the values.
 pub fn truncation(text: &str) -> Result<Truncation, SessionError> {
     match text {
         "exact" => Ok(Truncation::Exact),
@@ -140,7 +141,7 @@ pub fn truncation(text: &str) -> Result<Truncation, SessionError> {
     }
 }
 
-/// The families' own options that any protocol has, each once.
+/// Returns the options of all families, each once.
 pub fn family_options() -> Vec<&'static Choice> {
     let mut found: Vec<&Choice> = Vec::new();
     for option in Protocol::ALL.iter().flat_map(|protocol| protocol.descriptor().options) {
@@ -152,35 +153,35 @@ pub fn family_options() -> Vec<&'static Choice> {
 }
 
 impl Options {
-    /// Whether programs are planned: steps have sharings to choose from.
+    /// Whether programs are planned, because their steps have several sharings to choose from.
     pub(crate) fn mixes(&self, protocol: Protocol) -> bool {
         let garbles = || protocol.descriptor().sharings.contains(&"Y");
         let mixes = if self.sharings.is_auto() { garbles() } else { self.sharings.mix() };
         mixes && self.max_memory.is_none()
     }
 
-    /// Whether what stays a factor of many products is sent once, and held for it: that takes memory.
+    /// Whether a factor of many products is sent once and held for them, which takes memory.
     pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
         protocol.keeps_factors() && self.max_memory.is_none()
     }
 
-    /// As many times as many chunks as usual may be under way in a stream: where a line's delay is long, that is what
-    /// a stream waits for.
+    /// Returns the factor by which more chunks than usual may be under way in a stream. Where a line's delay is long, a
+    /// stream waits for its chunks.
     pub(crate) fn windows(&self) -> usize {
         let is_far = self.network.is_some_and(|network| network.rtt >= FAR);
         if is_far && self.max_memory.is_none() { FAR_WINDOWS } else { 1 }
     }
 
-    /// This release, with what decides about that, in words that parties of other releases would not have.
+    /// Describes this release and its settings of windows; parties of other releases have another text.
     pub(crate) fn release() -> String {
         format!("release={} ({FAR_WINDOWS} windows from {FAR:?} on)", env!("CARGO_PKG_VERSION"))
     }
 
-    /// These options, with those of the protocol's family read.
+    /// Returns these options with those of the protocol's family read.
     ///
     /// # Errors
-    /// [`SessionError::OtherProtocol`] for what another family has, [`SessionError::Option`] for what none has, and
-    /// what the family says of choices that do not go together.
+    /// [`SessionError::OtherProtocol`] for an option of another family, [`SessionError::Option`] for an unknown option
+    /// or value, and the family's error for choices that do not go together.
     pub(crate) fn read_for(mut self, protocol: Protocol) -> Result<Options, SessionError> {
         let mut choices = Choices::default();
         choices.link = self.network.map(link);
@@ -198,7 +199,7 @@ impl Options {
             let Some(option) = family_options().into_iter().find(|option| option.name == name) else {
                 return Err(unknown(&[]));
             };
-            // What holds without asking for it is no wish.
+            // A default value needs no support.
             if option.values[0] != value {
                 let takes = Protocol::ALL.iter().filter(|family| family.descriptor().option(name).is_some());
                 return Err(SessionError::OtherProtocol {
@@ -214,7 +215,8 @@ impl Options {
         Ok(self)
     }
 
-    /// The choices that all parties must share, as a line of `name=value` that they exchange before anything else.
+    /// Returns the options that all parties must share, as a line of `name=value` that they exchange before anything
+    /// else.
     pub(crate) fn shared(&self, protocol: Protocol) -> String {
         let network = self.network.map_or("none".into(), |network| {
             let rate = network.bits_per_second.map_or("unlimited".into(), |bits| (bits / 1e6).to_string());
@@ -242,7 +244,7 @@ impl Visit for Check<'_> {
     }
 }
 
-/// A network as predictions of a family's costs take it.
+/// Converts a network into the form that predictions of a family's costs take.
 fn link(network: Network) -> Link {
     Link {
         round_trip_seconds: network.rtt.as_secs_f64(),
@@ -276,7 +278,7 @@ mod tests {
             assert!(different.iter().all(|options| shared(options.clone(), protocol) != same));
             assert!(own.iter().all(|options| shared(options.clone(), protocol) == same));
             for option in protocol.descriptor().options {
-                // What goes with another choice only is refused alone.
+                // A value that is only valid together with another option is refused alone.
                 if let Ok(asked) = asking(option.name, option.values[1]).read_for(protocol) {
                     assert_ne!(asked.shared(protocol), same);
                     changed += 1;

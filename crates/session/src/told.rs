@@ -1,4 +1,5 @@
-//! What a run reveals, to whom, and of whose inputs: what people approve, and what is logged.
+//! The reveals of a run: which values, to whom, and on whose inputs they depend. This is what people approve, and what
+//! is logged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,23 +11,24 @@ use crate::work::Reveal;
 /// One value that a run reveals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// The value in words, with the line that makes it.
+    /// The description of the value, with the line that makes it.
     pub what: String,
-    /// Its sizes.
+    /// Its shape.
     pub shape: Vec<usize>,
-    /// Its type, as messages have it.
+    /// Its dtype, as messages show it.
     pub dtype: String,
     /// The parties that learn it; `None`: all.
     pub to: Option<Vec<usize>>,
-    /// The parties on whose inputs it may depend: no other input has any influence on it.
+    /// The parties on whose inputs it may depend. Inputs of other parties have no influence on it.
     pub owners: Vec<usize>,
-    /// The parties of whose own inputs there are elements in it, though others learn it: as they are, moved, or written
-    /// in a form that anybody undoes.
+    /// The parties whose own inputs it discloses to others: elements of it are elements of the input as they are,
+    /// moved, or written in a form that anybody can undo.
     pub own: Vec<usize>,
 }
 
 impl Told {
-    /// What these reveals tell; one for each value, whoever learns it. What a party sees is looked at together.
+    /// Describes these reveals, one entry for each value and its receivers. All values that one party sees are analysed
+    /// together.
     pub(crate) fn all(graph: &Graph, reveals: &[Reveal], parties: usize) -> Vec<Told> {
         let groups = groups(reveals);
         let mut own = vec![BTreeSet::new(); groups.len()];
@@ -57,7 +59,8 @@ impl Told {
     }
 }
 
-/// The values that are revealed, and who learns each, in order: one to several parties is one reveal for each.
+/// Returns the values that are revealed, with the receivers of each, in order. Consecutive reveals of one value to
+/// several parties form one entry.
 pub(crate) fn groups(reveals: &[Reveal]) -> Vec<(NodeId, Option<Vec<usize>>)> {
     let mut groups: Vec<(NodeId, Option<Vec<usize>>)> = Vec::new();
     for &Reveal { node, to } in reveals {
@@ -69,7 +72,7 @@ pub(crate) fn groups(reveals: &[Reveal]) -> Vec<(NodeId, Option<Vec<usize>>)> {
     groups
 }
 
-/// Parties in words; `None`: all.
+/// Returns a description of parties; `None`: all.
 pub(crate) fn named(to: Option<&[usize]>) -> String {
     match to {
         None => "all parties".into(),

@@ -1,5 +1,5 @@
-//! What a session frees holds no owner's input any more. Alone in its process, whose allocator looks at all that is
-//! freed.
+//! Checks that memory freed by a session contains no owner's input. The test is alone in its process, whose allocator
+//! looks at everything that is freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session};
 
 const INPUTS: usize = 128;
-/// The upper bits of an input, and of no number beside.
+/// The upper bits of an input, and of no other number.
 const MARK: u64 = 0x1ec7_5a3c;
 
 /// The inputs, by their last bits, and which of them were found.
@@ -52,7 +52,7 @@ fn look(words: &[u64]) {
 #[global_allocator]
 static ALLOCATOR: Looking = Looking;
 
-/// An input of a party; its numbers are not looked for where it is not the first.
+/// Builds an input of a party; its numbers are searched for only if it is the first.
 fn input(session: &mut Session, owner: usize, is_first: bool) -> NodeId {
     let parties = session.parties();
     let values = |i: usize| match is_first {
@@ -65,7 +65,7 @@ fn input(session: &mut Session, owner: usize, is_first: bool) -> NodeId {
     id
 }
 
-/// How many of an owner's inputs are found in what a session frees that multiplies and compares them.
+/// Counts how many of an owner's inputs are found in memory freed by a session that multiplies and compares them.
 fn found_of((protocol, is_malicious): (Protocol, bool), owner: usize) -> usize {
     for (i, (word, found)) in LOOKED_FOR.iter().zip(&FOUND).enumerate() {
         let middle = (i as u64).wrapping_mul(0x9e37_79b9) & 0x7f_ffff;
@@ -91,7 +91,7 @@ fn found_of((protocol, is_malicious): (Protocol, bool), owner: usize) -> usize {
 
 #[test]
 fn no_input_is_found_in_what_is_freed() {
-    // The search finds what is not wiped.
+    // The search finds numbers that are not wiped.
     for (i, word) in LOOKED_FOR.iter().enumerate() {
         word.store(MARK << 32 | i as u64, Relaxed);
     }

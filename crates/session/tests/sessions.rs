@@ -1,4 +1,5 @@
-//! Sessions as their users see them, without Python: programs that run, runs that are stopped, inputs that are refused.
+//! Tests of sessions as their users see them, without Python: programs that run, runs that are stopped, inputs that are
+//! refused.
 
 use std::time::Duration;
 
@@ -98,14 +99,14 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
-/// What asks for the real offline phase where the other tests have a dealer.
+/// Options that select the real offline phase, where the other tests have a dealer.
 fn protocols_make_correlations() -> Options {
     let offline = cfg!(feature = "testing").then(|| ("offline".into(), "protocol".into()));
     Options { family: offline.into_iter().collect(), ..Options::default() }
 }
 
-/// Coins are tossed while correlations are made: a cheater could stop runs until they suit it, or how rows are moved.
-/// So keys end with a run that is stopped after that, and a second request is told.
+/// Coins are tossed while correlations are made. A cheater could stop runs until the coins, or the order of shuffled
+/// rows, suit it. So a run that is stopped after a toss ends the keys, and a second request fails with that error.
 #[test]
 fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed() {
     for stopped_in in [Phase::Offline, Phase::Online] {
@@ -121,12 +122,12 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
         assert!(session.security().contains("malicious"), "{}", session.security());
         let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
         let z = input(&mut session, 1, &[1, 1, 2]).unwrap();
-        // So many rounds that it is not over before it is stopped: of values that nobody knows.
+        // Secret values with enough rounds that the run is not over before it is stopped.
         let first = product(&mut session, x, z);
         let y = (0..12).fold(first, |y, _| product(&mut session, y, x));
         {
             let mut running = session.run(&[(y, None)]).unwrap();
-            // Rounds enough for a toss.
+            // Enough rounds for a toss.
             let tossed = Duration::from_millis(if stopped_in == Phase::Offline { 600 } else { 5 });
             while !running.wait(tossed) && running.progress().is_none_or(|(phase, _)| phase != stopped_in) {}
             assert!(!running.wait(Duration::ZERO), "it was stopped in the {stopped_in} phase");
@@ -139,7 +140,7 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
     }
 }
 
-/// Three parties of whom any one may cheat, the one who deals included.
+/// Three parties, any one of which may cheat, the one that deals included.
 fn malicious(network: Option<Network>) -> Session {
     let family = [("malicious".into(), "yes".into())];
     let options = Options { family: family.into(), ..Options::default() };
@@ -162,7 +163,7 @@ fn a_family_runs_in_the_form_that_is_chosen() {
         let values = session.run(&[(chosen, to)]).unwrap().finish().unwrap();
         assert!(matches!(&values[..], [Some(Data::Ints(v))] if v[..] == [1, -45, -49]), "{to:?}");
     }
-    // What came of a request is there for the next one.
+    // The results of a request exist for the next one.
     assert_eq!(reveal(&mut session, product).unwrap(), [6, -45, -49]);
 }
 

@@ -1,9 +1,11 @@
-//! What memory a run may take: what users name, and what is free where the parties run.
+//! The memory that a run may take: the limit that users set, and the memory that is free where the parties run.
 //!
-//! The parties tell each other what is free at the start of a run, so that all of them come to the same answer. Where
-//! the run fits the least of it, it goes as it would anywhere: pieces follow from sizes alone. Where it does not, that
-//! is its limit, as if users had named it; and where it cannot be kept, every party refuses the run before anything
-//! else is sent.
+//! The parties tell each other at the start of a run how much memory is free, so that all of them come to the same
+//! decision:
+//!
+//! - Where the run fits the least of these amounts, it runs as it would anywhere: the pieces follow from sizes alone.
+//! - Where it does not, the least amount is its limit, as if users had set it.
+//! - Where the run cannot keep to that limit, every party refuses it before anything else is sent.
 
 use quorate_graph::{Graph, Op};
 
@@ -12,18 +14,18 @@ use crate::memory::gate::ROOM_BYTES;
 use crate::memory::limit::Limit;
 use crate::memory::need::Need;
 
-/// The limits of one run.
+/// The limits on the memory of one run.
 pub(crate) struct Allowed {
-    /// The user's.
+    /// The limit that users set.
     pub named: Option<u64>,
-    /// What each party can have beside what it holds.
+    /// The bytes that each party can allocate beside what it holds.
     pub free: Vec<u64>,
-    /// How many parties share this process.
+    /// The number of parties that share this process.
     pub sharing: usize,
 }
 
 impl Allowed {
-    /// The limit for a run that needs so much under the limit that users named, or under none, but has less.
+    /// Returns a lower limit for a run that fits the users' limit, or has none, but does not fit the free memory.
     pub fn less_for(&self, need: &Need) -> Option<Limit> {
         let (named, least) = (Limit::named(self.named), self.least().1);
         let is_less = need.fits(named) && need.more(named) > least;
@@ -33,8 +35,7 @@ impl Allowed {
     /// Refuses a run that cannot fit.
     ///
     /// # Errors
-    /// [`SessionError::Memory`] where it is the user's limit, [`SessionError::TooLittle`] where nothing else would
-    /// help.
+    /// [`SessionError::Memory`] where the limit is the user's, [`SessionError::TooLittle`] where it is the free memory.
     pub fn check(&self, graph: &Graph, need: &Need, limit: Limit) -> Result<(), SessionError> {
         let Some(limit_bytes) = limit.bytes().filter(|_| !need.fits(limit)) else { return Ok(()) };
         let at = match need.at {
@@ -53,7 +54,7 @@ impl Allowed {
         Err(SessionError::TooLittle { at, need_bytes, free_bytes, party, sharing: self.sharing })
     }
 
-    /// What steps before their turn may take under a limit.
+    /// Returns the bytes that steps before their turn may take under a limit.
     pub fn room(&self, need: &Need, limit: Limit) -> Option<u64> {
         if let Limit::Named(_) = limit {
             return need.room(limit);
@@ -61,7 +62,7 @@ impl Allowed {
         Some(self.least().1.saturating_sub(need.more(limit)).min(ROOM_BYTES))
     }
 
-    /// Who can have the least, and how much.
+    /// Returns the party with the least free memory, and the amount.
     fn least(&self) -> (usize, u64) {
         let free = self.free.iter().copied().enumerate();
         free.min_by_key(|&(_, bytes)| bytes).unwrap_or((0, u64::MAX))

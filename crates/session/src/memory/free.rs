@@ -1,8 +1,12 @@
-//! The memory that a party can still have, as the system tells it: what is free limits a run where users name no limit.
+//! The memory that a party can still allocate, as the system reports it. It limits a run where users set no limit.
 //!
-//! On Linux that is the least of what the machine has available (swap included), what each control group above the
-//! process leaves, and what the process's own limits on address space and data (`ulimit -v`, `ulimit -d`) leave.
-//! Elsewhere nothing is known, and nothing is limited.
+//! On Linux it is the minimum of these amounts:
+//!
+//! - the available memory of the machine, swap included;
+//! - what each control group above the process leaves;
+//! - what the process's own limits on address space and data leave (`ulimit -v`, `ulimit -d`).
+//!
+//! On other systems nothing is known, and there is no limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,18 +14,20 @@ use std::time::{Duration, Instant};
 
 use quorate_engine::{Error, Result};
 
-/// A reading holds for so many times what it took to make it, so that it never takes more than a hundredth of the time.
+/// A reading is valid for this many times the time that it took, so that readings take at most a hundredth of the time.
 const HOLDS_FOR: u32 = 100;
-/// Of what is free, this part is left to what no plan counts: allocators, messages under way, other programs.
+/// One part in this many of the free memory is left to what no plan counts: allocators, messages under way, other
+/// programs.
 const SPARE: u64 = 8;
-/// Digits, in binary, of what a party tells the others: enough to compute with.
+/// The binary digits of the number that a party tells the others: enough to compute with.
 const DIGITS: u32 = 5;
-/// Bytes of that in a note.
+/// The bytes of that number in a note.
 const NOTE_BYTES: usize = 8;
 
 static READING: Mutex<Option<(Instant, Duration, u64)>> = Mutex::new(None);
 
-/// Bytes that one party can still have, where so many share this process; `u64::MAX` where nobody knows.
+/// Returns the bytes that one party can still allocate, where `parties` of them share this process; `u64::MAX` where
+/// this is not known.
 pub(crate) fn share_of_process(parties: usize) -> u64 {
     let mut reading = READING.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = match *reading {
@@ -40,19 +46,19 @@ fn share(bytes: u64, parties: usize) -> u64 {
     if bytes == u64::MAX { bytes } else { rounded((bytes - bytes / SPARE) / parties.max(1) as u64) }
 }
 
-/// The number's first digits, zeros behind.
+/// Returns the number with all but its first [`DIGITS`] binary digits set to 0.
 fn rounded(bytes: u64) -> u64 {
     let surplus = (u64::BITS - bytes.leading_zeros()).saturating_sub(DIGITS);
     bytes >> surplus << surplus
 }
 
-/// What a party tells the others at the start of a run: its share, ahead of the rest.
+/// Returns the note that a party sends at the start of a run: its share of the free memory, followed by `rest`.
 pub(crate) fn with_share(share: u64, mut rest: Vec<u8>) -> Vec<u8> {
     rest.splice(..0, share.to_le_bytes());
     rest
 }
 
-/// The parties' shares, and the rest of what each said.
+/// Splits the parties' notes into their shares of free memory and the rest of each note.
 ///
 /// # Errors
 /// [`Error::Malformed`].
@@ -64,7 +70,7 @@ pub(crate) fn shares(notes: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
     notes.iter().enumerate().map(read).collect::<Result<Vec<_>>>().map(|both| both.into_iter().unzip())
 }
 
-/// The least that anything leaves, of a system whose files are below `root`.
+/// Returns the minimum over all limits of what they leave, for a system whose files are below `root`.
 fn free_at(root: &Path) -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let machine = read("proc/meminfo").and_then(|text| of_machine(&text));
@@ -82,19 +88,20 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     Some(kilobytes(meminfo, "MemAvailable:")?.saturating_add(kilobytes(meminfo, "SwapFree:").unwrap_or(0)))
 }
 
-/// The bytes in a line `name  number kB`.
+/// Returns the bytes in a line `name  number kB`.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The first number in a line of limits; `None` where it says `unlimited`.
+/// Returns the first number in a line of limits; `None` where it says `unlimited`.
 fn soft_limit(limits: &str, name: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What the control groups of the process leave, of either version; each group counts against those above it.
+/// Returns what the control groups of the process leave, of either version. The use of a group counts against the
+/// limits of all groups above it.
 fn of_groups(root: &Path, groups: &str) -> Option<u64> {
     let left = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -110,7 +117,7 @@ fn of_groups(root: &Path, groups: &str) -> Option<u64> {
     groups.lines().filter_map(left).min()
 }
 
-/// A group and all above it. Within a container its path may not exist: its files are then at the root.
+/// Returns a group and all groups above it. In a container its path may not exist: its files are then at the root.
 fn above(root: &Path, path: &str) -> impl Iterator<Item = PathBuf> {
     let path = root.join(path);
     let depth = path.strip_prefix(root).map_or(0, |inside| inside.components().count());
@@ -118,7 +125,7 @@ fn above(root: &Path, path: &str) -> impl Iterator<Item = PathBuf> {
     groups.into_iter()
 }
 
-/// Files of a group: its limit, what it uses, and where its statistics say what of that are files that can be dropped.
+/// The files of a group: its limit, its use, and the line of its statistics that counts droppable file pages.
 type GroupFiles = [&'static str; 3];
 const VERSION_2: GroupFiles = ["memory.max", "memory.current", "inactive_file "];
 const VERSION_1: GroupFiles = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
@@ -135,7 +142,7 @@ fn left_by(group: &Path, [limit, used, files]: GroupFiles) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A system's files, below a folder of the test's own.
+    /// Creates a system's files, below a folder of the test's own.
     fn system(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("quorate-free-{name}-{}", std::process::id()));
         for (path, text) in files {

@@ -1,46 +1,46 @@
-//! How much of a program runs at a time: large steps wait for room, small ones never notice.
+//! The gate: admits steps as long as there is memory for them. Large steps wait for room; small ones hardly ever do.
 //!
-//! Without it, a hundred independent products of a million elements would all be under way at once, and a slow party
-//! would have to park what the others send for all of them. A step enters when it is its turn in the program's order,
-//! or if there is room to run early: so the first unfinished step is always admitted at every party, and no two parties
-//! can wait for each other. Steps that send nothing pass the gate, too: their results take memory. What runs early
-//! counts until its turn has come, its result included. Rounds are causal depth and do not depend on the order of
-//! entry.
+//! Without a gate, a hundred independent products of a million elements would all be under way at once. A slow party
+//! would have to store what the others send for all of them. A step enters when it is its turn in the program's order,
+//! or if there is room to run it early. So the first unfinished step is always admitted at every party, and no two
+//! parties can wait for each other. Steps that send nothing pass the gate, too, because their results take memory. A
+//! step that runs early counts, its result included, until its turn has come. Rounds are causal depth and do not depend
+//! on the order of entry.
 //!
-//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): of two
-//! orders, one could wait for the other.
+//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): with two
+//! different orders, one could wait for the other.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes that early steps may take, together, where nobody set a limit.
+/// Bytes that early steps may take together, where no limit is set.
 pub(crate) const ROOM_BYTES: u64 = 256 << 20;
 
 pub(crate) struct Gate {
     /// Bytes that steps before their turn may take together.
     room: u64,
-    /// Early steps, what each counts for, and their sum.
+    /// The early steps with the bytes that each counts for, and the sum of these.
     inside: RefCell<BTreeMap<usize, u64>>,
     used: Cell<u64>,
-    /// The first step that has not finished, and those behind it that have.
+    /// The first unfinished step, and the steps behind it that have finished.
     turn: Cell<usize>,
     finished: RefCell<BTreeSet<usize>>,
 }
 
-/// A step under way; dropping it makes room.
+/// Admission of a step under way; dropping it frees the step's room.
 pub(crate) struct Pass<'g> {
     gate: &'g Gate,
     step: usize,
 }
 
 impl Gate {
-    /// Room for early steps: so many bytes, or what is sane where nobody set a limit.
+    /// Returns a gate with `room` bytes for early steps, or with [`ROOM_BYTES`] where no limit is set.
     pub fn new(room: Option<u64>) -> Gate {
         let (inside, used, turn, finished) = Default::default();
         Gate { room: room.unwrap_or(ROOM_BYTES), inside, used, turn, finished }
     }
 
-    /// Lets step `step` in if there is room for it; it takes so many bytes beside its operands. Steps are numbered
+    /// Admits step `step` if there is room for it; it takes `bytes` bytes beside its operands. Steps are numbered
     /// without gaps.
     pub fn enter(&self, step: usize, bytes: u64) -> Option<Pass<'_>> {
         self.admit(step, bytes).then(|| Pass { gate: self, step })
@@ -70,7 +70,7 @@ impl Gate {
         while finished.remove(&self.turn.get()) {
             self.turn.set(self.turn.get() + 1);
         }
-        // What was early is in order now.
+        // Steps that were early and whose turn has come count no longer.
         let mut inside = self.inside.borrow_mut();
         while let Some(first) = inside.first_entry().filter(|first| *first.key() <= self.turn.get()) {
             self.used.set(self.used.get() - first.remove());

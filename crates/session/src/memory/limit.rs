@@ -1,13 +1,13 @@
-//! What limits the memory of a run.
+//! The limit on the memory of a run.
 
-/// What limits the memory of a run, at one party.
+/// The limit on the memory of a run, at one party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// Nothing but what is sane.
+    /// No limit but the defaults.
     None,
-    /// What users named.
+    /// The limit that users set.
     Named(u64),
-    /// What is free where there is least.
+    /// The free memory of the party that has the least.
     Free(u64),
 }
 
@@ -23,7 +23,7 @@ impl Limit {
         }
     }
 
-    /// The same kind of limit, of so many bytes less.
+    /// Returns a limit of the same kind, lower by `by` bytes.
     pub fn less(self, by: u64) -> Limit {
         match self {
             Limit::None => Limit::None,

@@ -1,4 +1,4 @@
-//! Memory: what steps take before they run, what limits it, and how steps go where that is too much.
+//! Memory of a run: what steps take, what limits them, and how steps run that would take too much.
 
 pub(crate) mod allowed;
 pub(crate) mod free;

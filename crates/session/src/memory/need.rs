@@ -5,29 +5,29 @@ use quorate_graph::NodeId;
 use crate::memory::limit::Limit;
 use crate::memory::schedule::Schedule;
 
-/// The bound for one request at one party, alike at all parties.
+/// The bound on the memory of one request at one party; the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// Bytes at the worst moment, without correlations made ahead.
+    /// Bytes at the peak, without correlations made ahead.
     pub peak_bytes: u64,
-    /// The step at that moment; `None` where it is the values that the session held before.
+    /// The step at the peak; `None` where the peak is the values that the session held before.
     pub at: Option<NodeId>,
     /// Bytes of the values that the session holds already.
     pub held_bytes: u64,
     /// Bytes that are held before anything is computed.
     pub base_bytes: u64,
-    /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
+    /// Bytes of all correlations, if they are made ahead, and what making them takes in addition.
     pub stock_bytes: u64,
     pub making_bytes: u64,
-    /// Bytes of those of the largest turn and of making them, where they are made in turns.
+    /// Bytes of the correlations of the largest turn, including making them, where they are made in turns.
     pub turn_bytes: u64,
-    /// Whether they are made ahead or not at all.
+    /// Whether correlations can only be made ahead.
     pub only_ahead: bool,
 }
 
 impl Need {
-    /// Of a program, with the bytes of its correlations, and of what making them takes beside; `only_ahead` as its
-    /// family says.
+    /// Returns the bound for a schedule, with the bytes of its correlations and what making them takes in addition.
+    /// `only_ahead` is a constant of the family.
     pub fn of(schedule: &Schedule, stock_bytes: u64, making_bytes: u64, only_ahead: bool) -> Need {
         Need {
             peak_bytes: schedule.peak_bytes,
@@ -41,7 +41,7 @@ impl Need {
         }
     }
 
-    /// Bytes at the worst moment if correlations are made ahead.
+    /// Returns the bytes at the peak if correlations are made ahead.
     fn with_stock(&self) -> u64 {
         self.peak_bytes.max(self.base_bytes + self.making_bytes).saturating_add(self.stock_bytes)
     }
@@ -51,27 +51,27 @@ impl Need {
         self.only_ahead || limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
     }
 
-    /// Bytes at the worst moment, with the correlations where they are made ahead.
+    /// Returns the bytes at the peak, with the correlations where they are made ahead.
     pub fn total(&self, limit: Limit) -> u64 {
         if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes.saturating_add(self.turn_bytes) }
     }
 
-    /// Bytes for correlations that are made in turns while the program runs: what the limit leaves.
+    /// Returns the bytes that the limit leaves for correlations made in turns while the program runs.
     pub fn left_for_turns(&self, limit: Limit) -> u64 {
         limit.bytes().unwrap_or(0).saturating_sub(self.peak_bytes)
     }
 
-    /// Whether the run fits.
+    /// Whether the run fits the limit.
     pub fn fits(&self, limit: Limit) -> bool {
         limit.bytes().is_none_or(|most| self.total(limit) <= most)
     }
 
-    /// What a run takes beside what is there already.
+    /// Returns the bytes that a run takes beside those that the session holds already.
     pub fn more(&self, limit: Limit) -> u64 {
         self.total(limit).saturating_sub(self.held_bytes)
     }
 
-    /// What the limit leaves for steps before their turn.
+    /// Returns the bytes that the limit leaves for steps before their turn.
     pub fn room(&self, limit: Limit) -> Option<u64> {
         limit.bytes().map(|most| most.saturating_sub(self.total(limit)))
     }

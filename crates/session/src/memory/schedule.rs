@@ -1,16 +1,20 @@
-//! How the steps of a run go under a limit on memory: whole, in pieces, or within the pieces of the step that uses
-//! them.
+//! The schedule of a run under a limit on memory: each step runs whole, in pieces, or within the pieces of the step
+//! that uses it.
 //!
-//! The bound is that of running the steps one after another, in the program's order: everything that the session holds,
-//! each value from its step to its last use, and the step's own working room. Where that exceeds the limit, a step that
-//! can be cut works on a piece at a time. Where the values between the steps are too large still, one that only one
-//! step uses is never whole: each piece of that step makes its piece of it, if holding what it is made of takes no
-//! more. What the limit leaves beside the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//! The bound is that of running the steps one after another, in the program's order. It counts everything that the
+//! session holds, each value from its step to its last use, and the step's own working room. The schedule keeps the
+//! bound below the limit in two stages:
 //!
-//! Where users name no limit, a program whose bound exceeds [`Rule::BY_SIZE`] goes in pieces in the same way: large
-//! pieces, and only of what is large.
+//! - A step that can be cut works on one piece at a time.
+//! - Where the values between the steps are still too large, a value that only one step uses is never whole. Each piece
+//!   of that step makes its own piece of the value, unless its operands take more memory than the value.
 //!
-//! All this depends on the program, the number of parties and the limit, so that all parties come to the same answer.
+//! What the limit leaves above the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//!
+//! Where users set no limit, a program whose bound exceeds [`Rule::BY_SIZE`] runs in pieces in the same way: large
+//! pieces, and only of large steps.
+//!
+//! The schedule depends only on the program, the number of parties and the limit, so all parties come to the same one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,49 +31,51 @@ use crate::memory::split::Split;
 use crate::work::Work;
 use crate::work::order::{Counts, Places};
 
-/// The fewest elements of a piece, where a unit is one element.
+/// The least number of elements of a piece, where a unit is one element.
 const LEAST_ELEMENTS: usize = 1 << 10;
-/// The most elements of a piece where users named a limit.
+/// The largest number of elements of a piece where users set a limit.
 const LONGEST: usize = 1 << 16;
 /// The longest chain of steps that make pieces for each other.
 const MOST_DEEP: usize = 16;
-/// Pieces under way at a time, where the limit has room for them: one is computed while another's messages travel.
+/// The number of pieces under way at a time, where the limit has room for them: one is computed while another's
+/// messages travel.
 const WINDOW: usize = 2;
-/// Bytes that a step may take more for chunks that are under way while others' messages travel.
+/// Bytes that a step may take in addition for chunks that are under way while others' messages travel.
 const WIDE_BYTES: u64 = 128 << 20;
 
-/// How one step goes that does not go whole.
+/// How a step runs that does not run whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As pieces of so many units, so many at a time.
+    /// In pieces of `units` units, `window` pieces at a time.
     Pieces { units: usize, window: usize },
-    /// Not at all by itself: its only user's pieces make what they need of it.
+    /// Not as a step of its own: the pieces of its only user make what they need of it.
     Within,
 }
 
-/// What the steps of a run keep to.
+/// The bounds that the steps of a run keep to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub limit: Limit,
-    /// The most elements that a step which talks works on at a time, whatever memory it takes: what it draws is made
-    /// for as many.
+    /// The largest number of elements that a step which talks works on at a time, whatever memory it takes. The
+    /// correlations that it draws are made for that number.
     longest: usize,
-    /// How often they were made tighter.
+    /// How often the bounds were tightened.
     tries: usize,
 }
 
 impl Bounds {
-    /// The most elements, and what is left to steps at least of what values do not take, one part of so many.
+    /// The successive tightenings: the largest number of elements of a piece, and the divisor `d` of the memory beside
+    /// live values. At least one part in `d` of that memory is left to steps.
     const TIGHTER: [(usize, u64); 5] =
         [(LONGEST, 2), (1 << 14, 4), (1 << 12, 8), (LEAST_ELEMENTS, 16), (LEAST_ELEMENTS, u64::MAX)];
 
-    /// A limit on memory alone.
+    /// Returns bounds that limit memory alone.
     pub fn only(limit: Limit) -> Bounds {
         Bounds { limit, longest: usize::MAX, tries: 0 }
     }
 
-    /// Tighter ones, for what did not fit a limit for the turn of its correlations that took so many bytes: shorter
-    /// pieces, and room for such a turn.
+    /// Returns tighter bounds for a run that did not fit the limit because a turn of its correlations took
+    /// `turn_bytes`: shorter pieces, and room for such a turn.
     pub fn tighter(self, limit: Limit, schedule: &Schedule, turn_bytes: u64) -> Option<Bounds> {
         let &(longest, parts) = Bounds::TIGHTER.get(self.tries)?;
         let left = limit.bytes().unwrap_or(u64::MAX).saturating_sub(schedule.live_bytes);
@@ -77,73 +83,74 @@ impl Bounds {
     }
 }
 
-/// When steps go in pieces, and in which.
+/// The rule that decides which steps run in pieces, and in which pieces.
 #[derive(Clone, Copy, Debug)]
 struct Rule {
-    /// Bytes that the bound shall not exceed.
+    /// Bytes that the bound must not exceed.
     limit: u64,
-    /// Bytes that a step may work with, whatever is held beside it.
+    /// Bytes that a step may work with in any case, whatever is held beside it.
     step: u64,
     /// Values of fewer bytes stay whole.
     value: u64,
-    /// The most elements of a piece.
+    /// The largest number of elements of a piece.
     elements: usize,
-    /// Elements beyond which a step that talks goes in pieces in any case.
+    /// The number of elements beyond which a step that talks runs in pieces in any case.
     longest: usize,
 }
 
 impl Rule {
-    /// All whole.
+    /// All steps run whole.
     const WHOLE: Rule = Rule { limit: u64::MAX, ..Rule::BY_SIZE };
-    /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their
-    /// rounds.
+    /// The rule where no limit is set: a program that takes more than a gigabyte runs in pieces, which are so large
+    /// that their rounds hardly count.
     const BY_SIZE: Rule =
         Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20, longest: usize::MAX };
 
-    /// Under a limit everything counts.
+    /// Returns the rule under a limit, where every byte counts.
     fn under(limit: u64) -> Rule {
         Rule { limit, step: 0, value: 0, elements: LONGEST, longest: usize::MAX }
     }
 }
 
-/// How the steps of a run go, and what that takes.
+/// How the steps of a run run, and the memory that this takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
-    /// Steps with so many times as many chunks under way in their streams, of those that go whole.
+    /// The steps among those that run whole that have more chunks under way in their streams than usual, with the
+    /// factor.
     windows: BTreeMap<NodeId, usize>,
-    /// Bytes that the steps work with at one party, their results included, by their place.
+    /// Bytes that the steps work with at one party, their results included, by the step's place.
     rooms: Vec<u64>,
-    /// Bytes at one party of the values that exist before.
+    /// Bytes at one party of the values that exist before the run.
     pub held_bytes: u64,
     /// Bytes at one party before anything is computed.
     pub base_bytes: u64,
     /// Bytes of values at one party where they are most, without what a step works with.
     pub live_bytes: u64,
-    /// Bytes at one party at the worst moment, without correlations made ahead.
+    /// Bytes at one party at the peak, without correlations made ahead.
     pub peak_bytes: u64,
-    /// The step at that moment; `None` where it is the values that the session held before.
+    /// The step at the peak; `None` where the peak is the values that the session held before.
     pub at: Option<NodeId>,
 }
 
-/// What a schedule is made for.
+/// The input of a schedule.
 pub(crate) struct Given<'a, B> {
     pub backend: &'a B,
     pub work: &'a Work<'a>,
-    /// Values that exist before.
+    /// Values that exist before the run.
     pub held: &'a BTreeSet<NodeId>,
-    /// Which stay afterwards.
+    /// Whether a value stays after the run.
     pub keeps: &'a dyn Fn(NodeId) -> bool,
-    /// Bytes that each step keeps of what it opens until that is checked, as a dry run has it.
+    /// Bytes that each step keeps of what it opens until that is checked, as found by a dry run.
     pub unchecked: &'a BTreeMap<NodeId, u64>,
-    /// As many times as many chunks as usual may be under way where the line's delay is long.
+    /// The factor by which more chunks than usual may be under way where the line's delay is long.
     pub windows: usize,
 }
 
 impl Schedule {
-    /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their
-    /// users' pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and
-    /// pieces that save less than a quarter are not worth it.
+    /// Returns the first of these schedules that fits the limit: every step whole; in pieces those steps that must be;
+    /// in addition, values within their users' pieces. If none fits, returns the last one. Where no limit is set, that
+    /// of [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
     pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
@@ -156,7 +163,7 @@ impl Schedule {
             return whole;
         }
         if given.windows > 1 {
-            // Where memory counts, no more chunks are under way than usual.
+            // Where memory counts, no more chunks than usual are under way.
             return Schedule::of(&Given { windows: 1, ..*given }, Bounds { limit, longest, tries: 0 });
         }
         let mut best = given.walk(&rule, &BTreeSet::new());
@@ -168,13 +175,14 @@ impl Schedule {
         if saves { best } else { whole }
     }
 
-    /// Every step whole, and these bytes for it.
+    /// Returns a schedule in which every step runs whole and takes the given bytes.
     #[cfg(test)]
     pub fn with_rooms(rooms: impl Iterator<Item = u64>) -> Schedule {
         Schedule { rooms: rooms.collect(), ..Schedule::default() }
     }
 
-    /// Everything in pieces of so many units that can be; `within`: and all within others that can be.
+    /// Returns a schedule in which everything that can be runs in pieces of `units` units. `within`: all values that
+    /// can be are within others' pieces.
     #[cfg(test)]
     pub fn in_pieces<B: Family>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
         let mut inner = BTreeSet::new();
@@ -187,19 +195,19 @@ impl Schedule {
         Schedule { ways, ..Schedule::default() }
     }
 
-    /// Whether every step goes whole.
+    /// Whether every step runs whole.
     pub fn is_whole(&self) -> bool {
         self.ways.is_empty()
     }
 
-    /// The same of other nodes.
+    /// Returns this schedule for other nodes.
     pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
         let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();
         let windows = self.windows.iter().map(|(&id, &windows)| (to(id), windows)).collect();
         Schedule { ways, windows, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
     }
 
-    /// Whether all steps go the same way.
+    /// Whether all steps run in the same way in both schedules.
     pub fn goes_like(&self, other: &Schedule) -> bool {
         self.ways == other.ways
     }
@@ -208,7 +216,7 @@ impl Schedule {
         self.ways.get(&id).copied()
     }
 
-    /// How many times as many chunks of its streams as usual a step has under way.
+    /// Returns the factor by which a step has more chunks of its streams under way than usual.
     pub fn windows(&self, id: NodeId) -> usize {
         self.windows.get(&id).copied().unwrap_or(1)
     }
@@ -217,7 +225,7 @@ impl Schedule {
         self.way(id) == Some(Way::Within)
     }
 
-    /// Bytes that the step at a place takes beside its operands.
+    /// Returns the bytes that the step at a place takes beside its operands.
     pub fn step_bytes(&self, place: usize) -> u64 {
         self.rooms.get(place).copied().unwrap_or(0)
     }
@@ -234,7 +242,8 @@ impl Schedule {
         !self.is_within(id) && graph.node(id).op.talks() || within()
     }
 
-    /// What a step reads: its operands, and in place of those within its pieces what these are made of.
+    /// Returns what a step reads: its operands. An operand that is within the step's pieces is replaced by what it is
+    /// made of.
     pub fn sources(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
         let mut sources = Vec::new();
         for &input in &graph.node(id).inputs {
@@ -252,7 +261,7 @@ impl<B: Family> Given<'_, B> {
         self.work.graph
     }
 
-    /// How often each node's value is used.
+    /// Counts how often each node's value is used.
     fn uses(&self) -> Counts<'_> {
         let mut uses = Counts::none(Places(&self.work.nodes));
         let operands = self.work.nodes.iter().flat_map(|&id| self.graph().node(id).inputs.iter().copied());
@@ -261,13 +270,13 @@ impl<B: Family> Given<'_, B> {
         uses
     }
 
-    /// Which step uses each node's value last.
+    /// Returns the step that uses each node's value last.
     fn last_uses(&self) -> BTreeMap<NodeId, NodeId> {
         let operands = |&id: &NodeId| self.graph().node(id).inputs.iter().map(move |&input| (input, id));
         self.work.nodes.iter().flat_map(operands).collect()
     }
 
-    /// Follows the steps in order; those that do not fit the limit go in pieces.
+    /// Goes through the steps in order; puts those into pieces that do not fit the limit.
     fn walk(&self, rule: &Rule, within: &BTreeSet<NodeId>) -> Schedule {
         let (graph, work) = (self.graph(), self.work);
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
@@ -302,11 +311,11 @@ impl<B: Family> Given<'_, B> {
                     live -= bytes(input);
                 }
             }
-            // Opened, perhaps, while others still run.
+            // The value may be opened while other steps still run.
             live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
         }
         live += opened.iter().map(|(&id, times)| times * plain_bytes(graph.node(id))).sum::<u64>();
-        // Of values that exist before, which no step of this run makes.
+        // Values that exist before, which no step of this run makes.
         live += self.held.iter().map(unchecked).sum::<u64>();
         for reveal in &work.reveals {
             live += opened_bytes(graph.node(reveal.node));
@@ -315,7 +324,8 @@ impl<B: Family> Given<'_, B> {
         schedule
     }
 
-    /// Has as many chunks of a step under way as it may, up to [`WIDE_BYTES`]; what it works with then.
+    /// Puts as many chunks of a step under way as [`WIDE_BYTES`] allows; returns the memory that the step then works
+    /// with.
     fn widen(&self, schedule: &mut Schedule, id: NodeId, room: u64) -> u64 {
         if self.work.domains.of(id) != Domain::A {
             return room; // circuits are garbled, or go by rows of bits, in windows of their own
@@ -331,7 +341,7 @@ impl<B: Family> Given<'_, B> {
         room + more(windows)
     }
 
-    /// Decides how a step goes that has so many bytes beside its result; what it works with.
+    /// Decides how a step runs that has `left` bytes beside its result; returns the memory that it works with.
     fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();
         let whole = working_bytes(self.backend, graph, id, &Sizes::whole(graph, id));
@@ -348,7 +358,7 @@ impl<B: Family> Given<'_, B> {
             let room = self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units);
             (units, window, room)
         });
-        // As many at a time as the window has; one at a time; and if that is too much still, the smallest.
+        // The window's number of pieces at a time; else one at a time; and if that is too much still, the smallest.
         let rooms: Vec<(usize, u64, u64)> = rooms.collect();
         let fits = |&&(_, window, room): &&(usize, u64, u64)| room.saturating_mul(window) <= left;
         let one = |&(units, _, room): &(usize, u64, u64)| (units, 1, room);
@@ -363,21 +373,21 @@ impl<B: Family> Given<'_, B> {
         room
     }
 
-    /// The most elements that a unit is worked on with.
+    /// Returns the largest number of elements that one unit works on.
     fn elements_per_unit(&self, id: NodeId, split: Split) -> usize {
         let (graph, node) = (self.graph(), self.graph().node(id));
         let products = products_one_by_one(self.backend, graph, node, split.load(graph, id, 1).result);
         split.elements_per_unit(node).max(products)
     }
 
-    /// What is left to do when pieces of so many units are done: the winners' own tournament.
+    /// Returns the bytes of what is left to do when pieces of `units` units are done: the winners' own tournament.
     fn afterwards(&self, id: NodeId, split: Split, units: usize) -> u64 {
         let Split::Rounds(axis) = split else { return 0 };
         let winners = Sizes::elements(self.graph().node(id), axis.len.div_ceil(units) * axis.inner);
         2 * winners.result as u64 * self.backend.shares() * 8 + working_bytes(self.backend, self.graph(), id, &winners)
     }
 
-    /// What a piece takes: what is made for it, copies of what it reads, its own work and its result.
+    /// Returns the bytes of a piece: what is made for it, copies of what it reads, its own work and its result.
     fn room(&self, schedule: &Schedule, id: NodeId, load: &Sizes) -> u64 {
         let graph = self.graph();
         let node = graph.node(id);
@@ -393,14 +403,14 @@ impl<B: Family> Given<'_, B> {
         making.max(made + own)
     }
 
-    /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less
-    /// room than what would have to be held to make them there.
+    /// Returns the values that are never whole. One step uses each of them and can make it piece by piece, and it takes
+    /// at least as much memory as the values that must be held to make it there.
     fn within(&self, rule: &Rule) -> BTreeSet<NodeId> {
         let graph = self.graph();
         let uses = self.uses();
         let last = self.last_uses();
         let can = self.can_be_within(&uses, &last);
-        // For what is within, the bytes that must be held in its place.
+        // The bytes that must be held in place of each value that is within a step.
         let mut within: BTreeMap<NodeId, u64> = BTreeMap::new();
         for &id in self.work.nodes.iter().filter(|id| can.contains_key(id)) {
             let node = graph.node(id);
@@ -425,7 +435,7 @@ impl<B: Family> Given<'_, B> {
         std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)
     }
 
-    /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
+    /// Returns the nodes that one step alone uses, by ranges, with their distance from a step that runs in pieces.
     fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
         let mut can = BTreeMap::new();
@@ -449,7 +459,7 @@ impl<B: Family> Given<'_, B> {
     }
 }
 
-/// Units of a piece, of so many elements each, from the most on down: powers of two.
+/// Returns the possible numbers of units of a piece, of `each` elements a unit, in descending powers of two.
 fn sizes(split: Split, each: usize, most: usize) -> impl Iterator<Item = usize> {
     let each = each.next_power_of_two();
     // The winners of single rows would be all rows.

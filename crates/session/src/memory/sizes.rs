@@ -1,8 +1,8 @@
-//! How much memory steps take at one party, before anything is sent.
+//! Sizes: the memory that steps take at one party, computed before anything is sent.
 //!
-//! Long vectors are streamed, so that the room of most steps does not grow with them; what goes as one message (a
+//! Long vectors are streamed, so the memory of most steps does not grow with them. A step that sends one message (a
 //! matrix product) or holds several vectors of full length (a tournament) is counted with its length, or with that of
-//! the pieces in which it runs. The program itself, its libraries and what users hold in numpy come on top.
+//! its pieces. The program itself, its libraries and what users hold in numpy come on top.
 
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
@@ -12,69 +12,69 @@ use crate::work::Work;
 
 /// Room of a stream whose window is counted in bytes: inputs, products, openings.
 const WINDOW_BYTES: u64 = 16 << 20;
-/// The same for each element and share, for what is shorter than a window.
+/// Room of such a stream for each element and share, for vectors shorter than a window.
 const WINDOW_BYTES_PER_ELEMENT: u64 = 40;
-/// Elements under way in a stream of gadgets, whose chunks are counted in bits or elements.
+/// The number of elements under way in a stream of gadgets, whose chunks are counted in bits or elements.
 const WINDOW_ELEMENTS: u64 = 32 << 10;
 /// Room of any step that talks.
 const STEP_BYTES: u64 = 1 << 16;
-/// A lane: a step under way that may talk, or a reveal.
+/// Bytes of a lane: a step under way that may talk, or a reveal.
 pub(crate) const LANE_BYTES: u64 = 1 << 15;
-/// What is kept of each step while a run lasts: which others it waits for, its value's place, what it takes. As
-/// measured.
+/// Measured bytes that are kept of each step while a run lasts: the steps that it waits for, the place of its value,
+/// its costs.
 pub(crate) const LOCAL_STEP_BYTES: u64 = 160;
-/// The same on top for a step that talks: its costs, its bytes and correlations.
+/// Measured bytes that are kept in addition of a step that talks: its costs, its messages and correlations.
 pub(crate) const TALKING_STEP_BYTES: u64 = 1500;
 /// Bytes of the label of a garbled wire.
 const LABEL_BYTES: u64 = 16;
 /// Bytes of an opened element in the user's units, of dtypes up to 64 bits and above.
 const OPENED_BYTES: [u64; 2] = [8, 16];
-/// Bytes of a position in a list, as it is put together.
+/// Bytes of a position in a list, while the list is built.
 const POSITION_BYTES: u64 = 8;
-/// Bytes of a public number on its way into a ring.
+/// Bytes of a public number while it is converted into a ring element.
 const NUMBER_BYTES: u64 = 16;
 
-/// What one run of an operation, whole or a piece, works on.
+/// The sizes of the operands and of the result of one operation, whole or a piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
     pub operands: Vec<OperandSize>,
-    /// Elements of the result.
+    /// The number of elements of the result.
     pub result: usize,
 }
 
-/// Elements of an operand.
+/// The number of elements of an operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OperandSize {
     pub len: usize,
-    /// Whether they were taken out of a longer one.
+    /// Whether the elements are copied out of a longer operand.
     pub copied: bool,
 }
 
 impl Sizes {
-    /// That of the whole step.
+    /// Returns the sizes of the whole step.
     pub fn whole(graph: &Graph, id: NodeId) -> Sizes {
         let node = graph.node(id);
         let whole = |&input: &NodeId| OperandSize { len: graph.node(input).elements(), copied: false };
         Sizes { operands: node.inputs.iter().map(whole).collect(), result: node.elements() }
     }
 
-    /// That of a piece made element by element.
+    /// Returns the sizes of a piece of `len` elements that is made element by element.
     pub fn elements(node: &Node, len: usize) -> Sizes {
         Sizes { operands: vec![OperandSize { len, copied: true }; node.inputs.len()], result: len }
     }
 }
 
-/// Bytes of a node's value at one party.
+/// Returns the bytes of a node's value at one party.
 pub(crate) fn value_bytes<B: Family>(backend: &B, node: &Node) -> u64 {
     bytes_of(backend, node, node.elements())
 }
 
-/// Bytes of a node's value at one party, in the sharing in which it is made.
+/// Returns the bytes of a node's value at one party, in the sharing in which it is made.
 pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) -> u64 {
     let node = work.graph.node(id);
     let bits = node.elements() as u64 * u64::from(node.dtype.bits());
     match work.domains.of(id) {
-        // With what was opened of it, or at who deals with its mask.
+        // With the value that was opened of it, or, at the party that deals, with its mask.
         Domain::A if node.op == Op::AsFactor && B::KEEPS_FACTORS => 2 * value_bytes(backend, node),
         Domain::B if !node.is_public() => backend.value_bytes(1, bits as usize),
         Domain::Y if !node.is_public() => LABEL_BYTES * bits,
@@ -82,7 +82,7 @@ pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) ->
     }
 }
 
-/// Bytes of so many elements of a node's value at one party.
+/// Returns the bytes of `len` elements of a node's value at one party.
 pub(crate) fn bytes_of<B: Family>(backend: &B, node: &Node, len: usize) -> u64 {
     match node.is_public() {
         true => in_the_clear(node.dtype, len),
@@ -90,12 +90,12 @@ pub(crate) fn bytes_of<B: Family>(backend: &B, node: &Node, len: usize) -> u64 {
     }
 }
 
-/// Bytes of a node's value in the clear, as ring elements.
+/// Returns the bytes of a node's value in the clear, as ring elements.
 pub(crate) fn plain_bytes(node: &Node) -> u64 {
     in_the_clear(node.dtype, node.elements())
 }
 
-/// Bytes of a node's value as users have it.
+/// Returns the bytes of a node's value as users have it.
 pub(crate) fn opened_bytes(node: &Node) -> u64 {
     OPENED_BYTES[usize::from(node.dtype.bits() > 64)] * node.elements() as u64
 }
@@ -108,13 +108,14 @@ fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
     }
 }
 
-/// Bytes that an operation works with beside its operands and its result.
+/// Returns the bytes that an operation works with beside its operands and its result.
 pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Sizes) -> u64 {
     bytes_with_windows(backend, graph, id, load, 1)
 }
 
-/// The same with so many times as many chunks of its streams under way, where it has more than a window of them. Not of
-/// look-ups and circuits: what those have under way is for families and circuits to say.
+/// Returns the bytes that an operation works with beside its operands and its result. Where its streams have more than
+/// a window of chunks, `windows` times as many are under way. Look-ups and circuits are not affected: families and
+/// circuits decide what those have under way.
 pub(crate) fn bytes_with_windows<B: Family>(
     backend: &B,
     graph: &Graph,
@@ -148,9 +149,9 @@ pub(crate) fn bytes_with_windows<B: Family>(
         Memory::Product => result * u64::from(is_cut) + of_products(),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
         Memory::Matrices => 3 * result + operand / shares + of_products(),
-        // All columns before and after a pass, and what is left of either to reshare.
+        // All columns before and after a pass, and what remains of either to be reshared.
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
-        // Products in a ring of up to twice the bits; what says where to saturate.
+        // Products in a ring of up to twice the bits; bits that decide where to saturate.
         Memory::WideProducts => 8 * longest * shares * 16,
         // Powers, their sums and products, in a ring of 64 bits.
         Memory::Softmax => 8 * longest * shares * 8,
@@ -169,7 +170,8 @@ pub(crate) fn bytes_with_windows<B: Family>(
     STEP_BYTES + streamed + whole
 }
 
-/// How many products of secret elements such a result is made of, where a protocol multiplies all of them at once.
+/// Returns the number of products of secret elements in a result, where a protocol multiplies all of them at once;
+/// otherwise 0.
 pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &Node, result: usize) -> usize {
     let has_public = node.inputs.iter().any(|&input| graph.node(input).is_public());
     if has_public || backend.products_bytes(node.dtype.bits(), 1, node.op != Op::Mul) == 0 {
@@ -183,7 +185,7 @@ pub(crate) fn products_one_by_one<B: Family>(backend: &B, graph: &Graph, node: &
     }
 }
 
-/// How long a step's stream is, in elements of 64 bits, of which a window has so many.
+/// Returns the length of a step's stream, in elements of 64 bits, of which a window has [`WINDOW_ELEMENTS`].
 fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
     let &[a, b] = node.inputs.as_slice() else { return longest };
     if memory != Memory::Signs {
@@ -195,7 +197,7 @@ fn in_a_row(graph: &Graph, node: &Node, memory: Memory, longest: u64) -> u64 {
     longest * u64::from(each) / 64
 }
 
-/// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
+/// Returns the bytes under way in the streams of a step whose longest vector has `longest` elements. Measured, with
 /// correlations made where they are drawn.
 fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, windows: u64) -> u64 {
     let window = (windows * WINDOW_BYTES).min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest);
@@ -209,7 +211,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, 
         Memory::Signs => elements(120, 3 * longest),
         Memory::Circuit => 2 * WINDOW_BYTES,
         Memory::WideProducts => elements(160, longest),
-        Memory::Table => 0, // each family says what its look-ups take
+        Memory::Table => 0, // each family counts its look-ups by itself
         Memory::Bounded => elements(550, longest),
         Memory::Powers => elements(650, longest),
         Memory::Roots => elements(1000, longest),

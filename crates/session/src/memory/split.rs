@@ -1,7 +1,8 @@
-//! Where a step can be cut into pieces that need nothing of each other: what each does, takes and gives.
+//! How a step is cut into independent pieces: what each piece does, reads and returns.
 //!
-//! A cut counts in units, of which a piece has a row: elements of the result, or of the operand where they are summed
-//! or become several; rows or columns of a product; lanes of a reduction. Nothing here depends on shares.
+//! A cut counts in units, and a piece is a range of units. A unit is one of these: an element of the result; an element
+//! of the operand, where elements are summed or expanded; a row or column of a product; a lane of a reduction. Nothing
+//! here depends on shares.
 
 use std::ops::Range;
 
@@ -11,21 +12,21 @@ use quorate_ring::Conv;
 
 use crate::memory::sizes::{OperandSize, Sizes};
 
-/// Blocks of a reduction are cut by lanes where they have more elements than this.
+/// Blocks of a reduction that have more elements than this are cut by lanes.
 const BLOCK_ELEMENTS: usize = 1 << 16;
 
-/// How a step is cut.
+/// How a step is cut: the units of its pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// Elements of the result, each of the same ones of all operands.
+    /// Elements of the result, each made of the elements at the same place in all operands.
     Elements,
-    /// Elements of the result, each of any of the operand's.
+    /// Elements of the result, each an element at any place of the operand.
     Positions,
-    /// Elements of the operand, each of which becomes so many.
+    /// Elements of the operand, each of which becomes this many of the result.
     Spread(usize),
-    /// Elements of the result, each made of so many of the operand's.
+    /// Elements of the result, each made of this many of the operand.
     Gathered(usize),
-    /// Runs of a circuit, of whose wires each operand has some.
+    /// Runs of a circuit; each operand has some of the wires.
     Runs,
     /// Elements of the operand, which are summed.
     Sums(Axis),
@@ -33,11 +34,11 @@ pub(crate) enum Split {
     Rows { m: usize, k: usize, n: usize },
     /// Columns of a product and of its right operand.
     Columns { m: usize, k: usize, n: usize },
-    /// Products of many.
+    /// Products of a batch.
     Products { batch: usize, m: usize, k: usize, n: usize },
     /// Images of a convolution.
     Images(Conv),
-    /// Rows of candidates, whose winners meet afterwards.
+    /// Rows of candidates; the winners of the pieces meet afterwards.
     Rounds(Axis),
     /// Outer blocks of a reduction.
     Blocks(Axis),
@@ -45,7 +46,7 @@ pub(crate) enum Split {
     Lanes(Axis),
 }
 
-/// What a piece takes of an operand.
+/// The part of an operand that a piece reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
     Range(Range<usize>),
@@ -53,12 +54,12 @@ pub(crate) enum Take {
     Whole,
 }
 
-/// Where a piece's result belongs.
+/// The place of a piece's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
     /// From this element on.
     At(usize),
-    /// In these lanes of every row, all outer blocks' lanes counted.
+    /// In these lanes of every row; lanes are numbered through all outer blocks.
     Lanes(Axis, Range<usize>),
     /// Added up: these are the operand's elements from this one on.
     Sums(Axis, usize),
@@ -73,7 +74,7 @@ pub(crate) struct Piece {
 }
 
 impl Split {
-    /// How node `id` is cut, if it can be.
+    /// Returns how node `id` is cut; `None` where it runs whole.
     pub fn of(graph: &Graph, id: NodeId) -> Option<Split> {
         let node = graph.node(id);
         Some(match node.op.properties().pieces {
@@ -96,7 +97,7 @@ impl Split {
         })
     }
 
-    /// Units of the whole step.
+    /// Returns the number of units of the whole step.
     pub fn units(self, node: &Node) -> usize {
         match self {
             Split::Elements | Split::Positions | Split::Gathered(_) => node.elements(),
@@ -113,7 +114,7 @@ impl Split {
         }
     }
 
-    /// The most elements of an operand or of the result that go into a unit.
+    /// Returns the largest number of elements of an operand or of the result in one unit.
     pub fn elements_per_unit(self, node: &Node) -> usize {
         let most = match self {
             Split::Runs => wires(node).into_iter().max().unwrap_or(1),
@@ -129,7 +130,7 @@ impl Split {
         most.max(1)
     }
 
-    /// What a piece of so many units works on.
+    /// Returns the sizes of a piece of `units` units.
     pub fn load(self, graph: &Graph, id: NodeId, units: usize) -> Sizes {
         let node = graph.node(id);
         let of = |lens: &[usize], result: usize| {
@@ -171,7 +172,7 @@ impl Split {
         }
     }
 
-    /// Whether a piece takes a range of the operand at this place, so that the operand can be made piece by piece.
+    /// Whether a piece reads a range of the operand at this place, so that the operand can be made piece by piece.
     pub fn takes_ranges(self, place: usize) -> bool {
         match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
@@ -181,7 +182,7 @@ impl Split {
         }
     }
 
-    /// The piece of node `id` that has these units.
+    /// Returns the piece of node `id` that has these units.
     pub fn piece(self, graph: &Graph, id: NodeId, units: Range<usize>, dry: bool) -> Piece {
         let node = graph.node(id);
         let times = |each: usize| Take::Range(units.start * each..units.end * each);
@@ -223,7 +224,7 @@ impl Split {
                 let op = Op::Conv(conv.of_images(units.len()).into());
                 Piece { op, takes: vec![times(image), Take::Whole], put: Put::At(units.start * result) }
             }
-            // What the rows' winners are is for their tournament to say.
+            // The rows' winners are put in place by their own tournament.
             Split::Rounds(axis) => scaled(node.op.along(Axis { len: units.len(), ..axis }), axis.inner, 0),
             Split::Blocks(axis) => {
                 let block = Axis { outer: units.len(), ..axis };
@@ -240,8 +241,8 @@ impl Split {
     }
 }
 
-/// The elements `range` of a node that is made element by element, or moves elements: its operation on these, and what
-/// it takes. A dry run does not look at positions.
+/// Returns the elements `range` of a node that is made element by element, or moves elements: the operation on this
+/// range, and what it reads. A dry run does not look at positions.
 pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
     let of_range = |divisors: &[i128]| match divisors {
         [one] => [*one].into(),
@@ -263,13 +264,13 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
     (op, vec![Take::Range(range); node.inputs.len()])
 }
 
-/// Elements of one image, and of its result.
+/// Returns the number of elements of one image, and of its result.
 fn one_image(conv: Conv) -> (usize, usize) {
     let one = conv.of_images(1);
     (one.lens()[0], one.len_out())
 }
 
-/// Wires of a circuit: of each operand, and of the result.
+/// Returns the numbers of wires of a circuit: of each operand, and of the result.
 fn wires(node: &Node) -> Vec<usize> {
     match &node.op {
         Op::Circuit(circuit) => {
@@ -284,12 +285,12 @@ fn list(positions: Vec<u32>) -> Index {
     Index::List(positions.into())
 }
 
-/// Whether the result of an operation along an axis has that axis still.
+/// Whether the result of an operation along an axis still has that axis.
 fn keeps_axis(op: &Op) -> bool {
     matches!(op.properties().pieces, Pieces::Lines(_))
 }
 
-/// The elements of lanes, row by row.
+/// Returns the positions of the elements of these lanes, row by row.
 pub(crate) fn positions(axis: Axis, lanes: Range<usize>) -> Vec<u32> {
     let place = |row: usize, lane: usize| (lane / axis.inner * axis.len + row) * axis.inner + lane % axis.inner;
     (0..axis.len).flat_map(|row| lanes.clone().map(move |lane| place(row, lane) as u32)).collect()

@@ -1,4 +1,4 @@
-//! What the parties compare before a run.
+//! The comparison of the parties' requests and plans before a run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use quorate_graph::Graph;
 
 use crate::work::{Reveal, Work};
 
-/// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.
+/// Returns the error; where the parties' requests differ, it describes this party's request by the lines of the values
+/// that it reveals.
 pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
     let Error::Mismatch(Mismatch::Request { peer, .. }) = error else { return error };
     let one = |reveal: &Reveal| {
@@ -19,7 +20,8 @@ pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
     Error::Mismatch(Mismatch::Request { peer, here: format!("{}{more}", here.join(" and ")).into() })
 }
 
-/// What the parties compare before a run: the program, which of it are arrays, and what is revealed to whom.
+/// Returns what the parties compare before a run: the program, which of its nodes are arrays, and what is revealed to
+/// whom.
 pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
     let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
     for reveal in reveals {
@@ -31,8 +33,8 @@ pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], not
     Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
 }
 
-/// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are
-/// made.
+/// Returns the hash of what a party decided by itself: where steps run, whether circuits are garbled ahead, and all
+/// correlations that are made.
 pub(super) fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
     let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
     plan.update(&[garbles_ahead.into()]);
@@ -60,8 +62,8 @@ mod tests {
     use super::*;
     use crate::work::domains::Domains;
 
-    /// Parties that would make other correlations must not begin: they would wait for each other, or draw what does not
-    /// fit.
+    /// Parties that would make different correlations must not begin: they would wait for each other, or draw
+    /// correlations that do not match.
     #[test]
     fn the_hash_of_a_plan_sees_all_that_a_party_decides() {
         let mut graph = Graph::new();

@@ -1,4 +1,4 @@
-//! What a session asks of its parties, and what comes of it.
+//! The commands that a session sends to its parties, and their replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, Sender};
@@ -23,14 +23,14 @@ pub(crate) struct Program {
 
 /// A request to run what some reveals need.
 pub(crate) struct Job {
-    /// Its number at this session; replies carry it.
+    /// The job's number in this session; replies carry it.
     pub number: u64,
     pub reveals: Vec<Reveal>,
-    /// Whether fixed point is revealed in units of the ring.
+    /// Whether fixed point is revealed in ring units.
     pub units: bool,
     /// This party's inputs since the last run.
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
-    /// Arrays that this party let go of since the last run.
+    /// Arrays that this party released since the last run.
     pub dropped: Vec<NodeId>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Plan {
         reveals: Vec<Reveal>,
         assumed: BTreeSet<NodeId>,
-        /// Arrays that this party let go of since the last run.
+        /// Arrays that this party released since the last run.
         dropped: Vec<NodeId>,
         reply: Sender<std::result::Result<Plan, SessionError>>,
     },
@@ -58,18 +58,18 @@ pub(crate) enum Command {
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
     pub stats: RunStats,
-    /// Where it is worth forgetting others: the nodes that this party may still need.
+    /// Where other nodes are worth forgetting: the nodes that this party may still need.
     pub needs: Option<BTreeSet<NodeId>>,
 }
 
-/// What came of a job at one party.
+/// The result of a job at one party.
 pub(crate) struct Reply {
     pub job: u64,
     pub party: usize,
     pub result: std::result::Result<Outcome, SessionError>,
 }
 
-/// A worker's ends of what it shares with its session.
+/// A worker's ends of the channels and locks that it shares with its session.
 pub(crate) struct Desk {
     pub program: Arc<RwLock<Program>>,
     pub progress: Arc<Progress>,

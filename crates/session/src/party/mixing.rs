@@ -1,4 +1,5 @@
-//! Where the steps of a request run: decided by each party by itself, alike at all.
+//! The choice of the sharing of each step of a request. Each party decides by itself, and all come to the same
+//! decision.
 
 use quorate_engine::Result;
 use quorate_gadgets::Family;
@@ -13,11 +14,11 @@ use crate::plan::sharings::outline::pin;
 use crate::work::domains::{Domains, native};
 use crate::work::{Reveal, Work};
 
-/// Longer programs than this are not planned step by step where users leave the sharings to Quorate.
+/// The number of steps beyond which programs are not planned step by step, where users leave the sharings to Quorate.
 const MOST_PLANNED: usize = 20_000;
 
-/// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a
-/// choice.
+/// Decides in which sharing each node of a run is computed, given where the existing values are. Returns the decision
+/// for steps that had a choice.
 pub(super) fn mix<B: Family>(
     work: &mut Work<'_>,
     store: &Store<B>,
@@ -35,8 +36,7 @@ pub(super) fn mix<B: Family>(
     Ok(Decided::default())
 }
 
-/// Computes everything in the protocol's own sharing, whose steps can go in pieces; values that exist are where they
-/// are.
+/// Puts every step into the protocol's own sharing, where steps can run in pieces. Existing values stay where they are.
 pub(super) fn in_pieces<B: Family>(work: &mut Work<'_>, store: &Store<B>) {
     work.domains = Domains::default();
     for (&id, value) in store.known() {

@@ -1,4 +1,4 @@
-//! What a request would cost, as one party knows it for all.
+//! The plan of a request, made by one party for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::run::operations::truncation::Truncations;
 use crate::work::{Reveal, Work};
 
 impl<B: Family> Worker<B> {
-    /// What a run may take that began now, as far as this party knows.
+    /// Returns the limits of a run that would begin now, as far as this party knows them.
     fn allowed(&self) -> Allowed {
         let here = free::share_of_process(self.sharing);
         let mut free = if self.sharing > 1 { vec![here; self.free.len()] } else { self.free.clone() };
@@ -27,7 +27,7 @@ impl<B: Family> Worker<B> {
         Allowed { named: self.options.max_memory, free, sharing: self.sharing }
     }
 
-    /// What the reveals would cost every party.
+    /// Predicts what the reveals would cost every party.
     pub(super) fn plan(
         &self,
         reveals: &[Reveal],
@@ -54,7 +54,7 @@ impl<B: Family> Worker<B> {
         for party in 0..parties {
             let run_dry = |work: &Work<'_>, limit: Limit, windows: usize| {
                 let keeps = |id| after.values.contains(&id);
-                // Under a limit correlations may be made in turns, which go by the names of draws.
+                // Under a limit, correlations may be made in turns, which need the names of draws.
                 let figures = limit == Limit::None;
                 let asked = Asked { work, held: &held, keeps: &keeps, limit, windows, figures };
                 dry_run::<B>(&asked, (parties, party), &self.options)

@@ -1,4 +1,5 @@
-//! A party's thread: sets the party up, then does what the session asks until it is told to leave.
+//! The main loop of a party's thread: it sets the party up, then serves the session's commands until it is told to
+//! leave.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -20,14 +21,14 @@ use crate::plan::again::Remembered;
 use crate::plan::sharings::prices::{Book, Prices};
 use crate::plan::{Pricing, Setting};
 
-/// What a party's thread does.
+/// The input of a party's thread.
 pub(crate) struct Serve {
     pub party: Party,
     pub protocol: Protocol,
     pub options: Options,
     pub coins: Option<Seed>,
     pub setting: Setting,
-    /// How long a peer is waited for that is there and sends nothing.
+    /// How long to wait for a peer that is connected but sends nothing.
     pub patience: Option<Duration>,
     pub desk: Desk,
 }
@@ -78,7 +79,7 @@ fn serve<B: Family>(serve: Serve) {
                 }
                 worker.backend.forget();
                 if worker.party.is_over() {
-                    // Nobody can ask for them any more.
+                    // The session is over: no run can ask for these values.
                     worker.store = Store::new(worker.party.parties());
                 }
                 if replies.send(Reply { job: number, party: me, result }).is_err() || lost {
@@ -105,14 +106,14 @@ fn serve<B: Family>(serve: Serve) {
     }
 }
 
-/// The error; where a party's setup is another program, it is of another release.
+/// Returns the error; where a peer's setup is another program, the peer runs another release.
 fn of_setup(error: Error) -> Error {
     let Error::Mismatch(Mismatch::Program { peer, .. }) = error else { return error };
     Error::Mismatch(Mismatch::Options { peer, theirs: "another release".into(), ours: Options::release().into() })
 }
 
-/// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
-/// Where sharings are mixed, they agree on what steps take, too.
+/// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared options.
+/// Where sharings are mixed, they also agree on the prices of steps.
 fn set_up<B: Family>(
     party: &mut Party,
     protocol: Protocol,

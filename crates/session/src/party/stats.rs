@@ -1,4 +1,4 @@
-//! What runs cost, measured; and how far the one under way is.
+//! The measured costs of runs, and the progress of the current one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use quorate_engine::{Making, Phase, Traffic};
 use crate::plan::Predicted;
 use crate::plan::lines::{Line, LineCosts};
 
-/// One phase of one party, measured.
+/// The measured costs of one phase at one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseStats {
-    /// From the phase's start to its end, by the clock.
+    /// Wall-clock seconds from the phase's start to its end.
     pub seconds: f64,
-    /// For which the party's thread had a core.
+    /// Seconds for which the party's thread had a core.
     pub own_seconds: f64,
     /// Causal rounds.
     pub rounds: u64,
     /// Payload bytes.
     pub bytes_sent: u64,
-    /// With framing, handshakes, credit and TLS.
+    /// Bytes including framing, handshakes, credit and TLS.
     pub wire_bytes: u64,
 }
 
@@ -43,7 +43,7 @@ impl PhaseStats {
     }
 }
 
-/// The clocks of a phase: the wall's and the thread's own.
+/// The clocks of a phase: wall-clock time and the thread's own time.
 pub(crate) struct Watch {
     started: Instant,
     own_seconds: f64,
@@ -59,18 +59,18 @@ impl Watch {
     }
 }
 
-/// One run at one party.
+/// The measured and predicted costs of one run at one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStats {
-    /// The making of correlations, which needs no values.
+    /// The making of correlations, which does not depend on values.
     pub offline: PhaseStats,
-    /// What depends on values.
+    /// The rest of the run, which depends on values.
     pub online: PhaseStats,
     /// Correlations made, by kind.
     pub correlations: BTreeMap<String, u64>,
-    /// The online phase by the user's line, measured.
+    /// The measured online phase by the user's line.
     pub by_line: BTreeMap<Line, LineCosts>,
-    /// What the dry runs of the same runs predicted.
+    /// The prediction of the same run by its dry run.
     pub predicted: Predicted,
 }
 
@@ -84,19 +84,19 @@ impl RunStats {
     }
 }
 
-/// All runs of a session so far, by party of this process.
+/// The costs of all runs of a session so far, for each party of this process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     /// The sums over all runs, by the party's number.
     pub parties: BTreeMap<usize, RunStats>,
     /// Seconds of both phases, added up over all runs: see [`seconds_of_run`].
     pub seconds: [f64; 2],
-    /// How many runs there were.
+    /// The number of runs.
     pub runs: u64,
 }
 
-/// Seconds of both phases of a run, given those of each party of this process, which began together: the offline phase
-/// lasts until the slowest is done with it, and the online phase from then on.
+/// Returns the seconds of both phases of a run, given those of each party of this process, which began together. The
+/// offline phase lasts until the slowest party is done with it, and the online phase from then on.
 fn seconds_of_run(parties: &[[f64; 2]]) -> [f64; 2] {
     let latest = |of: fn(&[f64; 2]) -> f64| parties.iter().map(of).fold(0.0, f64::max);
     let offline = latest(|[offline, _]| *offline);
@@ -104,7 +104,7 @@ fn seconds_of_run(parties: &[[f64; 2]]) -> [f64; 2] {
 }
 
 impl Stats {
-    /// Takes in how long the phases of a run took each party of this process.
+    /// Adds the seconds that the phases of a run took at each party of this process.
     pub(crate) fn took(&mut self, parties: &[[f64; 2]]) {
         let run = seconds_of_run(parties);
         self.seconds.iter_mut().zip(run).for_each(|(sum, seconds)| *sum += seconds);
@@ -124,7 +124,7 @@ impl Stats {
     }
 }
 
-/// How far a run is, at one party; read by the thread that shows it.
+/// The progress of a run at one party; another thread reads and shows it.
 #[derive(Debug, Default)]
 pub struct Progress {
     phase: AtomicU8,
@@ -137,7 +137,8 @@ impl Progress {
         self.phase.store(1 + phase as u8, Ordering::Relaxed);
     }
 
-    /// The phase under way and the payload bytes that the run will have sent at its end; `None` before the first.
+    /// Returns the current phase and the payload bytes that the run will have sent at its end; `None` before the first
+    /// phase.
     pub fn read(&self) -> Option<(Phase, u64)> {
         let phase = match self.phase.load(Ordering::Relaxed) {
             0 => return None,

@@ -1,15 +1,17 @@
-//! What a party keeps from run to run, so that all parties keep the same.
+//! The values that a party keeps from run to run. All parties keep the same values.
 //!
-//! A value is kept while its array lives at some party, or while an array that was not computed yet depends on it.
-//! Arrays die at different times at different parties (garbage collectors differ), so each party tells the others in
-//! the handshake of the next run, and a value goes once all have let go of it.
+//! A value is kept while its array lives at some party, or while an array that is not computed yet depends on it.
+//! Arrays die at different times at different parties (garbage collectors differ). So each party tells the others in
+//! the handshake of the next run, and a value is dropped once all parties have released it.
 //!
 //! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is
-//! only *pending* until the next handshake, where each party says which run it was prepared for last, that is, had all
-//! that it needs of: runs that all were prepared for are committed, others never happened. A party hands nothing out
-//! before it has heard that all are prepared. So a run that is dropped is one of which nobody has seen anything, and
-//! what somebody has seen is committed everywhere, with the randomness with which it was seen. The parties then compare
-//! what they hold; a disagreement is an error, never a hang.
+//! only *pending* until the next handshake. There each party names the last run for which it was *prepared*, that is,
+//! had all that it needs of the run. Runs for which all parties were prepared are committed; all others count as if
+//! they had not happened.
+//!
+//! A party shows no result before it has heard that all parties are prepared. So if a run is dropped, no party has
+//! shown anything of it. And whatever a party has shown is committed everywhere, with the randomness with which it was
+//! shown. The parties then compare what they hold; a disagreement is an error, never a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -23,58 +25,58 @@ use crate::work::data::OwnInput;
 use crate::work::order::Places;
 use crate::work::value::{Known, Value};
 
-/// Ranges of arrays that a party can let go of in one handshake; more wait for the next.
+/// The largest number of ranges of arrays that a party can release in one handshake; more wait for the next.
 const DROPS_PER_RUN: usize = 50_000;
 const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
 
 pub(crate) struct Store<S: Computes> {
     /// Values of committed runs.
     pub values: Known<S>,
-    /// This party's inputs that no committed run has used.
+    /// This party's inputs that have not been used by a committed run.
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     pending: Option<Pending<S>>,
-    /// The last run that this party was prepared for and that may count.
+    /// The last run for which this party was prepared and that may count.
     prepared: u32,
-    /// The user's arrays that some party still holds.
+    /// The user's arrays that at least one party still holds.
     alive: BTreeSet<NodeId>,
-    /// How many of the program's arrays were taken over into `alive`, and their hash.
+    /// The number of the program's arrays that were added to `alive`, and their hash.
     seen: usize,
     arrays_hash: blake3::Hasher,
-    /// For each array that some party let go of: a bit per party.
+    /// The parties that released each array, as a bit per party.
     dropped_by: BTreeMap<NodeId, u64>,
     own_drops: OwnDrops,
     parties: usize,
 }
 
-/// What a run leaves that this party was prepared for, if it counts.
+/// The state after a run for which this party was prepared; it takes effect if the run counts.
 struct Pending<S: Computes> {
     run: u32,
     computed: Known<S>,
     after: Kept,
-    /// Nodes of the program when it ran; inputs built since are not its business.
+    /// The number of nodes of the program when it ran; the run does not affect inputs built since.
     nodes: usize,
 }
 
-/// What is to be there after a run.
+/// The nodes whose values and inputs exist after a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     pub values: BTreeSet<NodeId>,
     pub inputs: BTreeSet<NodeId>,
 }
 
-/// Arrays that this party let go of, until all peers are known to have heard it.
+/// Arrays that this party released, until all peers are known to have been told.
 #[derive(Default)]
 struct OwnDrops {
     waiting: Vec<NodeId>,
-    /// Sent in this run, or in one that failed (0).
+    /// Ranges with the run in which they were sent; 0 for runs that failed.
     sent: Vec<(u32, Vec<Range>)>,
 }
 
 /// All arrays from the first to the last.
 type Range = (NodeId, NodeId);
 
-/// The nodes that users hold, or held, as arrays, in the order in which they were built; those that all parties of this
-/// process know are forgotten.
+/// The nodes that users hold or held as arrays, in the order in which they were built. Those that all parties of this
+/// process have taken over are forgotten.
 #[derive(Default)]
 pub(crate) struct Arrays {
     first: usize,
@@ -86,34 +88,34 @@ impl Arrays {
         self.ids.push(id);
     }
 
-    /// Takes `id` back if it is the newest.
+    /// Removes `id` if it is the newest array.
     pub fn take_back(&mut self, id: NodeId) {
         if self.ids.last() == Some(&id) {
             self.ids.pop();
         }
     }
 
-    /// How many there were so far.
+    /// Returns the number of all arrays so far, the forgotten ones included.
     fn len(&self) -> usize {
         self.first + self.ids.len()
     }
 
-    /// All but the first `seen`.
+    /// Returns all arrays but the first `seen`.
     fn since(&self, seen: usize) -> &[NodeId] {
         &self.ids[seen.saturating_sub(self.first).min(self.ids.len())..]
     }
 
-    /// All parties of this process have taken them over.
+    /// Forgets the arrays, once all parties of this process have taken them over.
     pub fn forget(&mut self) {
         self.first += self.ids.len();
         self.ids.clear();
     }
 }
 
-/// What a party says of itself in the handshake.
+/// What a party reports of itself in the handshake.
 struct Note {
     prepared: u32,
-    /// Hashes of the values it holds: without and with its pending run.
+    /// Hashes of the values that it holds: without and with its pending run.
     committed: u64,
     with_pending: u64,
     dropped: Vec<Range>,
@@ -140,17 +142,18 @@ impl<S: Computes> Store<S> {
         self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
     }
 
-    /// The values that exist, as far as this party knows.
+    /// Returns the nodes whose values exist, as far as this party knows.
     pub fn held(&self) -> impl Iterator<Item = NodeId> {
         self.values.keys().chain(self.pending.iter().flat_map(|pending| pending.computed.keys())).copied()
     }
 
-    /// They themselves.
+    /// Returns the values that exist, as far as this party knows, with their nodes.
     pub fn known(&self) -> impl Iterator<Item = (&NodeId, &Rc<Value<S>>)> {
         self.values.iter().chain(self.pending.iter().flat_map(|pending| &pending.computed))
     }
 
-    /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.
+    /// Takes over what the session gathered since the last run: new arrays, inputs and released arrays. Returns the
+    /// hash of the program's arrays.
     pub fn take_over(
         &mut self,
         arrays: &Arrays,
@@ -167,7 +170,7 @@ impl<S: Computes> Store<S> {
         self.arrays_hash.finalize().into()
     }
 
-    /// What this party tells the others.
+    /// Returns the note that this party sends to the others in the handshake.
     pub fn note(&mut self) -> Vec<u8> {
         let with_pending: u64 = match &self.pending {
             Some(pending) => hash_of(self.after(pending).iter()),
@@ -184,13 +187,14 @@ impl<S: Computes> Store<S> {
         note
     }
 
-    /// The nodes whose values exist after a pending run.
+    /// Returns the nodes whose values exist after a pending run.
     fn after(&self, pending: &Pending<S>) -> Vec<NodeId> {
         let all: BTreeSet<NodeId> = self.values.keys().chain(pending.computed.keys()).copied().collect();
         all.into_iter().filter(|id| pending.after.values.contains(id)).collect()
     }
 
-    /// Settles the last run and takes in what the parties let go of. All parties do this alike.
+    /// Commits or drops the last run, and records which arrays the parties released. All parties do this in the same
+    /// way.
     ///
     /// # Errors
     /// [`Error::Malformed`]; [`Mismatch::Request`] where a peer holds other values.
@@ -235,14 +239,14 @@ impl<S: Computes> Store<S> {
         }
     }
 
-    /// What to keep after a run of `running`.
+    /// Returns what to keep after a run of `running`.
     pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
         let running = Places(running);
         kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.of(id).is_some())
     }
 
-    /// What a run of `running` would keep if it came now, where all parties let go of the same arrays: of these, the
-    /// program's `arrays` that were not taken over yet, and `dropped`, of which nobody was told.
+    /// Returns what a run of `running` would keep if it came now and all parties released the same arrays. It counts
+    /// the program's `arrays` that are not taken over yet, and `dropped`, which no peer has been told of.
     pub fn would_keep(&self, graph: &Graph, arrays: &Arrays, dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
         let mut alive = self.alive.clone();
         alive.extend(arrays.since(self.seen));
@@ -256,8 +260,8 @@ impl<S: Computes> Store<S> {
         kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
     }
 
-    /// The nodes that may be needed from now on, whether the pending run counts or not: arrays, values, and what it
-    /// takes to compute the arrays that have none.
+    /// Returns the nodes that may be needed from now on, whether the pending run counts or not. These are arrays,
+    /// values, and what it takes to compute the arrays that have no value.
     pub fn needs(&self, graph: &Graph) -> BTreeSet<NodeId> {
         let mut needs = self.alive.clone();
         needs.extend(self.held());
@@ -272,16 +276,16 @@ impl<S: Computes> Store<S> {
         needs
     }
 
-    /// Notes a run of which this party has all that it needs, before it says so; the next handshake decides whether it
-    /// counts.
+    /// Records a run of which this party has all that it needs, before the party says so. The next handshake decides
+    /// whether the run counts.
     pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
         self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });
     }
 }
 
-/// What lives on if the arrays `alive` do, and what others that are not `done` need of it. That includes what a proof
-/// of their ranges would be about, and proofs that there are.
+/// Returns what is kept while the arrays `alive` live: their values, and what those that are not `done` need. That
+/// includes what a proof of their ranges would be about, and existing proofs.
 fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) -> Kept {
     let about: Vec<NodeId> = alive.iter().flat_map(|&id| graph.rests_on(id)).copied().collect();
     let proofs = about.iter().filter_map(|&id| graph.proof_of(id)).filter(|&proof| done(proof));
@@ -295,8 +299,8 @@ fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) 
 }
 
 impl OwnDrops {
-    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits. Neighbours
-    /// make a range where no other array that is `alive` lies between them.
+    /// Returns what the next note contains: everything that some peer may not have heard, and as much of the rest as
+    /// fits. Neighbours are joined to a range where no other array that is `alive` lies between them.
     fn send(&mut self, alive: &BTreeSet<NodeId>) -> impl Iterator<Item = Range> + '_ {
         self.waiting.sort_unstable();
         let mut ranges: Vec<Range> = Vec::new();
@@ -322,7 +326,7 @@ impl OwnDrops {
         self.sent.iter().flat_map(|(_, ranges)| ranges.iter().copied()).take(2 * DROPS_PER_RUN)
     }
 
-    /// Forgets what was named in runs that all parties were prepared for; everything else was named in `run` now.
+    /// Forgets what was sent in runs for which all parties were prepared. Everything else was sent in `run` now.
     fn acknowledged(&mut self, agreed: u32, run: u32) {
         self.sent.retain(|&(sent_in, _)| sent_in == 0 || sent_in > agreed);
         let mut room = 2 * DROPS_PER_RUN;
@@ -373,7 +377,7 @@ mod tests {
     use crate::work::data::Plain;
     use crate::work::value::Value;
 
-    /// Values of these nodes.
+    /// Returns values for these nodes.
     fn known(ids: &[u32]) -> Known<Rss> {
         let value = || Rc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
         ids.iter().map(|&id| (NodeId(id), value())).collect()
@@ -383,7 +387,8 @@ mod tests {
         Kept { values: ids.iter().map(|&id| NodeId(id)).collect(), ..Kept::default() }
     }
 
-    /// A party that holds these values, after a run of which it keeps those, if it was prepared for one.
+    /// A party that holds `committed`; `pending`, if any, is the run for which it was prepared: the nodes computed, and
+    /// the nodes kept after it.
     fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
         let mut store = Store::new(2);
         store.values = known(committed);
@@ -393,7 +398,7 @@ mod tests {
         store
     }
 
-    /// What the parties say of each other at the next run, and what each holds then.
+    /// Settles the last run at both parties; returns what each party holds then.
     fn meet(mut parties: [Store<Rss>; 2]) -> [Result<Vec<u32>>; 2] {
         let notes: Vec<Vec<u8>> = parties.iter_mut().map(Store::note).collect();
         let mut settled = parties.iter_mut().enumerate().map(|(me, store)| {
@@ -413,10 +418,10 @@ mod tests {
             [party(&[1, 2], None), party(&[1, 3], None)],
             [party(&[1, 2], None), party(&[1], None)],
             [party(&[], None), party(&[7], None)],
-            // Both were prepared for the last run, which left other values; or before which they held other ones.
+            // Both were prepared for the last run, but it left different values, or they held different ones before it.
             [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[5], &[1, 5])))],
             [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[4], &[4])))],
-            // Only one was prepared: the run never happened, and what was there before differs.
+            // Only one was prepared, so the run does not count, and the values before it differ.
             [party(&[1], Some((&[4], &[1, 4]))), party(&[2], None)],
         ];
         for parties in others {

@@ -1,4 +1,4 @@
-//! One party's thread: owns the party, its shares and its correlations, and serves runs.
+//! The worker of one party: it owns the party's connections, shares and correlations, and runs jobs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -38,15 +38,15 @@ pub(crate) struct Worker<B: Family> {
     pub(super) store: Store<B>,
     pub(super) program: Arc<RwLock<Program>>,
     pub(super) progress: Arc<Progress>,
-    /// What steps take where the parties run, as they agreed; where a protocol has several sharings.
+    /// The prices of steps where the parties run, as the parties agreed; only where a protocol has several sharings.
     pub(super) prices: Option<Prices>,
-    /// Requests that were run dry before.
+    /// The dry runs of earlier requests.
     pub(super) remembered: Remembered<B::Kind>,
     /// Where the parties run.
     pub(super) setting: Setting,
-    /// How many parties share this process.
+    /// The number of parties that share this process.
     pub(super) sharing: usize,
-    /// What each party had free when the last run began.
+    /// The free memory of each party when the last run began.
     pub(super) free: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ impl<B: Family> Worker<B> {
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
-        let started = Watch::start(); // waiting for the others to come here is no part of the run
+        let started = Watch::start(); // waiting for other parties to begin is no part of the run
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
@@ -82,7 +82,7 @@ impl<B: Family> Worker<B> {
         let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if windows > 1 && allowed.less_for(&dry.need).is_some() {
-            // More chunks under way are not worth a limit.
+            // More chunks under way are not worth a limit on memory.
             let asked = Asked { windows: 1, ..asked };
             let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
             dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
@@ -96,7 +96,7 @@ impl<B: Family> Worker<B> {
         self.free = free;
         let need = dry.need;
         if let Err(refusal) = allowed.check(graph, &need, limit) {
-            // All parties know what this follows from, so nobody has to be told; plans were not compared yet.
+            // All parties refuse for the same reason, so no party has to be told. Plans are not compared yet.
             if self.prices.is_none() {
                 run.finish();
             }
@@ -149,8 +149,8 @@ impl<B: Family> Worker<B> {
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
         let (done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
-        // From here on this party can finish the run, and says so: it keeps what was computed until all tell what
-        // became of it.
+        // From here on this party can finish the run, and says so. It keeps what was computed until the next handshake
+        // decides whether the run counts.
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());
         if work.confirms() {
             run.confirm()?;
@@ -167,7 +167,7 @@ impl<B: Family> Worker<B> {
     }
 }
 
-/// What predicts the seconds of a run by its own party's part.
+/// Returns a function that predicts the seconds of a run from this party's part.
 fn seconds_of(predicted: &Predicted, setting: Setting) -> impl FnOnce() -> f64 + 'static {
     let predicted = Predicted { by_line: BTreeMap::new(), ..predicted.clone() };
     move || {
@@ -176,7 +176,7 @@ fn seconds_of(predicted: &Predicted, setting: Setting) -> impl FnOnce() -> f64 +
     }
 }
 
-/// The offline phase: correlations, and the circuits that are garbled with them.
+/// Runs the offline phase: makes correlations, and the circuits that are garbled with them.
 fn make_ahead<'e, B: Family + 'e>(
     run: &mut Run<'_>,
     backend: &B,
@@ -188,7 +188,7 @@ fn make_ahead<'e, B: Family + 'e>(
     Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }
 
-/// What the steps of a run took, with the bytes that were counted for them and the correlations that they drew.
+/// Returns the costs of the steps of a run, with their measured bytes and the correlations that they drew.
 fn measured(costs: &Costs, mut steps: Taken, predicted: Taken) -> Taken {
     for (id, sent) in &costs.by_step {
         steps.talking.entry(*id).or_default().bytes = sent.bytes;

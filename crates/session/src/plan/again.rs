@@ -1,8 +1,9 @@
-//! A request like one before is not run dry again: what was found then is moved to its steps.
+//! Dry runs that are remembered: a request like an earlier one is not run dry again, but takes over its dry run.
 //!
-//! Two requests are alike if their steps are the same in the same order, on operands that are made, or exist, alike,
-//! from the same lines, in the same sharings, under the same limit, and if the same of it stays. Dry runs see nothing
-//! else. A request that is only taken for another would find other correlations than it draws, and end in an error.
+//! Two requests are alike if they agree in everything that a dry run depends on. They have the same steps in the same
+//! order, from the same lines and in the same sharings. Their operands are made in the same way, or exist in the same
+//! way. They have the same limit and keep the same values. If a request were mistaken for a different one, it would
+//! draw correlations that were not made, and end in an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +13,22 @@ use super::dry_run::{Asked, DryRun};
 use crate::memory::limit::Limit;
 use crate::work::effort::Taken;
 
-/// Requests that are remembered, of at most so many steps and draws of correlations.
+/// The largest number of requests that are remembered, and of their steps and draws of correlations.
 const MOST: usize = 64;
 const MOST_STEPS: usize = 2000;
 const MOST_DRAWS: usize = 10_000;
 
-/// What a request is, wherever in the program.
+/// The identity of a request, independent of its place in the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Likeness {
     hash: [u8; 32],
-    /// All nodes that it is about, in order.
+    /// All nodes of the request, in order.
     nodes: Vec<NodeId>,
 }
 
 impl Likeness {
-    /// `None` where it is too long to be remembered. `bytes`: what a value takes at a party.
+    /// Returns the likeness of a request; `None` where it is too long to be remembered. `bytes` returns the bytes of a
+    /// value at a party.
     pub fn of(asked: &Asked<'_>, bytes: impl Fn(NodeId) -> u64) -> Option<Likeness> {
         let &Asked { work, held, keeps, limit, windows, .. } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
@@ -60,7 +62,7 @@ impl Likeness {
         for reveal in &work.reveals {
             hasher.numbers([place(reveal.node), reveal.to.map_or(u64::MAX, |to| to as u64)]);
         }
-        // Of what else is there, only the size counts.
+        // Of all other values held, only the total size counts.
         let beside = held.iter().filter(|&&id| place(id) == u64::MAX).map(|&id| bytes(id));
         hasher.numbers([beside.sum(), work.domains.is_plain().into(), windows as u64]);
         Some(Likeness { hash: hasher.0.finalize().into(), nodes })
@@ -85,7 +87,7 @@ impl Hasher {
         });
     }
 
-    /// Public numbers, of which dry runs see no single one.
+    /// Hashes public numbers by shape, dtype and range, since dry runs do not look at single numbers.
     fn constant(&mut self, node: &Node) -> &mut blake3::Hasher {
         let range = node.range();
         self.numbers(node.shape.iter().map(|&size| size as u64).chain([node.shape.len() as u64, u64::MAX]));
@@ -94,7 +96,7 @@ impl Hasher {
     }
 }
 
-/// What dry runs of the last different requests found.
+/// The dry runs of the last different requests.
 pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], (Vec<NodeId>, DryRun<K>)>);
 
 impl<K> Default for Remembered<K> {
@@ -104,7 +106,7 @@ impl<K> Default for Remembered<K> {
 }
 
 impl<K: Ord + Clone> Remembered<K> {
-    /// What was found of a request like this one, or what a dry run finds now.
+    /// Returns the dry run of a request like this one, or the result of `dry_run`.
     pub fn or_else<E>(
         &mut self,
         like: Option<Likeness>,
@@ -131,7 +133,7 @@ impl<K: Ord + Clone> Remembered<K> {
 }
 
 impl<K: Ord + Clone> DryRun<K> {
-    /// The same of other nodes.
+    /// Returns this dry run for other nodes.
     fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> DryRun<K> {
         let step = |id: u32| to(NodeId(id)).0;
         let mut need = self.need;
@@ -152,7 +154,7 @@ impl<K: Ord + Clone> DryRun<K> {
         }
     }
 
-    /// What was remembered is what a dry run finds now.
+    /// Checks that what was remembered equals a dry run made now.
     fn must_be(&self, now: &DryRun<K>) {
         let traffic = |dry: &DryRun<K>| (dry.offline.traffic.clone(), dry.online.traffic.clone());
         let talking = |dry: &DryRun<K>| {

@@ -1,4 +1,4 @@
-//! Dry runs of both phases of a run as one party, which tell what it will do before anything is sent.
+//! Dry runs of both phases of a run at one party, which predict what it will do before anything is sent.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,53 +27,55 @@ use crate::work::effort::Taken;
 use crate::work::order::Places;
 use crate::work::value::Known;
 
-/// How often steps are cut anew for what a dry run found that they keep until it is checked.
+/// The largest number of schedules that are made for the same bounds. Each takes into account what the last dry run
+/// found about values kept until they are checked.
 const MOST_LESSONS: usize = 3;
 
-/// One phase at one party, predicted.
+/// The prediction of one phase at one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PredictedPhase {
-    /// Rounds, and the payload bytes that the party sends to each other one.
+    /// Rounds, and the payload bytes that the party sends to each peer.
     pub traffic: Traffic,
     /// Local work, by kind.
     pub work: Effort,
-    /// Seconds that the dry run took: what scheduling and bookkeeping take of a real one, too.
+    /// Seconds that the dry run took; scheduling and bookkeeping take about that in a real run, too.
     pub control_seconds: f64,
 }
 
-/// What one party will do, as dry runs of both phases have it.
+/// The prediction of a run at one party, by dry runs of both phases.
 pub(crate) struct DryRun<K> {
     pub demand: Demand<K>,
     pub offline: PredictedPhase,
     pub online: PredictedPhase,
     pub correlations: BTreeMap<String, u64>,
-    /// The nodes that run, and nodes that are revealed.
+    /// The costs of the nodes that run and of the nodes that are revealed.
     pub steps: Taken,
     pub need: Need,
     pub schedule: Schedule,
     /// Whether circuits are garbled in the offline phase.
     pub garbles_ahead: bool,
-    /// Seconds that the dry runs took, where any were made.
+    /// Seconds that the dry runs took; 0 where none were made.
     pub seconds: f64,
 }
 
-/// A request, and what it comes upon.
+/// A request, with the state that it starts from.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub work: &'a Work<'a>,
-    /// Values that exist before.
+    /// Values that exist before the run.
     pub held: &'a BTreeSet<NodeId>,
-    /// Which stay afterwards.
+    /// Whether a value stays after the run.
     pub keeps: &'a dyn Fn(NodeId) -> bool,
     pub limit: Limit,
-    /// As many times as many chunks of a stream as usual may be under way, where there is no limit.
+    /// The factor by which more chunks of a stream than usual may be under way, where there is no limit.
     pub windows: usize,
-    /// Whether figures alone are asked for: chunks that are alike are counted once, and draws get no names.
+    /// Whether only figures are needed: chunks that are alike are counted once, and draws have no names.
     pub figures: bool,
 }
 
-/// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
-/// everything else are made where they are drawn, chunk by chunk; their work counts as offline all the same.
+/// Runs both phases dry as party `me` of `parties`, under a limit on memory. Where the correlations do not fit the
+/// limit beside everything else, they are made where they are drawn, chunk by chunk. Their work still counts as
+/// offline.
 pub(crate) fn dry_run<B: Family>(
     asked: &Asked<'_>,
     (parties, me): (usize, usize),
@@ -81,7 +83,7 @@ pub(crate) fn dry_run<B: Family>(
 ) -> Result<DryRun<B::Kind>> {
     let &Asked { work, limit, figures, .. } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
-    // What is made in turns is made in the order of steps: where there is no room for those before their turn.
+    // Correlations made in turns are made in the order of steps, so there is no room for steps before their turn.
     let room = limit.bytes().filter(|_| B::IN_TURNS).and(Some(0));
     let run =
         |schedule: &Schedule| recorded(&dry, options, || run_dry(&dry, work, (room, schedule), (parties, me), figures));
@@ -119,7 +121,7 @@ pub(crate) fn dry_run<B: Family>(
     Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead, seconds })
 }
 
-/// How the steps of a run go, and the online phase of that.
+/// The schedule of a run, and its online phase, run dry.
 struct Scheduled<K> {
     schedule: Schedule,
     ran: OnlineDryRun,
@@ -128,8 +130,8 @@ struct Scheduled<K> {
     need: Need,
 }
 
-/// Steps in pieces of a size at which they fit the limit, with all that a dry run alone knows of: what is kept of
-/// openings until they are checked, and correlations that are made in turns, of which a piece takes one turn at least.
+/// Chooses a schedule that fits the limit. It takes into account what only a dry run knows: values that are kept from
+/// their opening until they are checked, and correlations made in turns. A piece draws at least one turn of these.
 fn scheduled<B: Family>(
     dry: &B,
     &Asked { work, held, keeps, limit, windows, .. }: &Asked<'_>,
@@ -145,7 +147,7 @@ fn scheduled<B: Family>(
             Some(same) if same.schedule.goes_like(&schedule) => (same.ran, same.demand, same.garbles_ahead),
             _ => run(&schedule)?,
         };
-        // What this schedule was made without knowing of is more than it says.
+        // Bytes that this schedule did not know of are added to what it predicts.
         let unknown = |(id, &bytes): (&NodeId, &u64)| bytes.saturating_sub(unchecked.get(id).copied().unwrap_or(0));
         let unknown: u64 = ran.unchecked.iter().map(unknown).sum();
         let knows_all = ran.unchecked == unchecked;
@@ -168,7 +170,8 @@ fn scheduled<B: Family>(
     }
 }
 
-/// A dry run, what it demands, and whether its circuits are garbled in the offline phase.
+/// Runs dry and returns the result, the correlations that it draws, and whether its circuits are garbled in the offline
+/// phase.
 fn recorded<B: Family, T>(
     dry: &B,
     options: &Options,
@@ -185,13 +188,14 @@ fn recorded<B: Family, T>(
     Ok((run()?, dry.take_demand(), false))
 }
 
-/// The online phase, dry.
+/// The result of a dry run of the online phase.
 struct OnlineDryRun {
     online: PredictedPhase,
     steps: Taken,
-    /// What it takes to make correlations where they are drawn: part of the offline phase.
+    /// The costs of making correlations where they are drawn: part of the offline phase.
     on_demand: PredictedPhase,
-    /// Whether parties go different ways, so that one does not know the others' rounds.
+    /// Whether a party sends without waiting, or some parties work without the others (see `Costs::apart`). The dry run
+    /// of one party then does not know the rounds of the others.
     apart: bool,
     /// Bytes that steps keep of what they open until it is checked.
     unchecked: BTreeMap<NodeId, u64>,
@@ -219,7 +223,7 @@ fn run_dry<B: Family>(
     };
     let ((done, making, left_out), costs) = dry::run(me, parties, Phase::Online, run)?;
     let control_seconds = own_seconds() - clock + left_out;
-    // Where circuits are garbled ahead, their draws are set apart with them.
+    // Where circuits are garbled ahead, their draws are counted with them.
     let making = if set_apart.get() == Effort::default() { making } else { Making::default() };
     let mut steps = done.steps;
     for (id, sent) in &costs.by_step {
@@ -234,7 +238,8 @@ fn run_dry<B: Family>(
     Ok(OnlineDryRun { online, steps, on_demand, apart: costs.apart, unchecked })
 }
 
-/// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.
+/// A dry run of all parties together, which exchange their depths. It finds the exact rounds where the dry run of one
+/// party cannot (see `Costs::apart`).
 struct Together<'r, 'g> {
     work: &'r Work<'g>,
     how: (Option<u64>, &'r Schedule),
@@ -244,7 +249,7 @@ struct Together<'r, 'g> {
     figures: bool,
 }
 
-/// Rounds at one party.
+/// The rounds of one party.
 struct Rounds {
     offline: u32,
     online: u32,
@@ -295,7 +300,7 @@ impl Together<'_, '_> {
     }
 }
 
-/// The work of a dry run that the party does alone in the offline phase, where it does.
+/// Prepares an executor to count apart the work that this party does alone in the offline phase, if it does any.
 fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effort>> {
     let apart = Rc::new(Cell::default());
     if dry.garbles_alone() {
@@ -304,7 +309,8 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
-/// The offline phase, and whether parties go different ways in it.
+/// Runs the offline phase dry; returns its prediction, and whether one party's dry run does not know the rounds of the
+/// others in it.
 fn prepare<B: Family>(
     dry: &B,
     demand: &Demand<B::Kind>,
@@ -325,7 +331,7 @@ fn prepare<B: Family>(
     Ok((PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds }, costs.apart))
 }
 
-/// One step, or one conversion, at one party.
+/// The prediction of one step, or one conversion, at one party.
 pub(crate) struct PredictedStep {
     pub offline: PredictedPhase,
     pub online: PredictedPhase,
@@ -340,7 +346,8 @@ impl PredictedStep {
     }
 }
 
-/// Node `id` alone in a sharing, operands there; or the conversion of its value from there, where `to` says so.
+/// Node `id` alone in a sharing, with its operands in that sharing. Where `to` is given: the conversion of its value
+/// from that sharing to `to`.
 pub(crate) struct OneStep<'g> {
     pub graph: &'g Graph,
     pub id: NodeId,
@@ -348,7 +355,7 @@ pub(crate) struct OneStep<'g> {
     pub to: Option<Domain>,
 }
 
-/// Dry runs of one step.
+/// Runs one step dry, in both phases.
 pub(crate) fn dry_run_of_step<B: Family>(
     step: &OneStep<'_>,
     (parties, me): (usize, usize),
@@ -364,7 +371,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
 }
 
 impl OneStep<'_> {
-    /// The online phase of a party.
+    /// Runs the online phase of a party dry.
     fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize)) -> Result<PredictedPhase> {
         let tally = charged();
         let go = async |ctx: &Ctx| {
@@ -377,7 +384,7 @@ impl OneStep<'_> {
         Ok(PredictedPhase { traffic: costs.online, work, control_seconds: 0.0 })
     }
 
-    /// A party's part; the work that it does alone in the offline phase.
+    /// Runs a party's part; returns the work that it does alone in the offline phase.
     async fn go<B: Family>(&self, dry: &B, ctx: &Ctx) -> Result<Effort> {
         let &OneStep { graph, id, domain, to } = self;
         if let Some(to) = to {
@@ -400,7 +407,7 @@ impl OneStep<'_> {
     }
 }
 
-/// Shapes in place of the values that exist before a run.
+/// Returns shapes in place of the values that exist before a run.
 fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     let running = Places(&work.nodes);
     let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
@@ -408,7 +415,7 @@ fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
 }
 
-/// How many there are of each kind as messages call it: those that belong to different values have one name.
+/// Adds up the counts by the name of the kind in messages; kinds that belong to different values share a name.
 fn counted<K: Display>(kinds: &BTreeMap<K, usize>) -> BTreeMap<String, u64> {
     let mut counted = BTreeMap::new();
     for (kind, &count) in kinds {
@@ -417,7 +424,7 @@ fn counted<K: Display>(kinds: &BTreeMap<K, usize>) -> BTreeMap<String, u64> {
     counted
 }
 
-/// Notes what each step's value and correlations take, and how many it draws.
+/// Adds the memory of each step's value and correlations, and the correlations that it draws, to its costs.
 fn price_memory<B: Family>(
     backend: &B,
     work: &Work<'_>,

@@ -1,4 +1,4 @@
-//! Costs by the user's line: what a program's steps cost, added up where the user wrote them.
+//! Costs by the user's line: the costs of a program's steps, added up for each line that made them.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use quorate_ring::meter::Effort;
 
 use crate::work::effort::{StepCost, Taken, covered};
 
-/// File and number of a line.
+/// A file and the number of a line.
 pub type Line = (String, u32);
 
-/// What one line costs one party, predicted or measured, in the online phase.
+/// The predicted or measured costs of one line for one party, in the online phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineCosts {
     /// Rounds in which some step of the line is under way. Lines that do not depend on each other share rounds.
     pub rounds: u64,
     /// Payload bytes that the party sends.
     pub bytes: u64,
-    /// Time in which some step of the line is under way, waiting included.
+    /// Seconds in which some step of the line is under way, waiting included.
     pub seconds: f64,
-    /// Time in which the party's thread works on it.
+    /// Seconds in which the party's thread works on the line.
     pub busy_seconds: f64,
-    /// Local work, by kind; of a prediction only.
+    /// Local work, by kind; for predictions only.
     pub work: Effort,
-    /// Correlations that it draws, by kind.
+    /// Correlations that the line draws, by kind.
     pub correlations: BTreeMap<String, u64>,
-    /// Bytes of the party's shares of its values and correlations; of a prediction only.
+    /// Bytes of the party's shares of the line's values and correlations; for predictions only.
     pub memory_bytes: u64,
 }
 
 impl LineCosts {
-    /// Another run's costs of the same line.
+    /// Adds another run's costs of the same line.
     pub(crate) fn add(&mut self, other: &LineCosts) {
         self.rounds += other.rounds;
         self.bytes += other.bytes;
@@ -55,7 +55,7 @@ pub(crate) fn by_line(graph: &Graph, steps: &Taken) -> BTreeMap<Line, LineCosts>
         groups.into_iter().map(|(line, steps)| (line, together(&steps))).collect();
     for (source, local) in &steps.local {
         let costs = lines.entry(line(source)).or_default();
-        // They run one by one and wait for nobody.
+        // Local steps run one after another and wait for no messages.
         costs.seconds += local.busy_seconds;
         costs.busy_seconds += local.busy_seconds;
         costs.work += local.work;

@@ -1,4 +1,4 @@
-//! What a request will cost, before anything is sent: dry runs of every party, priced where they shall run.
+//! Plans of requests: dry runs of every party before anything is sent, with prices for the place where the parties run.
 
 pub(crate) mod again;
 pub(crate) mod dry_run;
@@ -19,66 +19,66 @@ use crate::told::Told;
 use crate::work::Work;
 use crate::work::effort::StepCost;
 
-/// Where parties run.
+/// The place where parties run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
-    /// All in this process, in threads that share its cores; over memory, or over a network that is simulated.
+    /// All in this process, in threads that share its cores, over memory or over a simulated network.
     Here {
-        /// How many there are.
+        /// The number of parties.
         parties: usize,
-        /// What is simulated between them; `None`: memory alone.
+        /// The simulated network between them; `None`: memory alone.
         network: Option<Network>,
     },
-    /// Each on a machine like this one. Without a network, rounds take what they take among threads.
+    /// Each on a machine like this one. Without a network, a round costs as much as among threads.
     Apart {
-        /// What is between the machines, where that is stated.
+        /// The network between the machines, where it is stated.
         network: Option<Network>,
     },
 }
 
-/// Seconds of a phase or of a part of it.
+/// The predicted seconds of a phase or of a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
-    /// In which parties compute.
+    /// Seconds in which parties compute.
     pub compute_seconds: f64,
-    /// In which they wait for messages.
+    /// Seconds in which they wait for messages.
     pub network_seconds: f64,
-    /// Those among `compute_seconds` in which they plan, run dry and schedule, as a clock had them. All others follow
-    /// from what they are going to do, and are predicted alike whenever and by whom.
+    /// The part of `compute_seconds` in which they plan, run dry and schedule, as measured by a clock. All other
+    /// seconds follow from the operations, and every party predicts the same at any time.
     pub bookkeeping_seconds: f64,
 }
 
 impl Price {
-    /// Both: computing and waiting are taken not to overlap.
+    /// Returns the sum; computing and waiting are assumed not to overlap.
     pub fn seconds(&self) -> f64 {
         self.compute_seconds + self.network_seconds
     }
 }
 
-/// Prices work and messages in one setting.
+/// The prices of work and messages in one setting.
 pub struct Pricing {
     setting: Setting,
     rates: Rates,
 }
 
 impl Pricing {
-    /// Measures this machine if that was not done yet (about 50 ms).
+    /// Returns the prices of this machine, which is measured if that was not done yet (about 50 ms).
     pub fn at(setting: Setting) -> Pricing {
         let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
         Pricing { setting, rates: Rates::of_this_machine(sharing) }
     }
 
-    /// The same at all parties: the slowest one's rates. Parties of one process ask, too, since what one of them has
-    /// measured may be forgotten before the next one asks.
+    /// Returns the prices on which the parties agree: the slowest party's rates. Parties of one process agree, too,
+    /// since a measurement of one party may be forgotten before the next one needs it.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub(crate) async fn agreed(ctx: &Ctx, setting: Setting) -> Result<Pricing> {
         let rates = Pricing::at(setting).rates.slowest(ctx).await?;
         Ok(Pricing { setting, rates })
     }
 
-    /// Seconds of what every party does: work, and seconds of bookkeeping.
+    /// Returns the seconds that the parties compute, given each party's work and seconds of bookkeeping.
     pub fn compute(&self, parties: impl Iterator<Item = (Effort, f64)>) -> f64 {
         let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
         match self.setting {
@@ -87,13 +87,14 @@ impl Pricing {
         }
     }
 
-    /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a
-    /// core.
+    /// Returns the measured seconds to compare with [`Pricing::compute`], given the seconds for which each party's
+    /// thread had a core.
     pub fn computed(&self, own_seconds: impl Iterator<Item = f64>) -> f64 {
         self.compute(own_seconds.map(|own| (Effort::default(), own)))
     }
 
-    /// Seconds of so many rounds, in which a party sends these bytes to all and to its busiest peer.
+    /// Returns the seconds of `rounds` rounds in which a party sends `bytes` bytes to all peers together, and
+    /// `bytes_of_link` to its busiest peer.
     pub fn network(&self, rounds: u64, bytes: u64, bytes_of_link: u64) -> f64 {
         let among_threads = rounds as f64 * self.rates.round_seconds;
         match self.setting {
@@ -104,13 +105,14 @@ impl Pricing {
         }
     }
 
-    /// Seconds of a round of so many parties in which nothing much is sent, with what each takes to wake up.
+    /// Returns the seconds of a round of `parties` parties in which hardly anything is sent, including the time in
+    /// which each wakes up.
     pub(crate) fn round(&self, parties: usize) -> f64 {
         let waking = (0..parties).map(|_| (Effort::default(), self.rates.wake_seconds));
         self.network(1, 0, 0) + self.compute(waking)
     }
 
-    /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may
+    /// Returns the seconds of a line by itself. Lines that do not depend on each other share rounds, so a program may
     /// take less than the sum of its lines.
     pub fn line(&self, parties: &[&LineCosts]) -> Price {
         let rounds = parties.iter().map(|line| line.rounds).max().unwrap_or(0);
@@ -120,8 +122,8 @@ impl Pricing {
         Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
     }
 
-    /// What a phase takes; that in which a run ends has its confirmation. Dry runs, of both phases, are part
-    /// of the offline phase, as are decisions before it.
+    /// Returns the seconds of a phase. The online phase includes the confirmation. Dry runs of both phases are part of
+    /// the offline phase, as are decisions before it.
     pub fn phase(&self, phase: Phase, parties: &[&Predicted]) -> Price {
         let of = |party: &Predicted| party.phase(phase).clone();
         let waits =
@@ -142,18 +144,19 @@ impl Pricing {
     }
 }
 
-/// One or more runs of one party, predicted and added up.
+/// The prediction of one or more runs at one party, added up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predicted {
     /// The making of correlations.
     pub offline: PredictedPhase,
-    /// What depends on values.
+    /// The rest of the runs, which depends on values.
     pub online: PredictedPhase,
     /// The online phase by the user's line.
     pub by_line: BTreeMap<Line, LineCosts>,
-    /// Seconds in which the party decided in which sharings steps run.
+    /// Seconds in which the party chose the sharings of the steps, and in which it ran dry.
     pub deciding_seconds: f64,
-    /// Runs at whose end the parties tell each other that they have all that they need, in half a round trip.
+    /// The number of runs that end with a confirmation: the parties tell each other that they have all that they need,
+    /// in half a round trip.
     pub confirmed: u64,
 }
 
@@ -169,7 +172,7 @@ impl Predicted {
         Predicted { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
     }
 
-    /// What one of the two phases takes.
+    /// Returns the prediction of one of the two phases.
     pub fn phase(&self, phase: Phase) -> &PredictedPhase {
         match phase {
             Phase::Offline => &self.offline,
@@ -177,7 +180,7 @@ impl Predicted {
         }
     }
 
-    /// The confirmations that are waited for in a phase.
+    /// Returns the number of confirmations in a phase.
     fn confirmations(&self, phase: Phase) -> u64 {
         if phase == Phase::Online { self.confirmed } else { 0 }
     }
@@ -198,55 +201,55 @@ impl Predicted {
     }
 }
 
-/// One program step: who it is, and what it costs every party in the online phase.
+/// One step of a program, and its costs for every party in the online phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepPlan {
     /// The number of its node in the program.
     pub node: u32,
-    /// The step as messages describe it, with its line.
+    /// The description of the step, with its line.
     pub what: String,
-    /// The user's file that made it.
+    /// The user's file that contains the line.
     pub file: String,
     /// The line of that file, from 1.
     pub line: u32,
     /// Payload bytes sent, by party.
     pub bytes_sent: Vec<u64>,
-    /// The rounds after which it begins and is done; a value and its reveal may lie apart.
+    /// The rounds after which it begins and ends; a value and its reveal may be rounds apart.
     pub rounds: Vec<(u32, u32)>,
     /// Correlations that a party draws for it, by kind.
     pub correlations: BTreeMap<String, u64>,
-    /// By party.
+    /// Local work and busy seconds, by party.
     pub work: Vec<(Effort, f64)>,
 }
 
 /// The plan of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// What is revealed, to whom, and of whose inputs.
+    /// The values that are revealed, to whom, and on whose inputs they depend.
     pub told: Vec<Told>,
-    /// What a person approves of: the program that makes it, after what was revealed before.
+    /// The hash that a person approves: of the program that makes the values, after what was revealed before.
     pub hash: Option<Hash>,
-    /// Every party.
+    /// The predictions of every party.
     pub parties: Vec<Predicted>,
     /// Correlations by kind.
     pub correlations: BTreeMap<String, u64>,
     /// The steps that exchange messages.
     pub steps: Vec<StepPlan>,
-    /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds,
-    /// correlations that are made ahead, values from their step to their last use, and the step's working room.
+    /// Bytes that a party holds at the peak, if steps run one after another. Counted are what the session holds,
+    /// correlations made ahead, values from their step to their last use, and the step's working room.
     pub memory_bytes: u64,
-    /// Why it would be refused, where it does not fit the session's limit on memory.
+    /// The reason of the refusal, where the request does not fit the session's limit on memory.
     pub refusal: Option<String>,
-    /// How fixed-point results are truncated.
+    /// The numbers of fixed-point truncations of each kind.
     pub truncations: Truncations,
     /// The nodes that would be run.
     pub executed: Vec<NodeId>,
-    /// For steps that could run in several sharings, the one that was chosen.
+    /// The chosen sharing of each step that could run in several.
     pub chosen: BTreeMap<NodeId, Chosen>,
 }
 
 impl StepPlan {
-    /// A step that costs nobody anything yet.
+    /// Returns a step without costs.
     pub(crate) fn at(graph: &Graph, node: u32, parties: usize) -> StepPlan {
         let source = &graph.node(NodeId(node)).source;
         StepPlan {
@@ -261,7 +264,7 @@ impl StepPlan {
         }
     }
 
-    /// Takes in what the step costs one party; its rounds are the same for all.
+    /// Sets the costs of the step for one party; its rounds are the same for all.
     pub(crate) fn take(&mut self, party: usize, cost: StepCost) {
         self.bytes_sent[party] = cost.bytes;
         self.work[party] = (cost.work, cost.busy_seconds);
@@ -271,7 +274,7 @@ impl StepPlan {
 }
 
 impl Plan {
-    /// The lines of the program that run, in order.
+    /// Returns the lines of the program that run, in order.
     pub fn lines(&self) -> Vec<Line> {
         let all: BTreeSet<&Line> = self.parties.iter().flat_map(|party| party.by_line.keys()).collect();
         all.into_iter().cloned().collect()

@@ -1,4 +1,4 @@
-//! Circuits that are garbled in the offline phase, by a party that runs the garbled part of a program alone.
+//! Circuits garbled in the offline phase, where a party runs the garbled part of a program alone.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -15,20 +15,21 @@ use crate::run::shapes::shape_of;
 use crate::work::Work;
 use crate::work::value::{Known, Value};
 
-/// What an executor has to do with it.
+/// What an executor does with the garbled part of a program.
 pub(crate) enum Ahead<S: Computes> {
-    /// It runs everything where it is used.
+    /// Runs every node where it is used.
     Nothing,
-    /// It runs ahead, and only these nodes; all others are shapes.
+    /// Runs ahead, and computes only these nodes; all other nodes are shapes.
     Only(BTreeSet<NodeId>),
-    /// Nodes on labels were run before; these are the ones whose values are still needed.
+    /// Nodes on labels were computed ahead; these values of theirs are still needed.
     Done(Known<S>),
-    /// A dry run of that, in which the work of those nodes is set apart: it is offline.
+    /// A dry run of an executor with [`Ahead::Done`]. The work of nodes on labels is counted apart, since it is
+    /// offline.
     Apart(Rc<Cell<Effort>>),
 }
 
 impl<S: Computes> Ahead<S> {
-    /// The garbled part of a run: its nodes on labels, and of those that everybody knows what these read.
+    /// Returns the garbled part of a run: its nodes on labels, and the public nodes that these read.
     pub fn only(work: &Work<'_>) -> Self {
         let mut nodes = BTreeSet::new();
         for &id in work.nodes.iter().rev() {
@@ -42,7 +43,7 @@ impl<S: Computes> Ahead<S> {
     }
 }
 
-/// The nodes whose labels are needed outside the garbled part: by other nodes, and to be revealed.
+/// Returns the nodes whose labels are needed outside the garbled part: by other nodes, or to be revealed.
 pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
     let others = work.nodes.iter().filter(|&&id| work.domains.of(id) != Domain::Y);
     let read = others.flat_map(|&id| &work.graph.node(id).inputs).copied();
@@ -50,8 +51,8 @@ pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// Computes a node; or takes what was computed ahead, or its shape where nobody needs it any more. Inputs are not:
-    /// their owners give them now.
+    /// Computes a node, unless it was computed ahead: then returns its value, or its shape where the value is no longer
+    /// needed. Inputs are never computed ahead, since their owners provide them online.
     pub(crate) async fn whole_or_ahead(
         &self,
         ctx: &Ctx,
@@ -77,7 +78,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// Whether a node is no part of what runs ahead: its shape stands for it.
+    /// Whether a node is not among those that run ahead, so that its shape stands for it.
     pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
         matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
     }

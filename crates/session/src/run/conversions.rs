@@ -1,4 +1,4 @@
-//! Values in a second sharing, made once for all steps that want them there.
+//! Values converted to a second sharing, once for all steps that need them there.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,11 +17,12 @@ use crate::work::value::Value;
 /// The conversions that a run may need, by value and sharing.
 pub(crate) struct Conversions<S: Computes>(BTreeMap<(NodeId, Domain), Conversion<S>>);
 
-/// One of them: the step that makes it, and where it puts it.
+/// The step that makes a conversion, and the slot for its result.
 type Conversion<S> = (NodeId, Slot<Value<S>>);
 
 impl<S: Computes> Conversions<S> {
-    /// For every value that some step may want in a sharing: the first such step in the program's order makes it.
+    /// Lists every value that some step may need in a sharing; the first such step in the program's order makes the
+    /// conversion.
     pub fn of(work: &Work<'_>, is_value: impl Fn(NodeId) -> bool) -> Self {
         let mut all = BTreeMap::new();
         if work.domains.is_plain() {
@@ -36,7 +37,7 @@ impl<S: Computes> Conversions<S> {
         Conversions(all)
     }
 
-    /// Lets go of a value's conversions.
+    /// Drops the conversions of a value.
     pub fn clear(&self, id: NodeId) {
         let own = (id, Domain::A)..=(id, Domain::Y);
         self.0.range(own).for_each(|(_, (_, slot))| slot.clear());
@@ -44,8 +45,8 @@ impl<S: Computes> Conversions<S> {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// The values of `reads`, each in the sharing in which step `id` wants it. What this step has to convert is
-    /// converted side by side.
+    /// Returns the values of `reads`, each in the sharing in which step `id` needs it. The conversions that this step
+    /// makes run side by side.
     pub(crate) async fn where_wanted(
         &self,
         ctx: &Ctx,

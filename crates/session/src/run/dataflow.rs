@@ -1,10 +1,10 @@
-//! Goes through the steps of a run as data flow: a step starts when its operands are there.
+//! Data flow: a step of a run starts when its operands exist.
 //!
-//! Steps that send nothing run where the walk through the program's order meets them, without a lane of their own that
-//! waits: a program of a million of them takes a few bytes for each. Steps that talk are lanes from when they start
-//! until they are done. Both need to be let in by the [`Gate`](crate::memory::gate::Gate), which bounds what is under
-//! way, and what talks by the [`Row`](crate::run::row::Row), too. The first step that is not done is let in always, and
-//! has its operands.
+//! Steps that send nothing run where the walk through the program's order meets them. They have no lane of their own,
+//! so a program of a million of them takes a few bytes for each. Steps that talk are lanes from their start to their
+//! end. Both must be admitted by the [`Gate`](crate::memory::gate::Gate), which bounds the memory of steps under way.
+//! Steps that talk must be admitted by the [`Row`](crate::run::row::Row), too. The first unfinished step is always
+//! admitted, and has its operands.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -21,27 +21,27 @@ use crate::run::executor::{Done, Executor};
 use crate::work::data::Plain;
 use crate::work::order::{Item, Waiting};
 
-/// How far the walk is.
+/// The position of the walk.
 struct Walk<'a, 'w, S: Computes> {
     executor: &'a Executor<'w, S>,
     steps: Steps<'a, Option<Opened<Plain>>>,
     waiting: Waiting,
-    /// Steps before this one were met; of them, those that have become ready since.
+    /// Steps before this one were met; `ready` are those of them that have become ready since.
     met: usize,
     ready: BTreeSet<usize>,
-    /// Ready steps that the row, or the gate, did not let in.
+    /// Ready steps that the row, or the gate, did not admit.
     at_row: BTreeSet<usize>,
     at_gate: BTreeSet<usize>,
     left: usize,
     opened: Vec<Option<Opened<Plain>>>,
-    /// Steps from here on wait for the next check.
+    /// Steps from this one on wait for the next check.
     end: usize,
-    /// Of all that was opened before this stage: results are revealed in the last one.
+    /// The check of everything that was opened before this stage; results are revealed in the last stage.
     checked: Option<Rc<Checked>>,
 }
 
 impl<'w, S: Computes> Executor<'w, S> {
-    /// Runs everything; rounds merge wherever nodes do not depend on each other.
+    /// Runs all steps; rounds merge wherever nodes do not depend on each other.
     pub async fn run(self, ctx: &Ctx) -> Result<Done<S>> {
         self.row.keep_together(ctx);
         let opened = self.walk(ctx).await?;
@@ -80,8 +80,8 @@ impl<'w, S: Computes> Executor<'w, S> {
         walk.opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
     }
 
-    /// Checks what was opened so far. What that takes counts to the input that waits for it, if one does, or to the
-    /// first result; without one, to the last step.
+    /// Checks what was opened so far. The cost of the check counts to the input that waits for it, or else to the first
+    /// result; without either, to the last step.
     async fn check(&self, ctx: &Ctx, waits: Option<usize>) -> Result<Checked> {
         let input = waits.map(|place| self.work.nodes[place]);
         let result = self.work.reveals.first().map(|reveal| reveal.node);
@@ -93,7 +93,7 @@ impl<'w, S: Computes> Executor<'w, S> {
         checks.into_iter().next().ok_or(Error::Bug { what: "a check without an end" })
     }
 
-    /// The steps whose values a step reads.
+    /// Returns the steps whose values a step reads.
     fn reads(&self, step: usize, is_alone: bool) -> Vec<usize> {
         let step_of = |&id: &NodeId| self.values.places().of(id).map(|place| self.order.of_node(place));
         match self.order.item(step) {
@@ -104,7 +104,7 @@ impl<'w, S: Computes> Executor<'w, S> {
         }
     }
 
-    /// How messages call a step.
+    /// Returns a step's description for messages.
     fn name(&self, item: Item) -> Step {
         let graph = self.work.graph;
         let (id, name) = match item {
@@ -135,7 +135,7 @@ impl<'a, S: Computes> Walk<'a, '_, S> {
         }
     }
 
-    /// Starts all that may start; `waker` is woken when there is more.
+    /// Starts all steps that may start; `waker` is woken when more may.
     fn start(&mut self, waker: &Waker) -> Result<()> {
         while let Some((step, pass)) = self.next(waker)? {
             match self.executor.order.item(step) {
@@ -164,7 +164,7 @@ impl<'a, S: Computes> Walk<'a, '_, S> {
         });
     }
 
-    /// The next step that may start, the earliest first where some have waited.
+    /// Returns the next step that may start; the earliest first, where some have waited.
     fn next(&mut self, waker: &Waker) -> Result<Option<(usize, Pass<'a>)>> {
         while let Some(&step) = self.at_row.first() {
             if !self.executor.row.may_begin(step, waker)? {
@@ -180,7 +180,7 @@ impl<'a, S: Computes> Walk<'a, '_, S> {
             return Ok(Some((step, pass)));
         }
         while let Some(step) = self.ready.pop_first().or_else(|| self.meet()) {
-            // Who comes after one that waits for the row would wait longer.
+            // A step behind one that waits for the row would wait longer.
             let waits =
                 self.at_row.first().is_some_and(|&first| first < step && self.executor.row.step(step).is_some());
             if waits || !self.executor.row.may_begin(step, waker)? {
@@ -203,7 +203,7 @@ impl<'a, S: Computes> Walk<'a, '_, S> {
         executor.gate.enter(step, bytes)
     }
 
-    /// The next step in order that is ready when it is met.
+    /// Returns the next step in order that is ready when it is met.
     fn meet(&mut self) -> Option<usize> {
         let ready = (self.met..self.end).find(|&step| self.waiting.is_ready(step));
         self.met = ready.map_or(self.end, |step| step + 1);

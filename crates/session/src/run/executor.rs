@@ -1,7 +1,7 @@
-//! Runs the nodes of a program as data flow, on any sharing.
+//! The executor: runs the nodes of a program as data flow, on any sharing.
 //!
-//! A node starts when its operands are there (see [`dataflow`](crate::run::dataflow)), so that independent work shares
-//! rounds. The same code runs live and dry; a value is freed after its last use unless the session keeps it.
+//! A node starts when its operands exist (see [`dataflow`](crate::run::dataflow)), so independent work shares rounds.
+//! The same code runs live and dry. A value is freed after its last use unless the session keeps it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,20 +29,20 @@ use crate::work::order::Order;
 use crate::work::value::{KINDS, Known, Value};
 use crate::work::{Reveal, Work};
 
-/// What a run leaves: opened values by request, the values of all nodes that are to be kept, and what each step took.
+/// The result of a run: opened values by request, the values of all nodes that are kept, and the costs of each step.
 pub(crate) struct Done<S: Computes> {
     pub opened: Vec<Option<Believed<Plain>>>,
     pub kept: Known<S>,
     pub steps: Taken,
 }
 
-/// What is around the steps that run.
+/// The state around the steps that run.
 pub(crate) struct Around<'a, S: Computes> {
-    /// Values that exist before.
+    /// Values that exist before the run.
     pub known: &'a Known<S>,
     /// This party's inputs, encoded.
     pub inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
-    /// Which values stay.
+    /// Whether a value is kept after the run.
     pub keep: &'a dyn Fn(NodeId) -> bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Executor<'a, S: Computes> {
     pub values: Values<'a, S>,
     pub kept: RefCell<Known<S>>,
     pub conversions: Conversions<S>,
-    /// How far the parties may be apart.
+    /// Bounds how far the parties may be apart.
     pub row: Row,
     pub gate: Gate,
     schedule: &'a Schedule,
@@ -91,28 +91,28 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    /// Whether the node at a place is not computed by a step of its own: within others, or left out.
+    /// Whether a node is not computed by a step of its own: it is within others' pieces, or left out.
     pub(crate) fn is_absent(&self, id: NodeId) -> bool {
         self.schedule.is_within(id) || self.is_left_out(id)
     }
 
-    /// Whether the step at a place sends nothing and waits for nobody.
+    /// Whether the step at a place sends nothing and waits for no message.
     pub(crate) fn is_local(&self, place: usize) -> bool {
         let id = self.work.nodes[place];
         self.is_absent(id) || self.schedule.way(id).is_none() && !self.schedule.talks(self.work, id)
     }
 
-    /// What a step reads.
+    /// Returns the nodes whose values a step reads.
     pub(crate) fn sources(&self, id: NodeId) -> Vec<NodeId> {
         self.schedule.sources(self.work.graph, id)
     }
 
-    /// Bytes that a step takes beside its operands.
+    /// Returns the bytes that a step takes beside its operands.
     pub(crate) fn step_bytes(&self, place: usize) -> u64 {
         if self.is_absent(self.work.nodes[place]) { 0 } else { self.schedule.step_bytes(place) }
     }
 
-    /// A step that sends nothing.
+    /// Runs a step that sends nothing.
     pub(crate) fn local(&self, ctx: &Ctx, place: usize) -> Result<()> {
         let id = self.work.nodes[place];
         if self.schedule.is_within(id) {
@@ -130,7 +130,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         Ok(())
     }
 
-    /// A step that may talk.
+    /// Runs a step that may talk.
     pub(crate) async fn node(&self, ctx: &Ctx, place: usize) -> Result<()> {
         let id = self.work.nodes[place];
         let reads = self.sources(id);
@@ -153,10 +153,11 @@ impl<'a, S: Computes> Executor<'a, S> {
         Ok(())
     }
 
-    /// What a family refuses, with the user's line: of the step itself, also where it goes within another's pieces.
+    /// Adds the user's line to a family's refusal of a step: that of the step itself, also where it runs within
+    /// another's pieces.
     pub(crate) fn at_step(&self, id: NodeId, error: Error) -> Error {
         match error {
-            Error::Misuse { what: Misuse::Input { .. } | Misuse::Step { .. } } => error, // says so by itself
+            Error::Misuse { what: Misuse::Input { .. } | Misuse::Step { .. } } => error, // has its line already
             Error::Misuse { what } => {
                 Misuse::Step { step: self.work.graph.describe(id).into(), what: what.into() }.into()
             }
@@ -168,7 +169,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         reads.iter().map(|&read| self.values.read(ctx, read)).collect()
     }
 
-    /// A step is done: its value is there for others, and its operands may go.
+    /// Ends a step: stores its value for others, and drops operands that are no longer needed.
     fn is_done(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>, reads: &[NodeId]) {
         let id = self.work.nodes[place];
         reads.iter().for_each(|&read| self.used(read));
@@ -201,7 +202,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    /// Public numbers.
+    /// Returns public numbers as a value; `None` where `op` is not a constant.
     pub(crate) fn constant(&self, ctx: &Ctx, id: NodeId, op: &Op) -> Option<Value<S>> {
         let node = self.work.graph.node(id);
         let Op::Constant(units) = op else { return None };
@@ -211,7 +212,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         }))
     }
 
-    /// Notes one use; after the last one the value goes, and so do its conversions.
+    /// Counts one use of a value; after the last one the value and its conversions are dropped.
     fn used(&self, id: NodeId) {
         if self.values.used(id) {
             self.conversions.clear(id);

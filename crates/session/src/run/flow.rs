@@ -1,4 +1,4 @@
-//! Nobody floods anybody: what a fast party sends ahead of a slow one stays bounded, whatever the steps are.
+//! Tests of flow control: the amount that a fast party sends ahead of a slow one is bounded, whatever the steps are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,11 +19,13 @@ use crate::work::{Reveal, Work};
 
 const PARTIES: usize = 5;
 const LEN: usize = 1000;
-/// Room for a few of the inputs, how far parties may be apart, and a bound for what may be parked that a tenth exceeds.
+/// Bytes: room for a few of the inputs, and the distance that the parties may be apart. [`LIMIT`] is a bound for parked
+/// messages that a tenth of the inputs exceeds.
 const ROOM: u64 = 64 << 10;
 const LIMIT: usize = 256 << 10;
 
-/// Many inputs of a slow party, then many of a fast one. Who receives those of the slow one fills its gate with them.
+/// Many inputs of a slow party, then many of a fast one. The inputs of the slow party fill the gate of a party that
+/// receives them.
 fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
     let mut graph = Graph::new();
     let nodes = (0..240).map(|i| {
@@ -34,7 +36,7 @@ fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
     (graph, nodes)
 }
 
-/// The inputs of both are revealed to `to`, or only the last one to all.
+/// Runs the program; the inputs of both are revealed to `to`, or, without it, only the last one to all.
 fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Plain>>>> {
     let (graph, nodes) = program(slow, fast);
     let reveals = match to {
@@ -100,8 +102,7 @@ fn nor_do_those_who_reveal_to_it() {
     }
 }
 
-/// A schedule's windows are those in which a step runs: of 25 chunks of most significant bits four are under way, or
-/// sixteen.
+/// A step runs with the windows of its schedule: of 25 chunks of most significant bits, 4 or 16 are under way.
 #[test]
 fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
     let most = |windows: usize| {
@@ -130,7 +131,7 @@ fn steps_have_as_many_chunks_under_way_as_their_schedule_says() {
         })
     };
     for (narrow, wide) in most(1).into_iter().zip(most(4)) {
-        // Lanes: that of the row, and up to three of each chunk, of which all that are under way begin with one.
+        // Lanes: that of the row, and up to three for each chunk; all chunks under way begin with one.
         assert!(narrow < 2 + 3 * 4 && wide > 16, "{narrow}, {wide}");
     }
 }

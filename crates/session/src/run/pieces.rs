@@ -1,4 +1,4 @@
-//! Steps in pieces: what a limit on memory makes of those that do not fit whole.
+//! Steps in pieces, where a limit on memory does not let them run whole.
 //!
 //! Pieces are lanes that begin at their step's depth, a few at a time, so that a step has the rounds of one piece. A
 //! piece makes what it needs of the values within it, and reads ranges of all others.
@@ -21,14 +21,14 @@ use crate::run::operations::layout::axis_of;
 use crate::work::data::{Plain, constant, phantom};
 use crate::work::value::{KINDS, Value};
 
-/// What the pieces of a step read.
+/// The values that the pieces of a step read.
 pub(crate) type Sources<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 
-/// A value under way that may need others first.
+/// A value under way, which may depend on others that are made first.
 type Made<'a, S> = Pin<Box<dyn Future<Output = Result<Rc<Value<S>>>> + 'a>>;
 
 impl<S: Computes> Executor<'_, S> {
-    /// Node `id`, as pieces of so many units.
+    /// Computes node `id` in pieces of `units` units.
     pub(crate) async fn in_pieces(
         &self,
         ctx: &Ctx,
@@ -60,7 +60,7 @@ impl<S: Computes> Executor<'_, S> {
         written.map(|()| whole)
     }
 
-    /// One piece of node `id`: what it needs of the values within it first, side by side.
+    /// Computes one piece of node `id`, after making what it needs of the values within it, side by side.
     async fn piece(&self, ctx: &Ctx, id: NodeId, op: &Op, takes: &[Take], sources: &Sources<S>) -> Result<Value<S>> {
         let inputs = &self.work.graph.node(id).inputs;
         let within: Vec<usize> = (0..inputs.len()).filter(|&i| !sources.contains_key(&inputs[i])).collect();
@@ -88,7 +88,7 @@ impl<S: Computes> Executor<'_, S> {
         self.clock.time(ctx, id.0, compute).await
     }
 
-    /// The elements `range` of the value of node `id`, which is within the step's pieces.
+    /// Makes the elements `range` of the value of node `id`, which is within the step's pieces.
     fn make<'a>(&'a self, ctx: Ctx, id: NodeId, range: Range<usize>, sources: &'a Sources<S>) -> Made<'a, S> {
         Box::pin(async move {
             let graph = self.work.graph;
@@ -103,7 +103,7 @@ impl<S: Computes> Executor<'_, S> {
         })
     }
 
-    /// How messages call what is made within a piece.
+    /// Returns the description, for messages, of a node that is made within a piece; `None` where it sends nothing.
     fn step_of(&self, id: NodeId) -> Option<Step> {
         let graph = self.work.graph;
         let talks = graph.node(id).op.talks();
@@ -134,7 +134,7 @@ impl<S: Computes> Executor<'_, S> {
         })
     }
 
-    /// Puts a piece's result where it belongs.
+    /// Puts a piece's result into its place.
     fn put(&self, whole: &mut Value<S>, part: &Value<S>, put: &Put) -> Result<()> {
         match (whole, part) {
             (Value::Arith(whole), Value::Arith(part)) => {

@@ -1,13 +1,14 @@
-//! The parties keep together: nobody runs far ahead of the slowest, whatever the steps are.
+//! The row: keeps the parties together, so that no party runs far ahead of the slowest, whatever the steps are.
 //!
-//! Room at one party (see `gate`) does not bound what it sends in steps that end for it once it has sent: an input, a
-//! value for another party. So all steps that talk form a row, numbered so that each comes after all that it needs,
-//! alike at all parties, and a step begins only if it lies less than [`AHEAD_BYTES`] behind the first step that some
-//! party has not finished, as far as is known. The parties tell each other how far they are.
+//! The gate (see `gate`) bounds the memory of steps at one party. It does not bound what that party sends in steps that
+//! end for it once it has sent: an input, or a value for another party. So all steps that talk form a row. They are
+//! numbered in the same way at all parties, each after all that it needs. A step begins only if it lies less than
+//! [`AHEAD_BYTES`] behind the first step that, as far as is known, some party has not finished. The parties tell each
+//! other their progress.
 //!
-//! The first step that is unfinished anywhere is allowed everywhere, so no two parties can wait for each other: all
-//! before it are finished, so it has its operands, and what a party has not reported yet is a small part of what is
-//! allowed.
+//! The first step that is unfinished at any party is allowed at all parties, so no two parties can wait for each other.
+//! All steps before it are finished, so it has its operands. What a party has not reported yet is a small part of what
+//! is allowed.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -21,13 +22,14 @@ use crate::run::operations::in_bits::garbled_bytes;
 use crate::work::Work;
 use crate::work::order::{Item, Order};
 
-/// Bytes of shares, and of tables, that lie between the first step unfinished anywhere and the last one begun anywhere.
+/// The largest distance, in bytes of shares and tables, between the first step unfinished at any party and the last one
+/// begun at any party.
 pub(crate) const AHEAD_BYTES: u64 = 256 << 20;
-/// Bytes of an element, about.
+/// Approximate bytes of an element.
 const SHARE_BYTES: u64 = 16;
-/// What a step counts for beside its shares: its lanes and messages, here and where they wait to be read.
+/// Bytes that a step counts for beside its shares: its lanes and messages, at both ends.
 const STEP_BYTES: u64 = 2048;
-/// Reports go out whenever this part of [`AHEAD_BYTES`] was finished.
+/// A party reports its progress whenever it has finished one part in this many of [`AHEAD_BYTES`].
 const REPORTS: u64 = 8;
 
 /// A lane that sends nothing.
@@ -37,9 +39,9 @@ pub(crate) struct Row {
     ahead: u64,
     /// The step of each lane, or [`SILENT`].
     steps: Vec<u32>,
-    /// Where each step begins in the row of all, in bytes.
+    /// The place where each step begins in the whole row, in bytes.
     starts: Vec<u64>,
-    /// Where the row is longer than parties may be apart.
+    /// The pace, set where the row is longer than the parties may be apart.
     pace: OnceCell<Pace>,
     state: RefCell<State>,
 }
@@ -47,18 +49,18 @@ pub(crate) struct Row {
 #[derive(Default)]
 struct State {
     finished: BTreeSet<usize>,
-    /// The first step that is not finished here.
+    /// The first step that is not finished at this party.
     done: usize,
 }
 
-/// A step under way; dropping it finishes it.
+/// A step under way; dropping it finishes the step.
 pub(crate) struct Turn<'r> {
     row: &'r Row,
     step: usize,
 }
 
 impl Row {
-    /// The steps of a program that talk, in this order.
+    /// Returns the row of the steps of a program that talk, in this order.
     pub fn new(work: &Work<'_>, order: &Order, schedule: &Schedule, ahead: u64) -> Row {
         let elements = |id: NodeId| work.graph.node(id).elements() as u64;
         let mut steps = vec![SILENT; order.len()];
@@ -90,7 +92,7 @@ impl Row {
         Row { ahead, steps, starts, pace: OnceCell::new(), state: RefCell::default() }
     }
 
-    /// From now on the parties keep together.
+    /// Starts to keep the parties together.
     pub fn keep_together(&self, ctx: &Ctx) {
         let last = self.starts.len().saturating_sub(2);
         if let Some(pace) = ctx.pace(self.needed(last)) {
@@ -98,8 +100,8 @@ impl Row {
         }
     }
 
-    /// Whether the step of a lane may begin; where not, `waker` is woken when the slowest party has moved. Of those
-    /// that wait only the first is to be asked again.
+    /// Whether the step of a lane may begin. If not, `waker` is woken when the slowest party has moved. Of the steps
+    /// that wait, only the first one should be asked again.
     ///
     /// # Errors
     /// The slowest party has left.
@@ -111,17 +113,17 @@ impl Row {
         }
     }
 
-    /// The step of a lane begins; `None` where nobody waits for it.
+    /// Begins the step of a lane; `None` where the parties need not be kept together or the lane sends nothing.
     pub fn begin(&self, lane: usize) -> Option<Turn<'_>> {
         self.pace.get().and(self.step(lane)).map(|step| Turn { row: self, step })
     }
 
-    /// Where the step of a lane that talks is in the row.
+    /// Returns the place in the row of the step of a lane; `None` where the lane sends nothing.
     pub fn step(&self, lane: usize) -> Option<usize> {
         self.steps.get(lane).filter(|&&step| step != SILENT).map(|&step| step as usize)
     }
 
-    /// How many first steps all parties must have finished before this one begins.
+    /// Returns the number of first steps that all parties must have finished before this step begins.
     fn needed(&self, step: usize) -> usize {
         self.starts.partition_point(|start| start.saturating_add(self.ahead) <= self.starts[step])
     }

@@ -1,8 +1,8 @@
 //! Shapes in place of values.
 //!
-//! Families in which it matters who knows a value are told so of inputs, by the program, and which values stay factors.
-//! Of every other value that a run leaves for later ones nothing is said any more ([`kept`]): what a later run comes
-//! upon is what its dry run saw.
+//! In some families costs depend on who knows a value. They are told so for inputs, as the program says, and they are
+//! told which values stay factors. For every other value that a run leaves to later ones, this information is dropped
+//! ([`kept`]), so that a later run finds what its dry run assumed.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use quorate_ring::Bits;
 use crate::work::data::{Plain, phantom};
 use crate::work::value::{Known, Value};
 
-/// The shape of a node's value in a sharing.
+/// Returns the shape of a node's value in a sharing.
 pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
     let node = graph.node(id);
     if let Op::Shuffle { .. } = node.op {
@@ -41,11 +41,11 @@ pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: 
     })
 }
 
-/// The values that a run leaves: of inputs it stays known whose they are, and of factors that they are; of others
-/// nothing.
+/// Returns the values that a run leaves. Inputs keep their owners, and factors stay factors; all other values lose
+/// both.
 pub(crate) fn kept<S: Computes>(s: &S, graph: &Graph, mut values: Known<S>) -> Known<S> {
     let others = values.iter_mut().filter(|(id, _)| !matches!(graph.node(**id).op, Op::Input { .. }));
-    // What was computed has no other user at the end of a run, and is not copied.
+    // A computed value has no other user at the end of a run, so it is not copied.
     others.for_each(|(id, value)| {
         let value = Rc::make_mut(value);
         nobody_knows(s, value);
@@ -72,7 +72,7 @@ fn is_no_factor<S: Computes>(s: &S, value: &mut Value<S>) {
     }
 }
 
-/// A public shape as that of shares.
+/// Turns a public shape into one of shares.
 fn secret<S: Computes>(dry: &S) -> impl Fn(Value<S>) -> Value<S> {
     |value| match value {
         Value::Public(Plain::Vector(v)) => Value::Arith(dry.public(&v)),

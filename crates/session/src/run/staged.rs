@@ -1,5 +1,5 @@
-//! Families whose openings are checked: results are revealed after all else, inputs wait for proofs before them, each
-//! stage is checked, and nothing leaves a party that was not.
+//! Tests of families whose openings are checked. Results are revealed after everything else, inputs wait for the proofs
+//! before them, each stage is checked, and no unchecked value leaves a party.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::work::data::{OwnInput, Plain, constant};
 use crate::work::value::Known;
 use crate::work::{Reveal, Work};
 
-/// `rss` whose parties tell each other, two rounds a check, whether they have lied.
+/// `rss` with a simulated check: the parties tell each other, in two rounds a check, whether they have lied.
 struct Suspicious<'r> {
     rss: &'r Rss,
-    /// Party 1 has lied before this check, counted from 1.
+    /// The check before which party 1 has lied, counted from 1.
     lies_before: Option<usize>,
     events: RefCell<Vec<&'static str>>,
 }
@@ -53,7 +53,7 @@ impl Sharing for Suspicious<'_> {
         self.rss.shape(x)
     }
 
-    /// As if all were party 0's input, which it proves.
+    /// Acts as if all values were inputs of party 0, which proves them.
     fn who_knows(&self, _: &Self::A) -> Option<usize> {
         Some(0)
     }
@@ -181,7 +181,7 @@ impl Sharing for Suspicious<'_> {
     }
 }
 
-/// x < y of two parties' inputs, which opens something on the way, then a product with it.
+/// x < y of two parties' inputs, which opens a value on the way; then a product with the result.
 fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     let mut graph = Graph::default();
     let here = || Source::new("staged.py", 1);
@@ -191,7 +191,7 @@ fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     (graph, [x, y], [less, product])
 }
 
-/// A choice of one of three, which party 0 makes, of numbers of party 1.
+/// A choice of one of three by party 0, among numbers of party 1.
 fn choice() -> (Graph, [NodeId; 2], NodeId) {
     let mut graph = Graph::default();
     let here = || Source::new("staged.py", 1);
@@ -202,7 +202,7 @@ fn choice() -> (Graph, [NodeId; 2], NodeId) {
     (graph, [choice, x], chosen)
 }
 
-/// What a party has at the end: its results, its costs, and in which order it checked and revealed.
+/// The state of a party at the end: its results, its costs, and the order of its checks and reveals.
 type Ended = (Result<Vec<Option<Vec<i128>>>>, Costs, Vec<&'static str>);
 
 fn run(reveals: &[Reveal], lies_before: Option<usize>) -> Vec<Ended> {

@@ -1,4 +1,4 @@
-//! The values of a run, by the place of their step in the program's order, and how long each is needed.
+//! The values of a run, by the place of their step in the program's order, with the number of uses that remain.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,10 +12,10 @@ use crate::work::Work;
 use crate::work::order::Places;
 use crate::work::value::{Known, Value};
 
-/// The values that are there: those of the run's nodes, and others from before.
+/// The values that exist: those of the run's nodes, and those from before.
 pub(crate) struct Values<'w, S: Computes> {
     places: Places<'w>,
-    /// Nodes from before that the run reads; they stand behind all others.
+    /// Nodes from before that the run reads; their entries come after all others.
     known: Vec<NodeId>,
     entries: RefCell<Vec<Entry<S>>>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Values<'w, S: Computes> {
 struct Entry<S: Computes> {
     value: Option<Rc<Value<S>>>,
     made: Depth,
-    /// How many uses are to come.
+    /// The number of uses that remain.
     uses: u32,
 }
 
@@ -59,7 +59,7 @@ impl<'w, S: Computes> Values<'w, S> {
         self.place(id).is_some_and(|at| at < self.places.0.len() || self.entries.borrow()[at].value.is_some())
     }
 
-    /// The value, which is there; the lane goes on no earlier than it was made.
+    /// Returns a value that exists. The depth of the lane becomes at least that at which the value was made.
     pub fn read(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
         let missing = Error::Bug { what: "a program step needs a value that nothing computes" };
         let at = self.place(id).ok_or(missing.clone())?;
@@ -68,7 +68,7 @@ impl<'w, S: Computes> Values<'w, S> {
         entry.value.clone().ok_or(missing)
     }
 
-    /// Puts the value of a step where others find it, if any will.
+    /// Stores the value of a step, if another step or a reveal will use it.
     pub fn set(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>) {
         let entry = &mut self.entries.borrow_mut()[place];
         if entry.uses > 0 {
@@ -76,7 +76,7 @@ impl<'w, S: Computes> Values<'w, S> {
         }
     }
 
-    /// Notes one use; true after the last one, when the value is gone.
+    /// Counts one use; returns true after the last one, when the value is dropped.
     pub fn used(&self, id: NodeId) -> bool {
         let Some(at) = self.place(id) else { return false };
         let entry = &mut self.entries.borrow_mut()[at];

@@ -1,4 +1,4 @@
-//! An owner that goes beyond the bound of its input, from outside: its own check of its values is left out.
+//! Tests of an owner that exceeds the bound of its input; the owner's check of its own values is left out.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const FIXED: Dtype = Dtype::FIXED64;
 /// Options of a family, by name.
 type Chosen = &'static [(&'static str, &'static str)];
 
-/// The families whose parties may cheat.
+/// The families in which parties may cheat.
 fn families() -> [(Protocol, usize, Chosen); 3] {
     [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
 }
@@ -28,22 +28,22 @@ fn session((protocol, parties, family): (Protocol, usize, &[(&str, &str)])) -> S
     Session::local(options).unwrap()
 }
 
-/// What a program does with an input of party 1, of numbers up to 49.
+/// The use that a program makes of an input of party 1, of numbers up to 49.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     /// A place in a table.
     Table,
-    /// The same, from 100 on: both ends of the range are compared with.
+    /// A place in a table, moved by 100, so that both ends of the range are compared.
     Moved,
-    /// One of the places to compare with.
+    /// The input as places, which are compared.
     Places,
-    /// Together with an input of party 0.
+    /// A place in a table, joined with an input of party 0.
     Joined,
-    /// The same, less 1.
+    /// A place in a table, joined with an input of party 0, less 1.
     Before,
-    /// Added to one of party 0, as a divisor.
+    /// A divisor: the sum with an input of party 0.
     Added,
-    /// A whole divisor.
+    /// A divisor of integers.
     Whole,
     /// A divisor of reals.
     Reals,
@@ -90,7 +90,7 @@ impl Use {
     }
 }
 
-/// An input of party 0, and one of party 1, who puts in these numbers, whatever their bound.
+/// Builds an input of party 0, and one of party 1, which provides `numbers` whatever their bound.
 fn given(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> [NodeId; 2] {
     let (parties, here) = (session.parties, || Source::new("bounds.rs", 1));
     let [other, x] = [0, 1].map(|owner| {
@@ -108,7 +108,7 @@ fn given(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> [No
     [other, x]
 }
 
-/// What comes of it.
+/// Runs a use of the input and returns its result.
 fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> Result<Vec<Revealed>, SessionError> {
     let [other, x] = given(session, how, numbers, trusted);
     let asked = session.build(Source::new("bounds.rs", 2), |mut b| how.build(&mut b, x, other)).unwrap();
@@ -148,7 +148,7 @@ fn what_is_within_its_bound_has_its_result_and_the_proof_is_foreseen() {
     }
 }
 
-/// Inputs that nobody holds any more are proven where something is that was made of them.
+/// Inputs that are no longer held are proven where a value made of them still is.
 #[test]
 fn what_was_let_go_of_is_there_for_a_proof() {
     for (family, number) in families().into_iter().flat_map(|family| [(family, 49), (family, 5000)]) {
@@ -169,7 +169,7 @@ fn what_was_let_go_of_is_there_for_a_proof() {
     }
 }
 
-/// A trusted bound is not proven: the owner alone is believed.
+/// A trusted bound is not proven: the owner is believed.
 #[test]
 fn a_trusted_bound_is_taken_as_it_is() {
     let mut session = session(families()[0]);

@@ -1,8 +1,9 @@
-//! Links for tests of what a party may see when: they hold messages back until nobody can go on without them.
+//! Links for tests of what a party may see at which time: they hold messages back until no party can go on without
+//! them.
 //!
-//! No clock is in them. A message on its way to a party that the test chose counts as far away; everybody else does all
-//! that is possible without it; then, and only then, a party that the test chose is interrupted, and the messages
-//! arrive afterwards. So whoever can finish before an interrupt has finished.
+//! No clock is involved. Messages to the party that the test chose count as far away, and all other parties do
+//! everything that is possible without them. Only then is a party that the test chose interrupted, and the messages
+//! arrive afterwards. So every party that can finish before an interrupt has finished.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -14,29 +15,29 @@ use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
 /// A frame of a peer, or the end of its link.
 type Letter = (usize, Option<Frame>);
 
-/// What is to happen in one step of a program.
+/// The messages to hold back, and the interrupt, in one step of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delay {
-    /// The party whose messages are held back,
+    /// The party to which messages are held back.
     pub to: usize,
-    /// those of one peer, or of all,
+    /// The peer that sends them; `None`: all peers.
     pub from: Option<usize>,
-    /// after so many of them.
+    /// The number of messages that pass before.
     pub after: usize,
     /// The party that is interrupted then.
     pub stop: usize,
 }
 
-/// What has happened in a step.
+/// The events of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
-    /// How many messages came through that might have been held back; `None` where one was.
+    /// The number of messages that came through and might have been held back; `None` where one was held back.
     pub passed: Option<usize>,
     /// Whether a party was interrupted.
     pub stopped: bool,
 }
 
-/// What the links of all parties share.
+/// The state that the links of all parties share.
 pub(crate) struct Office {
     state: Mutex<State>,
     changed: Condvar,
@@ -45,7 +46,7 @@ pub(crate) struct Office {
 struct State {
     seats: Vec<SeatState>,
     delay: Option<Delay>,
-    /// Messages that the delay let through.
+    /// The number of messages that the delay let through.
     passed: usize,
     /// Whether a frame was held back since the delay was set, and whether a party was interrupted.
     held: bool,
@@ -55,25 +56,25 @@ struct State {
 struct SeatState {
     arrived: VecDeque<Letter>,
     far: VecDeque<Letter>,
-    /// It waits for a frame.
+    /// Whether it waits for a frame.
     waits: bool,
-    /// Its program does not run.
+    /// Whether its program is not running.
     rests: bool,
     gone: bool,
     interrupt: Interrupt,
 }
 
-/// One party's end.
+/// One party's end of the links.
 pub(crate) struct HeldNet {
     me: usize,
     office: Arc<Office>,
     sent: Vec<u64>,
     ended: Vec<bool>,
-    /// Where the interrupt comes from.
+    /// The source of the interrupt.
     _source: MemoryNet,
 }
 
-/// Links between so many parties.
+/// Creates links between `parties` parties.
 pub(crate) fn mesh(parties: usize) -> (Arc<Office>, Vec<HeldNet>) {
     let sources = memory::mesh(parties);
     let seat = |source: &MemoryNet| SeatState {
@@ -99,19 +100,19 @@ pub(crate) fn mesh(parties: usize) -> (Arc<Office>, Vec<HeldNet>) {
 }
 
 impl Office {
-    /// From now on messages are held back as `delay` says.
+    /// Sets which messages are held back from now on.
     pub fn delay(&self, delay: Option<Delay>) {
         let mut state = self.lock();
         (state.delay, state.passed, state.held, state.stopped) = (delay, 0, false, false);
     }
 
-    /// What has happened since the delay was set.
+    /// Returns the events since the delay was set.
     pub fn came(&self) -> Came {
         let state = self.lock();
         Came { passed: (!state.held).then_some(state.passed), stopped: state.stopped }
     }
 
-    /// A party's program rests, or goes on.
+    /// Marks a party's program as resting or running.
     pub fn rest(&self, party: usize, rests: bool) {
         let mut state = self.lock();
         state.seats[party].rests = rests;
@@ -138,7 +139,8 @@ impl State {
         self.seats[to].far.push_back(letter);
     }
 
-    /// Where nobody can go on, something happens: first the interrupt, then the messages that were held back arrive.
+    /// Where no party can go on, lets something happen: first the interrupt, then the arrival of the messages that were
+    /// held back.
     fn look(&mut self) {
         let stuck = |seat: &SeatState| {
             seat.gone || seat.rests || (seat.waits && seat.arrived.is_empty() && !seat.interrupt.is_raised())

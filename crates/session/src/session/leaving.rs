@@ -7,15 +7,15 @@ use quorate_net::Interrupt;
 use super::Session;
 use crate::party::job::Command;
 
-/// How long leaving may take a party that gave up before the process goes on.
+/// How long a party that gave up may take to leave before the process goes on.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a party that was interrupted while it left may still take.
+/// How long a party may still take to leave after it was interrupted.
 const HURRY_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often leaving looks whether the parties are done.
+/// How often leaving checks whether the parties are done.
 const LEAVE_STEP: Duration = Duration::from_millis(1);
 
 impl Session {
-    /// Ends the session: goodbye, or, where it `gave_up`, word to the peers that this party failed. Waits until the
+    /// Ends the session: says goodbye, or, where it `gave_up`, tells the peers that this party failed. Waits until the
     /// peers have what was sent to them; see [`Session::leave`].
     pub fn close(&mut self, gave_up: bool) {
         let mut leaving = self.leave(gave_up);
@@ -23,7 +23,7 @@ impl Session {
     }
 
     /// Starts to end the session. A party that is done stays as long as its links take bytes that it sent before,
-    /// however slow they are: the process must not end before. One that gave up stays for a few seconds at most.
+    /// however slow they are: the process must not end earlier. A party that gave up stays for a few seconds at most.
     pub fn leave(&mut self, gave_up: bool) -> Leaving<'_> {
         if !std::mem::replace(&mut self.closed, true) {
             for seat in &mut self.seats {
@@ -40,7 +40,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.is_forked() {
-            // Threads, flags and links are the other process's.
+            // Threads, flags and links belong to the other process.
             std::mem::forget(std::mem::take(&mut self.seats));
             return;
         }
@@ -48,14 +48,14 @@ impl Drop for Session {
     }
 }
 
-/// Parties of this process on their way out. Dropping it leaves them to themselves.
+/// Parties of this process that are leaving. Dropping it stops waiting for them.
 pub struct Leaving<'s> {
     session: &'s mut Session,
     deadline: Option<Instant>,
 }
 
 impl Leaving<'_> {
-    /// Waits up to `patience`; true once all are gone, or have had their time.
+    /// Waits up to `patience`; true once all are gone, or have used up their time.
     pub fn wait(&mut self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         for seat in &mut self.session.seats {
@@ -76,7 +76,7 @@ impl Leaving<'_> {
         true
     }
 
-    /// Their user does not want to wait: what the links do not take at once is lost to the peers.
+    /// Stops waiting for slow links: what they do not take at once is lost to the peers.
     pub fn interrupt(&mut self) {
         self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
         let hurry = Instant::now() + HURRY_TIMEOUT;

@@ -1,5 +1,6 @@
-//! What a local session looks at before it runs a program: it has all values, so it knows whether a result leaves its
-//! dtype, and where. Nothing of that goes through the protocol but values of earlier runs, where they are in doubt.
+//! Checks of values in local sessions before a program runs. A local session has all values, so it finds out whether a
+//! result leaves its dtype, and where. Only values of earlier runs go through the protocol for that, where they are in
+//! doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -10,41 +11,41 @@ use crate::error::SessionError;
 use crate::session::Session;
 use crate::work::data::{Data, OwnInput, Plain};
 
-/// The values of inputs until they are run, and where the values of arrays lie.
+/// The values of inputs until they are run, and the ranges of arrays.
 #[derive(Default)]
 pub(crate) struct Look {
     checker: Checker,
     given: BTreeMap<NodeId, (Weak<OwnInput>, Interval)>,
     /// The user's arrays.
     held: BTreeSet<NodeId>,
-    /// The run that was looked at last, until it has ended well.
+    /// The run that was checked last, until it has ended well.
     under_way: Option<(Checked, Vec<NodeId>)>,
-    /// Lines that were warned of, in a loop perhaps.
+    /// Lines that a warning was given for; lines in loops are warned of once.
     told: BTreeSet<(Arc<str>, u32)>,
 }
 
 impl Look {
-    /// Notes an input's values, which lie in `range`.
+    /// Records an input's values, which lie in `range`.
     pub fn give(&mut self, id: NodeId, own: &Arc<OwnInput>, range: Interval) {
-        // Those whose arrays went before any run, now and then.
+        // Drops, now and then, inputs whose arrays died before any run.
         if self.given.len().is_power_of_two() {
             self.given.retain(|_, (own, _)| own.strong_count() > 0);
         }
         self.given.insert(id, (Arc::downgrade(own), range));
     }
 
-    /// There is an array more.
+    /// Records a new array.
     pub fn hold(&mut self, id: NodeId) {
         self.held.insert(id);
     }
 
-    /// An array is gone.
+    /// Forgets an array.
     pub fn forget(&mut self, id: NodeId) {
         self.held.remove(&id);
         self.checker.forget(id);
     }
 
-    /// The run that was looked at last has ended well.
+    /// Records that the run that was checked last has ended well.
     pub fn done(&mut self) {
         let Some((checked, nodes)) = self.under_way.take() else { return };
         nodes.iter().for_each(|id| {
@@ -53,7 +54,7 @@ impl Look {
         self.checker.note(checked, |id| self.held.contains(&id));
     }
 
-    /// Looks at a run of these reveals.
+    /// Checks a run of these reveals; returns new warnings.
     pub fn check(
         &mut self,
         session: &mut Session,
@@ -73,7 +74,7 @@ impl Look {
         Ok(warnings)
     }
 
-    /// Values in units: of inputs as they were given, of others from the parties.
+    /// Returns values in units: those of inputs as given, all others from the parties.
     fn values(&self, session: &mut Session, graph: &Graph, ids: &[NodeId]) -> Result<Vec<Vec<i128>>, SessionError> {
         let given = |id: &NodeId| self.given.get(id).and_then(|(own, _)| own.upgrade());
         let owned: Vec<Option<Arc<OwnInput>>> = ids.iter().map(given).collect();
@@ -95,7 +96,7 @@ fn units(dtype: Dtype, plain: &Plain) -> Vec<i128> {
     }
 }
 
-/// What was revealed in units.
+/// Returns the integers of values that were revealed in units.
 fn integers(data: &Data) -> Vec<i128> {
     match data {
         Data::Ints(all) => all.iter().map(|&v| v.into()).collect(),

@@ -48,7 +48,7 @@ struct Seat {
     interrupt: Option<Interrupt>,
     progress: Arc<Progress>,
     sent: Arc<AtomicU64>,
-    /// Inputs since the last run.
+    /// This party's inputs since the last run.
     inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -58,32 +58,32 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
-    /// The network between the parties, by which costs are predicted and plans made.
+    /// The network between the parties, for predictions and plans.
     network: Option<Network>,
-    /// What was chosen of the protocol's own options.
+    /// The values of the protocol's own options.
     choices: Choices,
     program: Arc<RwLock<Program>>,
     seats: Vec<Seat>,
     replies: Receiver<Reply>,
     dropped: Vec<NodeId>,
-    /// Runs asked for so far.
+    /// The number of runs so far.
     jobs: u64,
-    /// What is known of values, where they are looked at.
+    /// The checker of values, in local sessions that have it on.
     look: Option<Look>,
-    /// What inputs of this process lost on their way in, until it is told.
+    /// Digits that inputs of this process lost when they were encoded; kept until the user is warned.
     lost: Vec<BuildError>,
-    /// While values are looked at that no run of the user's opens.
+    /// Whether the current run opens values for a check and not for the user.
     peeking: bool,
     stats: Stats,
-    /// The runs so far, and whether there may be others.
+    /// The runs so far, and those that are approved.
     approval: Approval,
     audit: Option<Audit>,
     closed: bool,
-    /// Where the parties' threads are: a fork of this process has none of them.
+    /// The process of the parties' threads; a fork of it has none of them.
     process: u32,
 }
 
-/// Who may cheat, in words, among so many parties with these options.
+/// Describes which parties may cheat: the number of parties, and their options.
 struct Security<'a>(usize, &'a Choices);
 
 impl Visit for Security<'_> {
@@ -94,21 +94,21 @@ impl Visit for Security<'_> {
     }
 }
 
-/// What a reveal gave: `None` where the value went to another party.
+/// The result of a reveal; `None` where the value went to another party.
 pub type Revealed = Option<Data>;
 
 impl Session {
-    /// The protocol that all of its parties run.
+    /// Returns the protocol that all parties run.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// How many parties there are, those of other processes too.
+    /// Returns the number of parties, those of other processes included.
     pub fn parties(&self) -> usize {
         self.parties
     }
 
-    /// Whether something can be asked of the parties.
+    /// Checks that the session is open.
     ///
     /// # Errors
     /// [`SessionError::Closed`]; [`SessionError::Forked`].
@@ -124,22 +124,22 @@ impl Session {
         self.process != std::process::id()
     }
 
-    /// Who may cheat, in words.
+    /// Returns a description of which parties may cheat.
     pub fn security(&self) -> String {
         self.protocol.visit(Security(self.parties, &self.choices))
     }
 
-    /// This party's number in a deployment; `None` in a local session.
+    /// Returns this party's number in a deployment; `None` in a local session.
     pub fn me(&self) -> Option<usize> {
         self.me
     }
 
-    /// What the runs so far took, at the parties of this process.
+    /// Returns the costs of the runs so far, at the parties of this process.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// Builds part of the program on behalf of the user's line; the node becomes an array of the user's.
+    /// Builds part of the program for a line of the user's; the node becomes an array of the user's.
     ///
     /// # Errors
     /// Those of the builder, and [`SessionError::Closed`].
@@ -160,7 +160,8 @@ impl Session {
         Ok(id)
     }
 
-    /// What range analysis found since the last call: results that may leave their dtype, given the stated bounds.
+    /// Returns what range analysis found since the last call: results that may leave their dtype, given the stated
+    /// bounds.
     pub fn take_warnings(&mut self) -> Vec<BuildError> {
         let Ok(mut program) = self.program.write() else { return Vec::new() };
         let fresh = program.graph.take_warnings();
@@ -169,13 +170,13 @@ impl Session {
         fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 
-    /// Looks at the program.
+    /// Calls `look` with the program.
     pub fn with_graph<T>(&self, look: impl FnOnce(&Graph) -> T) -> Result<T, SessionError> {
         Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
     }
 
-    /// Takes the stated bound of an input as it is, where parties may cheat and bounds are proven. Alike at all
-    /// parties, and before anything is built of the input.
+    /// Accepts the stated bound of an input without a proof, where parties may cheat and bounds are proven. All parties
+    /// must call this, before anything is built from the input.
     ///
     /// # Errors
     /// [`SessionError::WorkerGone`].
@@ -184,11 +185,11 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the values of the input node that was built last. At other parties than its owner this does nothing.
-    /// Values that are refused take the node with them, so that the program stays that of the other parties.
+    /// Provides the values of the input node that was built last. At parties other than its owner this does nothing. If
+    /// the values are refused, the node is removed, so that the program stays that of the other parties.
     ///
     /// # Errors
-    /// What [`encode_input`](crate::work::data) finds wrong with them.
+    /// Those of [`encode_input`](crate::work::data).
     pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
@@ -211,7 +212,7 @@ impl Session {
         }
     }
 
-    /// An array of the user's is gone; its value goes once all parties let go of it.
+    /// Releases an array of the user's; its value is dropped once all parties have released it.
     pub fn release(&mut self, id: NodeId) {
         self.dropped.push(id);
         if let Some(look) = &mut self.look {
@@ -219,8 +220,8 @@ impl Session {
         }
     }
 
-    /// Looks, in a local session that has that on, whether every value on the way to the reveals fits its dtype; what a
-    /// run of them would do is not done. Says where results are not numpy's.
+    /// Checks, in a local session that has this on, whether every value on the way to the reveals fits its dtype; the
+    /// reveals are not run. Returns warnings of results that differ from numpy's.
     ///
     /// # Errors
     /// The first result that leaves its dtype, as [`BuildError`] of kind range, at its line.
@@ -231,8 +232,8 @@ impl Session {
         warnings.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended
-    /// well.
+    /// Forgets nodes that no array refers to any more, given what each party of this process still needs after a run
+    /// that ended well at all.
     fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
         if self.peeking {
             return;
@@ -246,13 +247,13 @@ impl Session {
         }
     }
 
-    /// The hash of no runs of a session, where this process had so many before.
+    /// Returns the hash of a session without runs, in a process that had `sessions_before` sessions before it.
     pub fn start_of_session(&self, sessions_before: usize) -> Hash {
         self.approval.start(sessions_before)
     }
 
-    /// What the reveals would tell and cost, from dry runs of all parties, as if the nodes `assumed` had been run
-    /// already, and the last run were the one with hash `before`.
+    /// Returns what the reveals would tell and cost, from dry runs of all parties. The nodes `assumed` are taken as run
+    /// already, and the last run as the one with hash `before`.
     ///
     /// # Errors
     /// [`SessionError::Closed`].
@@ -275,7 +276,7 @@ impl Session {
         Ok(Plan { told, hash: Some(hash), ..plan })
     }
 
-    /// Where this session's parties run, for predictions.
+    /// Returns the place where this session's parties run, for predictions.
     pub fn setting(&self) -> Setting {
         match self.me {
             None => Setting::Here { parties: self.parties, network: self.network },

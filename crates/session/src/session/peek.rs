@@ -1,9 +1,9 @@
-//! What looking at values needs of a session.
+//! The parts of a session that its check of values needs.
 
 use super::*;
 
 impl Session {
-    /// The steps that a run of these reveals would take.
+    /// Returns the steps that a run of these reveals would take.
     pub(crate) fn needed(&self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<NodeId>, SessionError> {
         let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
         let (reply, nodes) = channel();
@@ -16,11 +16,11 @@ impl Session {
         self.program.clone()
     }
 
-    /// The values of nodes that were run before, in units; what that costs is not counted.
+    /// Returns the values of nodes that were run before, in units. The costs of this are not counted.
     pub(crate) fn peek(&mut self, nodes: &[NodeId]) -> Result<Vec<Data>, SessionError> {
         let before = self.stats.clone();
         let reveals: Vec<(NodeId, Option<usize>)> = nodes.iter().map(|&id| (id, None)).collect();
-        self.peeking = true; // whoever peeks looks at the program, which nothing is forgotten of meanwhile
+        self.peeking = true; // the check still reads the program, so nothing of it is forgotten
         let values = self.start_run(&reveals, true).and_then(Running::finish);
         (self.peeking, self.stats) = (false, before);
         values?.into_iter().map(|value| value.ok_or(SessionError::WorkerGone)).collect()

@@ -17,7 +17,7 @@ use crate::told::Told;
 use crate::work::Reveal;
 
 impl Session {
-    /// Starts running what the reveals need. Only one run at a time: `Running` borrows the session.
+    /// Starts running what the reveals need. Only one run is possible at a time: `Running` borrows the session.
     ///
     /// # Errors
     /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
@@ -25,10 +25,10 @@ impl Session {
         self.start_run(reveals, false)
     }
 
-    /// [`Session::run`] with fixed point revealed in units of its ring, so that nothing is rounded.
+    /// Starts a run like [`Session::run`], with fixed point revealed in units of its ring, so that nothing is rounded.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Session::run`].
     pub fn run_in_units(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
         self.start_run(reveals, true)
     }
@@ -60,13 +60,13 @@ impl Session {
         Ok(Running { session: self, waiting, revealed, needs, took, error: None, interrupted, logged })
     }
 
-    /// Lets a run begin that is approved, if somebody asks for that, and logged, if somebody asks for that.
+    /// Admits a run: checks its approval, and logs it, where these are asked for.
     ///
     /// # Errors
     /// [`SessionError::NotApproved`], [`SessionError::Audit`].
     fn admit(&mut self, reveals: &[Reveal]) -> Result<Option<Logged>, SessionError> {
         if self.peeking {
-            return Ok(None); // a run of the session's own, whose values nobody sees
+            return Ok(None); // a run of the session's own, whose values are not shown
         }
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let hash = self.approval.hash(&program.graph, reveals, None);
@@ -87,7 +87,7 @@ impl Session {
     }
 }
 
-/// What is logged of a run.
+/// The entry of a run in the log.
 struct Logged {
     run: u64,
     program: Hash,
@@ -104,7 +104,7 @@ pub struct Running<'s> {
     took: Vec<[f64; 2]>,
     error: Option<SessionError>,
     interrupted: bool,
-    /// Until it is logged how the run ended.
+    /// The log entry, until the end of the run is logged.
     logged: Option<Logged>,
 }
 
@@ -139,13 +139,13 @@ impl Running<'_> {
         true
     }
 
-    /// Stops every party of this process; they tell the others.
+    /// Stops every party of this process; they tell the other parties.
     pub fn interrupt(&mut self) {
         self.interrupted = true;
         self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
     }
 
-    /// The phase, and the share of the run's bytes that were sent so far, at the first party of this process.
+    /// Returns the phase, and the fraction of the run's bytes sent so far, at the first party of this process.
     pub fn progress(&self) -> Option<(quorate_engine::Phase, f64)> {
         let seat = self.session.seats.first()?;
         let (phase, expected) = seat.progress.read()?;
@@ -153,7 +153,8 @@ impl Running<'_> {
         Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
     }
 
-    /// The payload bytes that the first party of this process is predicted to send; `None` before that is known.
+    /// Returns the payload bytes that the first party of this process is predicted to send; `None` before they are
+    /// known.
     pub fn predicted_bytes(&self) -> Option<u64> {
         self.session.seats.first()?.progress.read().map(|(_, expected)| expected)
     }
@@ -162,17 +163,17 @@ impl Running<'_> {
     fn wait_for_all(&mut self) {
         while !self.wait(Duration::from_secs(3600)) {}
         if std::mem::take(&mut self.interrupted) {
-            // A party that had finished already never looked at its flag.
+            // A party that had finished already has not seen its flag.
             self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
                 flag.take();
             });
         }
     }
 
-    /// The values, in the order of the reveals; in a local session those of whoever got them.
+    /// Returns the values, in the order of the reveals; in a local session, those of all parties.
     ///
     /// # Errors
-    /// What ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
+    /// The error that ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
     pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
         self.wait_for_all();
         if let Some(error) = self.error.take() {
@@ -199,7 +200,7 @@ impl Running<'_> {
 }
 
 impl Running<'_> {
-    /// Notes how the run ended: well, or why not.
+    /// Logs how the run ended: well, or why not.
     ///
     /// # Errors
     /// [`SessionError::Audit`].
@@ -213,13 +214,13 @@ impl Running<'_> {
 }
 
 impl Drop for Running<'_> {
-    /// A run that nobody waits for is stopped: its replies must not be taken for those of the next one.
+    /// Stops a run that is not waited for: its replies must not be taken for those of the next one.
     fn drop(&mut self) {
         if self.waiting > 0 {
             self.interrupt();
             self.wait_for_all();
         }
-        // Who drops a run gets nothing of it; that it had begun is logged whatever becomes of this line.
+        // A caller that drops a run gets no values. Its beginning is logged even if this line cannot be.
         let _ = self.ended(Some("nobody waited for its end"));
     }
 }

@@ -1,4 +1,4 @@
-//! What was seen stays seen: wherever a run is interrupted, nobody is shown two draws of the same random step.
+//! Tests that a shown value stays: wherever a run is interrupted, two draws of the same random step are never shown.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -15,13 +15,13 @@ use crate::session::held::{Came, Delay, Office, mesh};
 use crate::session::start::{Held, Place};
 use crate::work::data::Data;
 
-/// Beyond this a test counts as hung.
+/// A test that takes longer counts as hung.
 const LIMIT: Duration = Duration::from_secs(300);
 const ROWS: i64 = 8;
-/// The last two, and the confirmation; in each of them every peer sends one message at most.
+/// The last two rounds and the confirmation; in each of them a peer sends at most one message.
 const LAST_ROUNDS: usize = 3;
 
-/// One party of a program whose steps all begin and end together.
+/// One party of a program whose steps begin and end at the same time at all parties.
 struct Seat {
     session: Session,
     me: usize,
@@ -29,13 +29,13 @@ struct Seat {
     all: Arc<Barrier>,
 }
 
-/// What a party was shown in a step, or why it was shown nothing.
+/// The value that a party was shown in a step, or the reason why it was shown none.
 type Shown = Result<Option<Vec<i64>>, SessionError>;
 
-/// What came of a program at one party.
+/// The result of a program at one party.
 #[derive(Default)]
 struct Log {
-    /// All that it was shown of one random thing, for every round of the program.
+    /// All values of one random thing that it was shown, for every round of the program.
     shown: Vec<Vec<Vec<i64>>>,
     interrupts: usize,
     /// Errors that no interrupt explains.
@@ -43,7 +43,7 @@ struct Log {
 }
 
 impl Seat {
-    /// One step of all parties, and what happened in it.
+    /// Runs one step of all parties; returns its value and its events.
     fn step(&mut self, delay: Option<Delay>, node: NodeId, to: Option<usize>) -> (Shown, Came) {
         self.all.wait();
         if self.me == 0 {
@@ -58,7 +58,7 @@ impl Seat {
         (shown.map(one), self.office.came())
     }
 
-    /// A step, noted; how many messages came through, where none was held back.
+    /// Runs a step and logs it; returns the number of messages that came through, where none was held back.
     fn see(&mut self, log: &mut Log, delay: Option<Delay>, node: NodeId, to: Option<usize>) -> Option<usize> {
         let (shown, Came { passed, stopped }) = self.step(delay, node, to);
         match shown {
@@ -76,7 +76,7 @@ impl Seat {
         x
     }
 
-    /// Rows in one random order, twice.
+    /// Builds rows in one random order, twice.
     fn shuffled(&mut self, x: NodeId) -> [NodeId; 2] {
         let mut whole = None;
         let mut part = |b: &mut quorate_graph::Builder<'_>, index| {
@@ -99,13 +99,13 @@ fn numbers(data: Data) -> Vec<i64> {
     }
 }
 
-/// Every protocol, with so many of the smallest numbers of parties that it is tested with.
+/// Returns every protocol with the smallest `numbers` of the numbers of parties that it is tested with.
 fn places(numbers: usize) -> impl Iterator<Item = (Protocol, usize)> {
     let of = move |protocol: Protocol| protocol.descriptor().parties.usual.iter().take(numbers);
     Protocol::ALL.iter().flat_map(move |&protocol| of(protocol).map(move |&parties| (protocol, parties)))
 }
 
-/// Runs `program` as every party, over links that hold back what they are told to.
+/// Runs `program` as every party, over links that hold messages back as they are told.
 fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
     let options =
         Options { truncation: Truncation::Probabilistic, sharings: "A".parse().unwrap(), ..Options::default() };
@@ -136,7 +136,8 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     (0..parties).map(|_| logs.recv_timeout(LIMIT).expect("a party hangs, or its thread panicked")).collect()
 }
 
-/// Every party was shown the same of each random thing, however often, and many runs were interrupted.
+/// Checks that every party was shown the same value of each random thing, each time, and that many runs were
+/// interrupted.
 fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) {
     let logs = among((protocol, parties), program);
     let faults: Vec<&String> = logs.iter().flat_map(|log| &log.faults).collect();
@@ -156,9 +157,10 @@ fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     }
 }
 
-/// Holds back the messages to each party in turn, of one peer or of all, and interrupts it or another party: at every
-/// message of the last two rounds and of the confirmation after them. `step` is a run, and what is asked for after it;
-/// it tells how many messages came through in the run, where none was held back.
+/// Runs `step` once for each delay and interrupt. It holds back the messages to each party in turn, of one peer or of
+/// all, and interrupts that party or another one. It does so at every message of the last two rounds and of the
+/// confirmation after them. `step` runs the program and then asks for its values; it returns the number of messages
+/// that came through in the run, where none was held back.
 fn everywhere(seat: &mut Seat, mut step: impl FnMut(&mut Seat, Delay) -> Option<usize>) {
     let parties = seat.session.parties();
     for to in 0..parties {
@@ -185,7 +187,7 @@ fn rows(seat: &mut Seat, log: &mut Log) {
     });
 }
 
-/// Who was shown `y` lets go of it; the others still hold it.
+/// A party that was shown `y` releases it; the others still hold it.
 fn dropped(seat: &mut Seat, log: &mut Log) {
     let x = seat.input(&Data::Ints((0..ROWS).collect()), Dtype::INT64);
     everywhere(seat, |seat, delay| {
@@ -203,7 +205,7 @@ fn dropped(seat: &mut Seat, log: &mut Log) {
     });
 }
 
-/// `shuffle(x)[:1]`, asked for again and again, is one record.
+/// `shuffle(x)[:1]` is the same record each time that it is revealed.
 fn one_record(seat: &mut Seat, log: &mut Log) {
     let x = seat.input(&Data::Ints((0..ROWS).collect()), Dtype::INT64);
     everywhere(seat, |seat, delay| {

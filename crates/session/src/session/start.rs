@@ -1,4 +1,4 @@
-//! The beginning of a session: which parties are here, how they are set up.
+//! The start of a session: which parties are in this process, and how they are set up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -27,38 +27,38 @@ use crate::party::stats::{Progress, Stats};
 use crate::plan::Setting;
 use crate::plan::sharings::prices::Book;
 
-/// How a local session is set up.
+/// The options of a local session.
 #[derive(Clone, Debug)]
 pub struct LocalOptions {
-    /// What the parties run.
+    /// The protocol that the parties run.
     pub protocol: Protocol,
-    /// How many there are, each in a thread of its own; a number that the protocol takes.
+    /// The number of parties, each in a thread of its own; the protocol must support it.
     pub parties: usize,
     /// A network to simulate, with real delays; `None` for plain memory links.
     pub network: Option<Network>,
-    /// **Insecure**: grows every party's coins from this, so that runs can be repeated.
+    /// **Insecure**: derives every party's coins from this, so that runs can be repeated.
     pub insecure_seed: Option<String>,
-    /// Whether [`Session::check`] looks at values, which a local session has.
+    /// Whether [`Session::check`] looks at values, all of which a local session has.
     pub check: bool,
-    /// What deployments can choose, too.
+    /// The options that deployments have, too.
     pub options: Options,
 }
 
-/// Which of the parties are in this process: all, or `me`. A `seed` makes their coins known.
+/// The parties in this process: all, or `me`. A `seed` makes their coins predictable.
 pub(crate) struct Place {
     pub parties: usize,
-    /// What a local session simulates.
+    /// The network that a local session simulates.
     pub network: Option<Network>,
     pub me: Option<usize>,
     pub seed: Option<Seed>,
-    /// Whether values are looked at before they are computed on.
+    /// Whether values are checked before they are computed on.
     pub check: bool,
-    /// How long a peer is waited for that is there and sends nothing; in a local session as long as it takes.
+    /// How long to wait for a peer that is connected but sends nothing; in a local session without limit.
     pub patience: Option<Duration>,
     pub held: Held,
 }
 
-/// What one party's runs are held to.
+/// The restrictions on one party's runs.
 #[derive(Default)]
 pub(crate) struct Held {
     pub approved: Option<Approved>,
@@ -67,10 +67,11 @@ pub(crate) struct Held {
 }
 
 impl Session {
-    /// All parties in this process, each in a thread of its own, with the real protocol between them.
+    /// Opens a session with all parties in this process, each in a thread of its own, with the real protocol between
+    /// them.
     ///
     /// # Errors
-    /// A number of parties that the protocol cannot run with; whatever ends a setup.
+    /// A number of parties that the protocol does not support; any error of the setup.
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
         let read = options.options.read_for(options.protocol)?;
@@ -85,8 +86,8 @@ impl Session {
         Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
-    /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
-    /// that of the options.
+    /// Opens a session in which this process is one party of a deployment. Setting `stop` gives up connecting. A
+    /// network in the file replaces that of the options.
     ///
     /// # Errors
     /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
@@ -103,7 +104,7 @@ impl Session {
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
-    /// With options that were read for the protocol.
+    /// Starts the parties' threads, with options that were read for the protocol.
     pub(crate) fn start(
         protocol: Protocol,
         place: Place,

@@ -1,4 +1,4 @@
-//! Sessions of parties that plan, forget and go on.
+//! Tests of sessions whose parties plan and forget.
 
 use quorate_engine::Error;
 use quorate_engine::Mismatch;
@@ -11,14 +11,14 @@ use super::*;
 use crate::connect;
 use crate::options::Options;
 
-/// One party of a deployment, which goes by a network of its own.
+/// One party of a deployment, with a network of its own for predictions.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
     let place =
         Place { parties: 2, network, me: Some(me), seed: None, check: false, patience: None, held: Held::default() };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 
-/// Which of many numbers are the less; or, where parties shall agree, only some of their products.
+/// Builds and runs a request: which of many numbers are less; or, for other operations, only some of their products.
 fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, SessionError> {
     let here = || Source::new("test.py", 1);
     let [x, y] = [0, 1].map(|owner| {
@@ -34,7 +34,7 @@ fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, Session
 
 #[test]
 fn parties_that_planned_otherwise_say_so_and_go_on() {
-    // Bytes are dear to the one, and rounds to the other, whatever computing takes.
+    // Bytes are expensive for one party, and rounds for the other, whatever computing costs.
     let networks = [(0.1, 10.0), (1000.0, 10_000.0)].map(|(rtt_ms, mbit)| Network::new(rtt_ms, mbit).ok());
     let nets = connect::local(2, None).into_iter().zip(networks).enumerate();
     let parties: Vec<_> = nets
@@ -54,7 +54,7 @@ fn parties_that_planned_otherwise_say_so_and_go_on() {
     }
 }
 
-/// x + 1, many times over; each array is let go of as soon as the next is there, or as late as `late` says.
+/// Adds 1 to x many times. Each array is released as soon as the next exists; where `is_late`, only later, from `late`.
 fn count(session: &mut Session, x: NodeId, late: &mut Vec<NodeId>, is_late: bool) -> NodeId {
     let here = || Source::new("test.py", 2);
     let one = [1i128];
@@ -84,9 +84,9 @@ fn parties_forget_each_at_its_own_time_and_stay_alike() {
                 session.provide(x, 0, &Data::Ints(vec![5, -5])).unwrap();
                 let (mut late, mut firsts, mut waits) = (Vec::new(), Vec::new(), None);
                 for run in 0..40 {
-                    // The garbage of party 1 is collected now and then.
+                    // The garbage of party 1 is collected only now and then.
                     let sum = count(&mut session, x, &mut late, me == 1 && run % 7 != 6);
-                    // What was not computed when the next was built is computed of what is kept for it.
+                    // A value that was not computed when the next one was built is computed from what is kept for it.
                     if run % 3 == 0 {
                         waits = Some(sum);
                         continue;
@@ -114,7 +114,7 @@ fn parties_forget_each_at_its_own_time_and_stay_alike() {
     }
 }
 
-/// What one request has that others have not.
+/// The difference of one request from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Case {
     Plain,
@@ -145,7 +145,7 @@ impl Case {
         Case::MoreIsHeld,
     ];
 
-    /// p = x y, q = x y and p q times public numbers; with one thing that is not so.
+    /// Builds p = x y, q = x y, and p q times public numbers, with one difference.
     fn ask(self, session: &mut Session) {
         let at = |line| Source::new("test.py", line);
         let (parties, len) = (session.parties(), 1000);
@@ -196,8 +196,9 @@ impl Case {
     }
 }
 
-/// Requests that differ in one thing each, after one another in every order of two: where a party remembers one, it
-/// looks whether a dry run finds the same now (see `plan/again.rs`), and the results are those of what was asked for.
+/// Runs requests that differ in one thing each, one after another, in every order of two. Where a party remembers a
+/// request, it checks that a dry run finds the same now (see `plan/again.rs`), and the results are those of the
+/// request.
 #[test]
 fn what_is_remembered_of_requests_is_what_dry_runs_find() {
     for &protocol in Protocol::ALL {
@@ -215,7 +216,7 @@ fn what_is_remembered_of_requests_is_what_dry_runs_find() {
         for _ in 0..3 {
             Case::ALL.into_iter().for_each(|case| {
                 case.ask(&mut session);
-                Case::Plain.ask(&mut session); // what is there beside is let go of
+                Case::Plain.ask(&mut session); // releases what else is there
             });
         }
         session.close(false);

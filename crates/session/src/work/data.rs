@@ -1,4 +1,4 @@
-//! Values outside the protocol: as users have them, and as ring elements.
+//! Values outside the protocol: in the user's units, and as ring elements.
 
 use quorate_graph::{BuildError, Dtype, Graph, Interval, MAX_BITS, NodeId};
 use quorate_ring::{Bits, Ring, Vector, memory};
@@ -19,7 +19,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Data::Ints(v) => v.len(),
@@ -70,12 +70,12 @@ impl Drop for OwnInput {
     }
 }
 
-/// The ring that a dtype's elements live in.
+/// Returns the ring of a dtype's elements.
 pub(crate) fn ring_of(dtype: Dtype) -> Ring {
     Ring::of(dtype.bits())
 }
 
-/// A shape for a dtype's values.
+/// Returns a shape for values of a dtype.
 pub(crate) fn phantom(dtype: Dtype, len: usize) -> Plain {
     match dtype {
         Dtype::Bit => Plain::Bits(Bits::shape(1, len)),
@@ -83,7 +83,7 @@ pub(crate) fn phantom(dtype: Dtype, len: usize) -> Plain {
     }
 }
 
-/// A constant's ring units as ring elements; one unit stands for all.
+/// Returns a constant's ring units as ring elements; one unit stands for all elements.
 pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
     match (dtype, units) {
         (Dtype::Bit, [one]) => Plain::Bits(Bits::constant(one & 1 == 1, 1, len)),
@@ -93,10 +93,10 @@ pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
     }
 }
 
-/// An owner is told where more than one value of so many in a column loses digits.
+/// An owner is warned where more than one in this many values of a column loses digits.
 const LOST_AMONG: usize = 16;
 
-/// Checks the owner's values of an input node against its dtype and bound, and encodes them. For the owner's eyes: an
+/// Checks the owner's values of an input node against its dtype and bound, and encodes them. Only for the owner: an
 /// error names a value.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
             return Ok(Encoded { plain, range: Interval::new(lo.into(), hi.into()), lost: None });
         }
     }
-    // Where a bound says what fits, the bound is what is reported.
+    // Where the input has a bound, errors refer to the bound and not to the dtype.
     let dtype = if node.interval.is_some() { node.dtype.with_bits(MAX_BITS) } else { node.dtype };
     let mut units = match data {
         Data::Ints(values) => dtype.encode_ints(&memory::collected(values.iter().map(|&v| v.into()))).map_err(at)?,
@@ -137,12 +137,12 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
     Ok(Encoded { plain: plain?, range, lost: lost.map(at) })
 }
 
-/// An owner's values on their way in.
+/// An owner's values, encoded.
 pub struct Encoded {
     pub plain: Plain,
-    /// Where they lie, in units.
+    /// The range of the values, in units.
     pub range: Interval,
-    /// What the dtype changed of them. For the owner's eyes: it names a value.
+    /// The loss of digits by the dtype, if any. Only for the owner: it names a value.
     pub lost: Option<BuildError>,
 }
 
@@ -153,7 +153,7 @@ fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
     }
 }
 
-/// Revealed ring elements as they are: numbers of the ring's units, also where the dtype has fractional bits.
+/// Decodes revealed ring elements into integers in ring units, also where the dtype has fractional bits.
 pub(crate) fn decode_units(dtype: Dtype, plain: &Plain) -> Data {
     match (dtype, plain) {
         (Dtype::Fixed { bits: 65.., .. }, Plain::Vector(v)) => Data::Wide(v.to_i128s()),
@@ -162,7 +162,7 @@ pub(crate) fn decode_units(dtype: Dtype, plain: &Plain) -> Data {
     }
 }
 
-/// Revealed ring elements in the user's units.
+/// Decodes revealed ring elements into the user's units.
 pub(crate) fn decode(dtype: Dtype, plain: &Plain) -> Data {
     match (dtype, plain) {
         (_, Plain::Bits(bits)) => Data::Bools(bits.to_bools()),

@@ -1,4 +1,4 @@
-//! What each step of a program takes: its rounds, its time, and in a dry run the work that it would be.
+//! The costs of each step of a program: its rounds, its time, and in a dry run its predicted work.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use quorate_engine::Ctx;
 use quorate_graph::Source;
 use quorate_ring::meter::{Effort, charged};
 
-/// One step at one party, predicted or measured.
+/// The predicted or measured costs of one step at one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepCost {
     /// Online payload bytes to all peers.
     pub bytes: u64,
-    /// The rounds after which it began and was done; a value and its reveal may lie apart.
+    /// The rounds after which it began and ended; a value and its reveal may be rounds apart.
     pub rounds: Vec<(u32, u32)>,
-    /// When it began and was done, in seconds of its phase; waiting for peers and for other steps included.
+    /// When it began and ended, in seconds of its phase; waiting for peers and for other steps included.
     pub spans: Vec<(f64, f64)>,
     /// Seconds in which the party's thread worked on it.
     pub busy_seconds: f64,
-    /// What the dry run was charged.
+    /// The work that a dry run counted.
     pub work: Effort,
     /// Correlations that it draws, by kind.
     pub correlations: BTreeMap<String, u64>,
-    /// Bytes of this party's shares of its value and correlations.
+    /// Bytes of this party's shares of its value, and of its correlations.
     pub memory_bytes: u64,
 }
 
@@ -36,15 +36,15 @@ impl StepCost {
     }
 }
 
-/// What the steps of a run took: those that talk each by itself, all others by the user's line. So programs of many
-/// small steps take little room here.
+/// The costs of the steps of a run: single steps for those that talk, sums by the user's line for all others. So
+/// programs of many small steps take little memory here.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub talking: BTreeMap<u32, StepCost>,
     pub local: BTreeMap<Source, LocalCost>,
 }
 
-/// Steps that wait for nobody.
+/// The costs of steps that send nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LocalCost {
     pub busy_seconds: f64,
@@ -53,7 +53,7 @@ pub(crate) struct LocalCost {
 }
 
 impl Taken {
-    /// The local steps of a line.
+    /// Returns the entry of the local steps of a line.
     pub fn line(&mut self, line: &Source) -> &mut LocalCost {
         self.local.entry(line.clone()).or_default()
     }
@@ -70,7 +70,7 @@ impl Clock {
         Clock { started: Instant::now(), steps: RefCell::default() }
     }
 
-    /// Runs a piece of step `id`, whose operands are there.
+    /// Runs a part of step `id`, whose operands exist, and counts its costs.
     pub async fn time<T>(&self, ctx: &Ctx, id: u32, work: impl Future<Output = T>) -> T {
         let (begun, since) = (ctx.depth(), self.started.elapsed().as_secs_f64());
         let mut work = pin!(work);
@@ -91,7 +91,7 @@ impl Clock {
         done
     }
 
-    /// Runs a step of this line that waits for nobody.
+    /// Runs a step of this line that sends nothing, and counts its costs.
     pub fn time_local<T>(&self, line: &Source, work: impl FnOnce() -> T) -> T {
         let (clock, tally) = (Instant::now(), charged());
         let done = work();
@@ -107,7 +107,7 @@ impl Clock {
     }
 }
 
-/// How much the intervals cover together.
+/// Returns the length of the union of the intervals.
 pub(crate) fn covered(mut spans: Vec<(f64, f64)>) -> f64 {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut sum, mut end) = (0.0, f64::NEG_INFINITY);

@@ -1,5 +1,6 @@
-//! The one order in which all parties go through the steps of a run: the program's, every reveal right behind the node
-//! that it opens, or, where openings are checked first, all reveals at the end; and which steps wait for which others.
+//! The order in which all parties go through the steps of a run, and the steps that each step waits for. The order is
+//! the program's, with every reveal right behind the node that it opens, or, where openings are checked first, with all
+//! reveals at the end.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,13 @@ use quorate_graph::{NodeId, Op};
 
 use crate::work::Work;
 
-/// Where nodes stand among those of a run.
+/// The places of nodes among those of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'w>(pub &'w [NodeId]);
 
 impl Places<'_> {
-    /// The place of a node that runs. Nodes stand in the order of their numbers, most often with few gaps, so that
-    /// little is left to search.
+    /// Returns the place of a node that runs. Nodes are in the order of their numbers, mostly with few gaps, so the
+    /// search is short.
     pub fn of(&self, id: NodeId) -> Option<usize> {
         let (first, last) = (self.0.first()?, self.0.last()?);
         let (before, behind) = (id.0.checked_sub(first.0)? as usize, last.0.checked_sub(id.0)? as usize);
@@ -23,7 +24,7 @@ impl Places<'_> {
     }
 }
 
-/// A number for each node, whether it runs or is there already.
+/// A counter for each node, whether it runs or exists already.
 pub(crate) struct Counts<'w> {
     places: Places<'w>,
     own: Vec<u32>,
@@ -31,7 +32,7 @@ pub(crate) struct Counts<'w> {
 }
 
 impl<'w> Counts<'w> {
-    /// All are 0.
+    /// Returns counters that are all 0.
     pub fn none(places: Places<'w>) -> Self {
         Counts { places, own: vec![0; places.0.len()], others: BTreeMap::new() }
     }
@@ -52,24 +53,25 @@ impl<'w> Counts<'w> {
 /// The steps of a run, numbered without gaps.
 pub(crate) struct Order {
     nodes: usize,
-    /// For each reveal, in order: how many nodes come before it, and which one it is.
+    /// For each reveal, in order: the number of nodes before it, and its number.
     reveals: Vec<(usize, usize)>,
     is_checked: bool,
-    /// Places of inputs that wait until what was proven before them was checked; without a check, none.
+    /// Places of inputs and proofs of ranges that wait until the proofs before them were checked; empty where openings
+    /// are not checked.
     waiting: Vec<usize>,
 }
 
-/// What a step is.
+/// The item of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// The node at this place among those that run.
     Node(usize),
-    /// The reveal of this number.
+    /// The reveal with this number.
     Reveal(usize),
 }
 
 impl Order {
-    /// With all reveals at the end where openings are checked.
+    /// Returns the order of a run. All reveals are at the end where openings are checked.
     pub fn of(work: &Work<'_>, is_checked: bool) -> Order {
         let places = Places(&work.nodes);
         let before = |node: NodeId| match is_checked {
@@ -86,26 +88,27 @@ impl Order {
         Order { nodes, reveals, is_checked: false, waiting: Vec::new() }
     }
 
-    /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last
-    /// one. Where openings are checked, steps before the reveals are nodes, each at its place.
+    /// Returns the ends of the stages. Everything that was opened in a stage is checked before the next one begins, and
+    /// results are revealed in the last one. Where openings are checked, all steps before the reveals are nodes, each
+    /// at its place.
     pub fn stages(&self) -> Vec<usize> {
         let apart = self.is_checked && !self.reveals.is_empty();
         self.waiting.iter().copied().chain(apart.then_some(self.nodes)).chain([self.len()]).collect()
     }
 
-    /// How many steps there are.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.nodes + self.reveals.len()
     }
 
-    /// The step of the node at a place.
+    /// Returns the step of the node at a place.
     pub fn of_node(&self, place: usize) -> usize {
         place + self.reveals.partition_point(|&(before, _)| before <= place)
     }
 
-    /// What a step is.
+    /// Returns the item of a step.
     pub fn item(&self, step: usize) -> Item {
-        // The j-th reveal has so many nodes before it, and j reveals.
+        // The j-th reveal has `reveals[j].0` nodes and j reveals before it.
         let (mut from, mut to) = (0, self.reveals.len());
         while from < to {
             let middle = (from + to) / 2;
@@ -118,8 +121,9 @@ impl Order {
     }
 }
 
-/// The first input behind each run of proofs of choices, and the first of each row of proofs of ranges, whose bits are
-/// results of products: a party that lied in one of these would read more in what is opened. By places.
+/// Returns, by places, the first input behind each run of proofs of choices, and the first proof of each row of proofs
+/// of ranges, whose bits are results of products. They must wait for a check: a party that had lied in one of these
+/// proofs or products would read more in what is opened.
 fn behind_checks(work: &Work<'_>) -> Vec<usize> {
     let (mut is_proven, mut opens) = (false, false);
     let waits = |&(place, &id): &(usize, &NodeId)| {
@@ -140,17 +144,17 @@ fn behind_checks(work: &Work<'_>) -> Vec<usize> {
     work.nodes.iter().enumerate().filter(waits).map(|(place, _)| place).collect()
 }
 
-/// Which steps wait for which others. Steps are numbered so that each comes after all that it reads.
+/// The steps that each step waits for. Steps are numbered so that each comes after all that it reads.
 pub(crate) struct Waiting {
-    /// How many operands of each step are not there yet.
+    /// For each step, the number of operands that do not exist yet.
     missing: Vec<u32>,
-    /// The steps that read each one, one after another, and where those of each begin.
+    /// The steps that read each step, one list after another, and where the list of each begins.
     readers: Vec<u32>,
     first: Vec<u32>,
 }
 
 impl Waiting {
-    /// `reads` gives the places that the value of each of `steps` is made of.
+    /// Builds the lists. `reads` returns the steps whose values a step reads.
     pub fn of<R: IntoIterator<Item = usize>>(steps: usize, reads: impl Fn(usize) -> R) -> Waiting {
         let (mut missing, mut first) = (vec![0; steps], vec![0; steps + 1]);
         for (step, missing) in missing.iter_mut().enumerate() {
@@ -172,12 +176,12 @@ impl Waiting {
         Waiting { missing, readers, first }
     }
 
-    /// Whether a step has all that it reads.
+    /// Whether everything that a step reads exists.
     pub fn is_ready(&self, step: usize) -> bool {
         self.missing[step] == 0
     }
 
-    /// Notes that a step is done; the steps that have all that they read now.
+    /// Records that a step is done; calls `ready` for each step that has become ready.
     pub fn done(&mut self, step: usize, mut ready: impl FnMut(usize)) {
         for &reader in &self.readers[self.first[step] as usize..self.first[step + 1] as usize] {
             let missing = &mut self.missing[reader as usize];

@@ -1,4 +1,4 @@
-//! What parties hold of a program's values.
+//! The values of a program as a party holds them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,17 +12,17 @@ use crate::work::data::Plain;
 
 pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
 
-/// What a node's value is at this party.
+/// A node's value at this party.
 pub(crate) enum Value<S: Computes> {
-    /// Known to everybody.
+    /// Known to all parties.
     Public(Plain),
     Arith(S::A),
     Bits(S::B),
-    /// Numbers by their bits, a row for each.
+    /// Numbers in shared bits, a row for each bit.
     Rows(S::B),
     /// Bits or numbers, by the labels of their bits.
     Labels(S::Y),
-    /// Several arrays that one step makes.
+    /// Several arrays made by one step.
     Many(Vec<Value<S>>),
 }
 
@@ -40,7 +40,7 @@ impl<S: Computes> Clone for Value<S> {
 }
 
 impl<S: Computes> Value<S> {
-    /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has
+    /// Returns the sharing of the value; `None` for public values, and for the columns of a shuffle, each of which has
     /// its own.
     pub fn domain(&self) -> Option<Domain> {
         match self {
@@ -52,5 +52,5 @@ impl<S: Computes> Value<S> {
     }
 }
 
-/// Values that exist before the run.
+/// Values that exist before a run.
 pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;

@@ -1,4 +1,4 @@
-//! What goes in pieces where nobody named a limit.
+//! Tests of which steps run in pieces where no limit is set.
 
 use quorate_engine::Result;
 use quorate_graph::{BinaryOp, Bound, Dtype, Operand, Source};
@@ -10,7 +10,7 @@ use crate::work::domains::Domains;
 
 const MB: u64 = 1_000_000;
 
-/// A program, what it reveals, and how its steps go without a limit.
+/// A program, what it reveals, and how its steps run without a limit.
 fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedule, Schedule)> {
     let reveals = vec![Reveal { node: result, to: None }];
     let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
@@ -20,7 +20,8 @@ fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedul
     Ok((Schedule::of(&given, Bounds::only(Limit::None)), given.walk(&Rule::WHOLE, &BTreeSet::new())))
 }
 
-/// The operation on all pairs of so many secret rows and public numbers, summed over the rows; the operation itself.
+/// Builds the operation on all pairs of `rows` secret rows and `numbers` public numbers, summed over the rows; returns
+/// the sum and the operation.
 fn sum_of_pairs(graph: &mut Graph, op: BinaryOp, rows: usize, numbers: usize) -> (NodeId, NodeId) {
     let at = || Source::new("schedule.rs", 1);
     let x = graph.at(at()).input(0, 3, &[rows, 1], Dtype::INT64, None).unwrap();
@@ -54,7 +55,7 @@ fn what_takes_less_than_a_gigabyte_goes_whole() {
     assert!(schedule == whole && schedule.ways.is_empty());
 }
 
-/// On lines with a long delay, of steps longer than a window; where memory counts, not at all.
+/// More chunks are under way on lines with a long delay, for steps longer than a window; not where memory counts.
 #[test]
 fn chunks_under_way_are_more_where_they_wait_for_a_line() {
     let of = |rows: usize, windows: usize, in_b: bool| {
@@ -87,7 +88,7 @@ fn chunks_under_way_are_more_where_they_wait_for_a_line() {
     assert!(one == 1 && same == usual && !usual.is_whole(), "in pieces");
 }
 
-/// A window has more of them.
+/// A window has more short numbers than long ones.
 #[test]
 fn short_numbers_fill_a_window_later() {
     let windows = |bits: u32| {
@@ -109,7 +110,7 @@ fn short_numbers_fill_a_window_later() {
     assert_eq!([16, 24, 60].map(windows), [1, 4, 4]);
 }
 
-/// What look-ups and circuits have under way is not for a schedule to say, and what they would take counts nowhere.
+/// What look-ups and circuits have under way does not depend on a schedule, which counts no memory for it.
 #[test]
 fn look_ups_have_what_is_under_way_as_they_say() {
     let mut graph = Graph::default();
@@ -150,8 +151,8 @@ fn steps_in_other_sharings_stay_whole() {
     assert!(graph.node(pairs).inputs.iter().all(|&input| !schedule.is_within(input)));
 }
 
-/// Where a turn of what a product draws does not fit, it goes in pieces though there is room for all of it, and in
-/// shorter ones each time that one does not fit.
+/// Where a turn of what a product draws does not fit, the product runs in pieces though there is room for all of it.
+/// Each time that a turn does not fit, the pieces get shorter.
 #[test]
 fn products_are_cut_each_time_that_a_turn_does_not_fit() {
     let mut graph = Graph::default();

@@ -1,9 +1,9 @@
-//! Where each node of a run is computed: the problem that the planner solves. The parties come to the same answer: it
-//! depends on the program, on options that they share, and on prices that they agreed on.
+//! The assignment of a sharing to each node of a run. All parties come to the same assignment: it depends on the
+//! program, on options that they share, and on prices that they agreed on.
 //!
-//! Planning takes time, too, at most a tenth of what is planned. A request that is predicted to take less than that
-//! stays in the backend's own sharings, as far as users say nothing else, until the program has asked for the like so
-//! often that planning pays.
+//! Planning takes time, too: at most a tenth of the predicted time of what is planned. A request that is predicted to
+//! take less than ten times the planning stays in the backend's own sharings, unless users name others. It is planned
+//! once the program has made similar requests often enough for planning to pay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,73 +18,74 @@ use super::prices::{Book, Key, Prices};
 use crate::options::Options;
 use crate::work::Work;
 
-/// What decides: prices, and what users allow.
+/// The inputs of the decision: prices, and what users allow.
 pub(crate) struct Deciding<'a> {
     pub prices: &'a Prices,
     pub options: &'a Options,
-    /// Whether to look for the best other way of each step.
+    /// Whether to find the best alternative for each step.
     pub with_rivals: bool,
 }
 
-/// The chosen sharing of a step, beside the best other one.
+/// The chosen sharing of a step, and its best alternative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The sharing in which the step runs.
     pub domain: Domain,
-    /// The other, and by how many seconds the whole would take longer with it; fewer than 0 where planning would have
-    /// taken more than that.
+    /// The best alternative, and by how many seconds the whole would take longer with it. The number is below 0 where
+    /// planning would have taken more time than the alternative saves.
     pub rival: Option<(Domain, f64)>,
 }
 
-/// What was decided.
+/// The result of the decision.
 #[derive(Default)]
 pub(crate) struct Decided {
-    /// What was chosen for steps that had a choice.
+    /// The choice for each step that had several.
     pub chosen: BTreeMap<NodeId, Chosen>,
-    /// The thread's own seconds that it took, but for the search of rivals.
+    /// The thread's own seconds that the decision took, without the search for alternatives.
     pub own_seconds: f64,
 }
 
-/// The plan of a program: by its steps, and by dry runs of the whole, once there was reason for these.
+/// The plan of a program by the prices of its steps, and, once that is worth while, by dry runs of the whole.
 #[derive(Clone)]
 pub(crate) struct Assigned {
     by_steps: Assignment,
-    /// Predicted seconds of a run by steps, and about those of dry runs of the whole.
+    /// Predicted seconds of a run under the plan by steps, and approximate seconds of dry runs of the whole.
     seconds: f64,
     deciding: f64,
     by_the_whole: Option<Assignment>,
 }
 
-/// A program, each step in its first way.
+/// The prediction of a program with each step in its first sharing.
 #[derive(Clone, Copy)]
 pub(crate) struct Unplanned {
     /// Predicted seconds of a run.
     seconds: f64,
-    /// About what it would take to look for better ways.
+    /// Approximate seconds to search for a better assignment.
     planning: f64,
 }
 
-/// Dry runs of the whole decide among about so many assignments: at most two for each mix of sharings, of which many
-/// are the same.
+/// The approximate number of assignments among which dry runs of the whole decide: at most two for each mix of
+/// sharings, many of which coincide.
 const CANDIDATES: f64 = 10.0;
 
-/// About what a dry run takes, for each step and for each round. Constants, since the parties' clocks differ.
+/// Approximate seconds of a dry run for each step and for each round. They are constants because the parties' clocks
+/// differ.
 const SECONDS_OF_A_STEP: f64 = 10e-6;
 const SECONDS_OF_A_ROUND: f64 = 5e-6;
 
-/// Rivals are priced one by one, each with a look at the whole program.
+/// The largest number of nodes for which alternatives are priced; each costs a pass over the whole program.
 const MOST_RIVALS: usize = 1000;
 
-/// About what planning takes: to search, and for each way of each different step, with the conversions from and to
-/// there, the more the more rounds it has. Constants, since the parties' clocks differ.
+/// Approximate seconds of planning: of the search; and of each sharing of each different step, with the conversions
+/// from and to it, plus a share for each of its rounds. They are constants because the parties' clocks differ.
 const SECONDS_OF_A_SEARCH: f64 = 5e-3;
 const SECONDS_OF_A_WAY: f64 = 0.3e-3;
 const SECONDS_OF_A_WAYS_ROUND: f64 = 35e-6;
 
-/// What a request is predicted to take for each second that goes into deciding how.
+/// The predicted seconds of requests that justify one second of planning.
 const SECONDS_FOR_A_SECOND: f64 = 10.0;
 
-/// Decides where the nodes of `work` run; values that exist already are where `work.domains` says.
+/// Decides in which sharing each node of `work` runs; existing values are where `work.domains` says.
 pub(crate) fn assign<B: Family>(work: &mut Work<'_>, deciding: &Deciding<'_>) -> Result<Decided> {
     let started = own_seconds();
     let mut book = deciding.prices.open();
@@ -112,7 +113,8 @@ impl<'a> Deciding<'a> {
         Deciding { prices, options, with_rivals: false }
     }
 
-    /// The first way of each step, where planning would take more than it could save; otherwise the best that is found.
+    /// Returns the first sharing for each step where planning would take longer than it could save; otherwise the best
+    /// assignment found.
     fn assignment<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Assignment> {
         let own = vec![0; outline.items.len()];
         if outline.items.iter().all(|item| item.choices.len() == 1) {
@@ -124,7 +126,8 @@ impl<'a> Deciding<'a> {
             Some(known) => known.clone(),
             None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
         };
-        // Whatever is known: who asked before, and where in the program, is not alike at all parties.
+        // The decision must not depend on what is known already: which requests came before, and where in the program,
+        // differs between the parties.
         if times * planned.seconds < SECONDS_FOR_A_SECOND * self.options.offline_weight * planned.deciding {
             book.keep_plan(key, planned.clone());
             return Ok(planned.by_steps);
@@ -137,7 +140,7 @@ impl<'a> Deciding<'a> {
         Ok(best)
     }
 
-    /// The best by the prices of steps.
+    /// Returns the best assignment by the prices of steps.
     fn by_steps(&self, problem: &Problem) -> Assigned {
         let solved = problem.solve();
         let (steps, rounds) = (problem.items.len() as f64, f64::from(problem.rounds(&solved.assignment)));
@@ -146,8 +149,8 @@ impl<'a> Deciding<'a> {
         Assigned { by_steps: solved.assignment, seconds, deciding, by_the_whole: None }
     }
 
-    /// How many requests like it there are by now, if planning takes at most a tenth of what they are predicted to take
-    /// together, each step in its first way. Planning is part of the offline phase and weighed like it.
+    /// Returns the number of similar requests so far, this one included, if planning takes at most a tenth of their
+    /// predicted time with each step in its first sharing. Planning is part of the offline phase and weighed like it.
     fn worth_planning<B: Family>(
         &self,
         book: &mut Book,
@@ -181,7 +184,7 @@ impl<'a> Deciding<'a> {
         Ok(Unplanned { seconds: problem.seconds(&vec![0; problem.items.len()]), planning })
     }
 
-    /// The steps with what each of their ways and conversions between them takes.
+    /// Returns the steps with the prices of their sharings and of the conversions between them.
     fn problem<B: Family>(&self, book: &mut Book, graph: &Graph, outline: &Outline) -> Result<Problem> {
         let mut items = outline.items.clone();
         for (place, item) in items.iter_mut().enumerate().filter(|&(place, _)| outline.computes[place]) {
@@ -196,9 +199,9 @@ impl<'a> Deciding<'a> {
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
     }
 
-    /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together.
-    /// Among them is what would be found if users allowed fewer sharings, however long its steps by themselves: in one
-    /// sharing they save most.
+    /// Returns the best of a few assignments, by dry runs of the whole: prices of single steps do not show what steps
+    /// save together. The candidates include the best assignments with fewer sharings, even where the prices of their
+    /// steps are higher: within one sharing, steps save most.
     fn by_the_whole<B: Family>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
         let mut candidates = problem.candidates();
         if candidates.len() == 1 {
@@ -217,7 +220,8 @@ impl<'a> Deciding<'a> {
     }
 }
 
-/// The conversions that an assignment may need: of which item's value, from where to where.
+/// Returns the conversions that an assignment may need: the item whose value is converted, and the sharings from and
+/// to.
 fn conversions(items: &[Item]) -> BTreeSet<(usize, Domain, Domain)> {
     let mut wanted = BTreeSet::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! Which steps of a program run in which sharing: by predicted time.
+//! The choice of a sharing for each step of a program, by predicted time.
 
 pub(crate) mod assign;
 pub(crate) mod outline;

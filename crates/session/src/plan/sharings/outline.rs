@@ -1,4 +1,4 @@
-//! The steps of a run and the sharings in which each may be: what there is to plan, before anything is priced.
+//! The steps of a run and the sharings in which each can run: the planning problem before it has prices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +12,19 @@ use crate::run::operations::in_bits::offered;
 use crate::work::Work;
 use crate::work::domains::native;
 
-/// Values that exist, then the nodes that run; public ones are in no sharing and not among them.
+/// The existing values, then the nodes that run. Public values are in no sharing and are not listed.
 #[derive(Default)]
 pub(crate) struct Outline {
-    /// Each with its choices, the backend's own first. Nothing takes anything yet.
+    /// The items with their choices, the backend's own first. All prices are still 0.
     pub items: Vec<Item>,
-    /// The node of each.
+    /// The node of each item.
     pub nodes: Vec<NodeId>,
-    /// Whether it computes, and does not only exist or move.
+    /// Whether each item computes; existing values and operations that only move elements do not.
     pub computes: Vec<bool>,
 }
 
 impl Outline {
-    /// What `work` may run where, values being where it says.
+    /// Returns the outline of `work`, whose existing values are where it says.
     pub fn of<B: Family>(work: &Work<'_>, sharings: &Sharings) -> Outline {
         let graph = work.graph;
         let mut outline = Outline::default();
@@ -57,26 +57,26 @@ impl Outline {
         self.computes.push(computes);
     }
 
-    /// The same with the first choice of each only.
+    /// Returns this outline with only the first choice of each item.
     pub fn first_ways(&self) -> Outline {
         let first = |item: &Item| Item { choices: item.choices[..1].to_vec(), ..item.clone() };
         let items = self.items.iter().map(first).collect();
         Outline { items, nodes: self.nodes.clone(), computes: self.computes.clone() }
     }
 
-    /// The places of steps that compute and have a choice.
+    /// Returns the places of steps that compute and have a choice.
     pub fn choosing(&self) -> impl Iterator<Item = usize> {
         (0..self.items.len()).filter(|&place| self.computes[place] && self.items[place].choices.len() > 1)
     }
 
-    /// One place of each different step among these.
+    /// Returns one place for each different step among those with a choice.
     pub fn different(&self, graph: &Graph) -> Vec<usize> {
         let mut seen = BTreeSet::new();
         self.choosing().filter(|&place| seen.insert(graph.step_hash(self.nodes[place]))).collect()
     }
 
-    /// What a plan depends on beside prices: the steps and which of them run, how they hang together, what users allow,
-    /// and what is revealed to whom.
+    /// Returns the hash of what a plan depends on beside prices: the steps and their dependencies, which of them run,
+    /// what users allow, and what is revealed to whom.
     pub fn key(&self, work: &Work<'_>) -> Key {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = vec![work.reveals.len(), self.items.len()];
@@ -97,7 +97,7 @@ impl Outline {
         hasher.finalize().into()
     }
 
-    /// Puts the nodes where an assignment says.
+    /// Assigns the sharings of an assignment to the nodes.
     pub fn put(&self, work: &mut Work<'_>, assignment: &[usize]) {
         for ((&id, item), &choice) in self.nodes.iter().zip(&self.items).zip(assignment) {
             match item.choices[choice].domain {
@@ -108,7 +108,7 @@ impl Outline {
     }
 }
 
-/// Puts the nodes where users put them by `to`, and leaves everything else in A.
+/// Assigns the sharings that users chose by `to`, and leaves everything else in A.
 pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
     let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
     for &id in work.nodes.iter().filter(|&&id| !work.graph.node(id).is_public()) {
@@ -122,14 +122,14 @@ pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
     }
 }
 
-/// The secret values that a run needs and does not compute.
+/// Returns the secret values that a run needs and does not compute.
 pub(super) fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
     let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
     let is_before = |id: &NodeId| work.nodes.binary_search(id).is_err() && !work.graph.node(*id).is_public();
     operands.filter(is_before).collect()
 }
 
-/// The ways to run a node that users allow, at least one.
+/// Returns the sharings of a node that users allow, at least one.
 fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: &Sharings) -> Vec<Choice> {
     let node = graph.node(id);
     let offers = offers::<B>(graph, id);
@@ -147,7 +147,7 @@ fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: 
     domains.into_iter().map(choice).collect()
 }
 
-/// The sharings in which a node can run, the backend's own first.
+/// Returns the sharings in which a node can run, the backend's own first.
 fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
     let node = graph.node(id);
     if let Op::To(domain) = node.op {
@@ -156,7 +156,7 @@ fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
     let mut domains = vec![Domain::A];
     let is_input = matches!(node.op, Op::Input { .. });
     if is_input || offered(graph, id) {
-        // Bits are in B already, whichever way they are called.
+        // Bits in A are in B anyway, so B is not another choice for an operation on bits alone.
         let same = node.inputs.iter().chain([&id]).all(|&id| graph.node(id).dtype == Dtype::Bit);
         domains.extend((!same).then_some(Domain::B));
         domains.extend(B::GARBLES.then_some(Domain::Y));
@@ -164,7 +164,8 @@ fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
     domains
 }
 
-/// Where a node must run: where a user put all of its secret operands, as far as it can.
+/// Returns the sharing in which a node must run: the one that a user chose for all of its secret operands, as far as it
+/// can run there.
 fn pin_of(graph: &Graph, id: NodeId, pinned: &BTreeMap<NodeId, Domain>) -> Option<Domain> {
     let node = graph.node(id);
     if let Op::To(domain) = node.op {

@@ -1,7 +1,7 @@
-//! What steps take in each sharing, and conversions between sharings: each priced once in a session.
+//! Prices of steps in each sharing, and of conversions between sharings. Each is computed once in a session.
 //!
-//! A step's price is that of running its own code on shapes, correlations included, on the stated network and with the
-//! measured costs of local work.
+//! A step's price comes from a dry run of its own code, correlations included, on the stated network and with the
+//! measured rates of local work.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,8 +19,7 @@ use crate::plan::dry_run::{Asked, OneStep, PredictedStep, dry_run, dry_run_of_st
 use crate::plan::{Predicted, Pricing};
 use crate::work::Work;
 
-/// What parties of one process know of prices and plans, which are the same for all of them: the first to ask finds
-/// out.
+/// Prices and plans, which parties of one process share: the first party that needs one computes it.
 #[derive(Default)]
 pub(crate) struct Book {
     steps: BTreeMap<(Hash, Domain), StepPrice>,
@@ -29,7 +28,7 @@ pub(crate) struct Book {
     unplanned: BTreeMap<Key, Unplanned>,
 }
 
-/// How prices are made, as the parties agreed.
+/// The rule by which prices are computed, as the parties agreed.
 pub(crate) struct Prices {
     pricing: Pricing,
     parties: usize,
@@ -37,14 +36,14 @@ pub(crate) struct Prices {
     book: Arc<Mutex<Book>>,
 }
 
-/// Stands for a program whose plan is known.
+/// The hash of a program whose plan is known.
 pub(crate) type Key = [u8; 32];
 
-/// How many plans are kept, and prices of steps: they can be found again.
+/// The largest numbers of plans and of prices of steps that are kept; they can be computed again.
 const PLANS: usize = 256;
 const PRICES: usize = 1 << 14;
 
-/// Keeps no more than so many.
+/// Inserts an entry; if there are `most` entries already, removes these first.
 fn keep<K: Ord, V>(kept: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
     if kept.len() >= most && !kept.contains_key(&key) {
         kept.clear();
@@ -52,22 +51,22 @@ fn keep<K: Ord, V>(kept: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
     kept.insert(key, value);
 }
 
-/// Bits of a number (of a bit, 0: it is converted otherwise), and those that its values need; how many, from where to
-/// where.
+/// Bits of the number's ring (0 for a bit, which is converted differently), the bits that its values need, the number
+/// of elements, and the sharings from and to.
 type Conversion = (u32, (usize, bool), usize, Domain, Domain);
 
 impl Book {
-    /// The plan of a program that was planned before.
+    /// Returns the plan of a program, if it was planned before.
     pub fn plan(&self, key: &Key) -> Option<&Assigned> {
         self.plans.get(key)
     }
 
-    /// What was predicted before of a program, each step in its first way.
+    /// Returns the earlier prediction of a program with each step in its first sharing.
     pub fn unplanned(&self, key: &Key) -> Option<Unplanned> {
         self.unplanned.get(key).copied()
     }
 
-    /// Keeps what is predicted of a program, each step in its first way.
+    /// Keeps the prediction of a program with each step in its first sharing.
     pub fn keep_unplanned(&mut self, key: Key, found: Unplanned) {
         keep(&mut self.unplanned, PLANS, key, found);
     }
@@ -83,7 +82,7 @@ impl Prices {
         Prices { pricing, parties, options, book }
     }
 
-    /// The book, for one party at a time.
+    /// Locks the book for one party.
     pub fn open(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +91,7 @@ impl Prices {
         self.pricing.round(self.parties)
     }
 
-    /// Node `id` in a sharing.
+    /// Returns the price of node `id` in a sharing.
     pub fn step<B: Family>(&self, book: &mut Book, graph: &Graph, id: NodeId, domain: Domain) -> Result<StepPrice> {
         let key = (graph.step_hash(id), domain);
         let known = book.steps.get(&key).copied();
@@ -101,7 +100,7 @@ impl Prices {
         Ok(price)
     }
 
-    /// The value of node `id` from one sharing into another.
+    /// Returns the price of converting the value of node `id` from one sharing to another.
     pub fn conversion<B: Family>(
         &self,
         book: &mut Book,
@@ -122,13 +121,13 @@ impl Prices {
         self.parties
     }
 
-    /// Predicted seconds of a run, weighed.
+    /// Returns the predicted seconds of a run; the offline phase is weighed.
     pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
         let (held, parties) = (before(work), self.parties);
         let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None, windows: 1, figures: false };
         let predicted = |me: usize| -> Result<Predicted> {
             let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
-            // Each party's clock shows something else, and they must come to one answer.
+            // The parties' clocks differ, and they must come to the same answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
             all.seconds = 0.0;
             Ok(Predicted::of(&all, work, BTreeMap::new(), 0.0))
@@ -139,7 +138,7 @@ impl Prices {
         Ok(self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online))
     }
 
-    /// A step in a sharing, or the conversion of a node's value from there.
+    /// Computes the price of a step in a sharing, or of converting a node's value from there to `to`.
     fn priced<B: Family>(&self, graph: &Graph, id: NodeId, domain: Domain, to: Option<Domain>) -> Result<StepPrice> {
         let parties = self.parties;
         let step = OneStep { graph, id, domain, to };

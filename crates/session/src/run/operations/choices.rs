@@ -1,4 +1,4 @@
-//! Comparisons, logic on bits, and whatever is chosen by them.
+//! Comparisons, logic on bits, and selections by them.
 
 use std::rc::Rc;
 
@@ -44,7 +44,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Bits(if *op == Op::Or { s.xor(&s.xor(&x, &y), &both) } else { both }))
     }
 
-    /// What costs no AND.
+    /// Computes xor and not, which take no AND.
     pub(crate) fn without_and(&self, ctx: &Ctx, op: &Op, (first, second): Pair<'_, S>) -> Result<Value<S>> {
         let (s, x) = (self.s, self.bits(first)?);
         if *op == Op::Xor {
@@ -66,7 +66,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(s.mux(ctx, &condition, &x, &y).await?))
     }
 
-    /// Of two values the one that a third is not: local, as what one gains the other loses.
+    /// Returns the one of two values that a third one is not. It is local: x + y - one, or the xor of the three.
     pub(crate) fn other(&self, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let [x, y, one] = operands else { return Err(KINDS) };
         let s = self.s;
@@ -98,8 +98,9 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.with_sign(ctx, node.inputs[0], bits, found)))
     }
 
-    /// Gadgets compare the full range of a ring as numbers with a sign: numbers of node `id` that have none, and whose
-    /// differences take `bits` bits, are moved by half the range, which keeps their order. Twice is not at all.
+    /// Gadgets compare the full range of a ring as signed numbers. Where node `id` is unsigned and its differences take
+    /// `bits` bits, more than the ring has, moves its numbers by half the range, which keeps their order. Applied
+    /// twice, it changes nothing.
     pub(crate) fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {
         let dtype = self.work.graph.node(id).dtype;
         match dtype.is_unsigned() && bits > dtype.bits() {

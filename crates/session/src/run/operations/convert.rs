@@ -1,4 +1,4 @@
-//! Numbers as bits, in other types, and their running sums.
+//! Numbers from and to bits, conversions between dtypes, and running sums.
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_gadgets::{Computes, Sign};
@@ -11,20 +11,21 @@ use crate::work::data::ring_of;
 use crate::work::value::Value;
 
 impl<S: Computes> Executor<'_, S> {
-    /// The bits of each element next to each other, lowest first.
+    /// Returns the bits of each element next to each other, lowest first.
     pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;
         Ok(Value::Bits(self.s.linear_bits(&rows, &LinearBits::RowsToLanes)))
     }
 
-    /// Numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
+    /// Returns numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
     pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let ring = ring_of(self.work.graph.node(id).dtype);
         let bits = self.s.linear_bits(&self.bits(operand)?, &LinearBits::LanesToRows(ring.bits() as usize));
         Ok(Value::Arith(self.s.compose(ctx, &bits, ring).await?))
     }
 
-    /// floor(x / 2^shift). Gadgets know numbers with a sign: others are moved to the middle of their range and back.
+    /// Computes floor(x / 2^shift). Gadgets take signed numbers, so unsigned ones are moved to the middle of their
+    /// range and back.
     pub(crate) async fn shifted_right(
         &self,
         ctx: &Ctx,
@@ -41,7 +42,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(moved(self.s, ctx, &quotient, half >> shift)))
     }
 
-    /// A number in the node's type: down in fractional bits before the ring changes, up afterwards.
+    /// Converts a number to the node's dtype: fractional bits are removed before the ring changes, and added after.
     pub(crate) async fn convert(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let (from, to) = (self.work.graph.node(node.inputs[0]).dtype, node.dtype);
@@ -61,7 +62,8 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(x))
     }
 
-    /// Numbers in another ring. Upwards from as few bits as are proven to hold them: the others are local to take off.
+    /// Converts numbers to another ring. Upwards, it converts only the bits that are proven to hold them; dropping the
+    /// others is local.
     async fn converted(&self, ctx: &Ctx, x: S::A, node: &Node, from: Dtype) -> Result<S::A> {
         let to = ring_of(node.dtype);
         let mut x = x;
@@ -76,7 +78,7 @@ impl<S: Computes> Executor<'_, S> {
         self.s.convert(ctx, &x, to, sign_of(from)).await
     }
 
-    /// Local: in log2(len) additions of everything.
+    /// Returns running sums along an axis: local, in log2(len) additions of all elements.
     pub(crate) fn running_sums(&self, axis: Axis, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.candidates_first(&self.arith(operand)?, axis);
         let lanes = axis.outer * axis.inner;
@@ -85,7 +87,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// How elements are read as numbers of the dtype.
+/// Returns whether elements of the dtype are signed.
 pub(super) fn sign_of(dtype: Dtype) -> Sign {
     if dtype.is_unsigned() { Sign::Unsigned } else { Sign::Signed }
 }

@@ -23,7 +23,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.s.floor_div(ctx, &self.arith(operand)?, divisors, range).await?))
     }
 
-    /// By secret numbers.
+    /// Divides by secret numbers.
     pub(crate) async fn int_divide(
         &self,
         ctx: &Ctx,
@@ -67,7 +67,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?))
     }
 
-    /// x - q d: local.
+    /// Returns x - q d: local.
     pub(crate) fn remainder(&self, ctx: &Ctx, divisors: &[i128], pair: Pair<'_, S>) -> Result<Value<S>> {
         let (x, quotient) = self.ariths(pair)?;
         let taken = match divisors {

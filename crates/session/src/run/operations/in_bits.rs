@@ -1,4 +1,4 @@
-//! What each operation of a program means on numbers that are held as bits, in either world.
+//! The operations of a program on numbers held as bits, on shared bits or on labels.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::work::Work;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// Whether an operation can be done on bits.
+/// Whether an operation is available on bits.
 pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Bits | Op::Compose | Op::To(_) => true,
@@ -25,8 +25,8 @@ pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// About the bytes of tables that a garbler sends for a step and does not wait for: of its circuits, and of the adders
-/// that bring its operands there.
+/// Returns the approximate bytes of tables that a garbler sends for a step without waiting: those of its circuits, and
+/// of the adders that convert its operands to labels.
 pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
     const BYTES_PER_AND: u64 = 32;
     if work.domains.of(id) != Domain::Y {
@@ -67,7 +67,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(W::to_value(result, node.dtype))
     }
 
-    /// By a circuit.
+    /// Computes node `id` by a circuit.
     async fn computed_in<W: World<S>>(&self, ctx: &Ctx, id: NodeId, operands: &[W::V]) -> Result<W::V> {
         let s = self.s;
         let ready = self.work.graph.ready(id, W::CIRCUITS.0, W::CIRCUITS.1).ok_or(KINDS)?;
@@ -91,7 +91,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// The operands as matrices of bits: a row for each bit of their dtype, a lane for each element.
+    /// Returns the operands as matrices of bits: a row for each bit of their dtype, a lane for each element.
     fn operands_in<W: World<S>>(&self, id: NodeId, values: &[Rc<Value<S>>]) -> Result<Vec<W::V>> {
         let node = self.work.graph.node(id);
         let one = |(value, &input): (&Rc<Value<S>>, &NodeId)| match &**value {
@@ -119,7 +119,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(W::gather_lanes(self.s, &operands[0], &index))
     }
 
-    /// A circuit of the user's: each operand's last axis is the wires of a group.
+    /// Runs a circuit of the user's: the last axis of each operand is the wires of a group.
     async fn circuit_in<W: World<S>>(
         &self,
         ctx: &Ctx,
@@ -139,7 +139,8 @@ impl<S: Computes> Executor<'_, S> {
         Ok(W::rows_to_lanes(self.s, &W::run(self.s, ctx, program, &inputs).await?))
     }
 
-    /// Joins neighbours, the earlier one first, until one is left of each line. Lanes are columns, one after the other.
+    /// Joins neighbours, the earlier one first, until one is left in each line. The lanes are columns, one after the
+    /// other.
     async fn fold<W: World<S>>(&self, ctx: &Ctx, mut columns: W::V, axis: Axis, pair: &Program) -> Result<W::V> {
         let (s, lines) = (self.s, axis.outer * axis.inner);
         let mut count = axis.len;
@@ -167,7 +168,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(columns)
     }
 
-    /// The place of each line's extremum, in the bits of the node's dtype.
+    /// Returns the place of each line's extremum, in the bits of the node's dtype.
     async fn place<W: World<S>>(
         &self,
         ctx: &Ctx,
@@ -202,7 +203,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// The elements of an array, one column of an axis after the other.
+/// Returns the positions of an array's elements, one column of an axis after the other.
 fn by_columns(axis: Axis) -> Vec<u32> {
     let at = |j: usize, o: usize, i: usize| ((o * axis.len + j) * axis.inner + i) as u32;
     (0..axis.len).flat_map(|j| (0..axis.outer).flat_map(move |o| (0..axis.inner).map(move |i| at(j, o, i)))).collect()

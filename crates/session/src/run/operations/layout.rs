@@ -30,7 +30,8 @@ impl<S: Computes> Executor<'_, S> {
         let source = self.work.graph.node(node.inputs[0]);
         let len = if let Op::Gather(index) = op { index.len() } else { node.elements() };
         let positions = || {
-            // They are put together by code that cannot fail: there shall be room for them, as they grow.
+            // The code that builds the positions cannot return an error, so this makes sure first that there is memory
+            // for them while they grow.
             drop(with_room::<u32>(2 * len));
             match op {
                 Op::Gather(index) => index.expand(),
@@ -61,7 +62,7 @@ impl<S: Computes> Executor<'_, S> {
         self.s.linear(x, &Linear::Gather(Positions::Given(&index)))
     }
 
-    /// Undoes `candidates_first`.
+    /// Undoes [`candidates_first`](Self::candidates_first).
     pub(crate) fn candidates_back(&self, x: &S::A, axis: Axis) -> S::A {
         if axis.outer == 1 {
             return x.clone();
@@ -74,7 +75,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// An axis as the engine has it.
+/// Converts an axis to the engine's type.
 pub(crate) fn axis_of(axis: Axis) -> quorate_engine::Axis {
     quorate_engine::Axis { outer: axis.outer, len: axis.len, inner: axis.inner }
 }

@@ -31,7 +31,7 @@ impl<S: Computes> Executor<'_, S> {
             (false, false) => Operand::Within,
             (below, above) => {
                 let bits = graph.difference_bits(of, of);
-                // Numbers without a sign are moved for comparisons, and the table's with them.
+                // Comparisons move unsigned numbers, so the table's first key is moved with them.
                 x = self.with_sign(ctx, of, bits, x);
                 if input.dtype.is_unsigned() && bits > input.dtype.bits() {
                     first -= 1 << (input.dtype.bits() - 1);
@@ -49,7 +49,7 @@ impl<S: Computes> Executor<'_, S> {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// Of pairs of numbers, each of which has an entry.
+    /// Looks up pairs of numbers, each of which has an entry.
     pub(crate) async fn lookup_pairs(
         &self,
         ctx: &Ctx,
@@ -72,7 +72,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// The entries in a ring, made once for each table.
+/// Returns the entries as ring elements, made once for each table.
 pub(super) fn entries_of(table: &Table, ring: Ring) -> Arc<Entries> {
     table.kept(|| Entries::new(Vector::from_i128s(ring, &table.entries().to_vec())))
 }

@@ -1,4 +1,4 @@
-//! What each operation of a program means on shares.
+//! The operations of a program on shares.
 
 pub(crate) mod choices;
 mod convert;
@@ -30,11 +30,12 @@ use crate::work::value::{KINDS, Value};
 
 const WITHIN: &str = "an owner's input lies within its stated bound";
 
-/// The operands of an operation on two arrays, as far as they are there.
+/// The operands of an operation on two arrays, as far as it has them.
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
 impl<S: Computes> Executor<'_, S> {
-    /// What [`Executor::operation`] gives where that takes no message and no waiting, of most such operations.
+    /// Computes most operations that take no message, at once; `None` for all others. The result is that of
+    /// [`Executor::operation`].
     pub(crate) fn local_operation(
         &self,
         ctx: &Ctx,
@@ -57,12 +58,13 @@ impl<S: Computes> Executor<'_, S> {
                 _ => Err(KINDS),
             },
             op if op.talks() => Ok(None),
-            Op::Scale(_) => Ok(None), // by whole numbers, which goes the way of the others
+            Op::Scale(_) => Ok(None), // by whole numbers, which runs like the operations below
             _ => Err(Error::Bug { what: "an operation that is said to send nothing is not computed" }),
         }
     }
 
-    /// Computes node `id` from its operands' values; or a piece of it, from pieces of these, for which `op` stands.
+    /// Computes node `id` from its operands' values. `op` stands for the node, or for a piece of it whose operands are
+    /// pieces, too.
     pub(crate) async fn operation(
         &self,
         ctx: &Ctx,
@@ -118,7 +120,8 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// The first operand, where the bits of the second are zeros: what they are is opened where parties may cheat.
+    /// Returns the first operand after checking that all bits of the second are zeros. Where parties may cheat, these
+    /// bits are opened; elsewhere they are not looked at.
     async fn assert_within(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let (Some(x), Some(outside)) = (operands.first(), operands.get(1)) else { return Err(KINDS) };
         if S::CHECKED {
@@ -130,7 +133,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok((**x).clone())
     }
 
-    /// The operand as shares, public ones too.
+    /// Returns the operand as shares; public ones are converted.
     pub(crate) fn arith(&self, value: Option<&Value<S>>) -> Result<S::A> {
         match value {
             Some(Value::Arith(x)) => Ok(x.clone()),
@@ -139,7 +142,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// Both operands as shares.
+    /// Returns both operands as shares.
     pub(crate) fn ariths(&self, (first, second): Pair<'_, S>) -> Result<(S::A, S::A)> {
         Ok((self.arith(first)?, self.arith(second)?))
     }
@@ -175,7 +178,7 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// x plus a public number.
+/// Returns x plus a public number.
 pub(crate) fn moved<S: Computes>(s: &S, ctx: &Ctx, x: &S::A, by: u128) -> S::A {
     let (ring, len) = s.shape(x);
     s.add_public(x, &if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, by, len) })

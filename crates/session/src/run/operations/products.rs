@@ -16,7 +16,7 @@ impl<S: Computes> Executor<'_, S> {
         self.truncated(ctx, id, product).await
     }
 
-    /// A product in the ring, before fixed point drops its surplus bits.
+    /// Computes a product in the ring, before fixed point drops its surplus bits.
     async fn raw_product(&self, ctx: &Ctx, form: Form, (first, second): Pair<'_, S>) -> Result<S::A> {
         let s = self.s;
         let by_public = |x: &S::A, v: &Vector, public_first: bool| {
@@ -41,7 +41,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.cut(ctx, id, product).await?))
     }
 
-    /// A matrix product for each of `batch` pairs that stand one after the other; all in the rounds of one.
+    /// Computes a matrix product for each of `batch` pairs that stand one after the other; all in the rounds of one.
     pub(crate) async fn matrices(
         &self,
         ctx: &Ctx,
@@ -64,7 +64,7 @@ impl<S: Computes> Executor<'_, S> {
         self.truncated(ctx, id, product).await
     }
 
-    /// The i-th of `count` parts of equal length.
+    /// Returns the i-th of `count` parts of equal length.
     fn part(&self, value: Option<&Value<S>>, count: usize, i: usize) -> Result<Value<S>> {
         let part = |len: usize| Linear::Slice(i * (len / count)..(i + 1) * (len / count));
         match value {

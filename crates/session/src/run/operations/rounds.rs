@@ -1,6 +1,7 @@
-//! The best of many candidates, some rows at a time: their winners meet afterwards.
+//! The extremum of many candidates, a few rows at a time; the winners of the pieces meet afterwards.
 //!
-//! With a power of two of rows at a time candidates meet in the same pairs as without pieces, in as many rounds.
+//! With a power of two of rows at a time, candidates meet in the same pairs as without pieces, in the same number of
+//! rounds.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::work::data::ring_of;
 use crate::work::value::{KINDS, Value};
 
 impl<S: Computes> Executor<'_, S> {
-    /// The extremum node `id` of `operand`, so many rows at a time; there are no outer blocks.
+    /// Computes the extremum node `id` of `operand`, `rows` rows at a time; there are no outer blocks.
     pub(crate) async fn in_rounds(
         &self,
         ctx: &Ctx,

@@ -1,4 +1,4 @@
-//! Values that move between sharings, and what each sharing does with a step.
+//! Conversions of values between sharings, and steps in each sharing.
 
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ use crate::work::Reveal;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// What a conversion takes beside its work: to be run dry, to be scheduled, and that lanes meet there. About 20 µs,
-/// as so many pieces of memory take. Nodes take that, too, but wherever they run.
+/// The overhead of a conversion in [`Kernel::Piece`]s: dry runs, scheduling, and lanes that meet. About 20 µs, as
+/// measured for this number of allocations. Nodes have this overhead, too, but in every sharing.
 const PIECES_OF_A_CONVERSION: usize = 600;
 
 impl<S: Computes> Executor<'_, S> {
@@ -35,7 +35,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// A party's own numbers as bits or labels.
+    /// Shares a party's own numbers as bits or labels.
     pub(crate) async fn input_in_bits(
         &self,
         ctx: &Ctx,
@@ -76,8 +76,8 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// The value of node `id` in another sharing; public ones stay. Only bits that its interval needs are taken out of a
-/// number.
+/// Converts the value of node `id` to another sharing; public values stay as they are. Of a number, only the bits that
+/// its interval needs are extracted.
 pub(crate) async fn converted<S: Computes>(
     s: &S,
     ctx: &Ctx,
@@ -114,8 +114,9 @@ pub(crate) async fn converted<S: Computes>(
     }))
 }
 
-/// The numbers with these bits, of which so many say all, in a ring of as many bits as there are rows. A bit in a whole
-/// ring costs twice what it does on average where it stands.
+/// Returns the numbers with these bits, in a ring of one bit for each row. The lowest `width` bits determine all
+/// others. Converting one bit to the whole ring costs twice the average cost of a bit that is converted at its own
+/// place.
 async fn composed<S: Computes>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usize, bool)) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     let ring = Ring::of(rows as u32);
@@ -126,7 +127,7 @@ async fn composed<S: Computes>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usi
     convert::weighed(s, ctx, &low, signed, ring).await
 }
 
-/// Numbers with so many rows more, which are the sign's or 0.
+/// Extends numbers to `rows` rows; the new rows are copies of the sign, or 0.
 fn extended<S: Computes, W: World<S>>(s: &S, ctx: &Ctx, x: &W::V, rows: usize, signed: bool) -> Result<W::V> {
     let (width, lanes) = W::shape(s, x);
     if width == rows {
@@ -141,7 +142,7 @@ fn extended<S: Computes, W: World<S>>(s: &S, ctx: &Ctx, x: &W::V, rows: usize, s
     Ok(W::concat_rows(s, &[x, &W::public(s, &zeros)?]))
 }
 
-/// Opened rows as numbers.
+/// Returns opened rows as numbers.
 fn opened(bits: &Bits, dtype: Dtype) -> Plain {
     match dtype {
         Dtype::Bit => Plain::Bits(bits.clone()),

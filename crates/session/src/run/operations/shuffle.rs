@@ -1,4 +1,4 @@
-//! Rows in an order that nobody knows.
+//! Rows in a secret random order.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::work::data::Plain;
 use crate::work::value::Value;
 
 impl<S: Computes> Executor<'_, S> {
-    /// The rows of all operands in one random order. Bits travel as elements of Z_2, which they are.
+    /// Puts the rows of all operands into the same random order. Bits travel as elements of Z_2.
     pub(crate) async fn shuffle(&self, ctx: &Ctx, rows: usize, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let is_bits = |value: &Value<S>| matches!(value, Value::Bits(_) | Value::Public(Plain::Bits(_)));
         let column = async |ctx: Ctx, i: usize| match is_bits(&operands[i]) {

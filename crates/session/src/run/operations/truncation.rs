@@ -1,4 +1,4 @@
-//! How fixed-point results lose their surplus bits: exactly, or rounded either way where that is known to be safe.
+//! Truncation of fixed-point results: exact, or rounded down or up where that is known to be safe.
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
@@ -7,30 +7,31 @@ use quorate_ring::Ring;
 
 use crate::run::executor::Executor;
 
-/// More than this for one truncation, and it is exact. Of 2^64 truncations none is expected to fail.
+/// The largest failure probability of a probabilistic truncation; above it, truncation is exact. Of 2^64 truncations,
+/// at most one is expected to fail.
 const MOST_FAILURE: f64 = 1.0 / (1u128 << 64) as f64;
 
-/// The truncations of fixed-point results in a run, by how they are done.
+/// The numbers of fixed-point truncations in a run, by method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Truncations {
     /// Numbers rounded down.
     pub exact: u64,
     /// Numbers rounded down or up.
     pub probabilistic: u64,
-    /// Among those: numbers whose range nothing proves. They are right if their product, before it is truncated, stays
-    /// below a quarter of its ring.
+    /// The part of `probabilistic` whose range is not proven. These numbers are right if their product, before it is
+    /// truncated, stays below a quarter of its ring.
     pub assumed: u64,
-    /// At most how probable it is that any of them is off by more than a unit, if what is assumed holds (a union
+    /// An upper bound on the probability that any of them is off by more than a unit, if the assumption holds (a union
     /// bound).
     pub failure_probability: f64,
 }
 
-/// How one cut is done.
+/// The method of one truncation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Exact,
-    /// With at most this probability of failure for a number; `assumed`: if its product is as small as its author
-    /// promised.
+    /// With a failure probability of at most `failure` for a number. `assumed`: only if its product is as small as its
+    /// author promised.
     Probabilistic {
         failure: f64,
         assumed: bool,
@@ -51,7 +52,7 @@ fn how<S: Computes>(s: &S, graph: &Graph, cut: Cut) -> How {
 }
 
 impl Truncations {
-    /// Those of `nodes`.
+    /// Counts the truncations of `nodes`.
     pub(crate) fn of<S: Computes>(s: &S, graph: &Graph, nodes: &[NodeId]) -> Truncations {
         let mut all = Truncations::default();
         for &id in nodes {
@@ -71,13 +72,13 @@ impl Truncations {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// Whether node `id` rounds down or up, and not to what is stated for it.
+    /// Whether node `id` is truncated probabilistically, down or up, and not rounded as stated for it.
     pub(crate) fn rounds_either_way(&self, id: NodeId) -> bool {
         let cut = self.work.graph.cut(id);
         cut.is_some_and(|cut| how(self.s, self.work.graph, cut) != How::Exact)
     }
 
-    /// The value of node `id` before its cut, cut.
+    /// Truncates `x`, the value of node `id` before its truncation.
     pub(crate) async fn cut(&self, ctx: &Ctx, id: NodeId, x: S::A) -> Result<S::A> {
         let Some(cut) = self.work.graph.cut(id) else { return Ok(x) };
         match how(self.s, self.work.graph, cut) {

@@ -1,4 +1,4 @@
-//! Where circuits run: on shared bits, or on labels.
+//! The worlds in which circuits run: shared bits, or labels.
 
 use quorate_circuits::{Goal, Order, Program};
 use quorate_crypto::RUN;
@@ -9,16 +9,16 @@ use quorate_ring::Bits;
 
 use crate::work::value::Value;
 
-/// Matrices of bits, rows by lanes, in one sharing.
+/// A sharing of matrices of bits, rows by lanes, in which circuits run.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub(crate) trait World<S: Computes> {
     type V: Clone;
-    /// What its circuits should have little of, and how they are ordered.
+    /// What its circuits minimise, and the order of their gates.
     const CIRCUITS: (Goal, Order);
 
     fn of_value(value: &Value<S>) -> Option<&Self::V>;
     fn to_value(v: Self::V, dtype: Dtype) -> Value<S>;
-    /// Rows and lanes.
+    /// Returns the numbers of rows and lanes.
     fn shape(s: &S, v: &Self::V) -> (usize, usize);
     fn public(s: &S, bits: &Bits) -> Result<Self::V>;
     fn gather_rows(s: &S, v: &Self::V, rows: &[u32]) -> Self::V;
@@ -33,13 +33,13 @@ pub(crate) trait World<S: Computes> {
 /// Circuits with a round for each layer of ANDs.
 pub(crate) const ON_BITS: (Goal, Order) = (Goal::Depth, Order::Layers);
 
-/// Small circuits, in whose own order few labels are held at once.
+/// Small circuits, in an order in which few labels are held at once.
 pub(crate) const GARBLED: (Goal, Order) = (Goal::Size, Order::Runs(RUN));
 
-/// A round for each layer of ANDs.
+/// Shared bits: a round for each layer of ANDs.
 pub(crate) struct OnBits;
 
-/// Garbled: no rounds of its own.
+/// Labels of garbled circuits: no rounds of their own.
 pub(crate) struct OnLabels;
 
 impl<S: Computes> World<S> for OnBits {

@@ -1,4 +1,4 @@
-//! Whatever the pieces: the same values as in the clear, in the same rounds.
+//! Tests of pieces: whatever their sizes, the values are those in the clear, in the same rounds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Program {
     graph: Graph,
     inputs: BTreeMap<NodeId, Vec<i128>>,
     reveals: Vec<NodeId>,
-    /// Values that others can have within their pieces.
+    /// The number of values that can be within others' pieces.
     within: usize,
 }
 
@@ -64,7 +64,7 @@ impl Program {
         Work { graph: &self.graph, nodes, reveals, domains: Default::default() }
     }
 
-    /// What all parties open, in ring units.
+    /// Runs the program; returns what all parties open, in ring units.
     fn run(&self, parties: usize, schedule: &Schedule) -> Vec<Vec<i128>> {
         let inputs: BTreeMap<NodeId, Arc<OwnInput>> = self
             .inputs
@@ -104,7 +104,7 @@ impl Program {
         opened.iter().zip(&self.reveals).map(one).collect()
     }
 
-    /// Rounds and bytes of one party's dry run.
+    /// Returns the rounds and bytes of one party's dry run.
     fn costs(&self, parties: usize, schedule: &Schedule) -> (u32, u64) {
         let rss = Rss::dry(parties, 0).unwrap();
         let (work, known, inputs) = (self.work(), Known::<Rss>::new(), BTreeMap::new());
@@ -115,7 +115,7 @@ impl Program {
     }
 }
 
-/// Every operation that can be cut, on arrays of 30 and 60 elements.
+/// All operations that can be cut, on arrays of 30 and 60 elements.
 fn everything() -> Program {
     let mut p = Program::default();
     let x = p.input(&[5, 6], INT, 9000);
@@ -189,7 +189,7 @@ fn everything() -> Program {
     p
 }
 
-/// The same, where only approximations are.
+/// All approximate operations that can be cut.
 fn approximations() -> Program {
     let mut p = Program::default();
     let (f, g) = (p.input(&[3, 4], FIXED, 1500), p.input(&[3, 4], FIXED, 1500));
@@ -202,7 +202,7 @@ fn approximations() -> Program {
     p
 }
 
-/// Chains whose links can be within the pieces of the last.
+/// Chains of steps that can be within the pieces of the last one.
 fn chains() -> Program {
     let mut p = Program::default();
     let (x, y) = (p.input(&[5, 6], INT, 300), p.input(&[6], INT, 300));
@@ -228,7 +228,7 @@ fn chains() -> Program {
     p
 }
 
-/// Runs a program in pieces of each size, and hands over what was opened, and whether values were within others.
+/// Runs a program in pieces of each size, with and without values within others; passes what was opened to `check`.
 fn in_pieces(program: &Program, parties: usize, sizes: &[usize], check: impl Fn(&[Vec<i128>])) {
     let dry = Rss::dry(parties, 0).unwrap();
     let (work, held) = (program.work(), BTreeSet::new());
