@@ -1,8 +1,9 @@
-//! What whoever has all values looks at before a program runs: whether every result fits its dtype.
+//! The check of a program on values before it runs, by a party that has all values: whether every result fits its
+//! dtype.
 //!
-//! First where the values lie: the intervals of range analysis, from what the inputs are and not from what is stated of
-//! them. Only where these leave a doubt are values computed, as integers that do not wrap, and only those that the
-//! doubtful operations depend on. The protocol's results are not looked at.
+//! First the ranges: the intervals of range analysis, started from the actual range of the inputs and not from stated
+//! bounds. Values are computed, as integers that do not wrap, only where the intervals leave a doubt, and only those
+//! that the doubtful operations depend on. The protocol's results are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +17,18 @@ use crate::ranges::{self, Known, Reach};
 use crate::real::Real;
 use crate::reference;
 
-/// More numbers than this are not computed only to look at them: 16 bytes each.
+/// The largest number of numbers that are computed for a check: 16 bytes each.
 const MOST_ELEMENTS: usize = 1 << 26;
-/// Nor are more sums and products than this computed where nothing but digits may be lost.
+/// The largest number of sums and products that are computed where only digits may be lost.
 const MOST_WORK: usize = 1 << 22;
 
-/// Where the values of arrays lie that were run.
+/// The ranges of arrays that were run.
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
     ranges: BTreeMap<NodeId, Interval>,
 }
 
-/// What came of a look.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
     /// Saturations and roundings that differ from numpy's, at the user's lines.
@@ -35,7 +36,7 @@ pub struct Checked {
     ranges: BTreeMap<NodeId, Interval>,
 }
 
-/// A run before it starts: its steps, operands first, and where their values lie.
+/// A run before it starts: its steps, operands first, and the ranges of their values.
 struct Look<'g> {
     graph: &'g Graph,
     nodes: &'g [NodeId],
@@ -46,11 +47,11 @@ struct Look<'g> {
 }
 
 impl Checker {
-    /// Looks at a run of `nodes`, operands first. `values` gives, in units of the ring, the values of nodes that are
-    /// inputs, or that were run before; it is asked for few of them, all at once.
+    /// Checks a run of `nodes`, operands first. `values` returns the values, in ring units, of nodes that are inputs or
+    /// that were run before. It is called for few nodes, all at once.
     ///
     /// # Errors
-    /// The first result that leaves its dtype ([`Fault::Leaves`]), at its line; whatever `values` gives.
+    /// The first result that leaves its dtype ([`Fault::Leaves`]), at its line; any error of `values`.
     pub fn look<E: From<BuildError>>(
         &self,
         graph: &Graph,
@@ -75,19 +76,19 @@ impl Checker {
         Ok(Checked { warnings, ranges: look.ranges })
     }
 
-    /// Keeps where the values of `arrays` lie, of a run that ended well.
+    /// Keeps the ranges of `arrays` of a run that ended well.
     pub fn note(&mut self, checked: Checked, arrays: impl Fn(NodeId) -> bool) {
         self.ranges.extend(checked.ranges.into_iter().filter(|&(id, _)| arrays(id)));
     }
 
-    /// An array is gone.
+    /// Forgets an array.
     pub fn forget(&mut self, id: NodeId) {
         self.ranges.remove(&id);
     }
 }
 
 impl Look<'_> {
-    /// Where the values of every step lie, and which of them may leave their dtype as far as that says.
+    /// Computes the range of every step, and finds the steps that may leave their dtype according to it.
     fn propagate(&mut self, known: impl Fn(NodeId) -> Option<Interval>) {
         for &id in self.nodes {
             let node = self.graph.node(id);
@@ -136,7 +137,7 @@ impl Look<'_> {
         range
     }
 
-    /// Forgets the steps that may lose digits where it takes much to know, or a shuffle that is not made yet.
+    /// Drops the steps that may lose digits where finding out takes too much work, or needs a shuffle that has not run.
     fn leave_out_much(&mut self) {
         let steps = self.behind(self.coarse.iter());
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
@@ -151,13 +152,13 @@ impl Look<'_> {
         Known { interval: self.ranges.get(&id).copied(), ..Known::of(self.graph.node(id)) }
     }
 
-    /// Whether the step may round a negative real otherwise than numpy does.
+    /// Whether the step may round a negative real differently from numpy.
     fn rounds_down(&self, node: &Node) -> bool {
         let from = || self.known(node.inputs[0]);
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
     }
 
-    /// The steps that some depend on, and these, in order; short of shuffles, whose order the parties choose.
+    /// Returns the given steps and those that they depend on, in order, up to shuffles, whose order the parties choose.
     fn behind<'a>(&self, some: impl Iterator<Item = &'a NodeId>) -> Vec<NodeId> {
         let doubts: Vec<NodeId> = some.copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
@@ -165,7 +166,7 @@ impl Look<'_> {
         self.graph.needed(&doubts, given)
     }
 
-    /// What to say of doubtful steps that are not looked at.
+    /// Returns the warning for doubtful steps that are not checked.
     fn unseen(&self) -> Vec<BuildError> {
         let said = |&id: &NodeId| {
             let node = self.graph.node(id);
@@ -174,7 +175,7 @@ impl Look<'_> {
         self.doubtful.iter().take(1).map(said).collect()
     }
 
-    /// What these steps need and do not compute: inputs, and what was run before.
+    /// Returns the nodes that these steps need and do not compute: inputs, and nodes that were run before.
     fn given_to(&self, steps: &[NodeId]) -> Vec<NodeId> {
         let steps: BTreeSet<NodeId> = steps.iter().copied().collect();
         let mut given = BTreeSet::new();
@@ -218,7 +219,7 @@ impl Look<'_> {
                 }
             }
             if node.interval.is_some() {
-                // Proven to fit; or meant to have so few bits.
+                // The result is proven to fit, or is meant to wrap.
                 result.iter_mut().for_each(|value| *value = node.dtype.wrap(*value));
             }
             for input in &node.inputs {
@@ -234,7 +235,7 @@ impl Look<'_> {
         Ok(warnings)
     }
 
-    /// `None` where 128 bits do not hold it.
+    /// Computes a step; `None` where 128 bits do not hold the result.
     fn value(&self, node: &Node, known: &mut BTreeMap<NodeId, Vec<i128>>) -> Option<Vec<i128>> {
         for input in &node.inputs {
             if let Some(values) = self.graph.node(*input).constant() {
@@ -246,7 +247,7 @@ impl Look<'_> {
         reference::exact(&node.op, &nodes, &values, &node.shape, node.dtype)
     }
 
-    /// Whether a result leaves its dtype; products, before they are shifted.
+    /// Returns how a result leaves its dtype, if it does; products count before they are shifted.
     fn leaves(&self, node: &Node, result: &[i128]) -> Option<Leaving> {
         if node.interval.is_some() || node.op.is_approximate() {
             return None;
@@ -295,7 +296,7 @@ impl Look<'_> {
         BuildError { fault: Fault::Leaves { op: node.op.name(), dtype, what }, at: node.source.clone() }
     }
 
-    /// What to say of results that lose digits.
+    /// Returns the warning for a result that loses digits, if it does.
     fn coarseness(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
@@ -303,7 +304,7 @@ impl Look<'_> {
         Some(BuildError { fault, at: node.source.clone() })
     }
 
-    /// What to say of results that are not numpy's.
+    /// Returns the warning for a result that differs from numpy's, if it does.
     fn warning(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
         let operand = |place: usize| known.get(node.inputs.get(place)?);
         let from = |place: usize| self.graph.node(node.inputs[place]).dtype;
@@ -357,10 +358,10 @@ impl Look<'_> {
 /// A result beyond its dtype.
 struct Leaving {
     index: usize,
-    /// `None`: 128 bits do not hold it.
+    /// The value; `None`: 128 bits do not hold it.
     value: Option<i128>,
     range: Interval,
-    /// What would hold all of it.
+    /// The bits that would hold the whole result.
     bits: u32,
     shift: u32,
 }
@@ -371,7 +372,7 @@ impl Leaving {
     }
 }
 
-/// Whether an operation of which nothing is proven may give a stated value in place of what its name says.
+/// Whether an operation without a proven range may return a stated value in place of the function's.
 fn saturates(op: &Op) -> bool {
     match op {
         Op::Divide => true,

@@ -1,15 +1,15 @@
-//! Ranges of selections that are a minimum, a maximum or a magnitude: what `minimum`, `maximum`, `clip`, `relu` and
-//! `abs` are made of.
+//! Ranges of selections that are a minimum, a maximum or a magnitude. `minimum`, `maximum`, `clip`, `relu` and `abs`
+//! are made of these.
 
 use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op};
 
-/// How many selections inside each other are looked through.
+/// The depth of nested selections that is looked through.
 pub(crate) const DEPTH: u32 = 8;
 
-/// Where the selection of `[condition, a, b]` lies if it is one of these and that says more than its dtype does:
-/// so `clip` bounds even what nothing was known of.
+/// Returns the range of the selection `[condition, a, b]` if it is a minimum, maximum or magnitude and its range is
+/// smaller than that of the dtype. So `clip` bounds even values of which nothing was known.
 pub(crate) fn clamped(graph: &Graph, inputs: &[NodeId]) -> Option<Interval> {
     let found = extreme(graph, inputs, DEPTH)?;
     let dtype = graph.node(*inputs.get(1)?).dtype;
@@ -43,14 +43,15 @@ fn is_negative_of(node: &Node, id: NodeId) -> bool {
     node.op == Op::Neg && node.inputs.as_slice() == [id]
 }
 
-/// Of these numbers; nothing where one of them, the lowest of all, is its own negative.
+/// Returns the range of the magnitudes of these numbers; `None` where they include the lowest number of all, which is
+/// its own negative.
 fn magnitudes(of: Interval, all: Interval) -> Option<Interval> {
     let sizes = Interval::new(of.lo().checked_abs()?, of.hi().checked_abs()?);
     let least = if of.contains(0) { 0 } else { sizes.lo() };
     (of.lo() > all.lo()).then(|| Interval::new(least, sizes.hi()))
 }
 
-/// Equal constants, which every use places anew.
+/// Whether two nodes are equal constants; each use of a constant makes a new node.
 fn alike(x: &Node, y: &Node) -> bool {
     x.is_public() && x.dtype == y.dtype && x.shape == y.shape && x.op == y.op
 }

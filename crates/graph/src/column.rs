@@ -1,7 +1,7 @@
-//! Columns of tables: what numbers of the program stand for.
+//! Columns of tables: the meaning of the program's numbers.
 //!
-//! Words are numbers by their place in a list that all parties agree on, so that codes of two lists say nothing of each
-//! other. Whatever keeps values keeps what they stand for, and what would let two lists meet is refused.
+//! A word is a number by its place in a list that all parties agree on, so codes of two different lists cannot be
+//! compared. Operations that keep values keep their meaning, and operations that would mix two lists are refused.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,13 +11,13 @@ use crate::error::Fault;
 use crate::graph::Graph;
 use crate::node::{Node, NodeId, Op};
 
-/// So many words are shown.
+/// The number of words that messages show.
 const SHOWN: usize = 5;
 
-/// What numbers stand for.
+/// The meaning of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Themselves.
+    /// Plain numbers.
     Numbers,
     /// Words, by their places in this list.
     Words(Vec<String>),
@@ -28,9 +28,9 @@ pub enum Meaning {
 /// A column of a table. It is part of the program's hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What its table calls it.
+    /// The column's name in its table.
     pub name: String,
-    /// What its numbers stand for.
+    /// The meaning of its numbers.
     pub meaning: Meaning,
 }
 
@@ -51,7 +51,7 @@ fn shown<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
     all.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ") + &more
 }
 
-/// How two columns differ in what their numbers stand for, for messages.
+/// Describes how the meanings of two columns differ, for messages.
 pub(crate) fn difference(left: &Column, right: &Column) -> String {
     let (Meaning::Words(a), Meaning::Words(b)) = (&left.meaning, &right.meaning) else {
         return format!("{left}, {right}; x + 0 is their plain numbers");
@@ -76,10 +76,10 @@ pub(crate) fn difference(left: &Column, right: &Column) -> String {
     format!("{what}; list the same words in the same order for both, or write x + 0 for codes as plain numbers")
 }
 
-/// The column whose words or dates the values of `node` are.
+/// Returns the column whose words or dates the values of `node` are.
 ///
 /// # Errors
-/// [`Fault::Meanings`]: values meet that stand for different things.
+/// [`Fault::Meanings`]: values with different meanings are combined.
 pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, Fault> {
     let of = |id: &NodeId| graph.node(*id).origin.column.clone();
     let agreed = |operands: &[NodeId]| {
@@ -110,7 +110,7 @@ pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, 
 }
 
 impl Graph {
-    /// The column whose words or dates the values of `id` are; `None`: they are plain numbers.
+    /// Returns the column whose words or dates the values of `id` are; `None`: they are plain numbers.
     pub fn column(&self, id: NodeId) -> Option<&Column> {
         self.node(id).origin.column.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Where values lose fractional bits that only their notation needed, and what is known about them there.
+//! Cuts: the places where values drop surplus fractional bits, and what is known about the values there.
 
 use crate::dtype::Dtype;
 use crate::graph::Graph;
@@ -7,25 +7,25 @@ use crate::node::{NodeId, Op};
 use crate::ranges::{Known, product_shift};
 use crate::sparse::adds_one;
 
-/// A shift right of a fixed-point value, which may be rounded either way.
+/// A right shift of a fixed-point value, which may be rounded either way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// Bits dropped.
     pub shift: u32,
     /// Bits of the ring in which the value stands before the shift.
     pub ring_bits: u32,
-    /// Bits of the smallest signed integer that holds the value before the shift (which may be more than the ring has),
-    /// where its range is proven.
+    /// Bits of the smallest signed integer that holds the value before the shift, where its range is proven. There may
+    /// be more of them than the ring has.
     pub proven_bits: Option<u32>,
-    /// Whether nothing but the value's dtype says how large it is. A product's ring must hold it whole anyway, so that
-    /// its author promised more.
+    /// Whether the value may be any of its dtype. A product's ring must hold it whole in any case, so its author
+    /// promised more.
     pub is_any_value: bool,
 }
 
 impl Graph {
-    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, multiples by public
-    /// reals, and conversions into fixed point with fewer fractional bits. Integers and shifts that users write are
-    /// always exact.
+    /// Returns the cut of node `id`, if it drops fractional bits of a fixed-point result. Products of fixed point do,
+    /// multiples by public reals, and conversions into fixed point with fewer fractional bits. Integers and shifts that
+    /// users write are always exact.
     pub fn cut(&self, id: NodeId) -> Option<Cut> {
         let node = self.node(id);
         let inputs = self.known(&node.inputs);
@@ -56,12 +56,12 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     }
 }
 
-/// Where a product of operands that lie in `a` and `b` lies before any shift.
+/// Returns the range, before any shift, of a product of operands that lie in `a` and `b`.
 pub(crate) fn product(op: &Op, inputs: &[Known], a: Interval, b: Interval) -> Interval {
     match op {
         Op::MatMul { .. } if adds_one(op, inputs) => a.mul(b).union(Interval::point(0)),
         Op::MatMul { k, .. } => a.mul(b).times(*k),
-        // Zeros around images are some of the factors.
+        // The zeros around images are among the factors.
         Op::Conv(conv) if conv.has_zeros() => a.union(Interval::point(0)).mul(b).times(conv.patch()),
         Op::Conv(conv) => a.mul(b).times(conv.patch()),
         _ => a.mul(b),

@@ -1,9 +1,9 @@
-//! Results that lose digits because they are small: which steps may, and what whoever has the values says of them.
+//! Results that lose digits because they are small: which steps may, and the warnings of a check that has the values.
 //!
-//! A column of a result (the numbers with one last index; an array of one axis is one column) loses digits where
-//! rounding takes more than 2^-8 of it: the sum of what each number is off, against the sum of their magnitudes. So
-//! numbers that are nearly 0 beside others lose digits without a word, as they do in any data, and a column that is
-//! small as a whole does not.
+//! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
+//! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. So
+//! there is no warning for numbers that are nearly 0 beside others, which lose digits in any data. There is one for a
+//! column that is small as a whole.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
@@ -14,34 +14,34 @@ use crate::ranges::{self, Known};
 use crate::real::{MAX_FINE_FRAC, Real};
 use crate::reference;
 
-/// A column may lose its magnitude over this.
+/// A column may lose its magnitude divided by this.
 const SHARE: f64 = 256.0;
-/// Values from this on, in units, lose less than that.
+/// Values of at least this magnitude, in units, lose less than that.
 const SAFE: i128 = 256;
 /// Bits that advice adds beyond those that are lost.
 const MORE_BITS: i32 = 4;
 
-/// What keeps the digits of small results.
+/// A way to keep the digits of small results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keep {
-    /// To say how large numbers are.
+    /// State the range of the operands.
     Known,
-    /// A multiple of what the operation works on.
+    /// Multiply an operand of the operation.
     Multiple {
-        /// By two to this.
+        /// The exponent of the factor, a power of two.
         more: u32,
     },
-    /// A stated dtype, or a multiple.
+    /// State a dtype, or multiply.
     Dtype {
-        /// With more fractional bits.
+        /// The dtype, with more fractional bits.
         dtype: Dtype,
-        /// By two to this.
+        /// The exponent of the factor, a power of two.
         more: u32,
     },
 }
 
 impl Keep {
-    /// In words.
+    /// Returns the advice as text.
     pub(crate) fn advice(self, op: &str) -> String {
         let multiple = |more: u32| {
             let what = match op {
@@ -66,8 +66,8 @@ impl Keep {
     }
 }
 
-/// Whether the step rounds results that may be small, `range` being where they lie. Functions that are small by nature,
-/// such as powers and softmax, are not meant: their errors are stated in units.
+/// Whether the step rounds results that may be small; `range` is their range. Functions whose results are small by
+/// nature, such as powers and softmax, are excluded: their errors are stated in units.
 pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() {
@@ -78,25 +78,25 @@ pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Inte
         Op::Scale(scale) => scale.shift > 0,
         Op::FloorDiv(divisors) => !is_mean(graph.node(node.inputs[0]), divisors),
         Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
-        // By oneself one says what is dropped.
+        // A user who converts states which bits are dropped.
         Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
         _ => false,
     }
 }
 
-/// Whether a sum is divided by no more than the number of what was summed. Where numbers cancel, a mean is small, and
-/// no digit of it is better known than those of the numbers.
+/// Whether a sum is divided by at most the number of its summands. Where numbers cancel, a mean is small, and none of
+/// its digits is known better than those of the numbers.
 fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
     let Op::Sum(axis) = &sum.op else { return false };
     divisors.iter().all(|by| (1..=axis.len as i128).contains(by))
 }
 
-/// How many numbers a step computes with, at most.
+/// Returns an upper bound on the numbers that a step computes with.
 pub(crate) fn work(node: &Node) -> usize {
     node.elements().saturating_mul(terms(node))
 }
 
-/// How many products an element is the sum of; 1 for what is no sum of products.
+/// Returns the number of products that are summed for an element; 1 for other operations.
 fn terms(node: &Node) -> usize {
     match &node.op {
         Op::MatMul { k, .. } => (*k).max(1),
@@ -105,14 +105,14 @@ fn terms(node: &Node) -> usize {
     }
 }
 
-/// What to say of the first column that loses digits.
+/// Returns the warning for the first column that loses digits.
 pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &[i128]) -> Option<Fault> {
     let exact = exact(node, nodes, operands)?;
     let width = if node.shape.len() > 1 { node.shape.last().copied().unwrap_or(1) } else { 1 };
     let mut sums = vec![(0.0f64, 0.0f64, 0.0f64); width];
     for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
         let (off, size, count) = &mut sums[i % width];
-        // What is saturated, or has no value, is said elsewhere.
+        // Saturated and undefined results have a warning of their own.
         if exact.is_finite() && result.abs() < node.dtype.range().hi() {
             *off += (result as f64 - exact).abs();
             *size += exact.abs();
@@ -123,10 +123,11 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
     let (off, size, count) = sums[column];
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
-    // Where little is left, what is off says less than that each may be off by a unit.
+    // Where little is left, the measured error says less than the possible error of a unit for each number.
     let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
     let more = more.clamp(1, 127) as u32;
-    // Where bits are kept for what does not occur, a multiple has no room: in the dtype, or in the ring of a product.
+    // Where bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
+    // product.
     let product = nodes.iter().map(|node| node.range().signed_bits()).sum::<u32>();
     let has_no_room = match &node.op {
         Op::Convert => true,
@@ -148,14 +149,14 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
     })
 }
 
-/// A dtype of the same whole bits with `more` fractional ones, in a usual width.
+/// Returns a dtype with the same whole bits and `more` additional fractional ones, in a usual width.
 pub(crate) fn finer(dtype: Dtype, more: u32) -> Option<Dtype> {
     let (bits, frac) = (dtype.bits() + more, dtype.frac() + more);
     let width = [64, 96, 120].into_iter().find(|&width| width >= bits)?;
     (frac <= MAX_FINE_FRAC).then_some(Dtype::Fixed { bits: width, frac })
 }
 
-/// What to say where no value of `values`, results of a quotient, has many bits.
+/// Returns the warning where no value of `values`, results of a quotient, has many bits.
 pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Option<Fault> {
     const FEWEST: u32 = 12;
     const ENOUGH: u32 = 24;
@@ -167,7 +168,7 @@ pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Opti
     (largest > 0 && bits < FEWEST).then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, keep })
 }
 
-/// Results before they are rounded, in units; `None` where no number says so.
+/// Returns the results before they are rounded, in units; `None` where that is not defined.
 fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>> {
     let of = |place: usize| operands.get(place).copied().unwrap_or_default();
     let (x, to) = (of(0), node.dtype.frac());

@@ -1,63 +1,63 @@
-//! The types of elements, and how a user's numbers become ring units.
+//! Dtypes, and the conversion of a user's numbers into ring units.
 
 use std::fmt;
 
 use crate::error::Fault;
 use crate::interval::Interval;
 
-/// The type of an array's elements. Values are kept in *ring units*: the two's complement integer that the ring
-/// holds (for unsigned integers that from 0 to 2^bits - 1), which for fixed point is the real number times 2^frac.
+/// The type of an array's elements. Values are kept in *ring units*: the two's complement integer that the ring holds
+/// (for unsigned integers, the integer from 0 to 2^bits - 1). For fixed point, that is the real number times 2^frac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dtype {
     /// One bit, 0 or 1.
     Bit,
     /// Two's complement integers of `bits` bits, 2 to [`MAX_BITS`].
     Int {
-        /// Of a number, the sign among them.
+        /// Bits of a number, including the sign.
         bits: u32,
     },
     /// Integers of `bits` bits without a sign, 1 to [`MAX_BITS`].
     Uint {
-        /// Of a number.
+        /// Bits of a number.
         bits: u32,
     },
     /// Fixed point: `bits` bits in all (2 to [`MAX_BITS`]), `frac` of them fractional (`frac < bits`).
     Fixed {
-        /// Of a number, sign and fraction among them.
+        /// Bits of a number, including sign and fraction.
         bits: u32,
-        /// How many of them are after the point: the unit is 2^-frac.
+        /// The number of bits after the point: the unit is 2^-frac.
         frac: u32,
     },
 }
 
-/// The most bits of a dtype that users state. Products on their way to one may take as many as the family has
+/// The largest number of bits of a dtype that users state. Products before their cut may take as many as the family has
 /// ([`Rings`](crate::Rings)).
 pub const MAX_BITS: u32 = 120;
-/// Widths that are taken where one is to be chosen.
+/// The widths that are used where one is to be chosen.
 pub(crate) const USUAL_BITS: [u32; 6] = [8, 16, 32, 64, 96, MAX_BITS];
 
 impl Dtype {
-    /// What integers become when nothing else is said.
+    /// The default dtype of integers.
     pub const INT64: Dtype = Dtype::Int { bits: 64 };
-    /// What real numbers become when nothing else is said.
+    /// The default dtype of real numbers.
     pub const FIXED64: Dtype = Dtype::Fixed { bits: 64, frac: 16 };
 
-    /// `int(bits)`. Fails with [`Fault::Bits`] unless 2 <= bits <= 120.
+    /// Returns `int(bits)`. Fails with [`Fault::Bits`] unless 2 <= bits <= 120.
     pub fn int(bits: u32) -> Result<Dtype, Fault> {
         Dtype::Int { bits }.checked()
     }
 
-    /// `uint(bits)`. Fails with [`Fault::UnsignedBits`] unless 1 <= bits <= 120.
+    /// Returns `uint(bits)`. Fails with [`Fault::UnsignedBits`] unless 1 <= bits <= 120.
     pub fn uint(bits: u32) -> Result<Dtype, Fault> {
         Dtype::Uint { bits }.checked()
     }
 
-    /// `fixed(bits, frac)`. Fails with [`Fault::Bits`] or [`Fault::Frac`].
+    /// Returns `fixed(bits, frac)`. Fails with [`Fault::Bits`] or [`Fault::Frac`].
     pub fn fixed(bits: u32, frac: u32) -> Result<Dtype, Fault> {
         Dtype::Fixed { bits, frac }.checked()
     }
 
-    /// This type, if its parameters are allowed.
+    /// Returns this type, if its parameters are allowed.
     pub fn checked(self) -> Result<Dtype, Fault> {
         match self {
             Dtype::Bit => Ok(self),
@@ -70,7 +70,7 @@ impl Dtype {
         }
     }
 
-    /// Bits of the ring; 1 for a bit.
+    /// Returns the bits of the ring; 1 for a bit.
     pub fn bits(self) -> u32 {
         match self {
             Dtype::Bit => 1,
@@ -78,7 +78,7 @@ impl Dtype {
         }
     }
 
-    /// The same kind of numbers in `bits` bits; a bit stays one.
+    /// Returns this kind of numbers in `bits` bits; a bit stays one.
     pub fn with_bits(self, bits: u32) -> Dtype {
         match self {
             Dtype::Bit => Dtype::Bit,
@@ -88,8 +88,8 @@ impl Dtype {
         }
     }
 
-    /// The same kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is no less than now and
-    /// holds `values`, ring units; `None` where none does.
+    /// Returns this kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is at least the present
+    /// one and holds `values`, in ring units; `None` where none does.
     pub(crate) fn holding(self, values: Interval) -> Option<Dtype> {
         if self.range().covers(values) {
             return Some(self);
@@ -106,7 +106,7 @@ impl Dtype {
         wider.find(|dtype| dtype.range().covers(values))
     }
 
-    /// Fractional bits; 0 for bits and integers.
+    /// Returns the fractional bits; 0 for bits and integers.
     pub fn frac(self) -> u32 {
         match self {
             Dtype::Fixed { frac, .. } => frac,
@@ -129,7 +129,7 @@ impl Dtype {
         matches!(self, Dtype::Uint { .. })
     }
 
-    /// All values that the type can hold, in ring units.
+    /// Returns the range of all values that the type can hold, in ring units.
     pub fn range(self) -> Interval {
         match self {
             Dtype::Bit => Interval::BIT,
@@ -138,7 +138,7 @@ impl Dtype {
         }
     }
 
-    /// The value of the type that is congruent to `value` modulo 2^bits.
+    /// Returns the value of the type that is congruent to `value` modulo 2^bits.
     pub fn wrap(self, value: i128) -> i128 {
         match self {
             Dtype::Bit => value & 1,
@@ -150,7 +150,7 @@ impl Dtype {
         }
     }
 
-    /// Integers as ring units. Fails with [`Fault::OutOfRange`], which names the first value that does not fit.
+    /// Returns integers as ring units. Fails with [`Fault::OutOfRange`], which names the first value that does not fit.
     pub fn encode_ints(self, values: &[i128]) -> Result<Vec<i128>, Fault> {
         let range = self.range();
         let one = 1i128 << self.frac();
@@ -164,7 +164,8 @@ impl Dtype {
         values.iter().enumerate().map(encode).collect()
     }
 
-    /// Units of fixed point with `up` fractional bits less, in this type. Fails with [`Fault::OutOfRange`].
+    /// Returns units of fixed point with `up` fractional bits fewer, as units of this type. Fails with
+    /// [`Fault::OutOfRange`].
     pub(crate) fn shifted_units(self, units: &[i128], up: u32) -> Result<Vec<i128>, Fault> {
         let (range, all) = (self.range(), units);
         let shifted = |(index, &units): (usize, &i128)| match units.checked_mul(1 << up) {
@@ -178,7 +179,7 @@ impl Dtype {
         units.iter().enumerate().map(shifted).collect()
     }
 
-    /// Real numbers as ring units of a fixed-point type, rounded to the nearest, ties to even. Fails with
+    /// Returns real numbers as ring units of a fixed-point type, rounded to the nearest, ties to even. Fails with
     /// [`Fault::NotFinite`], [`Fault::OutOfRange`], or [`Fault::FloatWithInt`] where the type is not fixed point.
     pub fn encode_reals(self, values: &[f64]) -> Result<Vec<i128>, Fault> {
         if !self.is_fixed() {
@@ -190,7 +191,7 @@ impl Dtype {
             if !value.is_finite() {
                 return Err(Fault::NotFinite { index, value });
             }
-            // It saturates, which the range check sees.
+            // The cast saturates, which the range check detects.
             let in_units = |value: f64| (value * scale).round_ties_even() as i128;
             let units = in_units(value);
             if range.contains(units) {
@@ -202,14 +203,14 @@ impl Dtype {
         values.iter().enumerate().map(encode).collect()
     }
 
-    /// What is lost where `values` were encoded as `units`: the first that is not 0 and became 0, or changed by
-    /// more than 2^-8 of itself.
+    /// Returns the loss where `values` were encoded as `units`: the first value other than 0 that became 0, or changed
+    /// by more than 2^-8 of itself.
     pub fn lost(self, values: &[f64], units: &[i128]) -> Option<Fault> {
         self.lost_in_columns(1, usize::MAX, values, units)
     }
 
-    /// The same of the first column of `width` ones in which more than one value of `among` that are not 0 is lost: few
-    /// values that are nearly 0 beside others lose digits in any data.
+    /// Returns the loss in the first of `width` columns in which more than one in `among` values other than 0 loses
+    /// digits (see [`lost`](Self::lost)). A few values that are nearly 0 beside others lose digits in any data.
     pub fn lost_in_columns(self, width: usize, among: usize, values: &[f64], units: &[i128]) -> Option<Fault> {
         let is_lost = |i: usize| (self.decode(units[i]) - values[i]).abs() > values[i].abs() / 256.0;
         let (mut lost, mut others) = (vec![0usize; width], vec![0usize; width]);
@@ -225,7 +226,7 @@ impl Dtype {
         Some(Fault::Rounded { index, given, becomes, dtype: self })
     }
 
-    /// The number that `units` stands for (rounded to the nearest double where it has more than 53 bits).
+    /// Returns the number that `units` stands for (rounded to the nearest double where it has more than 53 bits).
     pub fn decode(self, units: i128) -> f64 {
         units as f64 / f64::from(self.frac()).exp2()
     }
@@ -235,14 +236,14 @@ impl Dtype {
         Fault::OutOfRange { index, value, shown, dtype: self, fits }
     }
 
-    /// The range in the user's units, as text.
+    /// Returns the range in the user's units, as text.
     pub(crate) fn shown_range(self) -> String {
         let range = self.range();
         format!("{} to {}", self.shown_units(range.lo()), self.shown_units(range.hi()))
     }
 
-    /// The number that `units` stands for, as text: where a double is as good as another number, with six digits after
-    /// the point, towards zero.
+    /// Returns the number that `units` stands for, as text: with six digits after the point, rounded towards zero,
+    /// where it is fixed point.
     pub(crate) fn shown_units(self, units: i128) -> String {
         let frac = self.frac();
         if frac == 0 {
@@ -252,7 +253,7 @@ impl Dtype {
             return shown(self.decode(units));
         }
         let (whole, part) = (units.unsigned_abs() >> frac, units.unsigned_abs() & ((1 << frac) - 1));
-        // Of more than 100 fractional bits the lowest do not reach the sixth digit.
+        // With more than 100 fractional bits, the lowest do not reach the sixth digit.
         let (part, frac) = (part >> frac.saturating_sub(100), frac.min(100));
         let digits = (part * 1_000_000) >> frac;
         let sign = if units < 0 { "-" } else { "" };
@@ -260,7 +261,7 @@ impl Dtype {
     }
 }
 
-/// A real number for a message, short however large or small it is.
+/// Formats a real number for a message, briefly for every magnitude.
 pub(crate) fn shown(value: f64) -> String {
     match value.abs() {
         0.0 | 1e-6..1e17 => value.to_string(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a program, in the words that its author reads.
+//! The faults of a program, with messages for its author.
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub enum Category {
     Config,
 }
 
-/// What is wrong. `Display` says what happened and what to do; [`Fault::kind`] says which exception it is.
+/// A fault of a program. `Display` says what happened and what to do; [`Fault::kind`] returns the exception.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     #[error(
@@ -316,7 +316,7 @@ fn axis_hint(dimensions: usize) -> String {
     }
 }
 
-/// The dtype whose numbers a function takes.
+/// Returns the dtype that a function supports.
 fn taken(dtype: Dtype, most_frac: u32, least: u32) -> Dtype {
     let frac = dtype.frac().min(most_frac);
     let needed = (dtype.bits() - dtype.frac() + frac).max(least.min(frac + 8));
@@ -324,7 +324,7 @@ fn taken(dtype: Dtype, most_frac: u32, least: u32) -> Dtype {
     Dtype::Fixed { bits, frac }
 }
 
-/// What to do where a number does not become another.
+/// Returns advice where a number cannot be converted to `to`.
 fn without_cast(to: Dtype) -> String {
     match to {
         Dtype::Bit => "numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()".into(),
@@ -332,12 +332,12 @@ fn without_cast(to: Dtype) -> String {
     }
 }
 
-/// A dtype that holds what another does not.
+/// Returns advice for a dtype that holds a value that another one does not.
 fn holding(fits: Option<Dtype>) -> String {
     fits.map_or("no dtype holds it: scale the values".into(), |dtype| format!("use dtype=qr.{dtype}"))
 }
 
-/// How two dtypes come to one that holds both.
+/// Returns advice for two dtypes that need a common one.
 fn narrowing(left: Dtype, right: Dtype) -> String {
     let wide = if left.bits() >= right.bits() { left } else { right };
     let whole = |dtype: Dtype| dtype.bits() - dtype.frac();
@@ -352,7 +352,7 @@ fn narrowing(left: Dtype, right: Dtype) -> String {
     }
 }
 
-/// Advice where a wider dtype would do, if there is one.
+/// Returns advice for values that do not fit: a wider dtype, if there is one.
 fn wider_or_smaller(dtype: Dtype) -> String {
     match dtype.bits() {
         MAX_BITS.. => "no dtype is wider: scale the values".into(),
@@ -360,7 +360,7 @@ fn wider_or_smaller(dtype: Dtype) -> String {
     }
 }
 
-/// So many of something: "1 bit", "8 bits", "0 entries".
+/// Formats a count with its noun: "1 bit", "8 bits", "0 entries".
 fn counted(count: impl ToString, what: &str) -> String {
     match (count.to_string().as_str(), what.strip_suffix('y')) {
         ("1", _) => format!("1 {what}"),
@@ -369,7 +369,7 @@ fn counted(count: impl ToString, what: &str) -> String {
     }
 }
 
-/// The same, where bounds are stated.
+/// Returns advice for results that may not fit, where bounds are stated: smaller bounds, or a wider dtype.
 fn smaller_or_wider(dtype: Dtype) -> String {
     match dtype.bits() {
         MAX_BITS.. => "state smaller bounds (bound=), clip the values, or scale them: no dtype is wider".into(),
@@ -377,12 +377,12 @@ fn smaller_or_wider(dtype: Dtype) -> String {
     }
 }
 
-/// That fixed point needs room before its surplus bits are dropped.
+/// Returns the remark that fixed point needs room before its surplus bits are dropped.
 fn kept_whole(whole_bits: Option<u32>) -> String {
     whole_bits.map_or(String::new(), |bits| format!(" before its surplus fractional bits are dropped ({bits} bits)"))
 }
 
-/// A bound, 10 to so many digits, that ends the warning of unbounded inputs.
+/// Returns the bound, 10 to the power of `digits`, that ends the warning of unbounded inputs.
 fn ending(digits: Option<u32>) -> String {
     match digits {
         Some(digits @ 0..5) => format!("state bound= of the inputs; up to bound={} it fits", 10u32.pow(digits)),
@@ -392,7 +392,7 @@ fn ending(digits: Option<u32>) -> String {
     }
 }
 
-/// A bound as one writes it in a program.
+/// Formats a bound as it is written in a program.
 fn shown_bound(largest: f64) -> String {
     match largest {
         ..1e15 => format!("{}", largest.ceil()),
@@ -405,21 +405,21 @@ fn shown_bound(largest: f64) -> String {
 pub struct Excess {
     pub index: usize,
     pub shown: String,
-    /// Of fixed point: bits that would hold it before its surplus fractional bits are dropped.
+    /// For fixed point: the bits that would hold it before its surplus fractional bits are dropped.
     pub whole_bits: Option<u32>,
     pub advice: Advice,
 }
 
-/// What to do where a value leaves its dtype.
+/// Advice where a value leaves its dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Advice {
-    /// Inputs of this dtype, as far as they have it now.
+    /// State the dtype `to` for inputs that have the dtype `from`.
     Inputs { from: Dtype, to: Dtype },
-    /// The operation's operands converted to this dtype.
+    /// Convert the operation's operands to this dtype.
     Operands(Dtype),
-    /// The conversion's dtype in place of the one that was asked for.
+    /// Use this dtype in place of the conversion's.
     Target(Dtype),
-    /// Nothing holds it.
+    /// No dtype holds the value.
     Scale,
 }
 
@@ -442,7 +442,7 @@ fn off_axis(axis: Option<usize>) -> String {
 }
 
 impl Fault {
-    /// The exception that this fault becomes.
+    /// Returns the exception that this fault becomes.
     pub fn kind(&self) -> Category {
         match self {
             Fault::Broadcast { .. }
@@ -523,7 +523,8 @@ impl Fault {
         Fault::PublicResult { op, dtype, shown, fits: dtype.holding(Interval::spanning(units)) }
     }
 
-    /// Of results that lie in `reach` before `shift` surplus fractional bits are dropped, which their ring holds whole.
+    /// Returns the fault for results that lie in `reach` before `shift` surplus fractional bits are dropped; their ring
+    /// must hold them whole.
     pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval, shift: u32) -> Fault {
         let (results, bits) = (reach.shr(shift), reach.signed_bits());
         let beyond_all = !Interval::signed(MAX_BITS).covers(results);
@@ -542,7 +543,7 @@ impl Fault {
     }
 }
 
-/// A fault and the user's line that has it. The graph is as it was before the call.
+/// A fault with the user's line at which it occurred. The graph is as it was before the call.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{fault} (at {at})")]
 pub struct BuildError {
@@ -551,7 +552,7 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// The exception that this error becomes.
+    /// Returns the exception that this error becomes.
     pub fn kind(&self) -> Category {
         self.fault.kind()
     }

@@ -1,10 +1,9 @@
-//! Forgetting nodes that nothing refers to any more: sessions may live for long.
+//! Forgetting of nodes that nothing refers to any more, since sessions may live long.
 //!
-//! What is forgotten is each party's own business and changes nothing that parties compare: hashes stand for all nodes
-//! before, and whatever looks at nodes to decide something finds them at every party. Building looks at the operands of
-//! what users hold (through selections within selections, see `clamp`), and at what their ranges rest on (`unproven`),
-//! and planning at how often steps were there
-//! before, which is counted before they are forgotten (see `repetitions`).
+//! Each party forgets by itself, which changes nothing that parties compare: hashes cover all earlier nodes, and every
+//! decision that looks at nodes finds them at every party. Building looks at the operands of what users hold (through
+//! nested selections, see `clamp`), and at what their ranges rest on (`unproven`). Planning looks at how often steps
+//! occurred before, which is counted before they are forgotten (see `repetitions`).
 
 use std::collections::BTreeSet;
 
@@ -12,19 +11,19 @@ use crate::clamp;
 use crate::graph::Graph;
 use crate::node::{NodeId, Op};
 
-/// So many of the newest nodes are always there.
+/// The number of newest nodes that are never forgotten.
 const NEWEST: usize = 20_000;
-/// So many more may gather before it is worth looking.
+/// The number of additional nodes from which on forgetting is worth while.
 const MORE: usize = NEWEST / 4;
 
 impl Graph {
-    /// Whether there is enough to forget for looking what that is.
+    /// Whether there are enough nodes for forgetting to be worth while.
     pub fn may_forget(&self) -> bool {
         self.nodes.len() > NEWEST + MORE
     }
 
-    /// Forgets the nodes before the `end`-th, but for the newest of all: `roots` are needed on, with what it takes to
-    /// build more on them.
+    /// Forgets the nodes before the `end`-th, except the newest of all. `roots` are still needed, with everything that
+    /// building on them reads.
     pub fn forget(&mut self, end: usize, roots: &BTreeSet<NodeId>) {
         let end = end.min(self.len().saturating_sub(NEWEST)).max(self.first);
         let mut stay = BTreeSet::new();
@@ -35,7 +34,7 @@ impl Graph {
         stay.extend(self.recent.nodes());
         self.proofs.iter().for_each(|(of, proof)| self.keep_proof(of, proof, &mut stay));
         stay.extend(self.nodes[end - self.first..].iter().flat_map(|node| node.inputs.iter().copied()));
-        // What is proven of the inputs of what stays.
+        // Nodes on which the ranges of the remaining nodes rest.
         let newest = (end..self.len()).map(|id| NodeId(id as u32));
         let proven: Vec<NodeId> =
             stay.iter().copied().chain(newest).flat_map(|id| self.rests_on(id)).copied().collect();
@@ -50,7 +49,7 @@ impl Graph {
         self.files.retain(|file| std::sync::Arc::strong_count(file) > 1);
     }
 
-    /// A proof with all that it is made of, which is a handful of nodes.
+    /// Keeps a proof with all nodes that it is made of, which are a handful.
     fn keep_proof(&self, of: NodeId, proof: NodeId, stay: &mut BTreeSet<NodeId>) {
         let mut open = vec![proof];
         while let Some(id) = open.pop() {
@@ -60,7 +59,7 @@ impl Graph {
         }
     }
 
-    /// Node `id` with its operands, and what is read through selections of them.
+    /// Keeps node `id` with its operands, and with what is read through selections of them.
     fn keep(&self, id: NodeId, depth: u32, stay: &mut BTreeSet<NodeId>) {
         stay.insert(id);
         let Ok(node) = self.get(id) else { return };

@@ -19,17 +19,17 @@ use crate::repetitions::StepHashes;
 use crate::units::Units;
 use crate::{digits, real, reference, shape, sparse, unbounded, unproven};
 
-/// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
-/// that their dtype changes much.
+/// An operation whose result may leave its dtype (and would wrap), given the stated bounds; or public numbers that
+/// their dtype changes much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeWarning {
     /// The operation, or the constant.
     pub node: NodeId,
-    /// What to say, without the line.
+    /// The warning without its line.
     pub fault: Fault,
 }
 
-/// A typed program. Nodes are only ever added, so a [`NodeId`] stays good; those that nobody needs any more may be
+/// A typed program. Nodes are only ever added, so a [`NodeId`] stays valid. Nodes that are no longer needed may be
 /// [forgotten](Graph::forget).
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -37,22 +37,22 @@ pub struct Graph {
     pub(crate) first: usize,
     pub(crate) nodes: Vec<Node>,
     pub(crate) hashes: Vec<Hash>,
-    /// What is left of those before.
+    /// The remaining nodes before them.
     pub(crate) old: BTreeMap<NodeId, Node>,
     pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
     rules: Rules,
-    /// The names of files that lines are in: one for all of its lines.
+    /// The names of files that contain lines: one string for all lines of a file.
     pub(crate) files: BTreeSet<Arc<str>>,
     pub(crate) literals: Literals,
     pub(crate) ready: Cache,
     pub(crate) recent: Recent,
     pub(crate) proofs: Proofs,
-    /// Lines that were warned of, in a loop perhaps, and of what.
+    /// Lines that a warning was given for, with its subject; lines in loops are warned of once.
     warned: BTreeSet<(Arc<str>, u32, About)>,
 }
 
-/// What a line is warned of, once each.
+/// The subject of a warning; each line is warned of each subject once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Results,
@@ -76,71 +76,71 @@ fn squares(op: &Op, inputs: &[NodeId]) -> bool {
     of_itself && matches!(op, Op::Mul | Op::MatMul { m: 1, n: 1, .. })
 }
 
-/// What becomes of results of these operands.
+/// Returns the room of results of these operands.
 fn room(operands: &[&Node], dtype: Dtype) -> Room {
     let secret = operands.iter().filter(|node| !node.is_public());
     let room = secret.fold(Room::STATED, |room, node| room.and(node.room));
     Room { grows: room.grows && dtype.is_fixed(), ..room }
 }
 
-/// How a program is read.
+/// The rules by which a program is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// A possible overflow, or an input without a bound, is an error and not a warning.
+    /// Whether a possible overflow, or an input without a bound, is an error instead of a warning.
     pub strict: bool,
-    /// How products of fixed point lose their surplus bits.
+    /// How products of fixed point are truncated.
     pub truncation: Truncation,
-    /// Who hears of results that nothing proves to fit.
+    /// Which results that are not proven to fit are reported.
     pub watch: Watch,
-    /// Whether somebody asks how often steps were there before ([`Graph::repetitions`]).
+    /// Whether repetitions of steps are counted ([`Graph::repetitions`]).
     pub counts_steps: bool,
-    /// What the family that runs the program computes in.
+    /// The rings of the family that runs the program.
     pub rings: Rings,
-    /// The party whose choices of one cannot be proven, where choices are.
+    /// The party whose choices of one cannot be proven, in families that prove choices.
     pub proves_nothing: Option<usize>,
-    /// Whether families are told which values stay factors of many products.
+    /// Whether families are told which values stay factors of several products.
     pub keeps_factors: bool,
-    /// Whether places and divisors are proven to lie where stated bounds of inputs say: parties may cheat.
+    /// Whether places and divisors are proven to lie within stated bounds of inputs, because parties may cheat.
     pub proves_bounds: bool,
 }
 
 /// The rings of a family, as it states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rings {
-    /// How the family is called.
+    /// The name of the family.
     pub family: &'static str,
-    /// The most bits of a ring over which it makes correlations, at most 126.
+    /// The largest number of bits of a ring over which it makes correlations, at most 126.
     pub most_bits: u32,
 }
 
 impl Rings {
-    /// What counts and positions are: int(64), or as wide as the family goes.
+    /// Returns the dtype of counts and positions: int(64), or as wide as the family supports.
     pub fn whole(self) -> Dtype {
         Dtype::Int { bits: self.most_bits.min(Dtype::INT64.bits()) }
     }
 }
 
 impl Default for Rings {
-    /// Those of a program that no family runs.
+    /// Returns the rings of a program that is not run by any family.
     fn default() -> Self {
         Rings { family: "no protocol", most_bits: 126 }
     }
 }
 
-/// Who hears of results that nothing proves to fit their dtype.
+/// Which results that are not proven to fit their dtype are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
-    /// Nobody, but of those that stated bounds do not keep in it.
+    /// Only those that stated bounds allow to leave it.
     #[default]
     Stated,
-    /// Whoever builds the program, once for each line.
+    /// All of them, while the program is built, once for each line.
     Program,
-    /// Whoever runs it, if a value leaves its dtype ([`Checker`](crate::Checker)): stated bounds are reported while
-    /// building.
+    /// When the program runs, those whose values leave their dtype ([`Checker`](crate::Checker)). Results that stated
+    /// bounds allow to leave it are reported while building.
     Values,
 }
 
-/// How products of fixed point lose their surplus bits.
+/// How products of fixed point are truncated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Truncation {
     /// Rounded down, whatever the value.
@@ -151,22 +151,23 @@ pub enum Truncation {
 }
 
 impl Graph {
-    /// An empty program.
+    /// Returns an empty program.
     pub fn new() -> Graph {
         Graph::default()
     }
 
-    /// An empty program under these rules.
+    /// Returns an empty program under these rules.
     pub fn with(rules: Rules) -> Graph {
         Graph { rules, ..Graph::default() }
     }
 
-    /// An empty program in which a possible overflow, or an input without a bound, is an error and not a warning.
+    /// Returns an empty program in which a possible overflow, or an input without a bound, is an error instead of a
+    /// warning.
     pub fn strict() -> Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
     }
 
-    /// Adds operations on behalf of the user's line `source`.
+    /// Returns a builder that adds operations for the user's line `source`.
     pub fn at(&mut self, mut source: Source) -> Builder<'_> {
         match self.files.get(&source.file) {
             Some(file) => source.file = file.clone(),
@@ -177,17 +178,17 @@ impl Graph {
         Builder::new(self, source)
     }
 
-    /// The newest nodes, operands before the operations that use them: all, where nothing was forgotten.
+    /// Returns the newest nodes, operands before the operations that use them; all nodes, where nothing was forgotten.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The number of the first of [`Graph::nodes`].
+    /// Returns the number of the first of [`Graph::nodes`].
     pub fn first(&self) -> usize {
         self.first
     }
 
-    /// How many nodes were added so far.
+    /// Returns the number of nodes added so far.
     pub fn len(&self) -> usize {
         self.first + self.nodes.len()
     }
@@ -197,7 +198,7 @@ impl Graph {
         self.len() == 0
     }
 
-    /// The node `id`, which must be of this graph and not be forgotten.
+    /// Returns the node `id`, which must be of this graph and not be forgotten.
     pub fn node(&self, id: NodeId) -> &Node {
         match id.index().checked_sub(self.first) {
             Some(place) => &self.nodes[place],
@@ -205,7 +206,7 @@ impl Graph {
         }
     }
 
-    /// The node `id`, or [`Fault::UnknownNode`].
+    /// Returns the node `id`, or [`Fault::UnknownNode`].
     pub fn get(&self, id: NodeId) -> Result<&Node, Fault> {
         let node = match id.index().checked_sub(self.first) {
             Some(place) => self.nodes.get(place),
@@ -214,31 +215,32 @@ impl Graph {
         node.ok_or(Fault::UnknownNode { node: id.0, nodes: self.len() })
     }
 
-    /// The hash of the program up to and including `id`, one of the newest nodes.
+    /// Returns the hash of the program up to and including `id`, one of the newest nodes.
     pub fn prefix_hash(&self, id: NodeId) -> Hash {
         self.hashes[id.index() - self.first]
     }
 
-    /// The prefix hashes of the newest nodes.
+    /// Returns the prefix hashes of the newest nodes.
     pub fn hashes(&self) -> &[Hash] {
         &self.hashes
     }
 
-    /// Results that may leave their dtype and public numbers that theirs changes, in the order in which they were
-    /// built.
+    /// Returns the results that may leave their dtype, and the public numbers that their dtype changes, in the order in
+    /// which they were built.
     pub fn warnings(&self) -> &[RangeWarning] {
         &self.warnings
     }
 
-    /// Takes the warnings: those of the operations since it was called last.
+    /// Takes the warnings of the operations since the last call.
     pub fn take_warnings(&mut self) -> Vec<RangeWarning> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// The nodes that have to be run for `targets`, operands first: those that they depend on, short of what is `done`.
+    /// Returns the nodes that have to be run for `targets`, operands first: the targets and what they depend on, up to
+    /// nodes that are `done`.
     pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let end = targets.iter().map(|id| id.index() + 1).max().unwrap_or(0);
-        // A bit for each of the nodes from `first` on: requests are small, and sessions long.
+        // One bit for each of the nodes from `first` on: requests are small, and sessions long.
         let mut wanted = vec![0u64; end.saturating_sub(self.first).div_ceil(64)];
         let (mut older, mut needed) = (BTreeSet::new(), Vec::new());
         let mut want = |id: NodeId, wanted: &mut [u64]| match id.index().checked_sub(self.first) {
@@ -248,7 +250,7 @@ impl Graph {
             }
         };
         targets.iter().for_each(|&id| want(id, &mut wanted));
-        // From the newest on: operands come before who uses them.
+        // From the newest node back, since operands come before the nodes that use them.
         for word in (0..wanted.len()).rev() {
             while let Some(bit) = wanted[word].checked_ilog2() {
                 wanted[word] ^= 1 << bit;
@@ -270,41 +272,42 @@ impl Graph {
         needed
     }
 
-    /// By how many bits the product `id` is shifted right (exactly, towards minus infinity) after it wrapped in the
-    /// ring of its dtype; 0 for other operations.
+    /// Returns the number of bits by which the product `id` is shifted right (exactly, towards minus infinity) after it
+    /// wrapped in the ring of its dtype; 0 for other operations.
     pub fn product_shift(&self, id: NodeId) -> u32 {
         let node = self.node(id);
         ranges::product_shift(&node.op, &self.known(&node.inputs), node.dtype)
     }
 
-    /// Bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven to be
-    /// representable with its sign. If this is at most the dtype's bits, one most significant bit decides a
-    /// comparison (in the smaller ring, where it is less); otherwise, and never by more than one bit, the values need
-    /// a comparison over the full range. With `a == b`: for comparisons among the values of one array.
+    /// Returns the bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven
+    /// to be representable with its sign. If they are at most the dtype's bits, one most significant bit decides a
+    /// comparison (in the smaller ring, where it has fewer bits). Otherwise they are one bit more, and the values need
+    /// a comparison over the full range. `a == b` gives the bits for comparisons among the values of one array.
     pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
         self.node(a).range().sub(self.node(b).range()).signed_bits()
     }
 
-    /// Bits of the largest value of `id` that is proven possible, in ring units; 0 where none is positive.
+    /// Returns the bits of the largest value of `id` that is proven possible, in ring units; 0 where none is positive.
     pub fn value_bits(&self, id: NodeId) -> u32 {
         128 - self.node(id).range().hi().max(0).leading_zeros()
     }
 
-    /// Bits of the largest magnitude, in ring units, of a quotient of the division `id` by what is not 0, as far as it
-    /// is proven; the quotient need not fit the dtype.
+    /// Returns the bits of the largest magnitude, in ring units, of a quotient of the division `id` by a divisor other
+    /// than 0, as far as it is proven. The quotient need not fit the dtype.
     pub fn quotient_bits(&self, id: NodeId) -> u32 {
         let node = self.node(id);
         let (a, b) = (self.node(node.inputs[0]), self.node(node.inputs[1]));
         128 - real::quotients(a.range(), b.range(), self.quotient_shift(id)).1.leading_zeros()
     }
 
-    /// By how many bits the dividend of the division `id` is shifted left.
+    /// Returns the number of bits by which the dividend of the division `id` is shifted left.
     pub fn quotient_shift(&self, id: NodeId) -> u32 {
         let node = self.node(id);
         ranges::quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 
-    /// One line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, what it works on, where.
+    /// Describes a node in one line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, its
+    /// operand, and the line.
     pub fn describe(&self, id: NodeId) -> String {
         let node = self.node(id);
         let on = match (&node.op, node.inputs.as_slice()) {
@@ -320,8 +323,8 @@ impl Graph {
         format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)
     }
 
-    /// Checks the values that the owner gives for the input `id`, in ring units: their number, the dtype and the
-    /// stated bound. For the owner's eyes: the fault names a value.
+    /// Checks the values that the owner gives for the input `id`, in ring units: their number, the dtype and the stated
+    /// bound. Only for the owner: the fault names a value.
     pub fn check_input(&self, id: NodeId, units: &[i128]) -> Result<(), Fault> {
         let node = self.get(id)?;
         if units.len() != node.elements() {
@@ -339,7 +342,7 @@ impl Graph {
         let (lo, hi) = (node.dtype.decode(range.lo()), node.dtype.decode(range.hi()));
         let (lowest, highest) = (node.dtype.decode(all.lo()), node.dtype.decode(all.hi()));
         let largest = lowest.abs().max(highest);
-        // A magnitude is stated of both signs, as far as the dtype has them.
+        // A stated magnitude gives a range of both signs, as far as the dtype has them.
         let of_magnitude = range.lo() == -range.hi() || range.lo() == node.dtype.range().lo();
         Err(match node.room {
             Room { assumed: true, .. } => Fault::BeyondReals { index, shown, largest },
@@ -348,7 +351,7 @@ impl Graph {
         })
     }
 
-    /// How the program is read.
+    /// Returns the rules by which the program is built.
     pub fn rules(&self) -> Rules {
         self.rules
     }
@@ -357,7 +360,7 @@ impl Graph {
         self.rules.strict
     }
 
-    /// Forgets every node from the `len`-th on: a call that failed leaves no trace.
+    /// Forgets every node from the `len`-th on, so that a call that failed leaves no trace.
     pub(crate) fn truncate(&mut self, len: usize) {
         for warning in self.warnings.iter().filter(|w| w.node.index() >= len) {
             let Source { file, line } = self.node(warning.node).source.clone();
@@ -372,22 +375,23 @@ impl Graph {
         self.proofs.truncate(len);
     }
 
-    /// Takes the stated bound of an input as it is, where others are proven. Alike at all parties, and before anything
-    /// is built of it.
+    /// Accepts the stated bound of an input without a proof, where other bounds are proven. All parties must do so,
+    /// before anything is built from the input.
     pub fn trust(&mut self, input: NodeId) {
         if let Some(node) = input.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
             node.unproven = None;
         }
     }
 
-    /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.
+    /// Removes `id` if it is the newest node, so that an input whose values were refused leaves no trace; otherwise
+    /// does nothing.
     pub fn take_back(&mut self, id: NodeId) {
         if id.index() + 1 == self.len() {
             self.truncate(id.index());
         }
     }
 
-    /// Adds an operation whose operands were checked; evaluates it at once where all of them are public.
+    /// Adds an operation whose operands are checked; evaluates it at once where all of them are public.
     pub(crate) fn push(
         &mut self,
         op: Op,
@@ -398,7 +402,8 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         shape::elements(&shape)?;
         let operands = self.operands(&inputs);
-        // Approximate results are left to the protocol, which gives the same on every machine, and so are random ones.
+        // Approximate results are left to the protocol, which gives the same result on every machine; so are random
+        // ones.
         if !operands.is_empty() && !op.is_approximate() && !op.is_random() && operands.iter().all(|n| n.is_public()) {
             return self.fold(&op, &inputs, shape, dtype, source);
         }
@@ -414,12 +419,12 @@ impl Graph {
         let clamped = if op == Op::Select { clamped(self, &inputs) } else { None };
         let interval = match reach {
             _ if clamped.is_some() => clamped,
-            // What nothing was stated about lies in its dtype; only under strict rules is that held against its author.
-            // A function's result is saturated in its dtype, in which what grows then finds room.
+            // Values without a stated range lie in their dtype, which is an error only under strict rules. A function's
+            // result is saturated in its dtype; results that may grow start from that range.
             Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
-            // Values are looked at where nobody stated how large they are.
+            // Where nothing was stated, values are checked instead.
             Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
             Reach::Leaves(exact) => {
                 let shift = ranges::product_shift(&op, &known, dtype);
@@ -447,7 +452,7 @@ impl Graph {
         self.warn(id, overflow)
     }
 
-    /// Says that no value of a quotient has many bits, where nobody looks at values.
+    /// Warns that no value of a quotient has many bits, where values are not checked.
     pub(crate) fn warn_of_few(&mut self, id: NodeId) {
         let node = self.node(id);
         if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() {
@@ -458,7 +463,7 @@ impl Graph {
         }
     }
 
-    /// Whether the line of a node was warned of this.
+    /// Whether the line of a node was warned of this subject.
     fn was_warned(&self, id: NodeId, about: About) -> bool {
         let Source { file, line } = &self.node(id).source;
         self.warned.contains(&(file.clone(), *line, about))
@@ -471,21 +476,21 @@ impl Graph {
         }
     }
 
-    /// Sets what becomes of results that are made of `id`, which was built last.
+    /// Sets the room of results of `id`, which was built last.
     pub(crate) fn give_room(&mut self, id: NodeId, room: Room) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
             node.room = room;
         }
     }
 
-    /// Sets what the values of `id`, which was built last, stand for.
+    /// Sets the meaning of the values of `id`, which was built last.
     pub(crate) fn give_column(&mut self, id: NodeId, column: Option<Arc<Column>>) {
         if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
             node.origin.column = column;
         }
     }
 
-    /// Passes the node on with a warning, once for each line; it is an error in strict mode.
+    /// Returns the node after adding a warning, once for each line; in strict mode, returns the error.
     pub(crate) fn warn(&mut self, node: NodeId, fault: Option<Fault>) -> Result<NodeId, Fault> {
         let Some(fault) = fault else { return Ok(node) };
         if self.rules.strict {
@@ -495,7 +500,8 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a constant of checked values; equal values are kept once. A small one that was there lately is that one.
+    /// Adds a constant of checked values; equal values are kept once. A small constant that was added recently is
+    /// reused.
     pub(crate) fn push_constant(
         &mut self,
         values: Vec<i128>,
@@ -527,8 +533,8 @@ impl Graph {
         Ok(id)
     }
 
-    /// A public array of its own where `id` is one that others use, too; `before`: how many nodes there were before it
-    /// was asked for. Users let go of theirs, and ask for it anew, whenever they like.
+    /// Returns `id`, or a copy of it where it is a public array that other users may hold, too. `before` is the number
+    /// of nodes before it was asked for. Users release their arrays and ask for them again at any time.
     pub fn own(&mut self, id: NodeId, before: usize, source: Source) -> Result<NodeId, BuildError> {
         let node = self.node(id);
         if id.index() >= before || !node.is_public() {
@@ -567,7 +573,7 @@ impl Graph {
             && let one = values.to_vec()
             && one.len() == 1
         {
-            return self.push_constant(one, shape, dtype, source); // however large the shape
+            return self.push_constant(one, shape, dtype, source); // for every size of the shape
         }
         let full = |n: &&Node| match &n.op {
             Op::Constant(values) => values.expand(n.elements()),
@@ -581,7 +587,7 @@ impl Graph {
         let Some(holding) = dtype.holding(Interval::spanning(&result)) else {
             return Err(Fault::public_result(op.name(), dtype, &result));
         };
-        // The dtype of a conversion is what the user asked for.
+        // A conversion must keep the dtype that the user asked for.
         match holding == dtype || !matches!(op, Op::Convert) {
             true => self.push_constant(result, shape, holding, source),
             false => Err(Fault::public_result(op.name(), dtype, &result)),
@@ -592,7 +598,7 @@ impl Graph {
         inputs.iter().map(|&id| self.node(id)).collect()
     }
 
-    /// What is known of the operands' values.
+    /// Returns the known ranges of the operands' values.
     pub(crate) fn known(&self, inputs: &[NodeId]) -> Vec<Known> {
         inputs.iter().map(|&id| Known::of(self.node(id))).collect()
     }

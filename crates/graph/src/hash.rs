@@ -1,5 +1,5 @@
-//! The prefix hashes by which parties find out, before anything is sent that depends on an input, that they run the
-//! same program, and otherwise the first operation that differs.
+//! Prefix hashes. By these, parties find out that they run the same program before anything is sent that depends on an
+//! input; otherwise they find the first operation that differs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,13 +13,14 @@ use crate::index::{Index, Layer};
 use crate::node::{Axis, Division, Node, NodeId, Op};
 use crate::units::Units;
 
-/// Keys that tell apart what is hashed; a derived key would be hashed anew for each node.
+/// Keys that separate the kinds of hashes. A derived key would have to be computed anew for each node.
 const OPERATION: &[u8; 32] = b"quorate/graph: an operation, v.1";
 const PART: &[u8; 32] = b"quorate/graph: what makes it, v1";
 const REVEALS: &[u8; 32] = b"quorate/graph: runs' reveals, v1";
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
-/// intervals, constants, and names and words of tables' columns; neither source lines nor values of inputs.
+/// intervals, constants, and the names and words of tables' columns. It covers neither source lines nor values of
+/// inputs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
@@ -30,19 +31,19 @@ impl fmt::Debug for Hash {
 }
 
 impl Hash {
-    /// The hash of the empty program.
+    /// Returns the hash of the empty program.
     pub fn empty() -> Hash {
         Hash(*blake3::hash(b"quorate program 2").as_bytes())
     }
 
-    /// The hash of an operation with its attributes.
+    /// Returns the hash of an operation with its attributes.
     pub(crate) fn of_op(op: &Op) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(OPERATION));
         writer.op(op);
         writer.finish()
     }
 
-    /// The hash of the program that `self` stands for, followed by `node`, whose operation has the hash `op`.
+    /// Returns the hash of the program that `self` stands for, followed by `node`, whose operation has the hash `op`.
     pub(crate) fn then(self, node: &Node, op: Hash) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(&self.0));
         writer.hash(op);
@@ -51,9 +52,10 @@ impl Hash {
         writer.finish()
     }
 
-    /// The hash of what makes the value of node `id`, whose operation has this hash and whose operands are made of
-    /// `parts`. An input, and what is drawn at random, is that one of the program and no other like it; intervals
-    /// follow, but for those of inputs and those that the program states.
+    /// Returns the hash of the part of the program that makes the value of node `id`. Its operation has the hash
+    /// `self`, and its operands are made of `parts`. An input, or a random value, counts as that one of the program and
+    /// not as another one like it. Intervals follow from the rest, except those of inputs and those that the program
+    /// states.
     pub(crate) fn of_part(self, id: NodeId, node: &Node, parts: &[Hash]) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(PART));
         writer.hash(self);
@@ -64,7 +66,7 @@ impl Hash {
         if is_one {
             writer.size(id.index());
         }
-        // A program may state where values lie (`Builder::stated`), in a step that does nothing else.
+        // A program may state a range (`Builder::stated`) in a step that does nothing else.
         match is_one || node.op == Op::Reshape {
             true => writer.value(node),
             false => writer.form(node),
@@ -72,8 +74,8 @@ impl Hash {
         writer.finish()
     }
 
-    /// The hash of a session's runs up to one more, which reveals what these parts make to these parties (`None`: to
-    /// all).
+    /// Returns the hash of a session's runs up to one more, which reveals the values of these parts to these parties
+    /// (`None`: to all).
     pub fn then_reveals(self, reveals: &[(Hash, Option<usize>)]) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(REVEALS));
         writer.hash(self);
@@ -86,7 +88,7 @@ impl Hash {
         writer.finish()
     }
 
-    /// The hash of a step, whatever comes before it.
+    /// Returns the hash of a step, independent of the steps before it.
     pub(crate) fn of_step(node: &Node, operands: &[&Node]) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_derive_key("quorate step 1"));
         writer.op(&node.op);
@@ -111,7 +113,7 @@ impl fmt::Display for Hash {
     }
 }
 
-/// A text that is no hash.
+/// A text that is not a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is 64 digits from 0 to 9 and a to f")]
 pub struct HashError;
@@ -126,14 +128,14 @@ impl FromStr for Hash {
     }
 }
 
-/// The first node in which two programs differ, given the hashes after each of their nodes; where one program is the
-/// beginning of the other, the first node that it lacks. `None`: they are the same.
+/// Returns the first node in which two programs differ, given the hashes after each of their nodes. Where one program
+/// is the beginning of the other, returns the first node that it lacks. `None`: they are the same.
 pub fn first_difference(ours: &[Hash], theirs: &[Hash]) -> Option<usize> {
     let common = ours.len().min(theirs.len());
     (0..common).find(|&i| ours[i] != theirs[i]).or((ours.len() != theirs.len()).then_some(common))
 }
 
-/// Every list is written with its length first, so that no two nodes have one encoding.
+/// An encoder into a hash. Every list is written after its length, so that no two nodes have the same encoding.
 struct Writer(blake3::Hasher);
 
 impl Writer {
@@ -163,7 +165,7 @@ impl Writer {
         self.blocks(values, |v| v.to_le_bytes());
     }
 
-    /// Many small values through one buffer: hashing wants long slices.
+    /// Writes many small values through one buffer, since hashing is faster on long slices.
     fn blocks<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
         let mut buffer = Vec::with_capacity(N * values.len().min(4096));
         for chunk in values.chunks(4096) {
@@ -173,13 +175,13 @@ impl Writer {
         }
     }
 
-    /// Shape and dtype of a node's value.
+    /// Writes the shape and dtype of a node's value.
     fn form(&mut self, node: &Node) {
         self.sizes(node.shape.iter().copied());
         self.dtype(node.dtype);
     }
 
-    /// What is known of a node's value.
+    /// Writes what is known of a node's value.
     fn value(&mut self, node: &Node) {
         self.form(node);
         match node.interval {
@@ -275,7 +277,7 @@ impl Writer {
                 self.units(&scale.limits.as_ref().map(Units::to_vec).unwrap_or_default());
             }
             Op::IntDivide(Division { quotient_bits, .. }) => {
-                self.sizes(quotient_bits.iter().map(|&bits| bits as usize)); // the name says the rest
+                self.sizes(quotient_bits.iter().map(|&bits| bits as usize)); // the name gives the rest
             }
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Conv(conv) => {
@@ -309,7 +311,7 @@ impl Writer {
                 self.units(&[table.first()]);
                 self.units(&table.entries().to_vec());
             }
-            Op::Real(_) | Op::Divide => {} // the name says which
+            Op::Real(_) | Op::Divide => {} // the name gives the function
         }
     }
 }

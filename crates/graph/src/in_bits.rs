@@ -1,7 +1,7 @@
 //! Operations as Boolean circuits on one element, for sharings that hold numbers as bits.
 //!
-//! Proven intervals make them small: a number whose top bits are copies of lower ones has no wires for them, and what
-//! is computed is as wide as its result needs. Constants that all elements have are part of the circuit.
+//! Proven intervals make the circuits small: a number whose top bits are copies of lower ones has no wires for them,
+//! and results have only the bits that they need. Constants that are equal for all elements are part of the circuit.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::interval::Interval;
 use crate::node::{Axis, Division, Give, Node, NodeId, Op};
 use crate::scale::Scale;
 
-/// How an operation is done on bits.
+/// The form of an operation on bits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InBits {
     /// Element by element.
     Each(Lane),
-    /// Along an axis, two at a time. `pair` takes two elements, the earlier one first, and gives one.
+    /// Along an axis, two elements at a time. `pair` takes two elements, the earlier one first, and returns one.
     Fold {
-        /// Along which elements meet.
+        /// The axis along which elements meet.
         axis: Axis,
-        /// Takes the wires of two elements.
+        /// A circuit that takes the wires of two elements.
         pair: Circuit,
     },
-    /// As [`InBits::Fold`] on elements with their positions in `index_bits` more bits, of which these are the result.
+    /// Like [`InBits::Fold`], on elements with their positions in `index_bits` more bits. The result is these bits.
     FoldPlaces {
-        /// Along which elements meet.
+        /// The axis along which elements meet.
         axis: Axis,
-        /// Takes the wires of two elements, each with its position after it.
+        /// A circuit that takes the wires of two elements, each with its position after it.
         pair: Circuit,
         /// Bits of a position, which is counted along the axis from 0.
         index_bits: u32,
@@ -39,7 +39,7 @@ pub enum InBits {
 }
 
 impl InBits {
-    /// The circuit that is run, once or often.
+    /// Returns the circuit, which is run once or several times.
     pub fn circuit(&self) -> &Circuit {
         match self {
             InBits::Each(Lane { circuit, .. }) => circuit,
@@ -49,16 +49,17 @@ impl InBits {
     }
 }
 
-/// One element of an elementwise operation.
+/// The circuit of one element of an elementwise operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
-    /// A group of inputs for each of `operands`, as wide as its dtype; one group of outputs, as wide as the result's.
+    /// A group of inputs for each of `operands`, as wide as its dtype; one group of outputs, as wide as the result's
+    /// dtype.
     pub circuit: Circuit,
-    /// Which operands are inputs; the others are constants within the circuit.
+    /// The operands that are inputs; all others are constants within the circuit.
     pub operands: Vec<usize>,
 }
 
-/// Wires of a number that may have fewer than its dtype has: the missing ones are 0, or copies of the last one.
+/// The wires of a number, which may have fewer than its dtype; the missing ones are 0, or copies of the last one.
 #[derive(Clone)]
 struct Number {
     bits: Vec<Bit>,
@@ -66,7 +67,7 @@ struct Number {
 }
 
 impl Number {
-    /// As so many bits, in two's complement.
+    /// Returns the number in `width` bits, in two's complement.
     fn at(&self, width: usize) -> Vec<Bit> {
         let fill = if self.signed { self.bits.last().copied().unwrap_or(Bit::FALSE) } else { Bit::FALSE };
         (0..width).map(|i| self.bits.get(i).copied().unwrap_or(fill)).collect()
@@ -76,14 +77,14 @@ impl Number {
         self.bits.len()
     }
 
-    /// floor(x / 2^shift).
+    /// Returns floor(x / 2^shift).
     fn shifted_right(&self, shift: usize) -> Number {
         let keep = usize::from(self.signed).min(self.width());
         let dropped = shift.min(self.width() - keep);
         Number { bits: self.bits[dropped..].to_vec(), signed: self.signed }
     }
 
-    /// With a public number that is not negative added, whole.
+    /// Returns the sum with a public number that is not negative, in full.
     fn plus(&self, b: &mut Builder, value: i128, goal: Goal) -> Number {
         let value = constant(value);
         let width = self.width().max(value.width()) + 2;
@@ -96,7 +97,7 @@ impl Number {
     }
 }
 
-/// Bits that hold every value of a node, and whether the last one is a sign.
+/// Returns the bits that hold every value of a node, and whether the last one is a sign.
 fn width_of(dtype: Dtype, interval: Option<Interval>) -> (usize, bool) {
     let bits = dtype.bits() as usize;
     match interval {
@@ -106,7 +107,7 @@ fn width_of(dtype: Dtype, interval: Option<Interval>) -> (usize, bool) {
     }
 }
 
-/// Both operands as wide as their values need, and how to compare them.
+/// Returns both operands in the bits that their values need, and how to compare them.
 fn aligned(x: &Number, y: &Number) -> (Vec<Bit>, Vec<Bit>, Sign) {
     let signed = x.signed || y.signed;
     let needs = |n: &Number| n.width() + usize::from(signed && !n.signed);
@@ -115,16 +116,15 @@ fn aligned(x: &Number, y: &Number) -> (Vec<Bit>, Vec<Bit>, Sign) {
 }
 
 impl Graph {
-    /// The bits that hold every value of a node, at least one, and whether the last one is a sign; the dtype's other
-    /// bits are copies of it, or 0.
+    /// Returns the number of bits that hold every value of a node, at least one, and whether the last one is a sign.
+    /// The dtype's other bits are copies of the sign, or 0.
     pub fn width(&self, id: NodeId) -> (usize, bool) {
         let node = self.node(id);
         let (width, signed) = width_of(node.dtype, node.interval);
         (width.max(1), signed)
     }
 
-    /// Whether there is an operation on bits for node `id`, that is, whether [`Graph::in_bits`] gives one; builds
-    /// nothing.
+    /// Whether node `id` has an operation on bits, that is, whether [`Graph::in_bits`] returns one; builds nothing.
     pub fn has_circuit(&self, id: NodeId) -> bool {
         match &self.node(id).op {
             Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(divisors).is_some(),
@@ -137,8 +137,8 @@ impl Graph {
         }
     }
 
-    /// The operation of node `id` on bits; `None` where it is not done so. Operations that only move elements, and
-    /// those between numbers and arrays of bits, need no circuit and are `None`, too.
+    /// Returns the operation of node `id` on bits; `None` where it has none. Operations that only move elements, and
+    /// those between numbers and arrays of bits, need no circuit and return `None`, too.
     pub fn in_bits(&self, id: NodeId, goal: Goal) -> Option<InBits> {
         let node = self.node(id);
         match &node.op {
@@ -222,7 +222,7 @@ impl Graph {
         })
     }
 
-    /// By a secret number: 0 where it is 0.
+    /// Builds a division by a secret number; the result is 0 where the divisor is 0.
     fn divided_secretly(
         &self,
         id: NodeId,
@@ -237,7 +237,7 @@ impl Graph {
             Some(digits) if !signed => b.divide_short(&x.bits, &y.bits, digits as usize, goal),
             _ => {
                 let (x, y, sign) = aligned(x, y);
-                // A quotient by -1 may have one bit more, unless there is no room for it.
+                // A quotient by -1 may have one bit more, unless the dtype has no room for it.
                 let width = x.len() + usize::from(signed && x.len() < node.dtype.bits() as usize);
                 let [x, y] = [x, y].map(|bits| Number { bits, signed }.at(width));
                 b.divide(&x, &y, sign, goal)
@@ -249,7 +249,7 @@ impl Graph {
         Parts { quotient: Number { bits: quotient, signed }, remainder: Number { bits: remainder, signed } }
     }
 
-    /// Two inputs as wide as the operand's dtype, as numbers of its range.
+    /// Returns two inputs as wide as the operand's dtype, also as numbers of its range.
     fn pair_of(&self, node: &Node, b: &mut Builder, more: u32) -> [(Number, Vec<Bit>); 2] {
         let from = self.node(node.inputs[0]);
         let (width, signed) = width_of(from.dtype, from.interval);
@@ -270,7 +270,7 @@ impl Graph {
         InBits::Fold { axis, pair }
     }
 
-    /// Where the sum of any of the elements lies.
+    /// Returns the range of sums of any number of the elements.
     fn partial_sums(&self, node: &Node) -> Option<Interval> {
         let each = self.node(node.inputs[0]).interval;
         node.interval.zip(each).map(|(sum, each)| sum.union(each).union(Interval::point(0)))
@@ -298,7 +298,7 @@ impl Graph {
     }
 }
 
-/// Of equal ones the earlier stays.
+/// Whether the later of two numbers is chosen; of equal ones the earlier one stays.
 fn later_is_better(b: &mut Builder, op: &Op, x: &Number, y: &Number, goal: Goal) -> Bit {
     let (x, y, sign) = aligned(x, y);
     match op {
@@ -307,20 +307,20 @@ fn later_is_better(b: &mut Builder, op: &Op, x: &Number, y: &Number, goal: Goal)
     }
 }
 
-/// A public number, as wide as it needs.
+/// Returns a public number in the bits that it needs.
 fn constant(value: i128) -> Number {
     let bits = Interval::point(value).signed_bits();
     let width = if value < 0 { bits } else { bits - 1 };
     Number { bits: (0..width).map(|i| Bit::constant(value >> i & 1 == 1)).collect(), signed: value < 0 }
 }
 
-/// The divisor that all elements have.
+/// Returns the divisor, if all elements have the same one.
 fn single(divisors: &[i128]) -> Option<i128> {
     let first = *divisors.first()?;
     divisors.iter().all(|&divisor| divisor == first).then_some(first)
 }
 
-/// The whole part and the factor that all elements have, and their limit, where there is one.
+/// Returns the whole part, the factor, and the limit, if there is one, where they are the same for all elements.
 fn scale_of_all(by: &Scale) -> Option<(i128, i128, Option<i128>)> {
     let limit = match &by.limits {
         None => None,
@@ -329,8 +329,8 @@ fn scale_of_all(by: &Scale) -> Option<(i128, i128, Option<i128>)> {
     Some((single(&by.whole.to_vec())?, single(&by.factors.to_vec())?, limit))
 }
 
-/// n x + floor((m x + half) / 2^shift), saturated beyond a limit, in `width` bits; `None` where elements differ in n or
-/// m.
+/// Builds n x + floor((m x + half) / 2^shift), saturated beyond a limit, in `width` bits; `None` where elements differ
+/// in n or m.
 fn scaled(b: &mut Builder, x: &Number, by: &Scale, (width, most): (usize, i128), goal: Goal) -> Option<Vec<Bit>> {
     let (n, m, limit) = scale_of_all(by)?;
     let mut result = b.mul(&x.at(width), &constant(n).at(width), goal);
@@ -352,7 +352,7 @@ fn scaled(b: &mut Builder, x: &Number, by: &Scale, (width, most): (usize, i128),
     Some(result)
 }
 
-/// m x, whole.
+/// Returns m x, in full.
 fn times(b: &mut Builder, x: &Number, m: i128, goal: Goal) -> Number {
     let sign = if x.signed { Sign::Signed } else { Sign::Unsigned };
     let factor = constant(m.abs());

@@ -1,4 +1,4 @@
-//! Which elements a gather takes, in little room: a program keeps its indices for as long as it lives.
+//! The positions that a gather reads, in little memory: a program keeps its indices for as long as it lives.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,26 +8,26 @@ use std::sync::Arc;
 /// where i & p == r. No row is in two pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Rows in all.
+    /// The number of rows.
     pub count: u32,
-    /// The bit of a row's number that says whether it is the first of a pair: a power of two.
+    /// The bit of a row's number that decides whether it is the first of a pair: a power of two.
     pub p: u32,
-    /// What that bit is for the first of a pair: 0 or `p`.
+    /// The value of that bit for the first of a pair: 0 or `p`.
     pub r: u32,
-    /// How many rows further the second of a pair is.
+    /// The distance from the first to the second of a pair, in rows.
     pub distance: u32,
 }
 
-/// Rows that a [`Layer`] moves.
+/// The rows that a [`Layer`] moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first of each pair, in their order.
+    /// The first row of each pair, in order.
     Lower,
-    /// The second of each pair.
+    /// The second row of each pair.
     Upper,
-    /// Those in no pair.
+    /// The rows in no pair.
     Rest,
-    /// From lower, upper and rest one after another, all rows in their order again.
+    /// All rows in their order again, from lower, upper and rest one after another.
     Back,
 }
 
@@ -40,7 +40,7 @@ impl Layer {
         row >= self.distance && row < self.count && self.is_lower(row - self.distance)
     }
 
-    /// The rows of one side.
+    /// Returns the rows of one side.
     pub fn rows(self, side: Side) -> Vec<u32> {
         let all = 0..self.count;
         match side {
@@ -64,7 +64,7 @@ impl Layer {
 /// Positions in a flattened array, in the order in which a gather takes them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
-    /// Nested steps: `start`, and for each (count, step), outermost first, that many times the step further.
+    /// Nested steps from `start`: for each (count, step), outermost first, `count` positions at distance `step`.
     Steps {
         /// The first position.
         start: u32,
@@ -73,18 +73,18 @@ pub enum Index {
     },
     /// Rows of `width` elements of one side of a layer.
     Exchange {
-        /// Of the network.
+        /// The layer of the network.
         layer: Layer,
-        /// Which of its rows.
+        /// The side of the layer.
         side: Side,
-        /// Elements of a row.
+        /// The number of elements of a row.
         width: u32,
     },
-    /// Anything else.
+    /// Any other positions.
     List(Arc<[u32]>),
 }
 
-/// Deeper nests are kept as lists.
+/// The deepest nest of steps; deeper ones are kept as lists.
 const MOST_STEPS: usize = 6;
 
 impl From<Vec<u32>> for Index {
@@ -97,7 +97,7 @@ impl From<Vec<u32>> for Index {
 }
 
 impl Index {
-    /// All positions.
+    /// Returns all positions.
     pub fn expand(&self) -> Cow<'_, [u32]> {
         match self {
             Index::List(list) => Cow::Borrowed(list),
@@ -109,12 +109,12 @@ impl Index {
         }
     }
 
-    /// So many times the first position: what stands for as many others where nobody looks at them.
+    /// Returns the first position `len` times: a placeholder for `len` positions that are not looked at.
     pub fn of_len(len: usize) -> Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
     }
 
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         match self {
             Index::List(list) => list.len(),
@@ -123,15 +123,15 @@ impl Index {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no positions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The positions `range` of all.
+    /// Returns the positions `range`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `range` exceeds the number of positions.
     pub fn part(&self, range: Range<usize>) -> Vec<u32> {
         match self {
             Index::List(list) => list[range].to_vec(),
@@ -147,7 +147,7 @@ impl Index {
     }
 }
 
-/// The numbers `range` of a nest of (count, step), outermost first, from `start` on.
+/// Returns the numbers `range` of a nest of (count, step), outermost first, from `start` on.
 pub(crate) fn walk(start: i64, axes: &[(usize, i64)], range: Range<usize>) -> impl Iterator<Item = i64> {
     let mut at = vec![0; axes.len()];
     let (mut rest, mut position) = (range.start, start);
@@ -171,7 +171,7 @@ pub(crate) fn walk(start: i64, axes: &[(usize, i64)], range: Range<usize>) -> im
     })
 }
 
-/// The nest of steps that gives `list`, outermost first, if there is one.
+/// Returns the nest of steps that gives `list`, outermost first, if there is one.
 fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
     if list.is_empty() {
         return Some(vec![(0, 0)]);
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Every stretch of an index is that of its positions.
+    /// Checks that every part of an index is that of its positions.
     fn check_parts(index: &Index) {
         let all = index.expand();
         for start in 0..=all.len() {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(*Index::from(vec![0, u32::MAX]).expand(), [0, u32::MAX]);
     }
 
-    /// Every layer of the network for `count` rows.
+    /// Returns every layer of the network for `count` rows.
     fn network(count: u32) -> Vec<Layer> {
         let top = count.max(1).next_power_of_two() / 2;
         let mut layers = Vec::new();

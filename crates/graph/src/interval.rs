@@ -1,7 +1,7 @@
 //! Proven ranges of values, in ring units, with saturating arithmetic.
 
 /// All integers from `lo` to `hi`, both included. Arithmetic saturates at the ends of `i128`, far beyond every dtype,
-/// so that a saturated end still says "leaves the dtype".
+/// so a saturated end still means "leaves the dtype".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     lo: i128,
@@ -12,45 +12,45 @@ impl Interval {
     /// The values of a bit.
     pub const BIT: Interval = Interval { lo: 0, hi: 1 };
 
-    /// The interval with these ends, in either order.
+    /// Returns the interval with these ends, in either order.
     pub fn new(a: i128, b: i128) -> Interval {
         Interval { lo: a.min(b), hi: a.max(b) }
     }
 
-    /// The interval of one value.
+    /// Returns the interval of one value.
     pub fn point(value: i128) -> Interval {
         Interval { lo: value, hi: value }
     }
 
-    /// [-2^(bits-1), 2^(bits-1)), for 1 <= bits <= 127.
+    /// Returns [-2^(bits-1), 2^(bits-1)), for 1 <= bits <= 127.
     pub fn signed(bits: u32) -> Interval {
         let half = 1i128 << (bits - 1);
         Interval { lo: -half, hi: half - 1 }
     }
 
-    /// The smallest interval with all `values`; the point 0 where there are none.
+    /// Returns the smallest interval with all `values`; the point 0 where there are none.
     pub fn spanning(values: &[i128]) -> Interval {
         let lo = values.iter().copied().min().unwrap_or(0);
         let hi = values.iter().copied().max().unwrap_or(0);
         Interval { lo, hi }
     }
 
-    /// Smallest value.
+    /// Returns the smallest value.
     pub fn lo(self) -> i128 {
         self.lo
     }
 
-    /// Largest value.
+    /// Returns the largest value.
     pub fn hi(self) -> i128 {
         self.hi
     }
 
-    /// How many integers there are, up to 2^128 - 1.
+    /// Returns the number of integers in it, up to 2^128 - 1.
     pub(crate) fn count(self) -> u128 {
         (self.hi as u128).wrapping_sub(self.lo as u128).saturating_add(1)
     }
 
-    /// All of them.
+    /// Returns all integers in it.
     pub(crate) fn all(self) -> impl Iterator<Item = i128> {
         self.lo..=self.hi
     }
@@ -65,22 +65,22 @@ impl Interval {
         self.lo <= other.lo && other.hi <= self.hi
     }
 
-    /// The smallest interval with both.
+    /// Returns the smallest interval that covers both.
     pub fn union(self, other: Interval) -> Interval {
         Interval { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
 
-    /// The smallest interval with all `values`, `None` where there are none.
+    /// Returns the smallest interval with all `values`; `None` where there are none.
     pub fn of(values: &[i128]) -> Option<Interval> {
         (!values.is_empty()).then(|| Interval::spanning(values))
     }
 
-    /// Each end moved to the nearest number of `within`.
+    /// Returns the interval with each end moved to the nearest number of `within`.
     pub(crate) fn clamped(self, within: Interval) -> Interval {
         Interval { lo: self.lo.clamp(within.lo, within.hi), hi: self.hi.clamp(within.lo, within.hi) }
     }
 
-    /// The number of bits of the smallest two's complement integer that holds every value (at least 1).
+    /// Returns the number of bits of the smallest two's complement integer that holds every value (at least 1).
     pub fn signed_bits(self) -> u32 {
         let bits = |v: i128| 129 - if v < 0 { v.leading_ones() } else { v.leading_zeros() };
         bits(self.lo).max(bits(self.hi))
@@ -108,7 +108,7 @@ impl Interval {
         Interval::spanning(&corners)
     }
 
-    /// The sum of `count` values of this interval.
+    /// Returns the range of sums of `count` values of this interval.
     pub(crate) fn times(self, count: usize) -> Interval {
         self.mul(Interval::point(count as i128))
     }
@@ -117,7 +117,7 @@ impl Interval {
         self.mul(Interval::point(1i128 << bits.min(126)))
     }
 
-    /// Shifted right and rounded down or up.
+    /// Returns the interval shifted right; values are rounded down or up.
     pub(crate) fn shr_up(self, bits: u32) -> Interval {
         let low = (1i128 << bits) - 1;
         Interval { lo: self.lo >> bits, hi: (self.hi >> bits) + i128::from(self.hi & low != 0) }

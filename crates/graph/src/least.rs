@@ -1,17 +1,20 @@
-//! How large results of quotients and real functions are at least, so that sums of them are proven not to be 0.
+//! Lower bounds on the magnitude of quotients and results of real functions, so that sums of them are proven not to be
+//! 0.
 //!
-//! Bounds are of powers of two and whole roots, which every machine computes alike, less what results may be off by.
+//! The bounds come from powers of two and integer roots, which every machine computes alike, less the error of the
+//! results.
 
 use crate::interval::Interval;
 use crate::node::Op;
 use crate::ranges::Known;
 use crate::real::Real;
 
-/// More than every function is off by: units, and 2 to minus this of the result.
+/// Upper bounds on the error of every function: units, and 2 to minus this of the result.
 const ERROR_UNITS: i128 = 4;
 const ERROR_BITS: u32 = 20;
 
-/// Where results lie that are proven to lie in `found`, as far as the operands say how far from 0 they are.
+/// Returns the range of results that are proven to lie in `found`, narrowed as far as the operands prove a distance
+/// from 0.
 pub(crate) fn away_from_zero(op: &Op, inputs: &[Known], to: u32, found: Interval) -> Interval {
     let interval = |place: usize| inputs.get(place).and_then(|input: &Known| input.interval);
     let frac = |place: usize| inputs.get(place).map_or(0, |input| input.dtype.frac());
@@ -41,13 +44,13 @@ fn largest(x: Interval) -> u128 {
     x.lo().unsigned_abs().max(x.hi().unsigned_abs())
 }
 
-/// Of numbers with `from` bits after the point, in units of 2^-to.
+/// Returns a lower bound on the results for numbers with `from` fractional bits, in units of 2^-to.
 fn of_function(function: Real, x: Interval, from: u32, to: u32) -> u128 {
-    // e^v >= 2^n for n = floor(v 1.4427), or 1.4426 from v = 0 on.
+    // e^v >= 2^n for n = floor(v 1.4427), or floor(v 1.4426) from v = 0 on.
     let exponent = |v: i128| v.saturating_mul(if v < 0 { 14_427 } else { 14_426 }).div_euclid(10_000 << from);
     match function {
         Real::Exp => power(exponent(x.lo()) + i128::from(to)),
-        // 1 / (1 + e^-v) is at least half of e^v, and of 1.
+        // 1 / (1 + e^-v) is at least half of e^v, and half of 1.
         Real::Sigmoid => power(exponent(x.lo().min(0)) - 1 + i128::from(to)),
         Real::Sqrt if x.lo() > 0 => root(x.lo().unsigned_abs(), (2 * to).saturating_sub(from)),
         Real::Rsqrt if x.lo() > 0 => {
@@ -59,12 +62,12 @@ fn of_function(function: Real, x: Interval, from: u32, to: u32) -> u128 {
     }
 }
 
-/// 2^n, rounded down to a whole number; at most 2^126.
+/// Returns 2^n, rounded down to a whole number; at most 2^126.
 fn power(n: i128) -> u128 {
     if n < 0 { 0 } else { 1 << n.min(126) }
 }
 
-/// The root of x 2^up, rounded down, where there is room; else less.
+/// Returns a lower bound on the root of x 2^up: rounded down where it fits, less elsewhere.
 fn root(x: u128, up: u32) -> u128 {
     let room = up.min(x.leading_zeros());
     (x << room).isqrt() << ((up - room) / 2)

@@ -1,8 +1,8 @@
 //! The lazy, typed program: nodes, checks at build time, proven intervals, prefix hashes, and the evaluation in the
 //! clear that every protocol must equal.
 //!
-//! Nothing here is secret and nothing here talks to anybody. A program is built through [`Graph::at`], which carries
-//! the user's line, and walked by an executor:
+//! This crate handles no secrets and sends no messages. A program is built through [`Graph::at`], which carries the
+//! user's line, and is run by an executor:
 //!
 //! ```
 //! use quorate_graph::{BinaryOp, Bound, Dtype, Graph, Operand, Source};
@@ -15,9 +15,9 @@
 //! # Ok::<(), quorate_graph::BuildError>(())
 //! ```
 //!
-//! Two facts that an executor may rely on. A node is public exactly when it is an [`Op::Constant`]: operations on
-//! constants alone are evaluated while building, but for the approximate ones. And elementwise operations have operands
-//! of the node's own shape: broadcasting is a node of its own.
+//! An executor may rely on two facts. A node is public exactly when it is an [`Op::Constant`]: operations on constants
+//! alone are evaluated while building, except the approximate ones. Elementwise operations have operands of the node's
+//! own shape: broadcasting is a node of its own.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -28,7 +28,7 @@ mod cut;
 mod digits;
 pub mod domains;
 mod dtype;
-#[allow(missing_docs)] // messages say what their fields are
+#[allow(missing_docs)] // the messages describe the fields
 mod error;
 mod forget;
 mod graph;

@@ -1,18 +1,18 @@
-//! Small public numbers that a program writes again and again, as the 1 in `x + 1`: one node for all of their uses.
+//! Small public numbers that a program writes repeatedly, such as the 1 in `x + 1`: one node for all of their uses.
 //!
-//! Which ones are there follows from the program alone, so that it is the same at all parties.
+//! The list follows from the program alone, so it is the same at all parties.
 
 use std::collections::VecDeque;
 
 use crate::dtype::Dtype;
 use crate::node::NodeId;
 
-/// So many of the latest are looked through.
+/// The number of latest literals that are searched.
 const LITERALS: usize = 16;
-/// Longer ones are made where they are used, and go.
+/// The largest number of elements of a literal; longer constants are made for each use, and forgotten.
 const MOST_ELEMENTS: usize = 1024;
 
-/// One value for all elements.
+/// A constant with one value for all elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Literal {
     pub value: i128,
@@ -29,7 +29,7 @@ impl Literals {
         self.0.iter().find(|(known, _)| is_it(known)).map(|&(_, id)| id)
     }
 
-    /// Node `id` stands for it from now on.
+    /// Uses node `id` for this literal from now on.
     pub fn keep(&mut self, literal: Literal, id: NodeId) {
         if literal.shape.iter().product::<usize>() > MOST_ELEMENTS {
             return;
@@ -40,7 +40,7 @@ impl Literals {
         self.0.push_back((literal, id));
     }
 
-    /// Nodes from the `len`-th on are gone.
+    /// Drops literals from the `len`-th node on.
     pub fn truncate(&mut self, len: usize) {
         self.0.retain(|(_, id)| id.index() < len);
     }

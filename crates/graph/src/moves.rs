@@ -1,15 +1,22 @@
-//! Which elements of a value are an owner's input itself: as it was given, moved, or written in a form that anybody
-//! undoes. Revealing those is revealing the input.
+//! Elements of a value that are elements of an owner's input: as given, moved, or written in a form that anybody can
+//! undo. Revealing them reveals the input.
 //!
-//! What counts: selections, reshaping, transposing, joining, repeating, another sharing; every element of a shuffle;
-//! all elements of a sorting network, which are those that went in (one of them by itself, such as a median, is
-//! computed); negation, sums with public numbers, products with public ones other than 0 and with public matrices where
-//! these take one element each, divisions of reals by public numbers and of integers by 1, shifts to the left,
-//! conversions that keep every value, all bits of a number, and numbers made of all of their bits. Whatever else is
-//! done to an element makes it a computed one: to find mistakes, not to find out a program that hides what it does.
+//! These operations count as moves:
 //!
-//! Elements are followed when somebody asks, from those of the result backwards. Where all elements of a value are
-//! alike, which is nearly always, one word says so.
+//! - selections, reshaping, transposing, joining, repeating, another sharing;
+//! - every element of a shuffle;
+//! - all elements of a sorting network together, since they are those that went in (one of them by itself, such as a
+//!   median, is computed);
+//! - negation, sums with public numbers, and shifts to the left;
+//! - products with public numbers other than 0, and with public matrices where these take one element each;
+//! - divisions of reals by public numbers, and of integers by 1;
+//! - conversions that keep every value, all bits of a number, and numbers made of all of their bits.
+//!
+//! Any other operation makes an element a computed one. This finds mistakes; it does not find a program that hides what
+//! it does.
+//!
+//! Elements are followed on request, from those of the result backwards. Where all elements of a value have the same
+//! origin, which is the usual case, one word says so.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,50 +28,51 @@ use crate::origin::Owners;
 use crate::shape;
 use crate::units::Units;
 
-/// After so many moves of unlike elements in a row they are all taken for alike: those of an input.
+/// The number of moves in a row of elements of different origins after which all of them count as elements of an input.
 const DEEPEST: u32 = 4096;
 
-/// Whose inputs the elements of a value are.
+/// The parties whose inputs the elements of a value are.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Raw {
-    /// All elements may be these parties' own; of nobody: they are computed, or public.
+    /// All elements may be these parties' own inputs; without parties, they are computed or public.
     Alike(Owners),
-    /// That depends on the element.
+    /// The parties differ by element.
     Moved(Arc<Moved>),
 }
 
-/// Elements of unlike origin, moved.
+/// Moved elements of different origins.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Moved {
     how: How,
-    /// Moves in a row up to here.
+    /// The number of moves in a row up to here.
     depth: u32,
     elements: usize,
 }
 
-/// What became of elements.
+/// The move of elements.
 #[derive(Debug, PartialEq)]
 enum How {
-    /// Those at these positions.
+    /// The elements at these positions.
     Gather(Index, Source),
-    /// Each as often as broadcasting takes it, from a shape to a shape.
+    /// Elements repeated by broadcasting, from a shape to a shape.
     Broadcast(Vec<usize>, Vec<usize>, Source),
-    /// In an order that nobody knows: each may be any.
+    /// Elements in a secret random order: each may be any of the source.
     Shuffle(Source),
-    /// Each as so many bits.
+    /// Each element as this many bits.
     Bits(usize, Source),
-    /// Each from so many bits.
+    /// Each element from this many bits.
     Compose(usize, Source),
-    /// One source after another. Of two of these that were exchanged by secret choices, those that the choices were
-    /// made among: an element of both together is one of the two at its place.
+    /// One source after another. Two of them may hold elements exchanged by secret choices. For these, the second list
+    /// has the two values that the choices were made among: an element of both sources together is one of the two at
+    /// its place.
     Concat(Vec<Source>, Vec<Exchanged>),
 }
 
-/// What elements are moved from, and how many there are.
+/// The elements that are moved, and their number.
 #[derive(Clone, Debug, PartialEq)]
 struct Source(Raw, usize);
 
-/// (x, y): sources `at.0` and `at.1` hold, at every place, one of the two each.
+/// (x, y): at every place, sources `at.0` and `at.1` hold one each of the elements of x and y.
 #[derive(Debug, PartialEq)]
 struct Exchanged {
     at: (usize, usize),
@@ -78,7 +86,7 @@ impl Default for Raw {
 }
 
 impl Raw {
-    /// Of a node whose operands are in `graph`.
+    /// Returns the origin of the elements of a node whose operands are in `graph`.
     pub fn of(graph: &Graph, node: &Node) -> Raw {
         let inputs = node.inputs.as_slice();
         let source = |at: usize| Source::of(graph, inputs[at]);
@@ -127,12 +135,12 @@ impl Raw {
         how.raw(node.elements())
     }
 
-    /// Whose own elements there are among all of these.
+    /// Returns the parties of whose own inputs there are elements in this value.
     pub fn owners(&self, elements: usize) -> Owners {
         Raw::owners_of_all([(self, elements)])
     }
 
-    /// Whose own elements there are among all elements of several values together.
+    /// Returns the parties of whose own inputs there are elements in several values together.
     pub fn owners_of_all<'a>(values: impl IntoIterator<Item = (&'a Raw, usize)>) -> Owners {
         let mut search = Search::default();
         values.into_iter().for_each(|(raw, elements)| search.want(&Source(raw.clone(), elements), |_| true));
@@ -140,7 +148,7 @@ impl Raw {
     }
 }
 
-/// The elements where `stays` says so, computed ones elsewhere.
+/// Returns the elements where `stays` is true, and computed ones elsewhere.
 fn kept_where(from: Source, stays: impl Iterator<Item = bool>) -> Raw {
     if from.is_computed() {
         return Raw::default();
@@ -148,7 +156,7 @@ fn kept_where(from: Source, stays: impl Iterator<Item = bool>) -> Raw {
     taken(from, stays.enumerate().map(|(i, stays)| stays.then_some(i)).collect())
 }
 
-/// The elements at these positions, computed ones where there is none.
+/// Returns the elements at these positions, and computed ones where there is no position.
 fn taken(from: Source, at: Vec<Option<usize>>) -> Raw {
     let len = from.1;
     if at.len() == len && at.iter().enumerate().all(|(i, &at)| at == Some(i)) {
@@ -163,7 +171,8 @@ fn taken(from: Source, at: Vec<Option<usize>>) -> Raw {
     How::Gather(positions.into(), both).raw(at.len())
 }
 
-/// What a product with a public matrix holds: an element itself where a line of the matrix takes one and no other.
+/// Returns the elements of a product with a public matrix. An element is that of the operand where a line of the matrix
+/// takes this element and no other.
 fn taken_by_matrix(graph: &Graph, inputs: &[NodeId], [batch, m, k, n]: [usize; 4]) -> Raw {
     let secret = match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
         [false, true] => 0,
@@ -175,7 +184,7 @@ fn taken_by_matrix(graph: &Graph, inputs: &[NodeId], [batch, m, k, n]: [usize; 4
         return Raw::default();
     };
     let is_left = secret == 0;
-    // For each line of the matrix the place of its only number other than 0.
+    // The place of the only number other than 0 in each line of the matrix.
     let only = |b: usize, line: usize| {
         let at = |p: usize| if is_left { (b * k + p) * n + line } else { (b * m + line) * k + p };
         let mut others = (0..k).filter(|&p| public[at(p)] != 0);
@@ -193,7 +202,7 @@ fn taken_by_matrix(graph: &Graph, inputs: &[NodeId], [batch, m, k, n]: [usize; 4
     taken(from, (0..batch * m * n).map(|at| element((at / (m * n), at / n % m, at % n))).collect())
 }
 
-/// Elements of the first source where a public bit is 1, of the second one elsewhere.
+/// Returns elements of the first source where a public bit is 1, and of the second one elsewhere.
 fn chosen_publicly(bits: &[i128], sources: [Source; 2]) -> Raw {
     let len = bits.len();
     let both = Source(How::Concat(sources.into(), vec![]).raw(2 * len), 2 * len);
@@ -202,14 +211,14 @@ fn chosen_publicly(bits: &[i128], sources: [Source; 2]) -> Raw {
     How::Gather(positions.into(), both).raw(len)
 }
 
-/// Whether no value of the operand changes.
+/// Whether the conversion changes no value of the operand.
 fn keeps_all(from: &Node, to: &Node) -> bool {
     let more = to.dtype.frac().checked_sub(from.dtype.frac());
     more.is_some_and(|bits| to.dtype.range().covers(from.range().shl(bits)))
 }
 
-/// Pairs among the operands of a concatenation that hold what two others held, exchanged where secret bits say so:
-/// [`Op::Select`] of two arrays, and [`Op::Other`] of the same two.
+/// Returns the pairs among the operands of a concatenation that hold the elements of two other values, exchanged where
+/// secret bits are 1: [`Op::Select`] of two arrays, and [`Op::Other`] of the same two.
 fn exchanged(graph: &Graph, inputs: &[NodeId]) -> Vec<Exchanged> {
     let pair = |(other, &id): (usize, &NodeId)| {
         let Node { op: Op::Other, inputs: of, .. } = graph.node(id) else { return None };
@@ -234,7 +243,7 @@ impl Source {
         if let Raw::Moved(moved) = &self.0 { moved.depth } else { 0 }
     }
 
-    /// Whose all elements are, where they are alike.
+    /// Returns the parties, where all elements have the same.
     fn alike(&self) -> Option<&Owners> {
         if let Raw::Alike(owners) = &self.0 { Some(owners) } else { None }
     }
@@ -255,7 +264,7 @@ impl How {
 
     fn raw(self, elements: usize) -> Raw {
         let first = self.sources().next().and_then(Source::alike).cloned().unwrap_or_default();
-        // A single bit of a number says little of it, and some of the sorted elements are computed.
+        // A single bit of a number says little of it, and single elements of a sorted array are computed.
         let by_parts = match &self {
             How::Compose(..) | How::Bits(..) => !first.is_empty(),
             How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),
@@ -279,8 +288,8 @@ impl Source {
 /// Moved elements, and which of them are wanted.
 type Wanted = (Arc<Moved>, Vec<bool>);
 
-/// Which elements of moved values are wanted, those with the most moves behind them first: whoever wants elements of a
-/// value has more.
+/// A search for the wanted elements of moved values. Values with the most moves come first: elements of a value are
+/// only wanted by values with more moves.
 #[derive(Default)]
 struct Search {
     owners: Owners,

@@ -1,33 +1,33 @@
-//! A network in two numbers, for prices before a run.
+//! A network model of two numbers, for prices before a run.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Links between parties, all alike and independent of each other.
+/// Links between parties, all equal and independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Network {
     /// Round-trip time; one message takes half of it.
     pub rtt: Duration,
-    /// What one party can send, in bits per second; `None`: unlimited.
+    /// The bandwidth of one party in bits per second; `None`: unlimited.
     pub bits_per_second: Option<f64>,
 }
 
-/// Why text names no network.
+/// A text that does not describe a network.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NetworkError {
     /// Neither a name nor two numbers with a comma between.
     #[error("network {text:?} is not known: say lan, wan, or RTT_MS,MBIT (for instance 70,100)")]
     Unknown {
-        /// As given.
+        /// The text as given.
         text: String,
     },
-    /// A round-trip time that is no number, negative, or above an hour.
+    /// A round-trip time that is not a number, is negative, or is above an hour.
     #[error("network {text:?}: the round-trip time must be a number of milliseconds from 0 to 3600000")]
     Rtt {
         /// The text, or both numbers as text.
         text: String,
     },
-    /// A bandwidth that is no finite number above 0.
+    /// A bandwidth that is not a finite number above 0.
     #[error("network {text:?}: the bandwidth must be a positive number of Mbit/s")]
     Bandwidth {
         /// The text, or both numbers as text.
@@ -41,7 +41,7 @@ impl Network {
     /// 46 ms and 76 Mbit/s: the wide-area network of the same paper (Appendix D).
     pub const WAN: Network = Network { rtt: Duration::from_millis(46), bits_per_second: Some(76e6) };
 
-    /// Round-trip time in milliseconds, bandwidth in Mbit/s.
+    /// Returns the network with this round-trip time in milliseconds and bandwidth in Mbit/s.
     pub fn new(rtt_ms: f64, mbit: f64) -> Result<Network, NetworkError> {
         let text = || format!("{rtt_ms},{mbit}");
         if !(0.0..=3.6e6).contains(&rtt_ms) {
@@ -53,9 +53,10 @@ impl Network {
         Ok(Network { rtt: Duration::from_secs_f64(rtt_ms / 1e3), bits_per_second: Some(mbit * 1e6) })
     }
 
-    /// Expected seconds of a run of `rounds` rounds, in which the busiest party sends `max_party_bytes` and computes
-    /// for `compute_seconds`. A round costs half a round trip, because a round is all messages that depend on no other
-    /// of the same round; sending, waiting and computing are taken not to overlap, so this errs on the long side.
+    /// Returns the predicted seconds of a run of `rounds` rounds, in which the busiest party sends `max_party_bytes`
+    /// and computes for `compute_seconds`. A round costs half a round trip, because a round is all messages that depend
+    /// on no other message of the same round. Sending, waiting and computing are assumed not to overlap, so the
+    /// prediction tends to be too long.
     pub fn price(&self, rounds: u64, max_party_bytes: u64, compute_seconds: f64) -> f64 {
         let waiting = rounds as f64 * self.rtt.as_secs_f64() / 2.0;
         let sending = self.bits_per_second.map_or(0.0, |rate| max_party_bytes as f64 * 8.0 / rate);
@@ -66,7 +67,7 @@ impl Network {
 impl FromStr for Network {
     type Err = NetworkError;
 
-    /// `lan`, `wan`, or `RTT_MS,MBIT`.
+    /// Reads `lan`, `wan`, or `RTT_MS,MBIT`.
     fn from_str(text: &str) -> Result<Network, NetworkError> {
         match text {
             "lan" => return Ok(Network::LAN),

@@ -1,4 +1,4 @@
-//! What a program is made of.
+//! Nodes: the operations of a program and their results.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,23 +23,23 @@ use crate::unproven::Unproven;
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// As an index into `Graph::nodes`.
+    /// Returns the id as an index into `Graph::nodes`.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The user's line that made a node: for messages only, never part of the program's hash.
+/// The user's line that made a node: for messages only, not part of the program's hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
-    /// Path of the user's file, as the program that builds the graph gives it.
+    /// Path of the user's file, as given by the program that builds the graph.
     pub file: Arc<str>,
     /// Counted from 1.
     pub line: u32,
 }
 
 impl Source {
-    /// `line` of `file`.
+    /// Returns line `line` of `file`.
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Source {
         Source { file: file.into(), line }
     }
@@ -63,36 +63,36 @@ pub struct Axis {
     pub inner: usize,
 }
 
-/// What a division of integers gives.
+/// The result of a division of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Give {
-    /// Towards minus infinity; 0 where the divisor is 0.
+    /// The quotient, rounded towards minus infinity; 0 where the divisor is 0.
     Quotient,
-    /// What the quotient leaves, with the sign of the divisor; 0 where that is 0.
+    /// The remainder, with the sign of the divisor; 0 where the divisor is 0.
     Remainder,
 }
 
 /// A division of integers by secret ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// Which of the two results.
+    /// The result that is wanted.
     pub give: Give,
-    /// The program's promise that magnitudes of quotients by what is not 0 are below 2^bits; where it is broken,
-    /// results are any numbers.
+    /// The program's promise that magnitudes of quotients by divisors other than 0 are below 2^bits; where it is
+    /// broken, results may be any numbers.
     pub quotient_bits: Option<u32>,
 }
 
-/// What a node does. Elementwise operations have operands of the node's own shape.
+/// The operation of a node. Elementwise operations have operands of the node's own shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// Secret values of party `owner`, given when the program runs.
     Input {
         /// The number of that party, from 0.
         owner: usize,
-        /// The column of a table that they are.
+        /// The column of a table, if the values are one.
         column: Option<Arc<Column>>,
     },
-    /// Public values in ring units: one for every element, or one that all elements have.
+    /// Public values in ring units: one for each element, or one for all elements.
     Constant(Units),
     /// (x, y): x + y in the ring.
     Add,
@@ -100,12 +100,12 @@ pub enum Op {
     Sub,
     /// -x in the ring.
     Neg,
-    /// Product in the ring. Where both operands are fixed point it is shifted right by the fractional bits, exactly
-    /// and towards minus infinity, *after* the product wrapped; where one is an integer it is not shifted.
+    /// Product in the ring. Where both operands are fixed point, it is shifted right by the fractional bits, exactly
+    /// and towards minus infinity, *after* the product wrapped. Where one is an integer, it is not shifted.
     Mul,
     /// `batch` products of (m, k) and (k, n); fixed point as for [`Op::Mul`], one shift after the sum.
     MatMul {
-        /// Number of products: what is before the last two axes, flattened.
+        /// Number of products: the axes before the last two, flattened.
         batch: usize,
         /// Rows of the left matrices and of the results.
         m: usize,
@@ -120,14 +120,15 @@ pub enum Op {
     Sum(Axis),
     /// Times 2^bits in the ring.
     Shl(u32),
-    /// Shift right, with the sign where there is one: exact, towards minus infinity.
+    /// Shift right, arithmetic for signed numbers: exact, towards minus infinity.
     Shr(u32),
-    /// Divided by public numbers, one for all or one for each, towards minus infinity: a whole number of the operand's
-    /// units, where the divisors count these; of its dtype, where the divisors are plain integers.
+    /// Quotient by public numbers, one for all or one for each element, rounded towards minus infinity. Where the
+    /// divisors are in units of the operand, it is a whole number; where they are plain integers, it is in the
+    /// operand's dtype.
     FloorDiv(Arc<[i128]>),
-    /// (number, its quotient by [`Op::FloorDiv`]): what these divisors leave.
+    /// (number, its quotient by [`Op::FloorDiv`]): the remainder by these divisors.
     Remainder(Arc<[i128]>),
-    /// Multiples by public reals, rounded to the nearest (or, where the program allows, either way), of fixed point.
+    /// Multiples of fixed point by public reals, rounded to the nearest (or, where the program allows it, either way).
     Scale(Arc<Scale>),
     /// (dividend, divisor), integers of one dtype, both secret or not.
     IntDivide(Division),
@@ -135,13 +136,13 @@ pub enum Op {
     Lt,
     /// Whether the operands are equal; the result is a bit.
     Eq,
-    /// Of two bits.
+    /// And of two bits.
     And,
-    /// Of two bits: whether one of them at least is 1.
+    /// Or of two bits.
     Or,
-    /// Of two bits: whether they differ.
+    /// Exclusive or of two bits.
     Xor,
-    /// Of a bit.
+    /// Not of a bit.
     Not,
     /// (condition bit, value where 1, value where 0).
     Select,
@@ -151,17 +152,18 @@ pub enum Op {
     Gather(Index),
     /// The same elements in another shape.
     Reshape,
-    /// The same values in this sharing, in which what works on them alone stays.
+    /// The same values in this sharing. Operations on these values alone stay in it.
     To(Domain),
-    /// The same values, which stay factors of products to come: families that can send what these take of it once.
+    /// The same values, which stay factors of later products. Families that can do so send what these products need of
+    /// the factor only once.
     AsFactor,
-    /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
-    /// is proven, and inputs behind it in the program wait until the proof was checked.
+    /// The integers of the operand, of which one in each row along the axis is 1 and all others are 0. Where parties
+    /// may cheat, this is proven, and inputs after it in the program wait until the proof is checked.
     AssertOneHot(Axis),
-    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, once all that was opened before
-    /// was checked, and the run ends where one of them is 1.
+    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, after everything that was opened
+    /// before is checked. The run ends where one of them is 1.
     AssertWithin,
-    /// (x, values with proofs of their ranges, of any shapes and dtypes): x, once these were proven.
+    /// (x, values with proofs of their ranges, of any shapes and dtypes): x, after these are proven.
     Behind,
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
     Broadcast,
@@ -181,56 +183,58 @@ pub enum Op {
     Cast,
     /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
     Bits,
-    /// A Boolean circuit: operands are bits, of which the last axis is the wires of one group of inputs and all before
-    /// it the batch; the result's last axis is the output wires.
+    /// A Boolean circuit. Operands are bits: the last axis is the wires of one group of inputs, and the axes before it
+    /// are the batch. The last axis of the result is the output wires.
     Circuit(Arc<Circuit>),
     /// Numbers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
     Compose,
-    /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
+    /// A number in another dtype, rounded towards minus infinity where fractional bits are dropped; wraps where it does
+    /// not fit.
     Convert,
-    /// The rows of all operands in one order, uniformly random and known to nobody; each operand has so many rows. Its
-    /// result is the operands in turn: [`Op::Part`] takes one of them out.
+    /// The rows of all operands in one order, uniformly random and unknown to all parties. Each operand has `rows`
+    /// rows. The result is the operands in turn: [`Op::Part`] takes one of them out.
     Shuffle {
         /// Size of the first axis of every operand.
         rows: usize,
     },
-    /// The operand `index` of a shuffle, whose elements come after `before` others.
+    /// The operand `index` of a shuffle; its elements come after `before` others.
     Part {
-        /// Which operand of the shuffle, from 0.
+        /// The number of the operand of the shuffle, from 0.
         index: usize,
         /// Elements of all operands before that one.
         before: usize,
     },
     /// The entry of each number in a public table.
     Lookup(Arc<Table>),
-    /// A real function of fixed point, within the error stated there.
+    /// A real function of fixed point, within the error stated for [`Real`].
     Real(Real),
-    /// Quotient of fixed point: within 4 units or, of more than 64 bits, 2^-28 of itself; saturates.
+    /// Quotient of fixed point: within 4 units or, for more than 64 bits, 2^-28 of itself; saturates.
     Divide,
     /// Softmax along the axis, within one unit.
     Softmax(Axis),
 }
 
-/// What becomes of results that may not fit their dtype; of several operands, whatever holds of one.
+/// The room of results: what happens to results that may not fit their dtype. Of several operands, a property holds for
+/// the result if it holds for one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Reals without a stated dtype: a result gets as many bits as its proven range takes.
+    /// Whether a result gets the bits that its proven range takes: reals without a stated dtype.
     pub grows: bool,
-    /// A range goes back to that of all reals without a dtype or a bound, which nobody stated.
+    /// Whether a range follows from that of all reals without a dtype or a bound, which is not stated.
     pub assumed: bool,
 }
 
 impl Room {
-    /// That of a stated dtype.
+    /// The room of a stated dtype.
     pub const STATED: Room = Room { grows: false, assumed: false };
 
-    /// Of what is made of both.
+    /// Returns the room of results of both.
     pub(crate) fn and(self, other: Room) -> Room {
         Room { grows: self.grows || other.grows, assumed: self.assumed || other.assumed }
     }
 }
 
-/// The operands of an operation, a few of them without memory of their own.
+/// The operands of an operation; a few of them need no memory of their own.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Inputs(Kept);
 
@@ -244,7 +248,7 @@ enum Kept {
 impl Inputs {
     const FEW: usize = 3;
 
-    /// All of them.
+    /// Returns all operands.
     pub fn as_slice(&self) -> &[NodeId] {
         self
     }
@@ -293,48 +297,48 @@ impl fmt::Debug for Inputs {
     }
 }
 
-/// One operation of a program, with all that is known about its result.
+/// One operation of a program, with everything that is known about its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What is computed.
+    /// The operation.
     pub op: Op,
-    /// The nodes that it works on, in the order that `op` says.
+    /// The operands, in the order that `op` requires.
     pub inputs: Inputs,
-    /// Sizes of the result; empty for a scalar.
+    /// Shape of the result; empty for a scalar.
     pub shape: Vec<usize>,
     /// Type of the result's elements.
     pub dtype: Dtype,
-    /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
+    /// The range in which every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
     pub interval: Option<Interval>,
-    /// The axis along which at most one element of each line is not 0, where there is one: found when it is built.
+    /// The axis along which at most one element of each line is not 0, if there is one; found when the node is built.
     pub(crate) sparse: Option<Box<Axis>>,
-    /// What the range rests on where parties may cheat, if on anything: found when it is built.
+    /// The values on which the range rests where parties may cheat, if any; found when the node is built.
     pub(crate) unproven: Option<Arc<Unproven>>,
-    /// Whether the result's dtype grows with its range, and where that range is from.
+    /// The room of results of this node.
     pub room: Room,
     /// The line that the result belongs to in messages and plans.
     pub source: Source,
-    /// Whose inputs it is made of, and how: the program says so when the node is built.
+    /// The parties whose inputs it is made of, and how; found when the node is built.
     pub(crate) origin: Origin,
 }
 
 impl Node {
-    /// Number of elements (1 for a scalar).
+    /// Returns the number of elements (1 for a scalar).
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The proven interval, or all that the dtype can hold.
+    /// Returns the proven interval, or the dtype's range.
     pub fn range(&self) -> Interval {
         self.interval.unwrap_or_else(|| self.dtype.range())
     }
 
-    /// The axis along which at most one element of each line is proven not to be 0.
+    /// Returns the axis along which at most one element of each line is proven not to be 0.
     pub(crate) fn sparse_along(&self) -> Option<Axis> {
         self.sparse.as_deref().copied()
     }
 
-    /// The values of a constant, one per element; `None` for every other node.
+    /// Returns the values of a constant, one for each element; `None` for every other node.
     pub fn constant(&self) -> Option<Vec<i128>> {
         match &self.op {
             Op::Constant(values) => Some(values.expand(self.elements())),

@@ -1,5 +1,5 @@
-//! Whose inputs a value is made of, and the part of the program that makes it: noted for each node when it is built,
-//! since what it was made of may be forgotten before anybody asks.
+//! Origins: the parties whose inputs a value is made of, and the part of the program that makes it. They are recorded
+//! when a node is built, since the nodes that it was made of may be forgotten later.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::node::{Node, NodeId, Op};
 pub struct Owners(Option<Arc<BTreeSet<usize>>>);
 
 impl Owners {
-    /// This party alone.
+    /// Returns this party alone.
     pub fn one(owner: usize) -> Owners {
         Owners(Some(Arc::new([owner].into())))
     }
@@ -27,22 +27,22 @@ impl Owners {
         self.0.is_none()
     }
 
-    /// Their numbers, ascending.
+    /// Returns their numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().flat_map(|all| all.iter().copied())
     }
 
-    /// Those that are not among others.
+    /// Returns those that are not among `others`.
     fn without(&self, others: &Owners) -> Owners {
         self.iter().filter(|&party| !others.iter().any(|other| other == party)).collect()
     }
 
-    /// Those that are among others, too.
+    /// Returns those that are also among `others`.
     fn within(&self, others: &Owners) -> Owners {
         self.iter().filter(|&party| others.iter().any(|other| other == party)).collect()
     }
 
-    /// Those of both. Most operands have the same ones, which are kept once.
+    /// Returns the parties of both. Most operands have the same ones, which are kept once.
     pub(crate) fn and(&self, other: &Owners) -> Owners {
         match (&self.0, &other.0) {
             (_, None) => self.clone(),
@@ -61,12 +61,12 @@ impl FromIterator<usize> for Owners {
     }
 }
 
-/// Where a value is from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
-    /// All parties of whose inputs anything in it is made.
+    /// All parties on whose inputs the value depends.
     pub(crate) owners: Owners,
-    /// Which of its elements are an input's own.
+    /// The elements that are elements of an input.
     pub(crate) raw: Raw,
     /// The column whose words or dates it consists of.
     pub(crate) column: Option<Arc<Column>>,
@@ -75,20 +75,20 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of a node which is not in its program yet.
+    /// Returns the origin of a node that is not in its program yet.
     pub(crate) fn unknown() -> Origin {
         Origin { owners: Owners::default(), raw: Raw::default(), column: None, part: Hash([0; 32]) }
     }
 }
 
-/// Where the next node of `graph` is from.
+/// Returns the origin of the next node of `graph`.
 ///
 /// # Errors
-/// [`Fault::Meanings`]: codes of different words meet.
+/// [`Fault::Meanings`]: codes of different words are combined.
 pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result<Origin, Fault> {
     let owners = match (&node.op, node.inputs.as_slice()) {
         (Op::Input { owner, .. }, _) => Owners::one(*owner),
-        // One array of a shuffle; of the others it has nothing, since the order is nobody's.
+        // One array of a shuffle does not depend on the others, since the order comes from no party's input.
         (Op::Part { index, .. }, [shuffle]) => graph.node(graph.node(*shuffle).inputs[*index]).origin.owners.clone(),
         (_, inputs) => inputs.iter().fold(Owners::default(), |all, &id| all.and(&graph.node(id).origin.owners)),
     };
@@ -98,21 +98,22 @@ pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Result
 }
 
 impl Graph {
-    /// The parties on whose inputs the value of `id` may depend, through whatever is computed: no other input has any
+    /// Returns the parties on whose inputs the value of `id` may depend, through any operations. No other input has any
     /// influence on it.
     pub fn owners(&self, id: NodeId) -> &Owners {
         &self.node(id).origin.owners
     }
 
-    /// The parties of whose own inputs there are elements in `id`: as they are, moved, or written so that anybody
-    /// undoes it. What is computed is none of these ([`moves`](crate::moves) says what counts as moved).
+    /// Returns the parties of whose own inputs there are elements in `id`: as they are, moved, or written so that
+    /// anybody can undo it. Computed values do not count ([`moves`](crate::moves) lists what counts as moved).
     pub fn own_inputs(&self, id: NodeId) -> Owners {
         let node = self.node(id);
         node.origin.raw.owners(node.elements())
     }
 
-    /// Those of each of several values that one party sees. What none of them has by itself, and all have together, as
-    /// those of a sorted input seen one by one, counts for each of them in which elements were moved.
+    /// Returns the parties of [`own_inputs`](Self::own_inputs) for each of several values that one party sees. Values
+    /// may contain an input only together, such as the elements of a sorted input seen one by one. Such an input counts
+    /// for each of the values in which elements were moved.
     pub fn own_inputs_together(&self, ids: &[NodeId]) -> Vec<Owners> {
         let alone: Vec<Owners> = ids.iter().map(|&id| self.own_inputs(id)).collect();
         let known = alone.iter().fold(Owners::default(), |all, own| all.and(own));
@@ -125,9 +126,9 @@ impl Graph {
         ids.iter().zip(alone).map(each).collect()
     }
 
-    /// Stands for all that makes the value of `id`: operations, attributes, public numbers, shapes, dtypes, and which
-    /// of the program's inputs and shuffles take part, with their owners and stated bounds. What else the program does
-    /// has no part in it, nor have proven intervals, which follow.
+    /// Returns a hash that stands for everything that makes the value of `id`: operations, attributes, public numbers,
+    /// shapes and dtypes. It includes which of the program's inputs and shuffles take part, with their owners and
+    /// stated bounds. The rest of the program has no influence on it, and neither have proven intervals, which follow.
     pub fn part_hash(&self, id: NodeId) -> Hash {
         self.node(id).origin.part
     }

@@ -1,5 +1,5 @@
-//! What holds of each operation wherever it runs: its name, whether it talks, how it can be cut, what it takes beside
-//! its operands, what becomes of results that are too large. A new operation says all of it here; its interval is in
+//! The properties of each operation, wherever it runs: its name, whether it talks, how it can be cut, its memory, and
+//! what becomes of results that are too large. A new operation states all of them here; its interval is in
 //! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
 
 use quorate_ring::Conv;
@@ -7,43 +7,43 @@ use quorate_ring::Conv;
 use crate::node::{Axis, Division, Give, Op};
 use crate::real::Real;
 
-/// What holds of one operation.
+/// The properties of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
-    /// As messages and plans have it.
+    /// The name in messages and plans.
     pub name: &'static str,
     /// Whether it may exchange messages, on secret operands.
     pub talks: bool,
-    /// How it can be run in parts.
+    /// The pieces in which it can run.
     pub pieces: Pieces,
-    /// What it needs while it runs, for plans.
+    /// The memory that it needs while it runs, for plans.
     pub memory: Memory,
     /// Whether to warn of inputs without bounds.
     pub wraps: Wraps,
-    /// What a run in the clear can be compared with.
+    /// How its result compares with a run in the clear.
     pub result: Outcome,
 }
 
-/// Of what a part of the result is made.
+/// What a piece of the result is, and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
-    /// Nothing smaller than the whole.
+    /// The whole result: the operation cannot be cut.
     Whole,
-    /// An element of the same ones of all operands.
+    /// An element of the result, made of the elements at the same place in all operands.
     Elements,
-    /// An element of any of the operand's.
+    /// An element of the result, which is an element of the operand at any place.
     Positions,
-    /// So many elements, the bits of one of the operand's.
+    /// Several elements: the bits of one element of the operand.
     Spread,
-    /// An element of as many of the operand's, its bits.
+    /// An element made of several elements of the operand, its bits.
     Gathered,
-    /// A run of a circuit of some wires of each operand.
+    /// A run of a circuit, made of some wires of each operand.
     Runs,
     /// Sums over elements of the operand.
     Sums(Axis),
     /// Products of matrices.
     Products {
-        /// How many products there are.
+        /// The number of products.
         batch: usize,
         /// Rows of each left matrix.
         m: usize,
@@ -52,38 +52,38 @@ pub enum Pieces {
         /// Columns of each right matrix.
         n: usize,
     },
-    /// Results of images, each of one image and all filters.
+    /// The results of images, each made of one image and all filters.
     Images(Conv),
     /// The best candidate of each line.
     Best(Axis),
-    /// Each line of the same line of the operand.
+    /// A line made of the same line of the operand.
     Lines(Axis),
 }
 
-/// What an operation works with beside its operands and its result, where these are in the protocol's own sharing.
+/// The memory of an operation beside its operands and its result, where these are in the protocol's own sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// No memory that counts.
     Nothing,
     /// A list of positions.
     Positions,
-    /// Public numbers on their way into a ring.
+    /// Public numbers while they are converted into ring elements.
     Numbers,
     /// The sums so far.
     RunningSums,
     /// Messages of a stream.
     Input,
-    /// Messages of a stream, and all that it opens.
+    /// Messages of a stream, and everything that it opens.
     Opened,
     /// A product before it is cut.
     Product,
-    /// The product, its mask, what comes and goes.
+    /// The product, its mask, and the messages in both directions.
     Matrices,
     /// All columns before and after a pass.
     Shuffle,
     /// Bits of each element.
     Bits,
-    /// The same for up to three signs.
+    /// Bits of each element, for up to three signs.
     Signs,
     /// Products in rings of up to twice the bits.
     WideProducts,
@@ -91,11 +91,11 @@ pub enum Memory {
     Table,
     /// Tables and powers, of a few sizes.
     Bounded,
-    /// As [`Memory::Bounded`], with more of them: exponentials and logarithms.
+    /// Tables and powers like [`Memory::Bounded`], with more of them: exponentials and logarithms.
     Powers,
-    /// As [`Memory::Bounded`], with more of them: square roots and their inverses.
+    /// Tables and powers like [`Memory::Bounded`], with more of them: square roots and their inverses.
     Roots,
-    /// As [`Memory::Bounded`], with the most of them: quotients.
+    /// Tables and powers like [`Memory::Bounded`], with the most of them: quotients.
     Divisions,
     /// Powers of each line, their sums, and quotients.
     Softmax,
@@ -103,32 +103,32 @@ pub enum Memory {
     Circuit,
 }
 
-/// Whether results may leave their dtype for operands that nothing bounds.
+/// Whether results may leave their dtype for unbounded operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wraps {
     /// Results fit for all operands.
     Never,
-    /// For numbers that people have.
+    /// Results may leave it for everyday numbers.
     Easily,
-    /// For operands at the ends of their dtype.
+    /// Results may leave it for operands at the ends of their dtype.
     AtTheEnds,
-    /// As that; where there is no sign, for small ones too.
+    /// Results may leave it for operands at the ends of their dtype; without a sign, for small ones, too.
     Below,
 }
 
-/// How far the protocol's result is that of the evaluation in the clear.
+/// How the protocol's result compares with the evaluation in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The same numbers.
     Exact,
     /// Within a stated error.
     Near,
-    /// One of many, drawn at random.
+    /// One of many results, drawn at random.
     Random,
 }
 
 impl Op {
-    /// What holds of it.
+    /// Returns the properties of the operation.
     pub fn properties(&self) -> Properties {
         use Memory::{Bits, Nothing, Signs};
         use Pieces::{Elements, Positions, Whole};
@@ -216,17 +216,17 @@ impl Op {
         self.properties().talks
     }
 
-    /// The name in messages and plans.
+    /// Returns the name in messages and plans.
     pub fn name(&self) -> &'static str {
         self.properties().name
     }
 
-    /// Whether the result is drawn at random, so that protocols give one of many.
+    /// Whether the result is drawn at random, so that protocols return one of many.
     pub fn is_random(&self) -> bool {
         self.properties().result == Outcome::Random
     }
 
-    /// Whether the result is stated within an error only, so that protocols need not equal the evaluation in the clear.
+    /// Whether the result is only stated within an error, so that protocols need not equal the evaluation in the clear.
     pub fn is_approximate(&self) -> bool {
         self.properties().result == Outcome::Near
     }
@@ -236,12 +236,12 @@ impl Op {
         self.properties().pieces == Pieces::Elements
     }
 
-    /// Whether it only moves elements, whatever sharing they are in.
+    /// Whether it only moves elements, in every sharing.
     pub fn only_moves(&self) -> bool {
         matches!(self, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
     }
 
-    /// The same along another axis, where it is along one.
+    /// Returns the operation along another axis, if it runs along one.
     pub fn along(&self, axis: Axis) -> Op {
         match self {
             Op::Sum(_) => Op::Sum(axis),

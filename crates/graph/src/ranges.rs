@@ -1,4 +1,4 @@
-//! How each operation moves proven intervals.
+//! Range analysis: the effect of each operation on proven intervals.
 
 use crate::cut::{cut, product};
 use crate::dtype::Dtype;
@@ -10,22 +10,22 @@ use crate::real;
 use crate::reference::floor_div;
 use crate::sparse::adds_one;
 
-/// Where a result lies.
+/// The range of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reach {
     /// Some operand's range is unknown.
     Unknown,
-    /// Proven.
+    /// The result is proven to lie in this interval.
     Fits(Interval),
     /// Values up to these ends (saturated) are possible, and the dtype does not hold them: they would wrap.
     Leaves(Interval),
 }
 
-/// What is known of the values of an operand.
+/// The known range of an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Known {
     pub dtype: Dtype,
-    /// Where they lie; `None`: anywhere in the dtype.
+    /// The range of the values; `None`: anywhere in the dtype.
     pub interval: Option<Interval>,
     /// The axis along which at most one element of each line is not 0.
     pub sparse: Option<Axis>,
@@ -41,9 +41,10 @@ impl Known {
     }
 }
 
-/// The reach of `op` on `inputs`, its result having type `dtype`, where fixed point is truncated as `truncation` says.
+/// Returns the reach of `op` on `inputs` with a result of type `dtype`, where fixed point is truncated as `truncation`
+/// says.
 ///
-/// Every operation says for itself what it proves: what is not proven here is [`Reach::Unknown`].
+/// Every operation must state here what is proven of it. Otherwise its reach is [`Reach::Unknown`].
 pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     match derived(op, inputs, dtype, truncation) {
         Reach::Fits(found) => Reach::Fits(least::away_from_zero(op, inputs, dtype.frac(), found)),
@@ -62,7 +63,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         (Some(x), Some(y)) => fits(law(x, y)),
         _ => Reach::Unknown,
     };
-    // What only moves or picks values.
+    // Operations that only move or pick values.
     let one_of = |values: &[Known]| {
         let all: Option<Vec<Interval>> = values.iter().map(|value| value.interval).collect();
         all.and_then(|all| all.into_iter().reduce(Interval::union)).map_or(Reach::Unknown, fits)
@@ -117,7 +118,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         Op::Shr(bits) => of_one(&|x| x.shr(*bits)),
         Op::FloorDiv(divisors) => of_one(&|x| quotients(x, divisors)),
         Op::Scale(scale) => of_one(&|x| scale.reach(x, dtype, truncation)),
-        // The condition does not count: it is not among the values. Nor does the one of two that is known.
+        // The condition is not among the values; neither is the known one of the two.
         Op::Select => one_of(inputs.get(1..).unwrap_or_default()),
         Op::Other => one_of(inputs.get(..2).unwrap_or_default()),
         Op::Gather(_) | Op::Reshape | Op::To(_) | Op::Broadcast | Op::Part { .. } | Op::AsFactor => one_of(inputs),
@@ -125,7 +126,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
     }
 }
 
-/// The reach of a product of an array with itself: nothing of it is negative.
+/// Returns the reach of a product of an array with itself, which is never negative.
 pub(crate) fn reach_of_squares(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     match reach(op, inputs, dtype, truncation) {
         Reach::Fits(all) => Reach::Fits(all.clamped(Interval::new(0, i128::MAX))),
@@ -133,13 +134,13 @@ pub(crate) fn reach_of_squares(op: &Op, inputs: &[Known], dtype: Dtype, truncati
     }
 }
 
-/// Where quotients lie.
+/// Returns the range of quotients.
 fn quotients(x: Interval, divisors: &[i128]) -> Interval {
     let ends = |&d: &i128| Interval::new(floor_div(x.lo(), d), floor_div(x.hi(), d));
     divisors.iter().map(ends).reduce(Interval::union).unwrap_or(x)
 }
 
-/// Where quotients by secret numbers lie; 0 where the divisor is 0.
+/// Returns the range of quotients by secret numbers; 0 where the divisor is 0.
 fn quotients_by_secrets(x: Interval, y: Interval, promised_bits: Option<u32>) -> Interval {
     let mut all = Interval::point(0);
     let ends = [y.lo(), y.hi(), -1, 1];
@@ -155,7 +156,7 @@ fn quotients_by_secrets(x: Interval, y: Interval, promised_bits: Option<u32>) ->
     }
 }
 
-/// Where remainders by secret numbers lie; 0 where the divisor is 0.
+/// Returns the range of remainders by secret numbers; 0 where the divisor is 0.
 fn remainders_by_secrets(x: Interval, y: Interval) -> Interval {
     let all = Interval::new((y.lo() + 1).min(0), (y.hi() - 1).max(0));
     match x.lo() >= 0 && y.lo() >= 0 {
@@ -164,7 +165,7 @@ fn remainders_by_secrets(x: Interval, y: Interval) -> Interval {
     }
 }
 
-/// Where remainders lie.
+/// Returns the range of remainders.
 pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
     let of = |&d: &i128| {
         let (first, last) = (floor_div(x.lo(), d), floor_div(x.hi(), d));
@@ -176,8 +177,9 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
     divisors.iter().map(of).reduce(Interval::union).unwrap_or(x)
 }
 
-/// By how many bits a product is shifted right after it was formed in the ring: the fractional bits of both operands,
-/// of which the result keeps its own; 0 where one is no fixed point, and for every other operation.
+/// Returns the number of bits by which a product is shifted right after it was formed in the ring. These are the
+/// fractional bits of both operands, less those that the result keeps. 0 where one operand is not fixed point, and for
+/// every other operation.
 pub(crate) fn product_shift(op: &Op, inputs: &[Known], dtype: Dtype) -> u32 {
     match (op, inputs) {
         (Op::Mul | Op::MatMul { .. } | Op::Conv(_), [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => {
@@ -187,8 +189,8 @@ pub(crate) fn product_shift(op: &Op, inputs: &[Known], dtype: Dtype) -> u32 {
     }
 }
 
-/// By how many bits a dividend is shifted left before it is divided, so that the quotient of units is in those of
-/// `dtype`.
+/// Returns the number of bits by which a dividend is shifted left before it is divided, so that the quotient of units
+/// is in units of `dtype`.
 pub(crate) fn quotient_shift(inputs: &[Known], dtype: Dtype) -> u32 {
     match inputs {
         [x, y] => dtype.frac() + y.dtype.frac() - x.dtype.frac(),

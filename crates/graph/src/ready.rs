@@ -1,4 +1,4 @@
-//! Circuits of operations, ready to run: made once for all steps that do the same.
+//! Circuits of operations, ready to run: each made once for all equal steps.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::hash::Hash;
 use crate::in_bits::InBits;
 use crate::node::NodeId;
 
-/// How an operation is done on bits, and its circuit as a program.
+/// An operation's form on bits, with its circuit as a program.
 #[derive(Clone)]
 pub struct Ready {
     /// How the circuit is applied to elements.
@@ -20,16 +20,16 @@ pub struct Ready {
     pub program: Program,
 }
 
-/// What was made, by what a circuit depends on. All copies of a graph share it.
+/// The circuits that were made, by what a circuit depends on. All copies of a graph share them.
 #[derive(Clone, Default)]
 pub(crate) struct Cache(Arc<Mutex<BTreeMap<Key, Entry>>>);
 
-/// How many are kept.
+/// The number of circuits that are kept.
 const ENTRIES: usize = 1024;
 
 type Key = (Hash, Goal, Order);
 
-/// Empty while one thread makes it and others wait; `None`: there is no circuit.
+/// Empty while one thread makes the circuit and others wait; `None`: there is no circuit.
 type Entry = Arc<OnceLock<Option<Arc<Ready>>>>;
 
 impl fmt::Debug for Cache {
@@ -49,7 +49,7 @@ impl Cache {
 }
 
 impl Graph {
-    /// [`Graph::in_bits`] with its circuit as a program in this order.
+    /// Returns the operation of [`Graph::in_bits`], with its circuit as a program in this order.
     pub fn ready(&self, id: NodeId, goal: Goal, order: Order) -> Option<Arc<Ready>> {
         let make = || {
             let how = self.in_bits(id, goal)?;

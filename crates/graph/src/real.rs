@@ -1,15 +1,18 @@
-//! Real functions of fixed point: what they are, where their results lie, and their values in the clear.
+//! Real functions of fixed point: their definitions, the ranges of their results, and their values in the clear.
 //!
-//! Intervals enter the program's hash, so they come from integers and correctly rounded arithmetic alone, which give
+//! Intervals enter the program's hash. So they come from integers and correctly rounded arithmetic alone, which give
 //! the same on every machine.
 
 use crate::dtype::Dtype;
 use crate::interval::Interval;
 
-/// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
-/// which are within a relative 2^-27 beside; roots of more than 64 bits, and roots and reciprocals with more than 16
-/// fractional bits, within a relative 2^-28; and logarithms with more than 16 fractional bits, within 2^-24. Outside
-/// its domain a function gives the value stated here, never an error.
+/// A function of one fixed-point number. Results are within two units of 2^-f, with these exceptions:
+///
+/// - powers of arguments above 8: in addition, within a relative 2^-27;
+/// - roots of more than 64 bits, and roots and reciprocals with more than 16 fractional bits: within a relative 2^-28;
+/// - logarithms with more than 16 fractional bits: within 2^-24.
+///
+/// Outside its domain a function returns the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {
     /// 1 / (1 + e^-x).
@@ -18,27 +21,28 @@ pub enum Real {
     Tanh,
     /// x times the normal distribution function of x.
     Gelu,
-    /// The largest number of the type where the power does not fit.
+    /// e^x; the largest number of the type where the power does not fit.
     Exp,
-    /// The lowest number of the type where x is not positive.
+    /// The natural logarithm; the lowest number of the type where x is not positive.
     Log,
-    /// 0 where x is negative.
+    /// The square root; 0 where x is negative.
     Sqrt,
-    /// The largest number of the type where x is not positive, or where the result does not fit.
+    /// The inverse square root; the largest number of the type where x is not positive, or where the result does not
+    /// fit.
     Rsqrt,
-    /// The largest number of the type for 0; where the result does not fit, that with the sign of x.
+    /// 1 / x; the largest number of the type for 0, and, where the result does not fit, that number with the sign of x.
     Reciprocal,
 }
 
-/// The most bits after the point.
+/// The largest number of fractional bits.
 pub const MAX_FRAC: u32 = 16;
-/// The most bits after the point for division, roots and logarithms.
+/// The largest number of fractional bits for division, roots and logarithms.
 pub const MAX_FINE_FRAC: u32 = 60;
-/// Roots and quotients in rings of more than 64 bits are within 4 units, or relative to their size 2 to minus this.
+/// Roots and quotients in rings of more than 64 bits are within 4 units, or within 2 to minus this of their size.
 const WIDE_ERROR_BITS: u32 = 28;
 
 impl Real {
-    /// The name in messages and plans.
+    /// Returns the name in messages and plans.
     pub fn name(self) -> &'static str {
         match self {
             Real::Sigmoid => "sigmoid",
@@ -52,7 +56,7 @@ impl Real {
         }
     }
 
-    /// The most bits after the point of an argument.
+    /// Returns the largest number of fractional bits of an argument.
     pub(crate) fn most_frac(self) -> u32 {
         match self {
             Real::Log | Real::Sqrt | Real::Rsqrt | Real::Reciprocal => MAX_FINE_FRAC,
@@ -60,13 +64,14 @@ impl Real {
         }
     }
 
-    /// Those of the numbers `argument`, with `from` bits after the point, outside of which the value is that of the
+    /// Returns the part of `argument`, numbers with `from` fractional bits, outside of which the value is that of the
     /// nearest end.
     pub(crate) fn window(self, argument: Interval, from: u32, dtype: Dtype) -> Interval {
         let frac = dtype.frac();
         let powers = |n: u32| times_ln_2(n, from);
         let (lo, hi) = match self {
-            // 1 less the value, or twice it, is below e^-x, and with x = (f + 2) ln 2 below a quarter of a unit.
+            // 1 - sigmoid(x) is below e^-x. So is 1 - tanh(x), which is below 2 e^-2x. With x = (f + 2) ln 2, e^-x is a
+            // quarter of a unit.
             Real::Sigmoid | Real::Tanh => (-powers(frac + 2), powers(frac + 2)),
             Real::Gelu => (-(8 << from), i128::MAX),
             Real::Exp => (-powers(frac + 2), powers(dtype.bits() - frac)),
@@ -76,12 +81,12 @@ impl Real {
         argument.clamped(Interval::new(lo, hi))
     }
 
-    /// Whether protocols compute results with `frac` bits after the point in rings of more than 64 bits.
+    /// Whether protocols compute results with `frac` fractional bits in rings of more than 64 bits.
     pub(crate) fn takes_wide(self, frac: u32) -> bool {
         matches!(self, Real::Sqrt | Real::Log) || frac > MAX_FRAC && matches!(self, Real::Rsqrt | Real::Reciprocal)
     }
 
-    /// Whether the results of some argument in `interval` (ring units) mean what the function's name says.
+    /// Whether some argument in `interval` (ring units) is in the function's domain.
     pub fn is_defined_on(self, interval: Interval) -> bool {
         match self {
             Real::Log | Real::Rsqrt => interval.hi() > 0,
@@ -91,8 +96,8 @@ impl Real {
         }
     }
 
-    /// Whether the result of some argument in `interval` (units of 2^-from) fits the dtype: not that of every one is
-    /// the largest number in place of what the function's name says.
+    /// Whether the result of some argument in `interval` (units of 2^-from) fits the dtype. If not, every result would
+    /// be the largest number in place of the function's.
     pub fn fits_on(self, interval: Interval, from: u32, dtype: Dtype) -> bool {
         let (one, most) = (1i128 << from, dtype.range().hi());
         let largest = interval.lo().unsigned_abs().max(interval.hi().unsigned_abs()).max(1) as i128;
@@ -108,7 +113,8 @@ impl Real {
         }
     }
 
-    /// What numpy gives where the function gives a stated value instead; `saturated`: the result is the largest number.
+    /// Returns numpy's result where the function returns a stated value instead; `saturated`: the result is the largest
+    /// number.
     pub(crate) fn beyond(self, units: i128, saturated: bool) -> Option<&'static str> {
         match self {
             Real::Log | Real::Rsqrt | Real::Reciprocal if units == 0 => Some("infinity"),
@@ -118,8 +124,8 @@ impl Real {
         }
     }
 
-    /// Where results of arguments with `from` bits after the point lie, in ring units, as far as it is proven; `None`
-    /// where they may be saturated.
+    /// Returns the proven range of results of arguments with `from` fractional bits, in ring units; `None` where they
+    /// may be saturated.
     pub(crate) fn reach(self, argument: Option<Interval>, from: u32, dtype: Dtype) -> Option<Interval> {
         let one = 1i128 << dtype.frac();
         let most = dtype.range().hi();
@@ -158,24 +164,24 @@ impl Real {
     }
 }
 
-/// The error of a root or an inverse of this size, where the dtype has units that are smaller than it.
+/// Returns the error of a root or an inverse of this size, where the dtype has units that are smaller than it.
 fn coarse(size: i128, dtype: Dtype) -> i128 {
     if dtype.frac() > MAX_FRAC { size >> WIDE_ERROR_BITS } else { 0 }
 }
 
-/// At least n ln 2, in ring units.
+/// Returns at least n ln 2, in ring units.
 fn times_ln_2(n: u32, frac: u32) -> i128 {
     ((i128::from(n) * 6932) << frac) / 10_000 + 1
 }
 
-/// Those of the numbers `arguments`, none of them positive, below which e^x is nothing but a quarter of 2^-frac.
+/// Returns the part of `arguments`, none of them positive, below which e^x is less than a quarter of 2^-frac.
 pub(crate) fn powers_from(frac: u32, arguments: Interval, argument_frac: u32) -> Interval {
     arguments.clamped(Interval::new(-times_ln_2(frac + 2, argument_frac), 0))
 }
 
-/// At least the root of a number with `from` bits after the point, less a unit, with `to` of them.
+/// Returns at least the root of a number with `from` fractional bits, less a unit, with `to` fractional bits.
 fn root(x: u128, from: u32, to: u32) -> u128 {
-    // x 2^(2 to - from), in as many bits as there is room for: an even number of them is taken off.
+    // x 2^(2 to - from), in as many bits as there is room for: an even number of them is dropped.
     let up = 2 * to - from;
     let room = x.leading_zeros();
     let missing = up.saturating_sub(room).next_multiple_of(2);
@@ -184,17 +190,18 @@ fn root(x: u128, from: u32, to: u32) -> u128 {
     shl(root, missing / 2)
 }
 
-/// At least the inverse root of a positive number with `from` bits after the point, less a unit, with `to` of them.
+/// Returns at least the inverse root of a positive number with `from` fractional bits, less a unit, with `to`
+/// fractional bits.
 fn inverse_root(x: u128, from: u32, to: u32) -> u128 {
-    // 2^(2 to + from) / x, of which so many bits are taken off, an even number.
+    // 2^(2 to + from) / x, of which an even number `missing` of bits is dropped.
     let up = 2 * to + from;
     let missing = up.saturating_sub(126).next_multiple_of(2);
     let inverse = ((1u128 << (up - missing)) / x).isqrt();
     shl(inverse + u128::from(missing > 0), missing / 2)
 }
 
-/// The magnitudes of quotients by divisors that are not 0, in units, of dividends shifted left by `frac` bits: none is
-/// larger than the second, and the first says how small they can be.
+/// Returns bounds on the magnitudes of quotients, in units, of dividends shifted left by `frac` bits by divisors other
+/// than 0. The first is a lower bound, the second an upper bound.
 pub(crate) fn quotients(x: Interval, y: Interval, frac: u32) -> (u128, u128) {
     let far = |i: Interval| i.lo().unsigned_abs().max(i.hi().unsigned_abs());
     let near = |i: Interval| if i.contains(0) { 0 } else { i.lo().unsigned_abs().min(i.hi().unsigned_abs()) };
@@ -205,16 +212,17 @@ pub(crate) fn quotients(x: Interval, y: Interval, frac: u32) -> (u128, u128) {
     (shl(near(x), frac) / far(y).max(1), most)
 }
 
-/// x 2^bits, or the largest number.
+/// Returns x 2^bits, or the largest number.
 fn shl(x: u128, bits: u32) -> u128 {
     if x.leading_zeros() >= bits { x << bits } else { u128::MAX }
 }
 
-/// Where quotients of dividends shifted left by `up` bits lie, in ring units; `None` where one may be saturated.
+/// Returns the range of quotients of dividends shifted left by `up` bits, in ring units; `None` where one may be
+/// saturated.
 pub(crate) fn quotient_reach(x: Interval, y: Interval, up: u32, dtype: Dtype) -> Option<Interval> {
     let largest = i128::try_from(quotients(x, y, up).1).ok()?;
     let error = 4 + if dtype.bits() > 64 { largest >> WIDE_ERROR_BITS } else { 0 };
-    let largest = largest.checked_add(error)?; // short ones are rounded
+    let largest = largest.checked_add(error)?; // those of at most 64 bits are rounded
     let (lo, hi) = match (x.lo() >= 0, y.lo() > 0, x.hi() <= 0) {
         (true, true, _) | (_, false, true) => (0, largest),
         (true, false, _) | (_, true, true) => (-largest, 0),
@@ -223,8 +231,8 @@ pub(crate) fn quotient_reach(x: Interval, y: Interval, up: u32, dtype: Dtype) ->
     (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
-/// x 2^up / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign
-/// (that of x for y = 0); 0 / 0 is 0.
+/// Returns x 2^up / y in the clear. Where y is 0 or the quotient does not fit, returns the largest number with the
+/// quotient's sign (that of x for y = 0); 0 / 0 is 0.
 pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     let most = dtype.range().hi();
     match (x.signum(), y) {
@@ -243,7 +251,7 @@ pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     }
 }
 
-/// Softmax of one line in the clear.
+/// Returns the softmax of one line in the clear.
 pub(crate) fn softmax(line: &[i128], dtype: Dtype) -> Vec<i128> {
     let most = line.iter().copied().max().unwrap_or(0);
     let powers: Vec<f64> = line.iter().map(|&v| dtype.decode(v - most).exp()).collect();

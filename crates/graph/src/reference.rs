@@ -1,5 +1,5 @@
-//! What a program means: evaluation in the clear, which every protocol must equal bit for bit. Simple on purpose, and
-//! independent of the interval analysis and of every backend.
+//! The reference: evaluation of a program in the clear, which every protocol must equal bit for bit. It is simple on
+//! purpose, and independent of the interval analysis and of every backend.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::properties::Pieces;
 use crate::units::expand;
 use crate::{real, shape};
 
-/// Why a program could not be evaluated in the clear.
+/// The reason why a program could not be evaluated in the clear.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvalError {
     /// An input has no values.
@@ -23,7 +23,7 @@ pub enum EvalError {
     Missing {
         /// The node of the input.
         id: NodeId,
-        /// The input as messages describe it, with its line.
+        /// The description of the input, with its line.
         what: String,
     },
     /// The values of an input do not fit it.
@@ -31,16 +31,16 @@ pub enum EvalError {
     Input {
         /// The node of the input.
         id: NodeId,
-        /// The input as messages describe it, with its line.
+        /// The description of the input, with its line.
         what: String,
-        /// What is wrong with the values.
+        /// The fault of the values.
         fault: Fault,
     },
 }
 
-/// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and
-/// products of fixed point round towards minus infinity. Shuffles keep the order, one of those that protocols give.
-/// Real functions are rounded to the nearest unit: protocols give them within their stated error
+/// Returns the values of every node, in ring units, given those of the inputs. Results wrap into their dtype; right
+/// shifts and products of fixed point round towards minus infinity. Shuffles keep the order, which is one of those that
+/// protocols return. Real functions are rounded to the nearest unit; protocols compute them within their stated error
 /// ([`Op::is_approximate`]).
 pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<Vec<i128>>, EvalError> {
     let mut results: Vec<Vec<i128>> = Vec::with_capacity(graph.nodes().len());
@@ -67,7 +67,7 @@ fn given(graph: &Graph, id: NodeId, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Res
     Ok(values.clone())
 }
 
-/// The result of one operation in its ring; operands have been checked when it was built.
+/// Returns the result of one operation in its ring; its operands must have been checked when it was built.
 pub(crate) fn evaluate(
     op: &Op,
     nodes: &[&Node],
@@ -79,8 +79,8 @@ pub(crate) fn evaluate(
     map(&result, |x| dtype.wrap(x))
 }
 
-/// The result of one operation on integers, which do not wrap; `None` where 128 bits do not hold it, or what it is made
-/// of. Where fewer bits are the operation's meaning, as for numbers made of bits, it has these.
+/// Returns the result of one operation on integers that do not wrap; `None` where 128 bits do not hold it or an
+/// intermediate result. Operations that are defined by fewer bits, such as numbers made of bits, return these.
 pub(crate) fn exact(
     op: &Op,
     nodes: &[&Node],
@@ -94,12 +94,12 @@ pub(crate) fn exact(
     (!overflow.get()).then_some(result)
 }
 
-/// How numbers are added and multiplied.
+/// The arithmetic of numbers.
 #[derive(Clone, Copy, Debug)]
 enum Numbers<'o> {
     /// Modulo the ring of a dtype.
     Ring(Dtype),
-    /// As integers; whether one was too large is noted.
+    /// Integers; the cell is set where one was too large.
     Exact(&'o Cell<bool>),
 }
 
@@ -128,7 +128,7 @@ impl Numbers<'_> {
     }
 }
 
-/// What an operation gives before it is reduced to its dtype; products of fixed point are shifted already.
+/// Returns the result of an operation before it is reduced to its dtype; products of fixed point are already shifted.
 fn computed(
     op: &Op,
     nodes: &[&Node],
@@ -136,7 +136,7 @@ fn computed(
     result_shape: &[usize],
     (dtype, numbers): (Dtype, Numbers<'_>),
 ) -> Vec<i128> {
-    // As many as the operation has: building checked that.
+    // Building has checked the number of operands.
     let of = |place: usize| values.get(place).copied().unwrap_or_default();
     let (a, b, c) = (of(0), of(1), of(2));
     debug_assert!(
@@ -210,13 +210,13 @@ fn computed(
     }
 }
 
-/// By how much a product is shifted: where both operands are fixed point.
+/// Returns the number of bits by which a product is shifted, where both operands are fixed point.
 fn shift(nodes: &[&Node], dtype: Dtype) -> u32 {
     let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
     if both_fixed { nodes.iter().map(|n| n.dtype.frac()).sum::<u32>() - dtype.frac() } else { 0 }
 }
 
-/// One instance after another.
+/// Evaluates a circuit, one instance after another.
 fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize]) -> Vec<i128> {
     let widths: Vec<usize> = circuit.inputs().iter().map(|&width| width as usize).collect();
     let batch: usize = result_shape[..result_shape.len() - 1].iter().product();
@@ -236,7 +236,7 @@ fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize
     (0..batch).flat_map(one).collect()
 }
 
-/// What a division of integers gives.
+/// Returns the quotient or the remainder of a division of integers.
 pub(crate) fn int_divide(give: Give, x: i128, y: i128) -> i128 {
     match (y, give) {
         (0, _) => 0,
@@ -245,7 +245,7 @@ pub(crate) fn int_divide(give: Give, x: i128, y: i128) -> i128 {
     }
 }
 
-/// x / d towards minus infinity.
+/// Returns x / d, rounded towards minus infinity.
 pub(crate) fn floor_div(x: i128, d: i128) -> i128 {
     let exact = x % d == 0;
     x / d - i128::from(!exact && (x < 0) != (d < 0))
@@ -264,7 +264,7 @@ fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], numbers: 
     sums
 }
 
-/// Products of each group's filters and patches, put in order.
+/// Returns the products of each group's filters and patches, in order.
 fn convolution(images: &[i128], filters: &[i128], conv: &Conv, numbers: Numbers<'_>) -> Vec<i128> {
     let (m, k, n) = (conv.filters, conv.patch(), conv.batch * conv.places());
     let of_group = |group: usize| {
@@ -297,7 +297,7 @@ fn along(a: &[i128], axis: &Axis, reduce: impl Fn(&[i128]) -> i128) -> Vec<i128>
     result
 }
 
-/// As many results for each line as it has elements, in their places.
+/// Returns results for each line, one for each of its elements, in their places.
 fn lines(a: &[i128], axis: &Axis, compute: impl Fn(&[i128]) -> Vec<i128>) -> Vec<i128> {
     let mut result = vec![0; a.len()];
     for outer in 0..axis.outer {

@@ -1,4 +1,4 @@
-//! What single steps are, by their hashes, and how often a program has done the like before.
+//! Hashes of single steps, and how often a program has had a step before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,21 +7,21 @@ use crate::graph::Graph;
 use crate::hash::Hash;
 use crate::node::NodeId;
 
-/// So many different steps are told apart; where there are more, counting begins anew.
+/// The number of different steps that are counted; where there are more, counting begins anew.
 const MOST_COUNTED: usize = 1 << 16;
 
-/// The hashes of single steps, of those that somebody asked for.
+/// The hashes of single steps that were asked for, and the counts of steps.
 #[derive(Debug, Default)]
 pub(crate) struct StepHashes(Mutex<Seen>);
 
-/// Nodes are counted in order and once, whenever that is: what is counted follows from the program alone.
+/// The counts. Nodes are counted in order and once, at any time, so the counts follow from the program alone.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     hashes: BTreeMap<NodeId, Hash>,
-    /// How many steps there were of each hash, and up to each step of its hash.
+    /// The number of steps of each hash, and the rank of each step among those of its hash.
     counts: BTreeMap<Hash, usize>,
     ranks: BTreeMap<NodeId, usize>,
-    /// Nodes from here on were not counted.
+    /// Nodes from here on are not counted yet.
     end: usize,
 }
 
@@ -36,7 +36,7 @@ impl StepHashes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nodes from the `len`-th on are gone.
+    /// Drops nodes from the `len`-th on.
     pub fn truncate(&mut self, len: usize) {
         let (mut seen, first) = (self.lock(), NodeId(len as u32));
         let hashes = seen.hashes.split_off(&first);
@@ -51,7 +51,7 @@ impl StepHashes {
         seen.end = seen.end.min(len);
     }
 
-    /// Nodes before the `end`-th are gone, but for those that stay.
+    /// Drops nodes before the `end`-th, except those that stay.
     pub fn forget(&mut self, end: usize, stays: impl Fn(NodeId) -> bool) {
         let mut seen = self.lock();
         let keeps = |id: NodeId| id.index() >= end || stays(id);
@@ -61,8 +61,8 @@ impl StepHashes {
 }
 
 impl Graph {
-    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all
-    /// elements of an operand have. Steps of one hash cost the same, and have the same circuits.
+    /// Returns the hash of one step by itself: its operation, dtypes, sizes and bounds, and public numbers that are
+    /// equal for all elements of an operand. Steps of one hash cost the same, and have the same circuits.
     pub fn step_hash(&self, id: NodeId) -> Hash {
         self.hash_in(&mut self.steps.lock(), id)
     }
@@ -76,15 +76,14 @@ impl Graph {
         Hash::of_step(node, &self.operands(&node.inputs))
     }
 
-    /// Counts the steps before the `end`-th, if anybody is going to ask, before all are forgotten but for those that
-    /// stay.
+    /// Counts the steps before the `end`-th, if counts are used, before all but those that stay are forgotten.
     pub(crate) fn count_steps(&self, end: usize, stays: impl Fn(NodeId) -> bool) {
         if self.rules().counts_steps {
             self.count_in(&mut self.steps.lock(), end, stays);
         }
     }
 
-    /// Not further than to `end`: the newest nodes may be inputs that their owner still takes back.
+    /// Counts up to `end` only: the newest nodes may be inputs that their owner still takes back.
     fn count_in(&self, seen: &mut Seen, end: usize, stays: impl Fn(NodeId) -> bool) {
         for id in (seen.end..end).map(|id| NodeId(id as u32)).filter(|&id| !self.node(id).is_public()) {
             let hash = seen.hashes.get(&id).copied().unwrap_or_else(|| self.hashed(id));
@@ -102,9 +101,9 @@ impl Graph {
         seen.end = seen.end.max(end);
     }
 
-    /// How often the program has had all of `steps`, secret ones, before, by the hashes of the single steps, not
-    /// counting these themselves. Alike wherever the program is, whatever was run of it, where
-    /// [`Rules::counts_steps`](crate::Rules) holds from its beginning.
+    /// Returns how often the program has had all of `steps`, secret ones, before, by the hashes of the single steps and
+    /// without these steps themselves. The result is the same at every party, independent of what was run, if
+    /// [`Rules::counts_steps`](crate::Rules) is set from the beginning of the program.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let mut seen = self.steps.lock();
         let end = steps.iter().map(|id| id.index() + 1).max().unwrap_or(0);
@@ -127,7 +126,7 @@ mod tests {
     use crate::graph::Rules;
     use crate::node::Source;
 
-    /// x + y y for fresh inputs; the steps but for the inputs.
+    /// Builds x + y y for fresh inputs; returns the steps without the inputs.
     fn request(graph: &mut Graph, len: usize) -> Vec<NodeId> {
         let mut at = graph.at(Source::new("test.py", 1));
         let [x, y] = [0, 1].map(|owner| at.input(owner, 2, &[len], Dtype::INT64, None).unwrap());
@@ -160,7 +159,7 @@ mod tests {
         assert_eq!(graph.repetitions(&late), 6, "however long ago that is");
     }
 
-    /// The definition: a walk through all nodes.
+    /// Counts by the definition: a walk through all nodes.
     fn walked(graph: &Graph, steps: &[NodeId]) -> usize {
         let last = steps.last().map_or(0, |last| last.index());
         let seen = |hash: Hash| {
@@ -172,7 +171,7 @@ mod tests {
         hashes.iter().map(|&hash| seen(hash) / wanted(hash)).min().unwrap_or(0).saturating_sub(1)
     }
 
-    /// One party asks often, takes inputs back and forgets; another one asks now and then.
+    /// One party asks often, takes inputs back and forgets; another one asks only now and then.
     #[test]
     fn all_parties_count_the_same_whoever_asks_forgets_and_takes_back() {
         let mut graphs = [0, 1].map(|_| Graph::with(Rules { counts_steps: true, ..Rules::default() }));

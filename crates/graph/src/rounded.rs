@@ -1,9 +1,9 @@
-//! Real functions rounded to the nearest unit, correctly: what tables of them hold, and what they mean.
+//! Real functions rounded correctly to the nearest unit: the entries of tables, and the reference values.
 //!
-//! Roots and reciprocals are integer arithmetic. Of the others a double comes within 2^-44 of itself; where that leaves
-//! two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions has a value half-way
-//! between two units but at 0, since e^x, of an algebraic x other than 0, is transcendental (Lindemann), and so are the
-//! others. So all machines give the same, whatever their own exponentials are like.
+//! Roots and reciprocals use integer arithmetic. For the other functions a double is within a relative 2^-44 of the
+//! value. Where that leaves two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions
+//! has a value half-way between two units except at 0: e^x is transcendental for an algebraic x other than 0
+//! (Lindemann), and so are the others. So all machines return the same result, whatever their own exponentials return.
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
@@ -13,16 +13,16 @@ use num_bigint::BigInt;
 use crate::dtype::Dtype;
 use crate::real::{Real, divide};
 
-/// How far a double is from the value, at most, as a share of it: a few units of its last place; of the error
-/// function's complement, whose argument counts up to 2^7 times, more.
+/// A bound on the relative error of a double. It is a few units of its last place; more for the error function's
+/// complement, for which an error of the argument counts up to 2^7 times.
 const SHARE: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// Bits after the point.
+/// The fractional bits of long fixed point.
 const PLACES: u32 = 192;
 
 impl Real {
-    /// The value at an argument, rounded to the nearest unit, halves to even; what is said of arguments outside of the
-    /// domain, and of values that do not fit.
+    /// Returns the value at an argument, rounded to the nearest unit, halves to even; and the stated value for
+    /// arguments outside of the domain and values that do not fit.
     pub(crate) fn rounded(self, units: i128, from: u32, dtype: Dtype) -> i128 {
         let (range, to) = (dtype.range(), dtype.frac());
         let largest = range.hi();
@@ -45,11 +45,11 @@ impl Real {
         value.clamp(-largest, largest)
     }
 
-    /// Of functions that are no roots.
+    /// Returns the value of functions other than roots and reciprocals.
     fn nearest(self, units: i128, (from, to): (u32, u32), largest: i128) -> i128 {
         let one = f64::from(to).exp2();
         let x = units as f64 / f64::from(from).exp2();
-        // Where e^|x| is beyond any number, or nothing is left of its inverse.
+        // Arguments where e^|x| is larger than any number, or its inverse is 0.
         let far = x.abs() > 128.0;
         match self {
             Real::Sigmoid if far => return i128::from(x > 0.0) << to,
@@ -70,7 +70,7 @@ impl Real {
         surely(value).unwrap_or_else(|| self.decided(units, from, to))
     }
 
-    /// The same in long fixed point, for arguments where a double does not know.
+    /// Returns the value in long fixed point, for arguments where a double is not precise enough.
     fn decided(self, units: i128, from: u32, to: u32) -> i128 {
         let x = BigInt::from(units) << (PLACES - from);
         let size = BigInt::from(units.unsigned_abs()) << (PLACES - from);
@@ -96,15 +96,15 @@ impl Real {
     }
 }
 
-/// The nearest unit of a value that a double comes close to, where that leaves one only.
+/// Returns the nearest unit of a value that a double approximates, if only one is possible.
 fn surely(value: f64) -> Option<i128> {
     let near = value.round_ties_even();
-    // Half a unit less what is left of one: how far the other unit is.
+    // The distance to half a unit is that to the other unit.
     let doubt = value.abs() * SHARE + f64::MIN_POSITIVE;
     (0.5 - (value - near).abs() > doubt && value.abs() < 2f64.powi(50)).then_some(near as i128)
 }
 
-/// The unit nearest to a value; there is a tie at 0 only, for 1/2.
+/// Returns the unit nearest to a value; a tie is only possible at 0, for 1/2.
 fn in_units(value: &BigInt, frac: u32) -> i128 {
     let (whole, half) = (value >> (PLACES - frac), BigInt::from(1) << (PLACES - frac - 1));
     let rest = value - (&whole << (PLACES - frac));
@@ -116,13 +116,14 @@ fn in_units(value: &BigInt, frac: u32) -> i128 {
     }
 }
 
-/// e^x with `frac` bits after the point, rounded to the nearest; of x in units of 2^-`argument_frac`, not positive.
+/// Returns e^x with `frac` fractional bits, rounded to the nearest; x is in units of 2^-`argument_frac` and not
+/// positive.
 pub(crate) fn exponential(units: i128, argument_frac: u32, frac: u32) -> i128 {
     let double = libm::exp(units as f64 / f64::from(argument_frac).exp2()) * f64::from(frac).exp2();
     surely(double).unwrap_or_else(|| in_units(&power(&(BigInt::from(units) << (PLACES - argument_frac))), frac))
 }
 
-/// x 2^up / y, to the nearest unit; where y is 0 or the quotient does not fit, what `real::divide` says.
+/// Returns x 2^up / y, to the nearest unit; where y is 0 or the quotient does not fit, the result of `real::divide`.
 pub(crate) fn fixed_quotient(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     if y == 0 || x.unsigned_abs().leading_zeros() < up {
         return divide(x, y, up, dtype);
@@ -135,7 +136,7 @@ fn one() -> BigInt {
     BigInt::from(1) << PLACES
 }
 
-/// The nearest integer to x / y, halves to even.
+/// Returns the nearest integer to x / y, halves to even.
 fn quotient(x: u128, y: u128) -> i128 {
     let (whole, rest) = ((x / y) as i128, x % y);
     match rest.cmp(&(y - rest)) {
@@ -145,7 +146,7 @@ fn quotient(x: u128, y: u128) -> i128 {
     }
 }
 
-/// The nearest integer to sqrt(x 2^up): never half-way.
+/// Returns the nearest integer to sqrt(x 2^up), which is never half-way.
 fn root(x: u128, up: u32) -> i128 {
     let long = num_bigint::BigUint::from(x) << up;
     let whole = long.sqrt();
@@ -153,11 +154,11 @@ fn root(x: u128, up: u32) -> i128 {
     i128::try_from(whole).unwrap_or(i128::MAX - 1) + i128::from(up)
 }
 
-/// The nearest integer to sqrt(2^up / x), halves to even.
+/// Returns the nearest integer to sqrt(2^up / x), halves to even.
 fn inverse_root(x: u128, up: u32) -> i128 {
     let power = num_bigint::BigUint::from(1u8) << up;
     let whole = (&power / x).sqrt();
-    // Against (whole + 1/2)^2 = (2 whole + 1)^2 / 4.
+    // Compares with (whole + 1/2)^2 = (2 whole + 1)^2 / 4.
     let twice: num_bigint::BigUint = (&whole << 1u32) + 1u8;
     let below = &twice * &twice * x < power << 2u32;
     i128::try_from(whole).map_or(i128::MAX, |whole| whole + i128::from(below))
@@ -171,7 +172,7 @@ fn over(x: &BigInt, y: &BigInt) -> BigInt {
     (x << PLACES) / y
 }
 
-/// The sum of a series, whose next term is made of one and its number, counted from 1.
+/// Returns the sum of a series; `next` makes a term from the one before and its number, counted from 1.
 fn series(first: BigInt, next: impl Fn(&BigInt, u32) -> BigInt, weight: impl Fn(&BigInt, u32) -> BigInt) -> BigInt {
     let (mut sum, mut term, mut n) = (weight(&first, 0), first, 0);
     while term.magnitude().bits() > 1 {
@@ -182,7 +183,7 @@ fn series(first: BigInt, next: impl Fn(&BigInt, u32) -> BigInt, weight: impl Fn(
     sum
 }
 
-/// artanh(x), for small x.
+/// Returns artanh(x), for small x.
 fn artanh(x: &BigInt) -> BigInt {
     let square = times(x, x);
     series(x.clone(), |term, _| times(term, &square), |term, n| term / (2 * n + 1))
@@ -200,7 +201,7 @@ static PI: LazyLock<BigInt> = LazyLock::new(|| {
     (arctan(5) << 4) - (arctan(239) << 2)
 });
 
-/// e^x = 2^n e^(x - n ln 2).
+/// Returns e^x = 2^n e^(x - n ln 2).
 fn power(x: &BigInt) -> BigInt {
     let n = x / &*LN_2;
     let rest = x - &n * &*LN_2;
@@ -209,14 +210,15 @@ fn power(x: &BigInt) -> BigInt {
     if n >= 0 { sum << n } else { sum >> n.unsigned_abs() }
 }
 
-/// ln of a positive integer: of 2^e m, with m from 1 to 2, e ln 2 + 2 artanh((m - 1) / (m + 1)).
+/// Returns ln of a positive integer: for 2^e m, with m from 1 to 2, e ln 2 + 2 artanh((m - 1) / (m + 1)).
 fn logarithm(x: u128) -> BigInt {
     let e = x.ilog2();
     let m = (BigInt::from(x) << PLACES) >> e;
     (artanh(&over(&(&m - one()), &(&m + one()))) << 1) + BigInt::from(e) * &*LN_2
 }
 
-/// The normal distribution from 0 to x >= 0: e^(-x^2/2) / sqrt(2 pi) times the sum of x^(2n+1) / (1 3 .. (2n+1)).
+/// Returns the normal distribution from 0 to x >= 0: e^(-x^2/2) / sqrt(2 pi) times the sum of x^(2n+1) / (1 3 ..
+/// (2n+1)).
 fn normal_from_zero(x: &BigInt) -> BigInt {
     let square = times(x, x);
     let sum = series(x.clone(), |term, n| times(term, &square) / (2 * n + 1), |term, _| term.clone());
@@ -254,7 +256,7 @@ mod tests {
         assert_eq!(Real::Exp.rounded(1 << 12, 2, fixed(64, 2)), Dtype::Fixed { bits: 64, frac: 2 }.range().hi());
     }
 
-    /// Long fixed point and doubles agree wherever a double knows; roots are what their squares say.
+    /// Long fixed point and doubles agree wherever a double is precise enough; roots agree with their squares.
     #[test]
     fn two_ways_agree() {
         for function in ALL {
@@ -286,7 +288,7 @@ mod tests {
         }
     }
 
-    /// 2^20 arguments with 16 bits after the point, of every function: the entries of a table are within half a unit.
+    /// 2^20 arguments with 16 fractional bits, for every function: the entries of a table are within half a unit.
     #[test]
     fn whole_domains_are_within_half_a_unit() {
         let (dtype, one) = (fixed(64, 16), 65536.0);
@@ -306,7 +308,7 @@ mod tests {
                     Real::Reciprocal => 1.0 / x,
                 };
                 let off = (function.rounded(units, 16, dtype) as f64 - exact * one).abs();
-                // What a double leaves open of values up to 2^32 units.
+                // 1e-6 is the error of a double for values up to 2^32 units.
                 assert!(off <= 0.5 + 1e-6, "{function:?} of {units} units is {off} units off");
             }
         }

@@ -1,12 +1,11 @@
-//! Multiples by public reals that no element of a dtype equals: as integers, so near that results are right to the
+//! Multiples by public reals that the dtype does not hold, in integers precise enough that results are within 3/4 of a
 //! unit.
 //!
-//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is
-//! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The
-//! smallest s is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a
-//! unit, and is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing
-//! is left of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger
-//! ring.
+//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is floor((m x
+//! + 2^(s-1)) / 2^s), rounded to the nearest. The error of m, at most 1/2, moves it by |x| / 2^(s+1). The smallest s is
+//! taken that keeps this at a quarter of a unit for every proven x. So the result is within 3/4 of a unit, and equals x
+//! c where that is a whole number of units. If m is exact at a smaller s, that s is taken. Where r is negligible, n x
+//! is precise enough by itself. A product m x may be wider than the dtype: then x goes into a larger ring.
 
 use std::ops::Range;
 
@@ -15,8 +14,8 @@ use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::units::Units;
 
-/// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where
-/// results are rounded either way: for none). One n, m or limit for each element, or one for all.
+/// The multiplication of every element: x becomes n x + floor((m x + half) / 2^shift), with 2^(shift-1) as the half
+/// (where results are rounded either way, with no half). There is one n, m or limit for each element, or one for all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// n.
@@ -29,12 +28,12 @@ pub struct Scale {
     pub product_bits: u32,
     /// Bits of the ring in which that is computed: the dtype's or more.
     pub ring_bits: u32,
-    /// Of larger magnitudes the result is the largest element, with the sign of n x; a limit that is the largest
-    /// element itself is none.
+    /// Limits: beyond this magnitude, the result is the largest element with the sign of n x. A limit that is the
+    /// largest element itself has no effect.
     pub limits: Option<Units>,
 }
 
-/// A real number exactly: whole + rest / parts, where whole is the nearest integer.
+/// A real number as an exact fraction: whole + rest / parts, where whole is the nearest integer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ratio {
     whole: i128,
@@ -42,7 +41,7 @@ pub(crate) struct Ratio {
     parts: i128,
 }
 
-/// |c| = m / 2^e for an odd m, or 0.
+/// Returns m and e with |c| = m / 2^e for an odd m, or 0.
 fn significand(c: f64) -> (i128, i32) {
     let bits = c.to_bits();
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, i128::from(bits & ((1 << 52) - 1)));
@@ -54,7 +53,7 @@ fn significand(c: f64) -> (i128, i32) {
 }
 
 impl Ratio {
-    /// n, with the ratio below 2^(n + 1) in size; far below any dtype's unit where it is 0.
+    /// Returns n with the ratio's magnitude below 2^(n + 1); far below any dtype's unit where the ratio is 0.
     pub(crate) fn size_exponent(&self) -> i32 {
         match (self.whole.unsigned_abs(), self.rest.unsigned_abs()) {
             (0, 0) => -128,
@@ -70,7 +69,7 @@ impl Ratio {
         Ratio { whole: sign * (whole + up), rest: sign * (rest - up * parts), parts }
     }
 
-    /// c, which is below 2^64; 0 where |c| < 2^-73.
+    /// Returns the ratio of c, which is below 2^64; 0 where |c| < 2^-73.
     pub(crate) fn of(c: f64) -> Ratio {
         match significand(c) {
             (_, MOST..) => Ratio::new(false, 0, 1),
@@ -79,7 +78,7 @@ impl Ratio {
         }
     }
 
-    /// 1 / c, where c is not 0 and below 2^64; `None` from 2^63 on.
+    /// Returns the ratio of 1 / c, where c is not 0 and below 2^64; `None` from 2^63 on.
     pub(crate) fn inverse(c: f64) -> Option<Ratio> {
         let ratio = match significand(c) {
             (_, MOST..) => return None,
@@ -94,7 +93,7 @@ impl Ratio {
         self.rest == 0
     }
 
-    /// Bits after the point, if they end.
+    /// Returns the number of bits after the point, if it is finite.
     fn bits(self) -> Option<u32> {
         let odd = self.parts >> self.parts.trailing_zeros();
         (self.rest == 0 || odd == 1).then(|| match self.rest {
@@ -103,7 +102,7 @@ impl Ratio {
         })
     }
 
-    /// What follows the integer, times 2^shift, to the nearest.
+    /// Returns the fraction after the integer, times 2^shift, rounded to the nearest.
     fn factor(self, shift: u32) -> i128 {
         let (mut floor, mut rest) = (0, self.rest.abs());
         if self.parts & (self.parts - 1) == 0 {
@@ -121,12 +120,12 @@ impl Ratio {
         (floor + i128::from(rest >= self.parts - rest && rest > 0)) * self.rest.signum()
     }
 
-    /// Whether what follows the integer moves no product with so large a number by more than a quarter.
+    /// Whether the fraction after the integer changes products with numbers up to `size` by at most a quarter.
     fn is_near_whole(self, size: i128) -> bool {
         self.rest.abs().checked_mul(4).and_then(|rest| rest.checked_mul(size)).is_some_and(|moved| moved <= self.parts)
     }
 
-    /// The largest number whose quotient by c is no more than `largest`; where all quotients fit, `most`.
+    /// Returns the largest number whose quotient by c is at most `largest`; where all quotients fit, `most`.
     fn limit(c: f64, largest: i128, most: i128) -> i128 {
         match significand(c) {
             _ if c.abs() >= 1.0 => most,
@@ -135,7 +134,7 @@ impl Ratio {
     }
 }
 
-/// floor(x m / 2^e) for 0 <= x < 2^120, 0 < m < 2^53, 0 <= e <= 126, where that fits.
+/// Returns floor(x m / 2^e) for 0 <= x < 2^120, 0 < m < 2^53, 0 <= e <= 126, where that fits.
 fn product_shr(x: i128, m: i128, e: u32) -> i128 {
     const LOW_BITS: u32 = 60;
     let (high, low) = ((x >> LOW_BITS) * m, (x & ((1 << LOW_BITS) - 1)) * m);
@@ -148,26 +147,26 @@ fn product_shr(x: i128, m: i128, e: u32) -> i128 {
 /// Numbers from 2^126 on are beyond all rings.
 const MOST: i32 = 126;
 
-/// Fractional bits of a public number, not in it, move its product with a number of this size, not 0, by a quarter at
-/// most.
+/// Returns the number of fractional bits of a public number with which its rounding changes products with numbers of
+/// this size, not 0, by at most a quarter.
 pub(crate) fn enough_bits(size: i128) -> u32 {
     129 - (size - 1).leading_zeros()
 }
 
-/// Ratios with what it takes to saturate products.
+/// Ratios, with the data that saturation of products needs.
 pub(crate) struct Multiples<'a> {
     pub ratios: &'a [Ratio],
-    /// What was divided by, if quotients that do not fit are to be saturated.
+    /// The divisors, if quotients that do not fit are to be saturated.
     pub divisors: Option<&'a [f64]>,
-    /// Of a ring for products.
+    /// The largest number of bits of a ring for products.
     pub most_bits: u32,
 }
 
 impl Scale {
-    /// For numbers of type `dtype` that lie in `x`.
+    /// Returns the scale for numbers of type `dtype` that lie in `x`.
     pub(crate) fn new(multiples: &Multiples<'_>, x: Interval, dtype: Dtype, truncation: Truncation) -> Scale {
         let (ratios, most) = (multiples.ratios, dtype.range().hi());
-        // What is rounded up ends a unit higher; what is rounded to the nearest does not.
+        // Results that may be rounded up can end a unit higher; those rounded to the nearest cannot.
         let free = u32::from(truncation == Truncation::Probabilistic);
         let limit = |&c: &f64| Ratio::limit(c, most - i128::from(free), most);
         let limits = multiples.divisors.map(|all| all.iter().map(limit).collect::<Vec<_>>());
@@ -194,14 +193,14 @@ impl Scale {
         scale
     }
 
-    /// `x` / 2^shift, rounded to the nearest, for numbers and a half that fit the dtype.
+    /// Returns `x` / 2^shift, rounded to the nearest, for numbers whose sum with half a unit fits the dtype.
     pub(crate) fn shifted(shift: u32, x: Interval, dtype: Dtype) -> Scale {
         let product_bits = x.add(Interval::new(0, 1 << (shift - 1))).signed_bits();
         let [whole, factors] = [0, 1].map(|one| Units::from([one]));
         Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits: None }
     }
 
-    /// The factors for the largest shift, from `shift` down, with which products have at most `most_bits`.
+    /// Sets the factors for the largest shift, from `shift` down, with which products have at most `most_bits`.
     fn fraction(&mut self, ratios: &[Ratio], x: Interval, shift: u32, most_bits: u32) {
         for shift in (1..=shift).rev() {
             let factors: Vec<i128> = ratios.iter().map(|ratio| ratio.factor(shift)).collect();
@@ -214,13 +213,13 @@ impl Scale {
         }
     }
 
-    /// As many numbers as there are different multiples at most.
+    /// Returns an upper bound on the number of different multiples.
     fn count(&self) -> usize {
         let lens = [Some(&self.whole), Some(&self.factors), self.limits.as_ref()];
         lens.into_iter().flatten().map(Units::len).max().unwrap_or(1)
     }
 
-    /// The multiples of `x`, before they wrap.
+    /// Returns the multiples of `x`, before they wrap.
     pub(crate) fn apply(&self, x: &[i128], most: i128) -> Vec<i128> {
         let half = if self.shift == 0 { 0 } else { 1 << (self.shift - 1) };
         let [whole, factors] = [&self.whole, &self.factors].map(|units| units.expand(x.len()));
@@ -236,7 +235,8 @@ impl Scale {
         x.iter().enumerate().map(one).collect()
     }
 
-    /// Where the multiples of `x` lie, before they wrap; rounded either way, they may be a unit higher or lower.
+    /// Returns the range of the multiples of `x`, before they wrap; if rounded either way, they may be a unit higher or
+    /// lower.
     pub(crate) fn reach(&self, x: Interval, dtype: Dtype, truncation: Truncation) -> Interval {
         let (most, count) = (dtype.range().hi(), self.count());
         let ends = [x.lo(), x.hi()].map(|x| Interval::spanning(&self.apply(&vec![x; count], most)));
@@ -267,7 +267,7 @@ impl Scale {
         limits.max().is_none_or(|most| least <= most || most == dtype.range().hi())
     }
 
-    /// The same for elements that take the numbers at these places.
+    /// Returns the scale for elements that take the numbers at these places.
     pub(crate) fn gathered(&self, index: &[u32]) -> Scale {
         self.each(|units| {
             let all = units.to_vec();
@@ -275,12 +275,12 @@ impl Scale {
         })
     }
 
-    /// What the elements `range` are multiplied by.
+    /// Returns the scale of the elements `range`.
     pub fn part(&self, range: Range<usize>) -> Scale {
         self.each(|units| units.part(range.clone()))
     }
 
-    /// With other numbers where there is one for each element.
+    /// Returns the scale with other numbers where there is one for each element.
     fn each(&self, of: impl Fn(&Units) -> Vec<i128>) -> Scale {
         let mut scale = self.clone();
         for units in [&mut scale.whole, &mut scale.factors].into_iter().chain(&mut scale.limits) {
@@ -325,7 +325,7 @@ mod tests {
         9e15,
     ];
 
-    /// A number as an exact fraction, where |c| >= 2^-73.
+    /// Returns a number as an exact fraction, where |c| >= 2^-73.
     fn fraction(c: f64) -> (i128, i128) {
         let (m, e) = significand(c);
         let m = if c < 0.0 { -m } else { m };
@@ -363,8 +363,8 @@ mod tests {
         assert_eq!(inverted, 21);
     }
 
-    /// Checks the multiples of `xs` against the exact products with top / bottom, in quarters of units; how many there
-    /// were whose products have less than 128 bits.
+    /// Checks the multiples of `xs` against the exact products with top / bottom, in quarters of units; returns how
+    /// many products have fewer than 128 bits.
     fn check(scale: &Scale, xs: &[i128], (top, bottom): (i128, i128), dtype: Dtype, quarters: i128) -> usize {
         let most = dtype.range().hi();
         let mut checked = 0;
@@ -389,7 +389,7 @@ mod tests {
         checked
     }
 
-    /// A ratio, the same as a fraction, and the divisor that it comes from if its quotients are to be saturated.
+    /// A ratio, the same number as a fraction, and the divisor that it comes from if its quotients are to be saturated.
     type Way = (Ratio, (i128, i128), Option<[f64; 1]>);
 
     fn both_ways(c: f64) -> Vec<Way> {

@@ -7,10 +7,11 @@ use crate::error::{Fault, Shape};
 use crate::index::walk;
 use crate::node::Axis;
 
-/// Number of elements of `shape`; [`Fault::TooLarge`] beyond 2^32 - 1.
+/// Returns the number of elements of `shape`; [`Fault::TooLarge`] beyond 2^32 - 1.
 pub fn elements(shape: &[usize]) -> Result<usize, Fault> {
     let too_large = || Fault::TooLarge { shape: shape.into() };
-    // A zero makes the array empty, yet its other sizes must still be sane: they become non-zero in reductions.
+    // A zero makes the array empty, but its other sizes must still be valid, since reductions turn them into non-empty
+    // shapes.
     let full = shape.iter().filter(|&&s| s != 0).try_fold(1usize, |n, &s| n.checked_mul(s));
     match full {
         Some(n) if u32::try_from(n).is_ok() => Ok(if shape.contains(&0) { 0 } else { n }),
@@ -18,7 +19,7 @@ pub fn elements(shape: &[usize]) -> Result<usize, Fault> {
     }
 }
 
-/// The shape that both operands broadcast to.
+/// Returns the shape that both operands broadcast to.
 pub fn broadcast(left: &[usize], right: &[usize]) -> Result<Vec<usize>, Fault> {
     let dimensions = left.len().max(right.len());
     let size = |shape: &[usize], d: usize| (d + shape.len()).checked_sub(dimensions).map_or(1, |i| shape[i]);
@@ -40,26 +41,27 @@ pub fn broadcasts_to(from: &[usize], to: &[usize]) -> Result<(), Fault> {
     }
 }
 
-/// For each element of `to`, the element of `from` that broadcasting puts there. `from` must broadcast to `to`.
+/// Returns, for each element of `to`, the element of `from` that broadcasting puts there. `from` must broadcast to
+/// `to`.
 pub fn broadcast_index(from: &[usize], to: &[usize]) -> Vec<u32> {
     strided_index(to, &broadcast_strides(from, to))
 }
 
-/// The elements `range` of [`broadcast_index`].
+/// Returns the elements `range` of [`broadcast_index`].
 pub fn broadcast_part(from: &[usize], to: &[usize], range: Range<usize>) -> Vec<u32> {
     let strides = broadcast_strides(from, to);
     let axes: Vec<(usize, i64)> = to.iter().zip(strides).map(|(&size, stride)| (size, stride as i64)).collect();
     walk(0, &axes, range).map(|position| position as u32).collect()
 }
 
-/// How far apart in `from` neighbours along each axis of `to` are.
+/// Returns the distance in `from` of neighbours along each axis of `to`.
 fn broadcast_strides(from: &[usize], to: &[usize]) -> Vec<usize> {
     let mut strides = vec![0; to.len() - from.len()];
     strides.extend(strides_of(from).into_iter().zip(from).map(|(stride, &size)| if size == 1 { 0 } else { stride }));
     strides
 }
 
-/// The gather that permutes the axes: axis d of the result is axis `axes[d]` of the operand.
+/// Returns the gather that permutes the axes: axis d of the result is axis `axes[d]` of the operand.
 pub fn transpose_index(shape: &[usize], axes: &[usize]) -> Vec<u32> {
     let strides = strides_of(shape);
     let sizes: Vec<usize> = axes.iter().map(|&a| shape[a]).collect();
@@ -67,8 +69,8 @@ pub fn transpose_index(shape: &[usize], axes: &[usize]) -> Vec<u32> {
     strided_index(&sizes, &moved)
 }
 
-/// The gather that puts flattened arrays, written one after another, side by side along an axis: `outer` blocks, of
-/// which each array has `rows[i]` rows of `inner` elements.
+/// Returns the gather that puts flattened arrays, written one after another, side by side along an axis: `outer`
+/// blocks, of which each array has `rows[i]` rows of `inner` elements.
 pub fn concat_index(outer: usize, rows: &[usize], inner: usize) -> Vec<u32> {
     let mut index = Vec::with_capacity(outer * rows.iter().sum::<usize>() * inner);
     for block in 0..outer {
@@ -102,14 +104,14 @@ fn strided_index(sizes: &[usize], strides: &[usize]) -> Vec<u32> {
     index
 }
 
-/// An axis counted from the front; negative ones count from the back.
+/// Returns an axis counted from the front; negative ones count from the back.
 pub fn axis(axis: i64, dimensions: usize) -> Result<usize, Fault> {
     let fault = Fault::AxisOutOfRange { axis, dimensions };
     let from_front = if axis < 0 { axis + dimensions as i64 } else { axis };
     usize::try_from(from_front).ok().filter(|&a| a < dimensions).ok_or(fault)
 }
 
-/// How a reduction along `axis` (all axes where `None`) walks the array, and the shape of its result.
+/// Returns how a reduction along `axis` (all axes where `None`) walks the array, and the shape of its result.
 pub fn reduction(shape: &[usize], along: Option<i64>, keepdims: bool) -> Result<(Axis, Vec<usize>), Fault> {
     let Some(along) = along else {
         let kept = if keepdims { vec![1; shape.len()] } else { vec![] };
@@ -126,7 +128,7 @@ pub fn reduction(shape: &[usize], along: Option<i64>, keepdims: bool) -> Result<
     Ok((split, result))
 }
 
-/// The shape that `target` names for `size` elements; one of its sizes may be -1.
+/// Returns the shape that `target` describes for `size` elements; one of its sizes may be -1.
 pub fn reshaped(size: usize, target: &[i64]) -> Result<Vec<usize>, Fault> {
     let unknown = target.iter().filter(|&&s| s == -1).count();
     if unknown > 1 || target.iter().any(|&s| s < -1) {
@@ -145,7 +147,7 @@ pub fn reshaped(size: usize, target: &[i64]) -> Result<Vec<usize>, Fault> {
     Ok(shape)
 }
 
-/// Axes counted from the front, if they name each axis of `dimensions` once.
+/// Returns the axes counted from the front, if they contain each axis of `dimensions` once.
 pub fn permutation(axes: &[i64], dimensions: usize) -> Result<Vec<usize>, Fault> {
     let fault = || Fault::Permutation { given: axes.to_vec(), dimensions };
     let front = axes.iter().map(|&a| axis(a, dimensions)).collect::<Result<Vec<_>, _>>().map_err(|_| fault())?;
@@ -154,7 +156,7 @@ pub fn permutation(axes: &[i64], dimensions: usize) -> Result<Vec<usize>, Fault>
     if front.len() == dimensions && seen.iter().all(|&s| s) { Ok(front) } else { Err(fault()) }
 }
 
-/// Checks that every index names one of `len` elements.
+/// Checks that every index is that of one of `len` elements.
 pub fn check_index(index: &[u32], len: usize) -> Result<(), Fault> {
     match index.iter().position(|&i| i as usize >= len) {
         Some(position) => Err(Fault::IndexOutOfRange { index: index[position] as usize, position, len }),
@@ -162,7 +164,7 @@ pub fn check_index(index: &[u32], len: usize) -> Result<(), Fault> {
     }
 }
 
-/// Checks a count of values against a shape: one per element, or a single one.
+/// Checks the number of values against a shape: one value for each element, or a single one.
 pub fn check_count(given: usize, shape: &[usize]) -> Result<(), Fault> {
     let wanted = elements(shape)?;
     if given == wanted || given == 1 { Ok(()) } else { Err(Fault::Count { given, shape: Shape::from(shape), wanted }) }

@@ -1,17 +1,17 @@
-//! Lines of which at most one element is not 0: choices of one (`x == [0, 1, ...]`, `assert_one_hot`) and what is made
-//! of them. Whatever is added up along such a line is one of its elements, or 0.
+//! Lines of which at most one element is not 0: choices of one (`x == [0, 1, ...]`, `assert_one_hot`) and values made
+//! of them. A sum along such a line is one of its elements, or 0.
 
 use crate::graph::Graph;
 use crate::node::{Axis, Node, NodeId, Op};
 use crate::ranges::Known;
 
-/// The axis along which at most one element of each line of the next node is not 0, where there is one.
+/// Returns the axis along which at most one element of each line of the next node is not 0, if there is one.
 pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {
     let of = |place: usize| graph.node(node.inputs[place]).sparse_along();
     match &node.op {
         Op::AssertOneHot(axis) => Some(*axis),
         Op::Eq => distinct(graph, node),
-        // These keep zeros, and the order of elements.
+        // These operations keep zeros, and the order of elements.
         Op::Reshape | Op::To(_) | Op::AsFactor | Op::Cast | Op::Convert | Op::Neg | Op::Shl(_) | Op::Shr(_) => of(0),
         Op::AssertWithin | Op::Behind => of(0),
         Op::Mul | Op::And => of(0).or_else(|| of(1)),
@@ -38,13 +38,14 @@ fn is_zero(node: &Node) -> bool {
     matches!(&node.op, Op::Constant(units) if units.to_vec().iter().all(|&unit| unit == 0))
 }
 
-/// The axis `place` of an array.
+/// Returns the axis `place` of an array.
 fn axis_of(shape: &[usize], place: usize) -> Axis {
     let (before, behind) = (&shape[..place], &shape[place + 1..]);
     Axis { outer: before.iter().product(), len: shape[place], inner: behind.iter().product() }
 }
 
-/// Numbers compared with constants: along an axis on which these differ and those are one number each.
+/// Returns the axis of a comparison with constants along which the constants differ and the number that they are
+/// compared with is the same.
 fn distinct(graph: &Graph, node: &Node) -> Option<Axis> {
     let constant_of = |id: NodeId| match &graph.node(id).op {
         Op::Constant(units) if units.len() > 1 => Some(units),
@@ -77,14 +78,15 @@ fn differ(values: &[i128], Axis { outer, len, inner }: Axis) -> bool {
     })
 }
 
-/// The axis after its array was broadcast.
+/// Returns the axis after its array was broadcast.
 fn spread(from: &[usize], axis: Axis, to: &[usize]) -> Option<Axis> {
     let place = (0..from.len()).find(|&d| axis_of(from, d) == axis)?;
     let moved = place + to.len() - from.len();
     (to[moved] == from[place]).then(|| axis_of(to, moved))
 }
 
-/// An axis of an array of these elements along which all are of one line, and of places that only rise or only fall.
+/// Returns the axis of an array of these elements along which all are of one line, at places that only rise or only
+/// fall.
 fn gathered(index: &[u32], axis: Axis, to: &[usize]) -> Option<Axis> {
     let line = |position: u32| {
         let (position, block) = (position as usize, axis.len * axis.inner);

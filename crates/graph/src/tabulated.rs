@@ -1,4 +1,4 @@
-//! Functions of numbers of which few are possible, as tables of all their values.
+//! Functions of numbers with few possible values, as tables of all results.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,29 +12,29 @@ use crate::reference::int_divide;
 use crate::rounded;
 use crate::table::Table;
 
-/// Of which function a table is.
+/// The function of a table.
 #[derive(Clone, Copy, PartialEq)]
 enum Function {
-    /// Of arguments with so many bits after the point.
+    /// A function of arguments with this number of fractional bits.
     Real(Real, u32),
-    /// e^x with so many bits after the point.
+    /// e^x with this number of fractional bits.
     Power(u32),
-    /// Of dividends shifted left by so many bits.
+    /// Quotients of dividends shifted left by this number of bits.
     Divide(u32),
     IntDivide(Give),
 }
 
 /// A table of a function of two numbers: the entry of (x, y) is that of `columns` x + y.
 pub struct PairTable {
-    /// The values.
+    /// The results.
     pub table: Arc<Table>,
-    /// How many second numbers there may be.
+    /// The number of possible second numbers.
     pub columns: i128,
 }
 
 impl Graph {
-    /// The table in which a real function of node `id` can be looked up, if it has at most so many entries: its
-    /// values, correctly rounded.
+    /// Returns the table of a real function of node `id`, if it has at most `most_entries` entries: its values,
+    /// correctly rounded.
     pub fn table(&self, id: NodeId, function: Real, most_entries: usize) -> Option<Arc<Table>> {
         let (node, of) = (self.node(id), self.node(self.node(id).inputs[0]));
         let from = of.dtype.frac();
@@ -46,8 +46,8 @@ impl Graph {
         })
     }
 
-    /// The table of e^d, with `frac` bits after the point, of all differences d between a number of node `id`'s operand
-    /// and a larger one, if it has at most so many entries: correctly rounded.
+    /// Returns the table of e^d, correctly rounded, with `frac` fractional bits, if it has at most `most_entries`
+    /// entries. It covers all differences d between a number of node `id`'s operand and a larger one.
     pub fn powers(&self, id: NodeId, frac: u32, most_entries: usize) -> Option<Arc<Table>> {
         let (node, of) = (self.node(id), self.node(self.node(id).inputs[0]));
         let differences = Interval::new(of.range().sub(of.range()).lo(), 0);
@@ -59,8 +59,8 @@ impl Graph {
         })
     }
 
-    /// The table of all quotients or remainders of the division `id`, if there are at most so many: of fixed point to
-    /// the nearest unit.
+    /// Returns the table of all quotients or remainders of the division `id`, if there are at most `most_entries`;
+    /// those of fixed point are rounded to the nearest unit.
     pub fn pair_table(&self, id: NodeId, most_entries: usize) -> Option<PairTable> {
         let node = self.node(id);
         let [x, y] = [0, 1].map(|i| self.node(node.inputs[i]).range());
@@ -91,7 +91,7 @@ fn has_entries(numbers: Interval, most: usize) -> bool {
     numbers.count() <= most as u128
 }
 
-/// A table, made once in this process as long as those in use have few entries together.
+/// Returns a table, which is made once in this process as long as the tables in use have few entries together.
 fn kept(key: (Function, Dtype, [Interval; 2]), first: i128, entries: impl FnOnce() -> Vec<i128>) -> Arc<Table> {
     type Key = (Function, Dtype, [Interval; 2]);
     static KEPT: Mutex<VecDeque<(Key, Arc<Table>)>> = Mutex::new(VecDeque::new());
@@ -102,7 +102,7 @@ fn kept(key: (Function, Dtype, [Interval; 2]), first: i128, entries: impl FnOnce
         None => Arc::new(Table::new(first, &entries())),
     };
     kept.push_front((key, table.clone()));
-    // Those used last stay.
+    // The tables used last stay.
     while kept.len() > 1 && kept.iter().map(|(_, table)| table.entries().len()).sum::<usize>() > MOST {
         kept.pop_back();
     }

@@ -1,4 +1,4 @@
-//! Results that nothing proves to fit, because nobody stated how large inputs are: what to say of them.
+//! Warnings of results that are not proven to fit because no bound is stated for the inputs.
 
 use crate::dtype::Dtype;
 use crate::error::Fault;
@@ -8,17 +8,17 @@ use crate::node::{NodeId, Op};
 use crate::properties::Wraps;
 use crate::ranges::{self, Known, Reach};
 
-/// How many steps before an operation are looked through for a bound that ends the warning.
+/// The number of steps before an operation that are searched for a bound that ends the warning.
 const LOOKED_THROUGH: usize = 4096;
-/// The largest bound that is looked for is 10 to this.
+/// The largest bound that is tried is 10 to this.
 const MOST_DIGITS: u32 = 36;
 
-/// Below so many bits, sums of two numbers wrap for numbers that people have.
+/// Below this number of bits, sums of two numbers wrap for everyday numbers.
 const FEW_BITS: u32 = 32;
 
 /// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of
-/// two numbers count where these are short, or have no sign: else they would have to be beyond what anybody computes
-/// with.
+/// two numbers only count where they have few bits, or no sign: otherwise the numbers would have to be far larger than
+/// those in practice.
 pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
     let counts = match op.properties().wraps {
         Wraps::Never => false,
@@ -33,7 +33,8 @@ pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
     matches!(ranges::reach(op, &anything, dtype, Truncation::Exact), Reach::Leaves(_))
 }
 
-/// The warning for node `id`: with the largest power of ten that ends it as a bound on all inputs that have none.
+/// Returns the warning for node `id`, with the largest power of ten that ends it as a bound on all inputs that have
+/// none.
 pub(crate) fn fault(graph: &Graph, id: NodeId) -> Fault {
     let node = graph.node(id);
     let digits = (0..=MOST_DIGITS).rev().find(|&digits| fits(graph, id, 10i128.pow(digits)));

@@ -1,4 +1,5 @@
-//! Public numbers of a program, in as few bytes as the largest needs: a program keeps them for as long as it lives.
+//! Public numbers of a program, in the fewest bytes that the largest needs: a program keeps them for as long as it
+//! lives.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,12 +34,12 @@ impl<const N: usize> From<[i128; N]> for Units {
 }
 
 impl Units {
-    /// The numbers, one each.
+    /// Returns the numbers.
     pub fn to_vec(&self) -> Vec<i128> {
         self.slice(0..self.len())
     }
 
-    /// How many there are.
+    /// Returns the number of numbers.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kept::I8(all) => all.len(),
@@ -48,23 +49,23 @@ impl Units {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The numbers `range` of an array's, one each, or the one that stands for all.
+    /// Returns the numbers for the elements `range` of an array: one for each, or the one that stands for all.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `range` exceeds the numbers.
     pub fn part(&self, range: Range<usize>) -> Vec<i128> {
         self.slice(if self.len() == 1 { 0..1 } else { range })
     }
 
-    /// The numbers `range`, whatever they stand for.
+    /// Returns the numbers `range`, whether or not one stands for all elements.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `range` exceeds the numbers.
     pub(crate) fn slice(&self, range: Range<usize>) -> Vec<i128> {
         match &self.0 {
             Kept::I8(all) => all[range].iter().map(|&v| v.into()).collect(),
@@ -74,13 +75,13 @@ impl Units {
         }
     }
 
-    /// As many numbers as an array has elements, where one number stands for all of them.
+    /// Returns one number for each of `elements` elements, where one number may stand for all of them.
     pub(crate) fn expand(&self, elements: usize) -> Vec<i128> {
         expand(&self.to_vec(), elements)
     }
 }
 
-/// Numbers, one per element.
+/// Returns numbers, one for each element.
 pub(crate) fn expand(values: &[i128], elements: usize) -> Vec<i128> {
     match values {
         [one] => vec![*one; elements],

@@ -1,9 +1,10 @@
-//! What the range of a value rests on where parties may cheat: noted for each node when it is built, since what it was
-//! made of may be forgotten before anybody asks.
+//! The values on which the range of a value rests, where parties may cheat. They are recorded when a node is built,
+//! since the nodes that it was made of may be forgotten later.
 //!
-//! A range follows from the bounds that owners stated. It holds if certain values lie in theirs: each is made of inputs
-//! of one party, so whether it does is a matter of that party alone. Where a value has an owner of its own, that is the
-//! value itself, or what it was made of if that has no more elements; else it is what its operands rest on.
+//! A range follows from the bounds that owners stated. It holds if certain values lie in their own ranges. Each of
+//! these is made of inputs of one party, so whether it does depends on that party alone. Where a value depends on one
+//! owner only, it rests on itself, or on the values that it was made of if these have no more elements together.
+//! Otherwise it rests on what its operands rest on.
 
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use crate::dtype::Dtype;
 use crate::graph::Graph;
 use crate::node::{Node, NodeId, Op};
 
-/// A range that rests on more values than this is not gone by.
+/// A range that rests on more values than this is not relied on.
 pub(crate) const MOST: usize = 256;
 
-/// The values, each of one party's inputs, that have to lie in their ranges.
+/// The values, each made of one party's inputs, that must lie in their ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Unproven {
     /// Ascending; at least one.
@@ -23,13 +24,13 @@ pub(crate) enum Unproven {
     Many,
 }
 
-/// What the range of the next node rests on: nothing where it has none, or has it whatever its operands are.
+/// Returns what the range of the next node rests on; `None` where it has no range, or has it whatever its operands are.
 pub(crate) fn unproven(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unproven>> {
     if !graph.rules().proves_bounds || node.dtype == Dtype::Bit {
         return None;
     }
     match &node.op {
-        // Ranges of parts, and of selections of these, go by what they were made of.
+        // Ranges of parts, and of selections of these, rest on what they were made of.
         Op::Shuffle { .. } | Op::Select if !node.says_more_than_its_dtype() => all_of(graph, node),
         _ if !node.says_more_than_its_dtype() => None,
         Op::Input { .. } => (!node.room.assumed).then(|| Arc::new(Unproven::These(vec![id]))),
@@ -54,13 +55,13 @@ fn of_operands(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unproven>> 
     }
 }
 
-/// What its operands rest on.
+/// Returns what all operands of a node rest on.
 fn all_of(graph: &Graph, node: &Node) -> Option<Arc<Unproven>> {
     let operands = node.inputs.iter().filter_map(|&operand| graph.node(operand).unproven.as_ref());
     operands.cloned().reduce(|a, b| together(&a, b))
 }
 
-/// Those of both. Most operands have the same ones, which are kept once.
+/// Returns the values of both. Most operands have the same ones, which are kept once.
 fn together(a: &Arc<Unproven>, b: Arc<Unproven>) -> Arc<Unproven> {
     if Arc::ptr_eq(a, &b) {
         return b;
@@ -77,14 +78,15 @@ fn together(a: &Arc<Unproven>, b: Arc<Unproven>) -> Arc<Unproven> {
 }
 
 impl Node {
-    /// Whether less is proven to be possible than its dtype can hold.
+    /// Whether the proven range is smaller than that of the dtype.
     pub(crate) fn says_more_than_its_dtype(&self) -> bool {
         self.interval.is_some_and(|range| range != self.dtype.range())
     }
 }
 
 impl Graph {
-    /// The values that a proof of the range of `id` would be about: they are needed as long as `id` may be used.
+    /// Returns the values that a proof of the range of `id` would be about; they are needed as long as `id` may be
+    /// used.
     pub fn rests_on(&self, id: NodeId) -> &[NodeId] {
         match self.get(id).ok().and_then(|node| node.unproven.as_deref()) {
             Some(Unproven::These(ids)) => ids,
@@ -92,7 +94,7 @@ impl Graph {
         }
     }
 
-    /// The value `id` with the proof of its range, if there was one lately.
+    /// Returns the value `id` with the proof of its range, if one was built recently.
     pub fn proof_of(&self, id: NodeId) -> Option<NodeId> {
         self.proofs.find(id)
     }

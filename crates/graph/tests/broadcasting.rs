@@ -1,4 +1,4 @@
-//! Broadcasting against numpy's rules: a table, and an independent formulation by coordinates.
+//! Tests of broadcasting by numpy's rules: a table, and an independent formulation by coordinates.
 
 use proptest::prelude::*;
 use quorate_graph::shape;
@@ -48,7 +48,7 @@ fn sizes() {
     assert!(shape::axis(i64::MIN, 2).is_err());
 }
 
-/// The flattened position of coordinates.
+/// Returns the flattened position of coordinates.
 fn position(shape: &[usize], at: &[usize]) -> usize {
     shape.iter().zip(at).fold(0, |p, (size, i)| p * size + i)
 }
@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// Places of a shuffle are words of 32 bits, of elements and of as many copies.
+/// Shuffles number the elements, and twice their number, by words of 32 bits.
 #[test]
 fn arrays_of_2_to_the_31_elements_are_not_shuffled() {
     let mut program = Program::default();

@@ -1,4 +1,4 @@
-//! Codes of words keep their words wherever they go, and never meet those of other words.
+//! Tests that codes of words keep their meaning under all operations, and cannot be combined with codes of other words.
 
 use quorate_graph::{
     BinaryOp, BuildError, Builder, Column, Dtype, Graph, Layer, Meaning, NodeId, Operand, Side, Source,
@@ -12,7 +12,7 @@ fn words(all: &[&str]) -> Meaning {
 
 type Built = Result<NodeId, BuildError>;
 
-/// Operations on codes x and y and a bit that keep what the codes stand for.
+/// Operations on codes x and y and a bit that keep the meaning of the codes.
 const KEEP: &[fn(Builder<'_>, [NodeId; 3]) -> Built] = &[
     |mut b, [x, y, _]| b.concat(&[x.into(), y.into()], 0),
     |mut b, [x, y, _]| b.stack(&[x.into(), y.into()], 0),
@@ -25,7 +25,7 @@ const KEEP: &[fn(Builder<'_>, [NodeId; 3]) -> Built] = &[
     },
 ];
 
-/// The same, of x alone.
+/// Operations on x alone that keep the meaning of the codes.
 const ALONE: &[fn(Builder<'_>, [NodeId; 3]) -> Built] = &[
     |mut b, [x, ..]| b.gather(x, vec![1, 0, 1], &[3]),
     |mut b, [x, ..]| b.exchange(x, Layer { count: 2, p: 1, r: 0, distance: 1 }, Side::Upper),
@@ -47,7 +47,7 @@ const ALONE: &[fn(Builder<'_>, [NodeId; 3]) -> Built] = &[
     },
 ];
 
-/// What compares.
+/// Operations that compare.
 const COMPARE: &[BinaryOp] = &[BinaryOp::Lt, BinaryOp::Ge, BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Sub];
 
 struct Program(Graph);
@@ -62,7 +62,7 @@ impl Program {
         self.at().of_column(Some(column)).input(0, 3, &[2], CODES, None).unwrap()
     }
 
-    /// x, another column of the words of x, one of others, and a bit.
+    /// Adds x, another column of the words of x, a column of other words, and a bit.
     fn columns(&mut self, other: Meaning) -> [NodeId; 4] {
         let towns = || words(&["Rome", "Oslo", "Bern"]);
         let [x, same, strange] =

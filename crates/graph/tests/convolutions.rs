@@ -1,4 +1,4 @@
-//! Convolutions: what they give, where it lies, and what is refused.
+//! Tests of convolutions: their results, their ranges, and refused arguments.
 
 use std::collections::BTreeSet;
 
@@ -100,7 +100,7 @@ fn every_size_counts_in_the_hash() {
         hash(images, filters, Lies { before: [0, 1], ..PLAIN }),
         hash(images, filters, Lies { after: [0, 1], ..PLAIN }),
         hash(images, [2, 1, 2, 2], Lies { groups: 2, ..PLAIN }),
-        // Of one shape.
+        // Convolutions with the same result shape.
         hash([1, 2, 5, 5], filters, Lies { stride: [2, 2], ..PLAIN }),
         hash([1, 2, 5, 5], filters, Lies { stride: [3, 2], ..PLAIN }),
         hash([1, 2, 5, 5], filters, Lies { stride: [2, 3], ..PLAIN }),

@@ -1,4 +1,4 @@
-//! Fractional bits of reals whose dtype nobody stated.
+//! Tests of the fractional bits of reals without a stated dtype.
 
 use quorate_graph::{BinaryOp, Bound, Dtype, NodeId, Operand, Real};
 
@@ -32,7 +32,7 @@ fn small_products_keep_all_bits_and_others_are_as_before() {
     assert_eq!((dtype(&p, small), p.graph.product_shift(small)), ((64, 29), 3));
     let usual = p.at().binary(BinaryOp::Mul, x, z).unwrap();
     assert_eq!((dtype(&p, usual), p.graph.product_shift(usual)), ((64, 16), 16));
-    // A product with a finer factor keeps its bits and is cut by what is beyond.
+    // A product with a finer factor keeps that factor's bits; the rest is cut.
     let mixed = p.at().binary(BinaryOp::Mul, small, z).unwrap();
     assert_eq!((dtype(&p, mixed), p.graph.product_shift(mixed)), ((64, 44), 1));
     let halved = p.at().binary(BinaryOp::Mul, small, Operand::real(&0.5)).unwrap();

@@ -1,10 +1,10 @@
-//! What is forgotten is never missed: the program goes on as if everything were there.
+//! Tests that forgetting has no effect: the program continues as if all nodes existed.
 
 use std::collections::BTreeSet;
 
 use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, Hash, NodeId, Operand, Source};
 
-/// More nodes than are always kept.
+/// More nodes than the number that is always kept.
 const MANY: usize = 60_000;
 
 fn here(line: u32) -> Source {
@@ -19,7 +19,7 @@ fn binary(graph: &mut Graph, op: B, x: NodeId, y: Operand<'_>) -> NodeId {
     graph.at(here(2)).binary(op, x, y).unwrap()
 }
 
-/// Long programs, some of whose arrays live for long: `forget` says when, and what.
+/// Builds long programs, some of whose arrays live long; `forget` decides when to forget, and what.
 fn long(forget: impl Fn(&mut Graph, &[NodeId])) -> (Graph, Vec<NodeId>) {
     let mut graph = Graph::new();
     let mut arrays = vec![input(&mut graph)];
@@ -50,7 +50,7 @@ fn programs_are_the_same_whoever_forgets_what() {
         assert_eq!(short.describe(id), whole.describe(id));
         assert_eq!(short.step_hash(id), whole.step_hash(id));
     }
-    // A minimum of a minimum is bounded by what lies two selections further back.
+    // A minimum of a minimum is bounded by operands two selections further back.
     let mut whole = whole;
     let clip = |graph: &mut Graph| {
         let x = arrays[1];
@@ -124,7 +124,7 @@ fn a_literal_is_one_node_for_all_of_its_uses_and_an_array_has_its_own() {
 #[test]
 fn operands_need_little_room() {
     assert!(size_of::<quorate_graph::Inputs>() <= 16);
-    // Beside it: a hash, and what the shape takes.
+    // In addition to the node: a hash, and the memory of the shape.
     assert!(size_of::<quorate_graph::Node>() + size_of::<Hash>() + 32 <= 320);
     for len in 0..9 {
         let all: Vec<NodeId> = (0..len).map(NodeId).collect();

@@ -1,4 +1,4 @@
-//! The prefix hash sees everything that the parties must agree on, and nothing else.
+//! Tests that the prefix hash covers everything that the parties must agree on, and nothing else.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const FIX: Dtype = Dtype::Fixed { bits: 8, frac: 2 };
 const DIVISION: Division = Division { give: Give::Quotient, quotient_bits: None };
 const PAIR: Layer = Layer { count: 2, p: 1, r: 0, distance: 1 };
 
-/// The hash of: an input x of shape (2, 3), an input y of shape (2, 3), a bit, then one more operation.
+/// Returns the hash of an input x of shape (2, 3), an input y of shape (2, 3), a bit, and then one more operation.
 fn hash_of(last: impl FnOnce(Builder<'_>, [NodeId; 3]) -> Result<NodeId, BuildError>, line: u32) -> Hash {
     let mut graph = Graph::new();
     let at = || Source::new("a.py", line);
@@ -144,7 +144,7 @@ fn column(b: Builder<'_>, name: &str, meaning: Meaning) -> Result<NodeId, BuildE
     b.of_column(Some(Column { name: name.into(), meaning })).input(0, 3, &[2], INT8, None)
 }
 
-/// A function of `x` as fixed point.
+/// Builds a function of `x` as fixed point.
 fn real(
     b: &mut Builder<'_>,
     x: NodeId,
@@ -182,7 +182,7 @@ fn the_shape_of_a_matrix_product_counts() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
 }
 
-/// Circuits that differ in one gate, in its kind or in a wire, or in what goes out.
+/// Circuits that differ in the kind or a wire of one gate, or in an output.
 #[test]
 fn every_gate_of_a_circuit_counts() {
     let hash = |gate: Gate, output: u32| {
@@ -212,8 +212,8 @@ fn every_gate_of_a_circuit_counts() {
     }
 }
 
-/// Steps of one hash share what was found out about one of them: a public operand takes other protocols than a secret
-/// one.
+/// Steps of one hash share results about one of them, so the hash must cover which operands are public: these take
+/// other protocols than secret ones.
 #[test]
 fn the_hash_of_a_step_says_which_operands_are_public() {
     let mut graph = Graph::new();
@@ -249,7 +249,7 @@ fn a_fixed_program_keeps_its_hash() {
     let mut graph = Graph::new();
     let x = graph.at(Source::new("a.py", 1)).input(0, 3, &[2], Dtype::INT64, Some(Bound::Int(9))).unwrap();
     let y = graph.at(Source::new("a.py", 2)).binary(B::Mul, x, Operand::int(&3)).unwrap();
-    // Parties of different builds compare these: if this changes, so must the protocol's version.
+    // Parties of different builds compare these hashes: if they change, so must the protocol's version.
     assert_eq!(format!("{:?}", graph.prefix_hash(y)), "a3c181499e92c2a3");
     assert_eq!(format!("{:?}", Hash::empty()), "7fcccc27285c2e6e");
 }

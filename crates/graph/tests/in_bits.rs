@@ -1,4 +1,4 @@
-//! Operations as circuits equal their evaluation in the clear, for all values of small types.
+//! Tests that operations as circuits equal their evaluation in the clear, for all values of small types.
 
 use crate::common::{INT8, Program};
 use quorate_circuits::{Circuit, Goal, from_rows, to_rows};
@@ -10,7 +10,7 @@ const INT4: Dtype = Dtype::Int { bits: 4 };
 const UINT4: Dtype = Dtype::Uint { bits: 4 };
 const FIX4: Dtype = Dtype::Fixed { bits: 4, frac: 2 };
 
-/// The lowest bits of numbers.
+/// Returns the lowest bits of numbers.
 fn words(units: &[i128], bits: u32) -> Vec<u128> {
     units.iter().map(|&unit| unit as u128 & ((1 << bits) - 1)).collect()
 }
@@ -20,7 +20,7 @@ fn run(circuit: &Circuit, inputs: &[Vec<u128>]) -> Vec<u128> {
     from_rows(circuit.outputs(), &outputs).remove(0)
 }
 
-/// Element (o, j, i) of an axis, for all (o, i).
+/// Returns element (o, j, i) of an axis, for all (o, i).
 fn column(values: &[u128], axis: quorate_graph::Axis, j: usize) -> Vec<u128> {
     let at = |lane: usize| (lane / axis.inner * axis.len + j) * axis.inner + lane % axis.inner;
     (0..axis.outer * axis.inner).map(|lane| values[at(lane)]).collect()
@@ -31,7 +31,7 @@ fn folded(values: &[u128], axis: quorate_graph::Axis, pair: &Circuit) -> Vec<u12
     columns.reduce(|earlier, later| run(pair, &[earlier, later])).unwrap()
 }
 
-/// The node's values by its circuits, from the operands' values in the clear; and its ANDs.
+/// Returns the node's values by its circuits, from the operands' values in the clear; and the number of ANDs.
 fn by_circuits(p: &Program, id: NodeId, goal: Goal) -> (Vec<u128>, u64) {
     let node = p.graph.node(id);
     let clear = eval_clear(&p.graph, &p.inputs).unwrap();
@@ -58,7 +58,7 @@ fn by_circuits(p: &Program, id: NodeId, goal: Goal) -> (Vec<u128>, u64) {
     }
 }
 
-/// Whether the node has a circuit, as found out without building one.
+/// Whether the node has a circuit, by the function that does not build one.
 #[track_caller]
 fn offered(p: &Program, id: NodeId) -> bool {
     let offered = p.graph.has_circuit(id);
@@ -66,7 +66,7 @@ fn offered(p: &Program, id: NodeId) -> bool {
     offered
 }
 
-/// Holds the circuits of a node to its values in the clear; returns the ANDs of the small one.
+/// Compares the circuits of a node with its values in the clear; returns the ANDs of the small one.
 #[track_caller]
 fn check(p: &Program, id: Result<NodeId, BuildError>) -> u64 {
     let id = id.unwrap();
@@ -81,7 +81,7 @@ fn check(p: &Program, id: Result<NodeId, BuildError>) -> u64 {
     ands
 }
 
-/// All values of a type, within a bound if there is one.
+/// Returns all values of a type, within a bound if there is one.
 fn values(dtype: Dtype, bound: Option<i128>) -> Vec<i128> {
     let range = dtype.range();
     let most = bound.unwrap_or(range.hi().max(-range.lo()));
@@ -98,14 +98,14 @@ fn input(p: &mut Program, units: Vec<i128>, dtype: Dtype, bound: Option<i128>) -
     id
 }
 
-/// All values of a type as an input.
+/// Returns all values of a type as an input.
 fn singles(dtype: Dtype, bound: Option<i128>) -> (Program, NodeId) {
     let mut p = Program::default();
     let x = input(&mut p, values(dtype, bound), dtype, bound);
     (p, x)
 }
 
-/// All pairs of values of a type, as two inputs.
+/// Returns all pairs of values of a type, as two inputs.
 fn pairs(dtype: Dtype, bound: Option<i128>) -> (Program, NodeId, NodeId) {
     let all = values(dtype, bound);
     let mut p = Program::default();
@@ -191,7 +191,7 @@ fn quotients_by_secrets_and_what_they_leave() {
             }
         }
     }
-    // Products of residues by their modulus, as promised.
+    // Products of residues by their modulus, which keep the promise.
     let residues = (1..8i128).flat_map(|m| (0..m * m).map(move |x| (x, m)));
     let (products, moduli): (Vec<i128>, Vec<i128>) = residues.chain([(0, 0)]).unzip();
     let mut p = Program::default();

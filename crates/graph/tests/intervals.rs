@@ -1,5 +1,5 @@
-//! Random programs: every value lies where the interval says, nothing wraps without a warning, and differences fit
-//! where they are said to fit.
+//! Tests of intervals on random programs: every value lies in its interval, nothing wraps without a warning, and
+//! differences fit the bits that they are said to need.
 
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn divided(give: Give) -> Division {
     Division { give, quotient_bits: None }
 }
 
-/// One step of a program: which operation, on which earlier nodes, with which number.
+/// One step of a program: its operation, the earlier nodes that it works on, and a number.
 type Step = (u8, usize, usize, usize, i128);
 
 fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
@@ -67,12 +67,12 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
-        ids.extend(built.ok()); // dtypes that do not mix are refused, which is not what is tested here
+        ids.extend(built.ok()); // dtypes that do not mix are refused; that is not tested here
     }
     p
 }
 
-/// Rows of bits of which one at most is 1: where two of the numbers are 0 or 1.
+/// Builds rows of bits of which at most one is 1, where two of the numbers are 0 or 1.
 fn choice(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
     let numbers = p.at().gather(x, vec![0, 3], &[2, 1])?;
     p.at().binary(B::Eq, numbers, Operand::Ints { shape: &[2], values: &[0, 1] })
@@ -90,7 +90,7 @@ fn magnitude(p: &mut Program, x: NodeId) -> Result<NodeId, BuildError> {
     p.at().select(less, minus, x)
 }
 
-/// Fills the inputs with values from the ends and the inside of their ranges.
+/// Fills the inputs with values at the ends and inside of their ranges.
 fn fill(p: &mut Program, mut seed: u64) {
     for (i, node) in p.graph.nodes().iter().enumerate() {
         if !matches!(node.op, Op::Input { .. }) {
@@ -106,7 +106,7 @@ fn fill(p: &mut Program, mut seed: u64) {
     }
 }
 
-/// What the node would be over the integers, without any ring, given its operands' values in the ring.
+/// Returns the node's value over the integers, without any ring, given its operands' values in the ring.
 fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i128>> {
     let of = |i: usize| &values[node.inputs[i].index()];
     let shift = match node.inputs.iter().all(|&id| graph.node(id).dtype.is_fixed()) {
@@ -177,9 +177,9 @@ proptest! {
             if let (Some(_), Some(exact)) = (node.interval, unwrapped(&p.graph, node, &values)) {
                 prop_assert_eq!(&exact, &values[i], "{} wrapped though its interval is proven", p.graph.describe(id));
             }
-            // A range that is lost is lost with a warning, or because an operand's was unknown.
+            // A range is only lost with a warning, or because an operand's range was unknown.
             if bounded && node.interval.is_none() {
-                // Once for each line.
+                // Lines are warned of once.
                 let line = |id: NodeId| p.graph.node(id).source.line;
                 let warned = p.graph.warnings().iter().any(|w| line(w.node) == line(id));
                 let unknown = |&n: &NodeId| p.graph.node(n).interval.is_none();
@@ -320,7 +320,7 @@ fn strict_programs_hold_every_operation_to_its_dtype() {
     assert!(graph.at(at()).binary(B::Add, clipped, Operand::int(&1)).is_ok());
 }
 
-/// A cut that may round up reaches one unit further, unless nothing is dropped.
+/// A cut that may round up reaches one unit further, unless no bits are dropped.
 #[test]
 fn rounding_either_way_is_part_of_the_range() {
     let mut exact = Graph::new();

@@ -1,4 +1,4 @@
-//! Bounds and ranges that do not hold what is computed get messages that say what does.
+//! Tests of messages about bounds and ranges that do not hold a result: they say which ones do.
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{BinaryOp as B, Bound, Dtype, Graph, Interval, Operand, Source};

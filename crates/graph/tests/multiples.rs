@@ -1,5 +1,5 @@
-//! Products with public reals and quotients by public numbers: which operations they become, and that results are near
-//! those with the reals themselves, whatever the dtype holds.
+//! Tests of products with public reals and quotients by public numbers: the operations that they become, and that
+//! results are near those of the exact reals, whether or not the dtype holds these.
 
 use crate::common::{FIX, Program, message};
 use quorate_graph::{
@@ -14,7 +14,7 @@ fn ops(p: &Program, before: usize) -> Vec<&'static str> {
     p.graph.nodes()[before..].iter().map(|node| node.op.name()).collect()
 }
 
-/// The operations that `build` adds.
+/// Returns the operations that `build` adds.
 fn added(bound: Option<Bound>, build: impl Fn(&mut Program, NodeId) -> Built) -> Vec<&'static str> {
     let mut p = Program::default();
     let x = p.at().input(0, 3, &[2], Dtype::FIXED64, bound).unwrap();
@@ -61,7 +61,7 @@ fn quotients_take_the_shortest_way() {
 const CONSTANTS: [f64; 17] =
     [0.1, -0.3, 0.7, 3.7, -12.3, 0.01, 31.0, -1.0, 1.0, 0.25, -0.125, 2.5, -2.5, 1.0625, 16.5, -0.75, 0.3125];
 
-/// All numbers of a small type, as far as a bound allows: as an input, and their units.
+/// Returns all numbers of a small type, within a bound if there is one: as an input, and their units.
 fn numbers(bound: Option<f64>) -> (Program, NodeId, Vec<i128>) {
     let mut p = Program::default();
     let inside = |&v: &i128| bound.is_none_or(|bound| (v as f64).abs() <= 16.0 * bound);
@@ -77,7 +77,8 @@ fn products_of_every_number_of_a_small_type() {
         let (mut p, x, xs) = numbers(bound);
         let product = p.at().binary(B::Mul, Operand::real(&c), x).unwrap();
         let held = (c * 16.0).fract() == 0.0;
-        // What the dtype holds is multiplied in the ring, which has to hold the product before its bits are dropped.
+        // A number that the dtype holds is multiplied in the ring, which must hold the product before its bits are
+        // dropped.
         let room = if held { 511.0 / 16.0 } else { 511.0 };
         for (&x, &got) in xs.iter().zip(&p.values(product, NARROW, &[xs.len()])) {
             let (exact, got) = (x as f64 * c, got as f64);
@@ -222,7 +223,7 @@ fn matrices_of_public_reals_keep_the_bits_that_there_is_room_for() {
     }
 }
 
-/// The largest ring is the family's, and nothing is built that needs another one.
+/// The largest ring is the family's; operations that need a larger one are refused.
 #[test]
 fn rings_that_the_family_lacks() {
     let rings = Rings { family: "toy", most_bits: 70 };

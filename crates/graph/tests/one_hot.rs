@@ -1,4 +1,4 @@
-//! Lines with a single 1: what can be asserted of which arrays, and what follows.
+//! Tests of lines with a single 1: which arrays can be asserted, and what follows.
 
 use crate::common::{FIX, Program, message};
 use quorate_graph::{BinaryOp as B, Bound, Dtype, Interval, NodeId, Operand};
@@ -33,7 +33,7 @@ fn lines_with_a_single_one() {
     }
 }
 
-/// One bit at most of each row is 1: that of the place which a number names.
+/// Builds rows of bits of which at most one is 1: that at the place given by a number.
 fn hot(p: &mut Program, count: usize) -> NodeId {
     let numbers = p.input(&[4, 1], Dtype::INT64, &[0, 3, 99, -1]);
     let places: Vec<i128> = (0..count as i128).collect();

@@ -1,4 +1,5 @@
-//! Whose inputs a value depends on, whose own inputs it holds, and which part of the program makes it.
+//! Tests of origins: the parties whose inputs a value depends on, those whose own inputs it contains, and the part of
+//! the program that makes it.
 
 use quorate_graph::domains::Domain;
 use quorate_graph::{
@@ -7,7 +8,7 @@ use quorate_graph::{
 
 const INT: Dtype = Dtype::INT64;
 
-/// Three owners' inputs of four numbers.
+/// Adds inputs of four numbers of each of three owners.
 fn three(graph: &mut Graph) -> [NodeId; 3] {
     [0, 1, 2].map(|owner| at(graph).input(owner, 3, &[4], INT, None).unwrap())
 }
@@ -20,7 +21,7 @@ fn known(graph: &Graph, id: NodeId) -> (Vec<usize>, Vec<usize>) {
     (graph.owners(id).iter().collect(), graph.own_inputs(id).iter().collect())
 }
 
-/// A layer of a sorting network: swaps where the first row of a pair is the larger.
+/// Builds a layer of a sorting network: swaps where the first row of a pair is larger.
 fn layer(graph: &mut Graph, x: NodeId, layer: Layer) -> NodeId {
     let [low, high, rest] = [Side::Lower, Side::Upper, Side::Rest].map(|s| at(graph).exchange(x, layer, s).unwrap());
     let swap = at(graph).binary(BinaryOp::Lt, high, low).unwrap();
@@ -30,32 +31,32 @@ fn layer(graph: &mut Graph, x: NodeId, layer: Layer) -> NodeId {
     at(graph).exchange(mixed, layer, Side::Back).unwrap()
 }
 
-/// A merge exchange of four rows.
+/// Builds a merge exchange of four rows.
 fn sorted(graph: &mut Graph, x: NodeId) -> NodeId {
     let layers = [(2, 0, 2), (1, 0, 1), (1, 1, 1)];
     layers.into_iter().fold(x, |x, (p, r, distance)| layer(graph, x, Layer { count: 4, p, r, distance }))
 }
 
-/// Times public numbers.
+/// Builds a product with public numbers.
 fn times(graph: &mut Graph, x: NodeId, by: &[i128]) -> NodeId {
     let by = at(graph).constant_ints(&[by.len()], by, INT).unwrap();
     at(graph).binary(BinaryOp::Mul, x, by).unwrap()
 }
 
-/// Of party 0's real numbers.
+/// Builds an array from party 0's real numbers.
 fn real<E: std::fmt::Debug>(graph: &mut Graph, made: fn(&mut Graph, NodeId) -> Result<NodeId, E>) -> NodeId {
     let x = at(graph).real_input(0, 3, &[4], Some(Bound::Int(7))).unwrap();
     made(graph, x).unwrap()
 }
 
-/// Of a square, times a public one.
+/// Builds the product of a square matrix with a public one.
 fn by_matrix(graph: &mut Graph, x: NodeId, matrix: &[i128; 4]) -> NodeId {
     let square = at(graph).reshape(x, &[2, 2]).unwrap();
     let matrix = at(graph).constant_ints(&[2, 2], matrix, INT).unwrap();
     at(graph).matmul(square, matrix).unwrap()
 }
 
-/// All bits, and a public one.
+/// Builds an operation on all bits and a public one.
 fn masked(graph: &mut Graph, x: NodeId, op: BinaryOp, by: i128) -> NodeId {
     let bits = at(graph).bits(x).unwrap();
     let by = at(graph).constant_ints(&[], &[by], Dtype::Bit).unwrap();
@@ -284,7 +285,7 @@ fn each_value_is_of_those_whose_inputs_it_is_made_of() {
     }
 }
 
-/// Arrays that are kept say so when all that they were made of is gone.
+/// The origins of arrays that are kept include nodes that are forgotten.
 #[test]
 fn what_was_forgotten_still_counts() {
     let mut graph = Graph::with(Rules::default());
@@ -304,7 +305,7 @@ fn what_was_forgotten_still_counts() {
     assert_eq!(graph.part_hash(product), part);
 }
 
-/// A long walk through unlike elements takes neither the stack nor an exponential time.
+/// Following many moves of elements with different origins overflows no stack and takes no exponential time.
 #[test]
 fn many_moves_in_a_row_are_followed() {
     let mut graph = Graph::new();
@@ -323,7 +324,7 @@ fn many_moves_in_a_row_are_followed() {
     assert_eq!(known(&graph, mixed), (vec![0, 1, 2], vec![0, 1, 2]), "beyond that, whatever may be there");
 }
 
-/// The hash of the part that makes the last node.
+/// Returns the hash of the part that makes the last node.
 fn part(build: impl FnOnce(&mut Graph) -> NodeId) -> Hash {
     let mut graph = Graph::new();
     let id = build(&mut graph);
@@ -377,7 +378,7 @@ fn the_hash_of_a_part_sees_all_of_it_and_nothing_else() {
         part(with_constant(3)),
     ];
     assert!((0..others.len()).all(|i| !others[..i].contains(&others[i])), "{others:?}");
-    // Lines, and what else the program does, are no part of it.
+    // Lines, and other operations of the program, are not part of it.
     let beside = part(|g| {
         let x = input(g, 0, 4, INT, None);
         input(g, 1, 4, INT, None);
@@ -417,7 +418,7 @@ fn a_hash_is_read_as_it_is_written() {
     }
 }
 
-/// What a program states of values changes what it reveals where that is not so: another statement is another part.
+/// If a stated range is wrong, it changes what is revealed. So a different statement is a different part.
 #[test]
 fn stated_ranges_are_of_the_part() {
     let part = |low: i128, high: i128| {

@@ -1,5 +1,5 @@
-//! Whatever a caller asks for, it gets a program that evaluates or an error, never a panic; and an error leaves the
-//! program as it was.
+//! Tests that every call returns a program that evaluates, or an error, and never panics; an error leaves the program
+//! as it was.
 
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What every operation computes, against values worked out by hand.
+//! Tests of the result of every operation, against values worked out by hand.
 
 use crate::common::{FIX, INT8, Program};
 use quorate_graph::{BinaryOp as B, Division, Dtype, EvalError, Fault, Give, Op, Operand, UnaryOp, eval_clear};
@@ -252,7 +252,7 @@ fn public_parts_are_evaluated_while_building() {
     assert_eq!(p.graph.node(twice).dtype, INT8, "constants among themselves keep their type");
     let mut p = Program::default();
     let c = p.at().constant_ints(&[2], &[10, 20], Dtype::INT64).unwrap();
-    // Integer constants take the type of what they meet; a public condition only moves elements.
+    // Integer constants take the type of the other operand; a public condition only moves elements.
     let x = p.input(&[2], INT8, &[100, 3]);
     let y = p.at().binary(B::Lt, x, c).unwrap();
     assert_eq!(p.values(y, Dtype::Bit, &[2]), [0, 1]);

@@ -1,4 +1,4 @@
-//! Places and divisors whose range rests on a stated bound: which of them are proven, and by what.
+//! Tests of places and divisors whose range rests on a stated bound: which of them are proven, and by which proofs.
 
 use quorate_graph::{BinaryOp, Bound, Builder, Dtype, Graph, NodeId, Op, Operand, Real, Rules, Source};
 
@@ -14,7 +14,7 @@ fn input(graph: &mut Graph, owner: usize, dtype: Dtype, bound: i128) -> NodeId {
     at(graph).input(owner, 2, &[3], dtype, Some(Bound::Int(bound))).unwrap()
 }
 
-/// How many proofs there are in a program, and how many comparisons.
+/// Returns the number of proofs and of comparisons in a program.
 fn proofs(graph: &Graph) -> (usize, usize) {
     let nodes = (0..graph.len()).map(|id| graph.node(NodeId(id as u32)));
     nodes.fold((0, 0), |(proofs, comparisons), node| match node.op {
@@ -71,7 +71,7 @@ fn one_comparison_sees_both_ends_wherever_the_range_lies() {
     }
 }
 
-/// Arrays that are made of inputs of two owners, as places or divisors are.
+/// Builds arrays from inputs of two owners, as they occur as places or divisors.
 fn mixed(graph: &mut Graph, [x, y]: [NodeId; 2]) -> Vec<NodeId> {
     let both = at(graph).concat(&[x.into(), y.into()], 0).unwrap();
     let before = at(graph).binary(BinaryOp::Sub, both, Operand::int(&1)).unwrap();
@@ -144,7 +144,7 @@ fn what_rests_on_too_many_values_goes_by_its_dtype() {
     assert_eq!((proofs(&graph).0, graph.node(places).interval), (0, None));
 }
 
-/// What a process has forgotten has no part in what it builds.
+/// Forgotten nodes have no influence on what a process builds.
 #[test]
 fn proofs_are_built_alike_whatever_was_forgotten() {
     let mut programs = [program(), program()];

@@ -20,7 +20,7 @@ impl Builder<'_> {
         for (position, (&input, &width)) in inputs.iter().zip(widths).enumerate() {
             let dtype = match input {
                 Operand::Node(id) => self.graph.get(id)?.dtype,
-                Operand::Ints { .. } => Dtype::Bit, // public 0s and 1s; others do not fit
+                Operand::Ints { .. } => Dtype::Bit, // public 0s and 1s; no other numbers fit
                 Operand::Reals { .. } => Dtype::FIXED64,
             };
             if dtype != Dtype::Bit {

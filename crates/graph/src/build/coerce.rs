@@ -1,4 +1,4 @@
-//! How operands come to one type: which dtypes mix, and how public numbers adapt to secret ones.
+//! Type coercion of operands: which dtypes mix, and how public numbers adapt to secret ones.
 
 use super::{Builder, Operand};
 use crate::dtype::{Dtype, USUAL_BITS};
@@ -7,19 +7,19 @@ use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::shape;
 
-/// What is known of an operand's type before it meets the others.
+/// The type of an operand before it is combined with others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Type {
-    /// Decided; with where values are proven to lie.
+    /// A decided dtype, with the range in which values are proven to lie.
     Is(Dtype, Interval),
-    /// Public integers, which take the type of what they meet if that holds them.
+    /// Public integers, which take the dtype of the other operands if it holds them.
     Ints(Interval),
     /// Public real numbers of magnitudes below 2^whole_bits, which become fixed point.
     Reals { whole_bits: u32 },
 }
 
 impl Type {
-    /// Of an array of nothing else.
+    /// Returns the dtype of an array of only this operand.
     fn dtype(self) -> Dtype {
         match self {
             Type::Is(dtype, _) => dtype,
@@ -36,7 +36,7 @@ impl Type {
         }
     }
 
-    /// Bits of the integer that holds the whole part of every value, with a sign, and no more than the dtype has.
+    /// Returns the bits of a signed integer that holds the whole part of every value; at most those of the dtype.
     pub(super) fn whole_bits(self) -> u32 {
         match self {
             Type::Is(Dtype::Bit, _) => 2,
@@ -49,8 +49,8 @@ impl Type {
         }
     }
 
-    /// The type of both `self` and `other` in one array: the narrowest of those that hold every value of either, where
-    /// that is one of their own; else one that is just wide enough.
+    /// Returns the type of both `self` and `other` in one array. It is the narrowest of their own types that holds
+    /// every value of both, or, if neither does, one that is just wide enough.
     pub(super) fn join(self, other: Type, op: &'static str) -> Result<Type, Fault> {
         use Type::{Ints, Is, Reals};
         let values = |dtype: Dtype| Is(dtype, dtype.range());
@@ -71,7 +71,7 @@ impl Type {
         })
     }
 
-    /// The dtype of two numbers of different kinds or widths.
+    /// Returns the dtype of two numbers of different kinds or widths.
     fn common(self, other: Type, op: &'static str) -> Result<Dtype, Fault> {
         let (x, y) = (self.stated(), other.stated());
         let frac = [x, y].into_iter().flatten().map(Dtype::frac).max().unwrap_or(0);
@@ -86,7 +86,8 @@ impl Type {
         let unsigned =
             !is_fixed && stated().all(Dtype::is_unsigned) && !self.may_be_negative() && !other.may_be_negative();
         let needed = self.whole_bits().max(other.whole_bits()) + frac - u32::from(unsigned);
-        // One of the two is enough, or it takes just so many bits; a public number makes a usual width of it.
+        // Either dtype if it is wide enough, else exactly the bits that are needed; a public number leads to a usual
+        // width.
         let own = stated().filter(|d| d.is_fixed() == is_fixed && d.is_unsigned() == unsigned && d.frac() == frac);
         let fits = own.clone().filter(|d| d.bits() >= needed).map(Dtype::bits).max();
         let least = own.map(Dtype::bits).max().unwrap_or(if is_fixed { Dtype::FIXED64.bits() } else { 0 });
@@ -94,7 +95,7 @@ impl Type {
             true => needed.max(least),
             false => USUAL_BITS.into_iter().find(|&bits| bits >= needed.max(least)).unwrap_or(needed),
         });
-        // Sums of what fits shall fit, too, as they would if nothing were proven.
+        // Sums of numbers that fit must fit, too, as they would if nothing were proven.
         let bits = if is_fixed { bits } else { stated().map(Dtype::bits).fold(bits, u32::max) };
         match made(bits, unsigned).checked() {
             Ok(dtype) => Ok(dtype),
@@ -102,7 +103,7 @@ impl Type {
         }
     }
 
-    /// The dtype, of what has one of its own.
+    /// Returns the dtype, if it is decided.
     fn stated(self) -> Option<Dtype> {
         match self {
             Type::Is(dtype, _) => Some(dtype),
@@ -119,13 +120,13 @@ impl Type {
     }
 }
 
-/// One type for values that are picked, moved or compared.
+/// Returns one type for values that are picked, moved or compared.
 pub(super) fn joined(op: &'static str, types: &[Type]) -> Result<Dtype, Fault> {
     let Some((&first, rest)) = types.split_first() else { return Err(Fault::NothingToJoin { op }) };
     Ok(rest.iter().try_fold(first, |all, &next| all.join(next, op))?.dtype())
 }
 
-/// One type for a sum: as [`joined`], but bits are counted, as whole numbers.
+/// Returns one type for a sum. It is that of [`joined`], but bits are counted as whole numbers.
 pub(super) fn summed(op: &'static str, types: [Type; 2], whole: Dtype) -> Result<Dtype, Fault> {
     let is_stated = types.iter().any(|t| t.stated().is_some_and(|dtype| dtype != Dtype::Bit));
     Ok(match joined(op, &types)? {
@@ -135,8 +136,8 @@ pub(super) fn summed(op: &'static str, types: [Type; 2], whole: Dtype) -> Result
     })
 }
 
-/// The types of two factors. Fixed point meets whole numbers as integers of its own ring, so that nothing needs to be
-/// truncated; two bits stay bits.
+/// Returns the types of two factors. Beside fixed point, whole numbers are integers of the same ring, so that nothing
+/// needs to be truncated. Two bits stay bits.
 pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2], whole: Dtype) -> Result<[Dtype; 2], Fault> {
     let is_whole = |t: Type| match t {
         Type::Is(dtype, _) => !dtype.is_fixed(),
@@ -161,7 +162,7 @@ pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2], whole: Dtype) -> R
     }
 }
 
-/// Checks that all operands are bits, or public integers that can be.
+/// Checks that all operands are bits, or public integers that fit a bit.
 pub(super) fn only_bits(op: &'static str, types: &[Type]) -> Result<(), Fault> {
     match types.iter().find(|t| !t.is_bit()) {
         Some(other) => Err(Fault::BitsOnly { op, dtype: other.dtype() }),
@@ -169,14 +170,14 @@ pub(super) fn only_bits(op: &'static str, types: &[Type]) -> Result<(), Fault> {
     }
 }
 
-/// Bits of the whole parts of magnitudes.
+/// Returns the bits of the whole part of the largest magnitude.
 fn whole_bits_of(values: &[f64]) -> u32 {
     let largest = values.iter().filter(|v| v.is_finite()).fold(0.0f64, |most, v| most.max(v.abs()));
     (largest.log2().floor() + 1.0).clamp(0.0, 1100.0) as u32
 }
 
 impl Builder<'_> {
-    /// The types of operands that meet. Integer constants adapt where something secret is among them.
+    /// Returns the types of operands that are combined. Integer constants adapt where one of the operands is secret.
     pub(super) fn types<const N: usize>(&self, operands: [Operand<'_>; N]) -> Result<[Type; N], Fault> {
         let all = self.all_types(&operands)?;
         Ok(std::array::from_fn(|i| all[i]))
@@ -210,7 +211,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The operand as a node of type `dtype` and shape `to`, to which its own shape broadcasts.
+    /// Returns the operand as a node of type `dtype` and shape `to`, to which its own shape must broadcast.
     pub(super) fn place(&mut self, operand: Operand<'_>, dtype: Dtype, to: &[usize]) -> Result<NodeId, Fault> {
         let from = self.shape_of(operand)?;
         shape::broadcasts_to(&from, to)?;
@@ -233,14 +234,14 @@ impl Builder<'_> {
             shape::broadcast_index(&from, to).iter().map(|&i| units[i as usize]).collect()
         };
         if lost.is_some() {
-            self.graph.literals.truncate(0); // the warning is this line's
+            self.graph.literals.truncate(0); // so that the warning is given for this line
         }
         let id = self.graph.push_constant(spread, to.to_vec(), dtype, &self.at)?;
         self.graph.warn(id, lost)
     }
 
-    /// The node as `dtype`, which holds its values: bits become numbers, public numbers are written anew, others
-    /// convert.
+    /// Returns the node as `dtype`, which must hold its values: bits become numbers, public numbers are written anew,
+    /// others are converted.
     pub(super) fn converted(&mut self, id: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         let node = self.graph.get(id)?;
         if node.dtype == dtype {
@@ -270,12 +271,12 @@ impl Builder<'_> {
         self.graph.push(Op::Cast, vec![id], shape, dtype, &self.at)
     }
 
-    /// What counts and positions are.
+    /// Returns the dtype of counts and positions.
     pub(super) fn whole(&self) -> Dtype {
         self.graph.rules().rings.whole()
     }
 
-    /// The node with bits as whole numbers.
+    /// Returns the node, with bits as whole numbers.
     pub(super) fn number(&mut self, id: NodeId) -> Result<NodeId, Fault> {
         match self.graph.get(id)?.dtype {
             Dtype::Bit => self.converted(id, self.whole()),

@@ -1,30 +1,30 @@
-//! Convolutions: how windows lie on images, and whether they fit.
+//! Convolutions: the placement of windows on images, and checks that they fit.
 
 use quorate_ring::Conv;
 
 use crate::error::{Fault, Shape};
 
-/// How windows lie on images; rows, then columns.
+/// The placement of windows on images; rows, then columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lies {
-    /// By how much a window lies further than the one before.
+    /// The distance between neighbouring windows.
     pub stride: [usize; 2],
-    /// How far neighbours in a window are apart.
+    /// The distance between neighbouring elements of a window.
     pub dilation: [usize; 2],
     /// Zeros above and on the left of an image.
     pub before: [usize; 2],
     /// Zeros below and on the right of it.
     pub after: [usize; 2],
-    /// Groups of channels, each of which has filters of its own.
+    /// The number of groups of channels, each of which has its own filters.
     pub groups: usize,
 }
 
-/// Zeros around an image, strides and distances beyond this are mistakes.
+/// More zeros around an image, and larger strides and distances, are refused as mistakes.
 const MOST: usize = 1 << 16;
 
 impl Lies {
-    /// The convolution of images (batch, channels, rows, columns) with filters (filters, channels of a group, rows,
-    /// columns).
+    /// Returns the convolution of images (batch, channels, rows, columns) with filters (filters, channels of a group,
+    /// rows, columns).
     pub(super) fn on(self, images: &[usize], filters: &[usize]) -> Result<Conv, Fault> {
         let Lies { stride, dilation, before, after, groups } = self;
         let fault = |what| Fault::Conv { images: Shape::from(images), filters: Shape::from(filters), groups, what };

@@ -1,4 +1,4 @@
-//! Numbers in other types, and as bits.
+//! Conversions of numbers to other dtypes, and to and from bits.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ impl Builder<'_> {
         let shape = node.shape.clone();
         let id = self.graph.push(Op::Convert, vec![a], shape, to, &self.at)?;
         let room = self.graph.node(id).room;
-        self.graph.give_room(id, Room { grows: false, ..room }); // from here on
+        self.graph.give_room(id, Room { grows: false, ..room }); // for results from here on
         Ok(id)
     }
 
-    /// A secret integer of which nothing was stated lies in its dtype, so that what is computed of it as a real gets
-    /// the room that this takes; nobody is told of a range that nobody stated, where values are looked at.
+    /// Builds `a` as a real. The range of a secret integer without a stated range is that of its dtype, so that results
+    /// get the bits that this takes. Since that range is not stated, no warning refers to it where values are checked.
     pub(super) fn build_to_real(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let unknown = node.dtype.is_integer() && node.interval.is_none();
@@ -43,7 +43,7 @@ impl Builder<'_> {
         Ok(real)
     }
 
-    /// As a real that may grow.
+    /// Builds `a` as a real whose results may get more bits.
     pub(super) fn as_real(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let [known] = self.types([a.into()])?;
         let dtype = coerce::joined("astype", &[known, coerce::Type::Reals { whole_bits: 0 }])?;
@@ -54,7 +54,7 @@ impl Builder<'_> {
         self.grow(id, true)
     }
 
-    /// The same values, which lie in their dtype whatever they are: that is then their proven range.
+    /// Builds the values of `a` with the range of the dtype as their proven range.
     pub(super) fn build_held(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         if node.is_public() || node.interval.is_some() {
@@ -75,7 +75,7 @@ impl Builder<'_> {
         self.graph.append(held)
     }
 
-    /// The same values, of which results grow or do not.
+    /// Builds the values of `a` and sets whether their results may get more bits.
     fn grow(&mut self, a: NodeId, grows: bool) -> Result<NodeId, Fault> {
         let node = self.graph.node(a);
         let (shape, dtype, room) = (node.shape.clone(), node.dtype, Room { grows, ..node.room });
@@ -84,7 +84,8 @@ impl Builder<'_> {
         Ok(id)
     }
 
-    /// The whole part, and one more where what is left is more than half, or is half and the whole part odd.
+    /// Rounds to the nearest whole number: the whole part, plus 1 where the rest is more than half, or is half and the
+    /// whole part is odd.
     pub(super) fn build_round(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
@@ -105,7 +106,7 @@ impl Builder<'_> {
         self.emit_as(Op::Shl(frac), &[rounded], dtype)
     }
 
-    /// Integers modulo 2: here wrapping is meant, and nothing to warn of.
+    /// Builds integers modulo 2. They are meant to wrap, so there is no warning.
     fn lowest_bit(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let (dtype, node) = (Dtype::Uint { bits: 1 }, self.graph.node(a));
         let (shape, source, interval) = (node.shape.clone(), self.at.clone(), Some(Interval::BIT));
@@ -153,7 +154,7 @@ impl Builder<'_> {
         self.graph.push(op, vec![a], to, dtype, &self.at)
     }
 
-    /// `&`, `|` or `^` of integers of one shape, bit by bit in two's complement.
+    /// Builds `&`, `|` or `^` of integers of one shape, bit by bit in two's complement.
     pub(super) fn bitwise(&mut self, op: BinaryOp, a: NodeId, b: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         let shape = self.graph.get(a)?.shape.clone();
         let (a, b) = (self.build_bits(a)?, self.build_bits(b)?);

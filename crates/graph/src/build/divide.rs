@@ -10,13 +10,13 @@ use crate::node::{Division, Give, NodeId, Op};
 use crate::ranges;
 use crate::shape;
 
-/// Numbers to divide: the node, and divisors in its units.
+/// A dividend and its divisors, in units of the dividend.
 struct ByPublic {
     dividend: NodeId,
     divisors: Arc<[i128]>,
-    /// Of the quotient.
+    /// The dtype of the quotient.
     whole: Dtype,
-    /// What the divisors lose as fixed point.
+    /// The digits that the divisors lose as fixed point, if any.
     lost: Option<Fault>,
 }
 
@@ -28,7 +28,7 @@ impl Builder<'_> {
         self.graph.warn(id, lost)
     }
 
-    /// The sum over the number of what is summed, in units of the dtype, towards minus infinity.
+    /// Builds the sum over the number of summed elements, in units of the dtype, rounded towards minus infinity.
     pub(super) fn build_mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
@@ -48,7 +48,7 @@ impl Builder<'_> {
         self.kept(mean)
     }
 
-    /// `whole` is the quotient that [`Builder::build_floor_div`] gave for the same operands.
+    /// Builds the remainder; `whole` is the quotient that [`Builder::build_floor_div`] built for the same operands.
     pub(super) fn build_remainder(&mut self, a: NodeId, whole: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
         let ByPublic { dividend, divisors, .. } = self.division("%", a, by)?;
         let node = self.graph.node(dividend);
@@ -109,7 +109,7 @@ impl Builder<'_> {
         Ok(ByPublic { dividend, divisors, whole, lost })
     }
 
-    /// The divisors in units of what they divide. They need not fit its type.
+    /// Returns the divisors in units of the dividend. They need not fit its dtype.
     fn divisors(&self, op: &'static str, dtype: Dtype, by: Operand<'_>) -> Result<Vec<i128>, Fault> {
         let most = 1 << self.graph.rules().rings.most_bits;
         let moved = |values: &[i128], up: u32| {

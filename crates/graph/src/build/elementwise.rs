@@ -48,7 +48,7 @@ impl Builder<'_> {
         self.apply_binary(op, a, b)
     }
 
-    /// The operand; as a real if it is a secret integer, or a bit, and meets public reals.
+    /// Returns the operand; as a real if it is a secret integer, or a bit, and the other operand is public reals.
     pub(super) fn real_beside<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
         match (a, other) {
             (Operand::Node(id), Operand::Reals { values, .. })
@@ -60,7 +60,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The same, of what is multiplied, which gets the room that products take.
+    /// Returns a factor; as a real with the bits that products need if it is an integer and the other factor is public
+    /// reals.
     pub(super) fn real_factor<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
         match (a, other) {
             (Operand::Node(id), Operand::Reals { values, .. })
@@ -72,7 +73,7 @@ impl Builder<'_> {
         }
     }
 
-    /// On nodes of one shape, whose types fit the operation.
+    /// Builds an operation on nodes of one shape, whose types fit it.
     fn apply_binary(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> Result<NodeId, Fault> {
         use BinaryOp as B;
         let bits = [a, b].map(|id| self.graph.node(id).dtype) == [Dtype::Bit; 2];
@@ -108,7 +109,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An elementwise operation on nodes of one shape.
+    /// Builds an elementwise operation on nodes of one shape.
     fn emit(&mut self, op: Op, inputs: &[NodeId]) -> Result<NodeId, Fault> {
         let dtypes: Vec<Dtype> = inputs.iter().map(|&id| self.graph.node(id).dtype).collect();
         let last = inputs[inputs.len() - 1];
@@ -120,7 +121,8 @@ impl Builder<'_> {
         self.grown(op, inputs.to_vec(), shape, dtype)
     }
 
-    /// The same, of this type, which holds the result or is all that there is.
+    /// Builds an elementwise operation on nodes of one shape with the given dtype. That dtype holds the result, or is
+    /// the only possible one.
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[NodeId], dtype: Dtype) -> Result<NodeId, Fault> {
         let shape = self.graph.node(inputs[0]).shape.clone();
         self.graph.push(op, inputs.to_vec(), shape, dtype, &self.at)
@@ -137,7 +139,7 @@ impl Builder<'_> {
             }
         };
         match op {
-            // A node of its own even of a not: what that one negates may have been run and forgotten.
+            // `not not x` is a new node, too: the operand of the inner one may have been run and forgotten.
             UnaryOp::Not => self.emit(Op::Not, &[id]),
             UnaryOp::Neg => {
                 let id = self.number(id)?;
@@ -175,7 +177,7 @@ impl Builder<'_> {
         let b = self.place(b, dtype, &shape)?;
         let condition = self.place(condition, Dtype::Bit, &shape)?;
         if let Some(public) = self.graph.node(condition).constant() {
-            // Both sides stand one after the other; a public choice only moves elements.
+            // Both sides stand one after the other, since a public choice only moves elements.
             let count = public.len();
             let index = public.iter().enumerate().map(|(i, &c)| (if c == 1 { i } else { count + i }) as u32);
             let both = self.graph.push(Op::Concat, vec![a, b], vec![2 * count], dtype, &self.at)?;
@@ -183,13 +185,14 @@ impl Builder<'_> {
             return self.graph.push(Op::Gather(index.into()), vec![both], shape, dtype, &self.at);
         }
         let id = self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)?;
-        self.kept(id) // a clip to a public range takes as many bits as that
+        self.kept(id) // a clip to a public range needs only the bits of that range
     }
 
-    /// Swaps by a bit: what [`Builder::select`] gives of `b` and `a`, then the other of the two.
+    /// Builds the second half of a swap by a bit: `one` is [`Builder::select`] of `b` and `a`, and the result is the
+    /// other of the two.
     pub(super) fn build_other(&mut self, a: Operand<'_>, b: Operand<'_>, one: NodeId) -> Result<NodeId, Fault> {
         let shape = self.graph.get(one)?.shape.clone();
-        // The one that was chosen may be in a narrower ring than both.
+        // The chosen one may be in a narrower ring than the two.
         let dtype = coerce::joined("select", &self.types([a, b, one.into()])?)?;
         let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, self.converted(one, dtype)?];
         self.graph.push(Op::Other, inputs, shape, dtype, &self.at)

@@ -1,9 +1,10 @@
-//! Fractional bits of results of reals whose dtype nobody stated: more than usual where values are proven to be small.
+//! Fractional bits of results of reals without a stated dtype: more than usual where values are proven to be small.
 //!
 //! Such reals have [`USUAL`] fractional bits. Where proven ranges leave the largest value of a result fewer than
-//! [`FEWEST`] bits, it gets as many more as make it [`ENOUGH`], up to [`MAX_FINE_FRAC`]. Products take factors with
-//! different fractional bits as they are. What no ring holds goes back to fewer fractional bits, the usual ones at
-//! least, rounded to the nearest, so that what was built with the usual ones still is.
+//! [`FEWEST`] bits, the result gets enough fractional bits for [`ENOUGH`], up to [`MAX_FINE_FRAC`]. Products take
+//! factors with different fractional bits as they are. Operands of a result that no ring holds are rounded to the
+//! nearest, with fewer fractional bits but at least the usual ones. So every program that can be built with the usual
+//! fractional bits can still be built.
 
 use super::{Builder, Operand};
 use crate::cut;
@@ -15,24 +16,24 @@ use crate::node::{NodeId, Op};
 use crate::ranges::Known;
 use crate::real::MAX_FINE_FRAC;
 
-/// Fractional bits of reals without a stated dtype.
+/// The fractional bits of reals without a stated dtype.
 pub(super) const USUAL: u32 = 16;
-/// Bits of a result's largest value below which it gets more of them.
+/// A result whose largest value has fewer bits than this gets more fractional bits.
 pub(super) const FEWEST: i32 = 12;
-/// Bits that a result's largest value then has.
+/// The bits that the largest value of such a result then has.
 pub(super) const ENOUGH: i32 = 24;
-/// Bits that a product's largest value has where a factor has more than the usual fractional bits: sums of 2^16 such
+/// The bits of a product's largest value where a factor has more than the usual fractional bits. Sums of 2^16 such
 /// products fit 64 bits.
 const FILLED: i32 = 46;
-/// Bits of the ring in which a product keeps the fractional bits of its factors.
+/// The bits of the ring in which a product keeps the fractional bits of its factors.
 const KEEPS: i32 = 94;
 
-/// The bits of a largest magnitude, in units.
+/// Returns the bits of the largest magnitude, in units.
 pub(super) fn size_bits(values: Interval) -> i32 {
     128 - values.lo().unsigned_abs().max(values.hi().unsigned_abs()).leading_zeros() as i32
 }
 
-/// Fractional bits for values below 2^exponent: the usual ones where these leave enough.
+/// Returns the fractional bits for values below 2^exponent: the usual ones where these leave enough bits.
 pub(super) fn enough(exponent: i32) -> u32 {
     match exponent + USUAL as i32 {
         FEWEST.. => USUAL,
@@ -40,17 +41,18 @@ pub(super) fn enough(exponent: i32) -> u32 {
     }
 }
 
-/// The same of values in units of 2^-frac; the usual ones where all are 0.
+/// Returns the fractional bits for values in units of 2^-frac: the usual ones where these leave enough bits, and where
+/// all values are 0.
 pub(super) fn enough_for(values: Interval, frac: u32) -> u32 {
     if values == Interval::point(0) { USUAL } else { enough(size_bits(values) - frac as i32) }
 }
 
-/// e with |value| < 2^e, from the bits of the number alone, which are the same on every machine.
+/// Returns e with |value| < 2^e, from the bits of the number alone, which are the same on every machine.
 pub(super) fn exponent_of(value: f64) -> i32 {
     (value.to_bits() >> 52 & 0x7ff) as i32 - 1022
 }
 
-/// Bits of a ring that holds a product, however wide it is.
+/// Returns the bits of a ring that holds a product, however wide it is.
 fn product_bits(op: &Op, known: &[Known], x: Interval, y: Interval) -> u32 {
     let terms = match op {
         Op::MatMul { k, .. } => *k,
@@ -58,13 +60,13 @@ fn product_bits(op: &Op, known: &[Known], x: Interval, y: Interval) -> u32 {
         _ => 1,
     };
     match cut::product(op, known, x, y).signed_bits() {
-        // Intervals end there.
+        // Intervals end at 127 bits; wider products are counted by their factors.
         127.. => (size_bits(x) + size_bits(y)) as u32 + terms.max(1).next_power_of_two().ilog2() + 1,
         bits => bits,
     }
 }
 
-/// Fractional bits of a product below 2^exponent of factors with these.
+/// Returns the fractional bits of a product below 2^exponent, given those of its factors.
 fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
     let [a, b] = fracs;
     if fracs == [USUAL; 2] {
@@ -80,8 +82,9 @@ impl Builder<'_> {
         self.graph.get(id).is_ok_and(|node| node.room.grows && node.dtype.is_fixed() && !node.is_public())
     }
 
-    /// The dtypes of two factors of fixed point, of which one may get more bits, where their product is small or one
-    /// has more than the usual fractional bits; public reals take as few as hold them. `None` for others.
+    /// Returns the dtypes of two factors of fixed point, one of which may get more bits. Their product must be small,
+    /// or one of them must have more than the usual fractional bits. Public reals take the fewest fractional bits that
+    /// hold them. `None` in all other cases.
     pub(super) fn fine_factors(&self, op: &Op, a: Operand<'_>, b: Operand<'_>) -> Result<Option<[Dtype; 2]>, Fault> {
         let grows = |operand: Operand<'_>| matches!(operand, Operand::Node(id) if self.is_growing(id));
         self.shape_of(a).and(self.shape_of(b))?;
@@ -94,7 +97,7 @@ impl Builder<'_> {
         Ok(is_fine.then_some([of_a, of_b]))
     }
 
-    /// The dtype of a factor of fixed point as it is, and where its values lie.
+    /// Returns the dtype of a factor of fixed point without conversion, and the range of its values.
     fn factor(&self, a: Operand<'_>) -> Result<Option<(Dtype, Interval)>, Fault> {
         Ok(match a {
             Operand::Node(id) => {
@@ -113,7 +116,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The product of two arrays of fixed point of which one may get more bits.
+    /// Builds the product of two arrays of fixed point, one of which may get more bits.
     pub(super) fn fine_product(&mut self, op: Op, factors: [NodeId; 2], shape: Vec<usize>) -> Result<NodeId, Fault> {
         let [a, b] = self.in_reach(&op, factors)?;
         let fracs = [a, b].map(|id| self.graph.node(id).dtype.frac());
@@ -129,12 +132,12 @@ impl Builder<'_> {
         self.grown(op, inputs, shape, Dtype::Fixed { bits, frac })
     }
 
-    /// Bits of a product's ring that truncation leaves free.
+    /// Returns the bits of a product's ring that truncation needs to be free.
     fn free_bits(&self) -> u32 {
         u32::from(self.graph.rules().truncation == Truncation::Probabilistic)
     }
 
-    /// Factors whose product some ring holds whole: with fewer fractional bits where it takes that.
+    /// Returns factors whose product fits some ring as a whole, with fewer fractional bits where that is necessary.
     fn in_reach(&mut self, op: &Op, [mut a, mut b]: [NodeId; 2]) -> Result<[NodeId; 2], Fault> {
         let most = self.graph.rules().rings.most_bits - self.free_bits();
         for _ in 0..2 {
@@ -157,8 +160,8 @@ impl Builder<'_> {
         Ok([a, b])
     }
 
-    /// A secret real that may grow with so many fractional bits, the usual ones at least, to the nearest; others, and
-    /// what has no more, as they are.
+    /// Returns a secret real that may grow with `frac` fractional bits, but at least the usual ones, rounded to the
+    /// nearest. Other nodes, and reals that have no more than that, are returned as they are.
     pub(super) fn lowered(&mut self, id: NodeId, frac: u32) -> Result<NodeId, Fault> {
         let node = self.graph.node(id);
         let (from, shape, frac) = (node.dtype, node.shape.clone(), frac.max(USUAL));
@@ -182,8 +185,8 @@ impl Builder<'_> {
         Ok(lowered)
     }
 
-    /// Operands of one dtype, of which no dtype holds a result that lies in `exact`: with fewer fractional bits. `None`
-    /// where they have no more than the usual ones.
+    /// Returns operands of one dtype with fewer fractional bits, where no dtype holds their result, which lies in
+    /// `exact`. `None` where they have no more than the usual ones.
     pub(super) fn lowered_for(&mut self, inputs: &[NodeId], exact: Interval) -> Result<Option<Vec<NodeId>>, Fault> {
         let frac = inputs.iter().map(|&id| self.graph.node(id).dtype.frac()).max().unwrap_or(0);
         let excess = exact.signed_bits().saturating_sub(MAX_BITS);
@@ -195,7 +198,7 @@ impl Builder<'_> {
         inputs.iter().map(lowered).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    /// [`levelled`](Builder::levelled) of two.
+    /// Levels two operands: see [`levelled`](Builder::levelled).
     pub(super) fn level_both<'a>(
         &mut self,
         a: Operand<'a>,
@@ -205,7 +208,7 @@ impl Builder<'_> {
         Ok((both[0], both[1]))
     }
 
-    /// Operands that get one dtype: with fewer fractional bits where no dtype holds all of them.
+    /// Returns operands that are to get one dtype; with fewer fractional bits where no dtype holds all of them.
     pub(super) fn levelled<'a>(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Operand<'a>>, Fault> {
         let fine = |operand: &Operand<'_>| match *operand {
             Operand::Node(id) if self.is_growing(id) => self.graph.node(id).dtype.frac(),

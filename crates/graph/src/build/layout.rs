@@ -7,7 +7,8 @@ use crate::node::{Node, NodeId, Op};
 use crate::origin::Origin;
 use crate::shape;
 
-/// Elements that a shuffled array has fewer of: protocols number these, and as many copies, by words of 32 bits.
+/// A shuffled array must have fewer elements than this: protocols number its elements, and twice their number, by words
+/// of 32 bits.
 const SHUFFLED_ELEMENTS: usize = 1 << 31;
 
 impl Builder<'_> {
@@ -102,7 +103,7 @@ impl Builder<'_> {
         self.join_along(op, arrays, &as_rows, at)
     }
 
-    /// Arrays, seen in shapes that differ in axis `at` alone, side by side along it.
+    /// Joins arrays along axis `at`; their shapes differ in that axis alone.
     fn join_along(
         &mut self,
         op: &'static str,

@@ -10,7 +10,7 @@ use crate::node::{NodeId, Op};
 use crate::scale::Scale;
 use crate::shape;
 
-/// Which reduction.
+/// The kind of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reduce {
     Sum,
@@ -20,7 +20,7 @@ pub(super) enum Reduce {
     ArgMin,
 }
 
-/// How a product's operands are laid out and what comes out of it.
+/// The layout of a product's operands and of its result.
 struct Product {
     batch: Vec<usize>,
     m: usize,
@@ -29,7 +29,7 @@ struct Product {
     shape: Vec<usize>,
 }
 
-/// Numpy's rules for `@`: vectors are rows on the left and columns on the right, leading axes broadcast.
+/// Applies numpy's rules for `@`: vectors are rows on the left and columns on the right, leading axes broadcast.
 fn product(left: &[usize], right: &[usize]) -> Result<Product, Fault> {
     if left.is_empty() || right.is_empty() {
         return Err(Fault::Scalar { op: "matmul" });
@@ -52,7 +52,7 @@ impl Builder<'_> {
     pub(super) fn build_matmul(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
         let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
-        // One matrix on the right for a whole batch on the left: a single, taller product.
+        // A whole batch on the left with one matrix on the right is a single, taller product.
         let mut count = batch.iter().product();
         let places = if right.len() <= 2 {
             m *= count;
@@ -80,7 +80,7 @@ impl Builder<'_> {
         self.build_sums(Op::Conv(Arc::new(conv)), [images, filters], shapes, conv.patch(), shape)
     }
 
-    /// Sums of so many products of elements of both operands, which are broadcast to these shapes.
+    /// Builds sums of `terms` products of elements of both operands, which are broadcast to these shapes.
     fn build_sums(
         &mut self,
         product: Op,

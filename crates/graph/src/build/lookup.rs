@@ -24,7 +24,7 @@ impl Builder<'_> {
         if entries.iter().any(|&entry| !dtype.range().contains(entry)) {
             return Err(Fault::public_result("lookup", dtype, entries));
         }
-        // Only what some number can have: where there is none, the nearest entry.
+        // Entries that no number can have are left out. If no entry remains, the nearest one is kept.
         let last = entries.len() as i128 - 1;
         let place = |x: i128| x.saturating_sub(first).clamp(0, last);
         let (from, to) = (place(range.lo()), place(range.hi()));

@@ -1,4 +1,5 @@
-//! Building a program: every operation checks shapes, dtypes, ranges and owners at once, with the user's line.
+//! The builder of programs: every operation checks shapes, dtypes, ranges and owners at once, and errors name the
+//! user's line.
 
 mod circuit;
 mod coerce;
@@ -46,7 +47,7 @@ pub enum BinaryOp {
     Sub,
     /// Product; of fixed point rounded to a unit.
     Mul,
-    /// Whether the first is below the second: a bit, as all comparisons give.
+    /// Whether the first is below the second. The result is a bit, as for all comparisons.
     Lt,
     /// Whether the first is below the second or equal.
     Le,
@@ -58,16 +59,16 @@ pub enum BinaryOp {
     Eq,
     /// Whether they differ.
     Ne,
-    /// Of bits, or of integers bit by bit.
+    /// And of bits, or of integers bit by bit.
     And,
-    /// Of bits, or of integers bit by bit.
+    /// Or of bits, or of integers bit by bit.
     Or,
-    /// Of bits, or of integers bit by bit.
+    /// Exclusive or of bits, or of integers bit by bit.
     Xor,
 }
 
 impl BinaryOp {
-    /// As the user wrote it, for messages.
+    /// Returns the operator as the user wrote it, for messages.
     pub fn name(self) -> &'static str {
         match self {
             BinaryOp::Add => "add",
@@ -84,18 +85,18 @@ impl BinaryOp {
 /// Operations on one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
-    /// Of bits, as int(64).
+    /// Negation; bits are taken as int(64).
     Neg,
-    /// Of bits only.
+    /// Not; of bits only.
     Not,
 }
 
-/// A stated largest magnitude of an input, or its lowest and its highest value, in the user's units.
+/// A stated bound of an input in the user's units: its largest magnitude, or its lowest and highest value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// As an integer.
+    /// The largest magnitude, an integer.
     Int(i128),
-    /// As a real number; only finite ones are bounds.
+    /// The largest magnitude, a finite real number.
     Real(f64),
     /// The lowest and the highest value, integers.
     Ints(i128, i128),
@@ -103,35 +104,36 @@ pub enum Bound {
     Reals(f64, f64),
 }
 
-/// What an operation works on: an array of the program, or public numbers written into it, which take the dtype of
-/// what they meet (integers any number's, reals that of fixed point). One value may stand for a whole shape.
+/// An operand of an operation: an array of the program, or public numbers written into it. Public numbers take the
+/// dtype of the other operands (integers that of any numbers, reals that of fixed point). One value may stand for a
+/// whole shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand<'a> {
     /// An array of the program, secret or not.
     Node(NodeId),
     /// Public integers.
     Ints {
-        /// Sizes of the array that they make; empty for a scalar.
+        /// Shape of the array that they form; empty for a scalar.
         shape: &'a [usize],
-        /// One for each element, or one for all.
+        /// One value for each element, or one for all.
         values: &'a [i128],
     },
     /// Public real numbers.
     Reals {
-        /// Sizes of the array that they make; empty for a scalar.
+        /// Shape of the array that they form; empty for a scalar.
         shape: &'a [usize],
-        /// One for each element, or one for all.
+        /// One value for each element, or one for all.
         values: &'a [f64],
     },
 }
 
 impl<'a> Operand<'a> {
-    /// A public integer.
+    /// Returns a public integer as an operand.
     pub fn int(value: &'a i128) -> Operand<'a> {
         Operand::Ints { shape: &[], values: std::slice::from_ref(value) }
     }
 
-    /// A public real number.
+    /// Returns a public real number as an operand.
     pub fn real(value: &'a f64) -> Operand<'a> {
         Operand::Reals { shape: &[], values: std::slice::from_ref(value) }
     }
@@ -143,8 +145,8 @@ impl From<NodeId> for Operand<'_> {
     }
 }
 
-/// The largest magnitude of reals that have neither a dtype nor a bound: with it, sums of 10^6 of them fit 64 bits, and
-/// what variances and regressions of so many are made of is proven to fit 120.
+/// The largest magnitude of reals that have neither a dtype nor a bound. With it, sums of 10^6 of them fit 64 bits, and
+/// the terms of variances and regressions over that number of reals are proven to fit 120.
 pub const REAL_BOUND: i128 = 1 << 26;
 
 /// Adds operations to a graph on behalf of one line of the user's. An operation that fails leaves the graph as it was.
@@ -170,19 +172,19 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// What is input next is this column of a table.
+    /// Marks the next input as this column of a table.
     #[must_use]
     pub fn of_column(self, column: Option<Column>) -> Self {
         Builder { column: column.map(Arc::new), ..self }
     }
 
-    /// The values of `a`, which stand for what those of `like` do.
+    /// Builds the values of `a`, which have the meaning of the column of `like`.
     pub fn like_column(&mut self, a: NodeId, like: NodeId) -> Built {
         self.attempt(|b| b.build_like_column(a, like))
     }
 
-    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest magnitude,
-    /// or their lowest and highest value, from which range analysis starts; without it nothing is proven.
+    /// Adds secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest
+    /// magnitude, or their lowest and highest value, from which range analysis starts; without it nothing is proven.
     pub fn input(
         &mut self,
         owner: usize,
@@ -194,8 +196,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (dtype.checked()?, Room::STATED), bound))
     }
 
-    /// Secret real numbers without a stated dtype: kept as [`Dtype::FIXED64`], of magnitudes up to [`REAL_BOUND`] where
-    /// no bound is stated. What is computed from them gets as many bits as its proven range takes.
+    /// Adds secret real numbers without a stated dtype. They are kept as [`Dtype::FIXED64`], with magnitudes up to
+    /// [`REAL_BOUND`] where no bound is stated. Results get the bits that their proven range takes.
     pub fn real_input(&mut self, owner: usize, parties: usize, shape: &[usize], bound: Option<Bound>) -> Built {
         let assumed = bound.is_none() && !self.graph.is_strict();
         let room = Room { grows: true, assumed };
@@ -203,8 +205,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
     }
 
-    /// The first of the kept widths that holds reals of this bound, with more fractional bits than usual if it is
-    /// small.
+    /// Returns the first of the kept widths that holds reals of this bound, with more fractional bits than usual if the
+    /// bound is small.
     fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
         let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
         let magnitude = match bound {
@@ -255,44 +257,45 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// Public integers of type `dtype`: one per element, or one for all.
+    /// Adds public integers of type `dtype`: one value for each element, or one for all.
     pub fn constant_ints(&mut self, shape: &[usize], values: &[i128], dtype: Dtype) -> Built {
         self.attempt(|b| b.place(Operand::Ints { shape, values }, dtype.checked()?, shape))
     }
 
-    /// Public real numbers, rounded to the nearest of the fixed-point type `dtype` (ties to even).
+    /// Adds public real numbers, rounded to the nearest of the fixed-point type `dtype` (ties to even).
     pub fn constant_reals(&mut self, shape: &[usize], values: &[f64], dtype: Dtype) -> Built {
         self.attempt(|b| b.place(Operand::Reals { shape, values }, dtype.checked()?, shape))
     }
 
-    /// `a op b`. Bits count as numbers in arithmetic (the product of two bits is a bit); other dtypes must be equal,
-    /// but fixed point times integers of the same ring is allowed and not truncated. Products of fixed point with
-    /// public reals that its dtype does not hold are rounded to the nearest, and within 3/4 of a unit ([`Op::Scale`]).
+    /// Builds `a op b`. Bits count as numbers in arithmetic (the product of two bits is a bit). Other dtypes must be
+    /// equal, but fixed point times integers of the same ring is allowed and not truncated. Products of fixed point
+    /// with public reals that its dtype does not hold are rounded to the nearest, within 3/4 of a unit ([`Op::Scale`]).
     pub fn binary<'a>(&mut self, op: BinaryOp, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_binary(op, left, right))
     }
 
-    /// The whole part of `a / by`, towards minus infinity, for public `by`: `int(k)` for `int(k)` and `fixed(k, f)`. A
-    /// quotient that does not fit wraps; there is one, that of the lowest number and -1.
+    /// Builds the whole part of `a / by`, rounded towards minus infinity, for public `by`: `int(k)` for `int(k)` and
+    /// `fixed(k, f)`. A quotient that does not fit wraps; the only one is that of the lowest number and -1.
     pub fn floor_div<'a>(&mut self, a: NodeId, by: impl Into<Operand<'a>>) -> Built {
         let by = by.into();
         self.attempt(|b| b.build_floor_div(a, by))
     }
 
-    /// Fixed point to whole numbers, halves to the even one; a result beyond the largest element wraps.
+    /// Rounds fixed point to whole numbers, halves to the even one; a result beyond the largest element wraps.
     pub fn round(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.build_round(a))
     }
 
-    /// What `whole`, made of the same operands by [`Builder::floor_div`], leaves of `a`: it has the sign of `by`.
+    /// Builds the remainder of `a`, with the sign of `by`. `whole` is the quotient of the same operands by
+    /// [`Builder::floor_div`].
     pub fn remainder<'a>(&mut self, a: NodeId, whole: NodeId, by: impl Into<Operand<'a>>) -> Built {
         let by = by.into();
         self.attempt(|b| b.build_remainder(a, whole, by))
     }
 
-    /// `a` divided by `b`, integers of one dtype of which one at least is secret: quotients towards minus infinity, or
-    /// what they leave; 0 where the divisor is 0. A quotient that does not fit wraps.
+    /// Builds the quotient, rounded towards minus infinity, or the remainder of `a` by `b`. Both are integers of one
+    /// dtype, and at least one is secret. The result is 0 where the divisor is 0. A quotient that does not fit wraps.
     pub fn int_divide<'a>(
         &mut self,
         division: Division,
@@ -303,13 +306,13 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_int_divide(division, left, right))
     }
 
-    /// `op a`.
+    /// Builds `op a`.
     pub fn unary<'a>(&mut self, op: UnaryOp, a: impl Into<Operand<'a>>) -> Built {
         let a = a.into();
         self.attempt(|b| b.build_unary(op, a))
     }
 
-    /// `a` where `condition` is 1, `b` where it is 0; all three broadcast.
+    /// Builds `a` where `condition` is 1, and `b` where it is 0; all three broadcast.
     pub fn select<'a>(
         &mut self,
         condition: impl Into<Operand<'a>>,
@@ -320,137 +323,141 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_select(condition, one, zero))
     }
 
-    /// Of `a` and `b` the one that `one` is not, element by element; `one` has the shape to which both broadcast, and
-    /// every element of it is that of one of them.
+    /// Builds the one of `a` and `b` that `one` is not, element by element. `one` has the shape to which both
+    /// broadcast, and each of its elements is the element of `a` or of `b` at its place.
     pub fn other<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, one: NodeId) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_other(left, right, one))
     }
 
-    /// `a * 2^shift` in the ring; 0 <= shift < bits.
+    /// Builds `a * 2^shift` in the ring; 0 <= shift < bits.
     pub fn shl(&mut self, a: NodeId, shift: i64) -> Built {
         self.attempt(|b| b.build_shift(a, shift, true))
     }
 
-    /// `floor(a / 2^shift)` of the ring units; 0 <= shift < bits.
+    /// Builds `floor(a / 2^shift)` of the ring units; 0 <= shift < bits.
     pub fn shr(&mut self, a: NodeId, shift: i64) -> Built {
         self.attempt(|b| b.build_shift(a, shift, false))
     }
 
-    /// `a` as `dtype`. Fixed point becomes an integer towards minus infinity; what does not fit wraps, and range
-    /// analysis reports it where bounds were stated. Numbers do not become bits.
+    /// Builds `a` as `dtype`. Fixed point becomes an integer rounded towards minus infinity. A value that does not fit
+    /// wraps, and range analysis reports it where bounds were stated. Numbers do not become bits.
     pub fn cast(&mut self, a: NodeId, dtype: Dtype) -> Built {
         self.attempt(|b| b.build_cast(a, dtype.checked()?))
     }
 
-    /// `a` as reals without a stated dtype, wide enough for all that it may be.
+    /// Builds `a` as reals without a stated dtype, wide enough for every possible value.
     pub fn to_real(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.build_to_real(a))
     }
 
-    /// `a`, of which nothing more is known than its dtype, with that as its proven range.
+    /// Builds `a` with the range of its dtype as its proven range, where nothing more is known.
     pub fn held(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.build_held(a))
     }
 
-    /// `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.
+    /// Builds `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.
     pub fn matmul<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_matmul(left, right))
     }
 
-    /// Images (batch, channels, rows, columns) convolved with filters (filters, channels of a group, rows, columns), as
-    /// neural networks do: filters are not turned round. The result is (batch, filters, rows, columns).
+    /// Builds the convolution of images (batch, channels, rows, columns) with filters (filters, channels of a group,
+    /// rows, columns). As in neural networks, filters are not flipped. The result is (batch, filters, rows, columns).
     pub fn conv<'a>(&mut self, images: impl Into<Operand<'a>>, filters: impl Into<Operand<'a>>, lies: Lies) -> Built {
         let (images, filters) = (images.into(), filters.into());
         self.attempt(|b| b.build_conv(images, filters, lies))
     }
 
-    /// `numpy.dot(a, b)`, for a right operand of at most two dimensions where the left has more than one.
+    /// Builds `numpy.dot(a, b)`. Where the left operand has more than one dimension, the right one has at most two.
     pub fn dot<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_dot(left, right))
     }
 
-    /// The sum along an axis, or of all elements; of bits, their number as int(64).
+    /// Builds the sum along an axis, or of all elements; of bits, their number as int(64).
     pub fn sum(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::Sum, a, axis, keepdims))
     }
 
-    /// The mean along an axis, or of all elements, of fixed point: the sum, which must fit, divided exactly and rounded
-    /// down.
+    /// Builds the mean along an axis, or of all elements, of fixed point: the sum, which must fit, divided exactly and
+    /// rounded down.
     pub fn mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_mean(a, axis, keepdims))
     }
 
-    /// The largest value along an axis, or of all elements.
+    /// Builds the largest value along an axis, or of all elements.
     pub fn max(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::Max, a, axis, keepdims))
     }
 
-    /// The smallest value along an axis, or of all elements.
+    /// Builds the smallest value along an axis, or of all elements.
     pub fn min(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::Min, a, axis, keepdims))
     }
 
-    /// The index of the first maximum along an axis (of the flattened array without one), as int(64).
+    /// Builds the index of the first maximum along an axis (of the flattened array without one), as int(64).
     pub fn argmax(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::ArgMax, a, axis, keepdims))
     }
 
-    /// The index of the first minimum along an axis (of the flattened array without one), as int(64).
+    /// Builds the index of the first minimum along an axis (of the flattened array without one), as int(64).
     pub fn argmin(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::ArgMin, a, axis, keepdims))
     }
 
-    /// The sums of all elements up to each along an axis (of the flattened array without one).
+    /// Builds the sums of all elements up to each along an axis (of the flattened array without one).
     pub fn cumsum(&mut self, a: NodeId, axis: Option<i64>) -> Built {
         self.attempt(|b| b.build_cumsum(a, axis))
     }
 
-    /// The same integers, one of which in each row along an axis is 1 and all others are 0: where parties may cheat,
-    /// proven before anything that is input behind it.
+    /// Asserts that one integer of each row along an axis is 1 and all others are 0, and returns the integers. Where
+    /// parties may cheat, this is proven before any input that is built after it.
     pub fn assert_one_hot(&mut self, a: NodeId, axis: i64) -> Built {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
     }
 
-    /// The same numbers, which are places among others: proven to lie in their range where parties may cheat and that
-    /// rests on a stated bound of one's input.
+    /// Returns the numbers of `a` for use as places. Where parties may cheat and the range rests on a stated bound of
+    /// one party's input, they are proven to lie in it.
     pub fn places(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.proven(a))
     }
 
-    /// The bits of every element along a new last axis, lowest first, in two's complement of the ring units.
+    /// Builds the bits of every element along a new last axis, lowest first, in two's complement of the ring units.
     pub fn bits(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.build_bits(a))
     }
 
-    /// Numbers from their bits along the last axis, lowest first: undoes [`Builder::bits`].
+    /// Builds numbers from their bits along the last axis, lowest first; undoes [`Builder::bits`].
     pub fn from_bits(&mut self, a: NodeId, dtype: Dtype) -> Built {
         self.attempt(|b| b.build_from_bits(a, dtype.checked()?))
     }
 
-    /// A Boolean circuit on bits: the last axis of each input is the wires of that group, in their order; the axes
-    /// before it broadcast and are the batch. The result's last axis is all output wires.
+    /// Builds a Boolean circuit on bits. The last axis of each input is the wires of that group, in their order; the
+    /// axes before it broadcast and are the batch. The last axis of the result is all output wires.
     pub fn circuit(&mut self, circuit: &Arc<Circuit>, inputs: &[Operand<'_>]) -> Built {
         self.attempt(|b| b.build_circuit(circuit, inputs))
     }
 
-    /// The entry of each number in a public table: of `first` (ring units of `a`) and what follows, given in ring units
-    /// of `dtype`. A number below has the first entry, a number above the last one.
+    /// Builds the entry of each number in a public table. The entries are those of `first` (in ring units of `a`) and
+    /// the numbers after it, given in ring units of `dtype`. Lower numbers have the first entry, higher ones the last.
     pub fn lookup(&mut self, a: NodeId, first: i128, entries: &[i128], dtype: Dtype) -> Built {
         self.attempt(|b| b.build_lookup(a, (first, entries), dtype.checked()?))
     }
 
-    /// A real function of fixed point with at most 16 fractional bits; of logarithms, roots and reciprocals 60.
+    /// Builds a real function of fixed point. The argument has at most 16 fractional bits, or 60 for logarithms, roots
+    /// and reciprocals.
     pub fn real(&mut self, function: Real, a: NodeId) -> Built {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// `a / b` of fixed point, and of integers as reals; by secrets with at most 60 fractional bits ([`Op::Divide`]),
-    /// of which reals without a stated dtype get more than usual where quotients are small. Quotients by public numbers
-    /// that the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is
-    /// saturated.
+    /// Builds `a / b` of fixed point, and of integers as reals.
+    ///
+    /// By secret divisors: at most 60 fractional bits ([`Op::Divide`]). Quotients of reals without a stated dtype get
+    /// more fractional bits than usual where they are small.
+    ///
+    /// By public divisors: quotients by numbers that the dtype holds are exact, rounded down; by others they are within
+    /// 3/4 of a unit. A quotient that may not fit is saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| {
@@ -460,22 +467,23 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// Softmax along an axis, of fixed point with at most 16 fractional bits.
+    /// Builds softmax along an axis, of fixed point with at most 16 fractional bits.
     pub fn softmax(&mut self, a: NodeId, axis: i64) -> Built {
         self.attempt(|b| b.build_softmax(a, axis))
     }
 
-    /// The elements `index` of the flattened array, in shape `shape`: slicing and integer indexing.
+    /// Builds the elements `index` of the flattened array, in shape `shape`: slicing and integer indexing.
     pub fn gather(&mut self, a: NodeId, index: Vec<u32>, shape: &[usize]) -> Built {
         self.attempt(|b| b.build_gather(a, index, shape))
     }
 
-    /// Rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares, or leaves.
+    /// Builds the rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares, or
+    /// leaves.
     pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {
         self.attempt(|b| b.build_exchange(a, layer, side))
     }
 
-    /// The same values in this sharing; what works on such values alone stays in it.
+    /// Builds the values of `a` in this sharing. Operations on such values alone stay in it.
     pub fn to(&mut self, a: NodeId, domain: Domain) -> Built {
         self.attempt(|b| {
             let node = b.graph.get(a)?;
@@ -487,7 +495,8 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// The same numbers, which stay factors of products to come; the node itself where that makes no difference.
+    /// Builds the numbers of `a`, which stay factors of later products. Returns `a` itself where that makes no
+    /// difference.
     pub fn as_factor(&mut self, a: NodeId) -> Built {
         self.attempt(|b| {
             let node = b.graph.get(a)?;
@@ -500,44 +509,44 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// The same elements in another shape, one size of which may be -1.
+    /// Builds the elements in another shape, one size of which may be -1.
     pub fn reshape(&mut self, a: NodeId, shape: &[i64]) -> Built {
         self.attempt(|b| b.build_reshape(a, shape))
     }
 
-    /// The array broadcast to `shape`.
+    /// Builds the array broadcast to `shape`.
     pub fn broadcast_to(&mut self, a: NodeId, shape: &[usize]) -> Built {
         self.attempt(|b| b.broadcast_node(a, shape))
     }
 
-    /// The axes in the order `axes`; reversed where none are named.
+    /// Builds the array with its axes in the order `axes`; reversed where none are given.
     pub fn transpose(&mut self, a: NodeId, axes: Option<&[i64]>) -> Built {
         self.attempt(|b| b.build_transpose(a, axes))
     }
 
-    /// Arrays whose rows (of the first axis) go into one order, uniformly random: all of them together, from which
-    /// [`Builder::part`] takes each.
+    /// Builds the rows (of the first axis) of all arrays in one order, uniformly random. [`Builder::part`] takes each
+    /// array out.
     pub fn shuffle(&mut self, arrays: &[NodeId]) -> Built {
         self.attempt(|b| b.build_shuffle(arrays))
     }
 
-    /// The array `index` of a shuffle.
+    /// Builds the array `index` of a shuffle.
     pub fn part(&mut self, shuffled: NodeId, index: usize) -> Built {
         self.attempt(|b| b.build_part(shuffled, index))
     }
 
-    /// Arrays side by side along an axis that they have.
+    /// Builds arrays side by side along an existing axis.
     pub fn concat(&mut self, arrays: &[Operand<'_>], axis: i64) -> Built {
         self.attempt(|b| b.build_concat(arrays, axis))
     }
 
-    /// Arrays of one shape side by side along a new axis.
+    /// Builds arrays of one shape side by side along a new axis.
     pub fn stack(&mut self, arrays: &[Operand<'_>], axis: i64) -> Built {
         self.attempt(|b| b.build_stack(arrays, axis))
     }
 
-    /// `a` with `value`, broadcast to the shape `selection`, at `positions` of the flattened array (one for each
-    /// element of the selection; where one is named twice, the last counts).
+    /// Builds `a` with `value`, broadcast to the shape `selection`, at `positions` of the flattened array. There is one
+    /// position for each element of the selection; where one occurs twice, the last one counts.
     pub fn set_at<'a>(
         &mut self,
         a: NodeId,
@@ -549,7 +558,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_set_at(a, positions, selection, value))
     }
 
-    /// A single operand as a node of its natural type.
+    /// Returns a single operand as a node of its natural type.
     fn alone(&mut self, op: &'static str, a: Operand<'_>) -> Result<NodeId, Fault> {
         let dtype = coerce::joined(op, &self.types([a])?)?;
         let shape = self.shape_of(a)?;
@@ -560,7 +569,7 @@ impl<'g> Builder<'g> {
     }
 }
 
-/// The interval of an input with a stated bound.
+/// Returns the interval of an input with a stated bound.
 fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
     let whole = |value: i128| value.checked_mul(1 << dtype.frac());
     // Values are rounded to the nearest unit, which may lie beyond the bound, but not beyond the next unit.
@@ -575,7 +584,7 @@ fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
     }
 }
 
-/// Values of magnitudes up to so many units, as far as the dtype has them.
+/// Returns the interval of magnitudes up to `units`, as far as the dtype has them.
 fn up_to(dtype: Dtype, units: Option<i128>, bound: f64) -> Result<Interval, Fault> {
     let range = dtype.range();
     match units {
@@ -586,7 +595,7 @@ fn up_to(dtype: Dtype, units: Option<i128>, bound: f64) -> Result<Interval, Faul
     }
 }
 
-/// Values from the first to the second, which the dtype must hold.
+/// Returns the interval from the first unit to the second, which the dtype must hold.
 fn between(dtype: Dtype, units: Option<(i128, i128)>, (low, high): (f64, f64)) -> Result<Interval, Fault> {
     let ordered = units.filter(|(low, high)| low <= high).map(|(low, high)| Interval::new(low, high));
     ordered.filter(|&all| dtype.range().covers(all)).ok_or(Fault::Bounds { low, high, dtype })

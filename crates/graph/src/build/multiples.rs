@@ -1,4 +1,4 @@
-//! Products with public reals and quotients by them: near the real numbers themselves, not near those of the dtype.
+//! Products with public reals and quotients by them: near the exact real numbers, not those rounded to the dtype.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::node::{NodeId, Op};
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
 use crate::shape;
 
-/// Public reals, and a shape that all of them share.
+/// Public reals with their shape.
 #[derive(Clone, Copy)]
 struct Reals<'a> {
     values: &'a [f64],
@@ -19,7 +19,7 @@ struct Reals<'a> {
 }
 
 impl Reals<'_> {
-    /// Whether so many fractional bits hold every one of them as it is.
+    /// Whether the dtype's fractional bits hold every one of them exactly.
     fn are_held(self, dtype: Dtype) -> bool {
         let scale = f64::from(dtype.frac()).exp2();
         self.values.iter().all(|&value| value.abs() >= 2f64.powi(53) || (value * scale).fract() == 0.0)
@@ -31,15 +31,16 @@ pub(super) struct Finer {
     pub is_left: bool,
     pub units: Vec<i128>,
     pub shift: u32,
-    /// Of the ring in which the products are added.
+    /// Bits of the ring in which the products are added.
     pub bits: u32,
-    /// What is lost nevertheless.
+    /// The digits that are lost nevertheless, if any.
     pub lost: Option<Fault>,
 }
 
 impl Builder<'_> {
-    /// As many fractional bits for the reals of a matrix product as sums of `terms` products leave room for, where
-    /// bounds are proven; `None` where these are no more than the dtype's, which then is enough or has to be.
+    /// Returns the reals of a matrix product with the largest number of fractional bits for which sums of `terms`
+    /// products fit, where bounds are proven. `None` where that is no more than the dtype's, which is then enough or
+    /// has to be.
     pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
         let (id, values, is_left) = match (a, b) {
             (Operand::Node(id), Operand::Reals { values, .. }) => (id, values, false),
@@ -71,8 +72,8 @@ impl Builder<'_> {
         Ok(Some(Finer { is_left, units, shift, bits, lost }))
     }
 
-    /// By how much a product of which nothing is cut yet is cut, and the dtype of what is left: where that is small and
-    /// may get more bits, with more fractional ones.
+    /// Returns the number of bits by which an uncut product is cut, and the dtype of the result. A result that is small
+    /// and may get more bits keeps more fractional ones.
     pub(super) fn finer_result(&self, product: NodeId, shift: u32) -> (u32, Dtype) {
         let node = self.graph.node(product);
         let dtype = node.dtype;
@@ -84,7 +85,7 @@ impl Builder<'_> {
         (shift - more, Dtype::Fixed { bits: dtype.bits(), frac: dtype.frac() + more })
     }
 
-    /// `a` times reals that its dtype does not hold; `None` where it does, or where `a` is not fixed point.
+    /// Builds `a` times reals that its dtype does not hold; `None` where it does, or where `a` is not fixed point.
     pub(super) fn build_multiple(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let (Operand::Node(id), Operand::Reals { values, shape }) = (a, by) else { return Ok(None) };
         let (reals, dtype) = (Reals { values, shape }, self.graph.get(id)?.dtype);
@@ -99,8 +100,9 @@ impl Builder<'_> {
         self.scaled(id, reals, &ratio, false).map(Some)
     }
 
-    /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones
-    /// gives the exact quotients. Where that does not take the dtype, quotients are near the exact ones.
+    /// Builds `a` divided by public numbers, for fixed point. `None` for divisors whose exact quotients only the
+    /// algorithm for secret divisors gives. Where that algorithm does not support the dtype, quotients are near the
+    /// exact ones.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };
         let dtype = match by {
@@ -113,7 +115,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let id = self.converted(id, dtype)?;
-        // A divisor need not fit a dtype that has few whole bits because numbers are small.
+        // A divisor need not fit the dtype, which may have few whole bits because the dividends are small.
         let of_divisors = if self.grows(&[id], dtype) { dtype.with_bits(MAX_BITS) } else { dtype };
         let units = of_divisors.encode_reals(&values)?;
         let reals = Reals { values: &values, shape: &shape };
@@ -132,7 +134,7 @@ impl Builder<'_> {
         self.scaled(id, reals, &inverse, true).map(Some)
     }
 
-    /// Public numbers as reals, if every one is a real of 64 bits.
+    /// Returns public numbers as reals, if every one is exact in a double.
     fn reals(&self, operand: Operand<'_>, dtype: Dtype) -> Result<Option<Vec<f64>>, Fault> {
         let exact = |values: &[i128]| {
             let one = |&v: &i128| (v.unsigned_abs() < 1 << 53).then_some(v as f64);
@@ -152,11 +154,12 @@ impl Builder<'_> {
         }
     }
 
-    /// x / c for divisors that the dtype holds, towards minus infinity; `None` where quotients might not fit.
+    /// Builds x / c for divisors that the dtype holds, rounded towards minus infinity; `None` where quotients might not
+    /// fit.
     fn exact_quotient(&mut self, a: NodeId, by: Reals<'_>, units: &[i128]) -> Result<Option<NodeId>, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
         let dtype = self.graph.node(a).dtype;
-        // c = d / 2^up for integers d, of all divisors.
+        // c = d / 2^up, with integers d and the same `up` for all divisors.
         let up = dtype.frac() - units.iter().map(|d| d.trailing_zeros()).min().unwrap_or(0).min(dtype.frac());
         let divisors: Vec<i128> = units.iter().map(|d| d >> (dtype.frac() - up)).collect();
         let proven = self.graph.node(a).interval;
@@ -179,7 +182,7 @@ impl Builder<'_> {
             let quotient = self.emit_as(Op::FloorDiv(divisors), &[moved], dtype)?;
             return self.kept(quotient).map(Some);
         }
-        // x 2^up / d is (x / d) 2^up and what the remainder gives, of which neither leaves the dtype.
+        // x 2^up / d is (x / d) 2^up plus the quotient of the remainder; neither leaves the dtype.
         let quotient = self.emit_as(Op::FloorDiv(Arc::clone(&divisors)), &[x], dtype)?;
         let rest = self.emit_as(Op::Remainder(Arc::clone(&divisors)), &[x, quotient], dtype)?;
         let rest = self.emit_as(Op::Shl(up), &[rest], dtype)?;
@@ -188,7 +191,7 @@ impl Builder<'_> {
         self.emit_as(Op::Add, &[high, low], dtype).map(Some)
     }
 
-    /// One number for all elements of shape `to`, or one for each.
+    /// Returns one number for all elements of shape `to`, or one for each.
     fn each(&self, values: &[i128], from: &[usize], to: &[usize]) -> Arc<[i128]> {
         match values {
             [first, rest @ ..] if rest.iter().all(|v| v == first) => Arc::from([*first]),
@@ -196,7 +199,7 @@ impl Builder<'_> {
         }
     }
 
-    /// How many fractional bits more small multiples get, where they may get more.
+    /// Returns the number of additional fractional bits for small multiples, where they may get more.
     fn finer_multiple(&self, a: NodeId, ratios: &[Ratio]) -> u32 {
         let node = self.graph.node(a);
         let dtype = node.dtype;
@@ -213,7 +216,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `a` times the ratio of each real, or, of `quotients`, saturated where they do not fit.
+    /// Builds `a` times the ratio of each real; `quotients`: saturated where they do not fit.
     fn scaled(
         &mut self,
         a: NodeId,

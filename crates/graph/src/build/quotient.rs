@@ -12,10 +12,10 @@ use crate::origin::Origin;
 use crate::real::{self, MAX_FINE_FRAC};
 use crate::shape;
 
-/// Bits that the smallest quotient of two integers has, where there is room.
+/// The bits of the smallest quotient of two integers, where there is room.
 const LEAST_BITS: i32 = 8;
 
-/// An operand of a division: where its values lie, in units, and its bits after the point.
+/// An operand of a division: the range of its values, in units, and its fractional bits.
 #[derive(Clone, Copy)]
 struct Part {
     values: Interval,
@@ -23,13 +23,13 @@ struct Part {
 }
 
 impl Part {
-    /// e with all magnitudes below 2^e.
+    /// Returns e with all magnitudes below 2^e.
     fn exponent(self) -> i32 {
         fine::size_bits(self.values) - self.frac as i32
     }
 }
 
-/// What is to be divided of which what becomes a real that may get more bits.
+/// A division whose result is a real that may get more bits.
 struct Quotient {
     x: Part,
     y: Part,
@@ -38,35 +38,35 @@ struct Quotient {
 }
 
 impl Quotient {
-    /// Fractional bits that quotients shall have, and those that they get a larger ring for.
+    /// Returns the fractional bits that quotients should have, and those for which they get a larger ring.
     fn wanted(&self) -> (u32, u32) {
         let (x, y) = (self.x.exponent(), self.y.exponent());
         if self.whole {
             let wanted = (y + LEAST_BITS).clamp(USUAL as i32, MAX_FINE_FRAC as i32);
             return (wanted as u32, wanted.min(ENOUGH) as u32);
         }
-        // The largest dividend by the largest divisor.
+        // The exponent of the largest dividend divided by the largest divisor.
         let typical = x - y;
         let wanted = fine::enough(typical).max(self.x.frac).clamp(USUAL, MAX_FINE_FRAC);
         let least = if wanted == USUAL { USUAL as i32 } else { (FEWEST - typical).max(USUAL as i32) };
         (wanted, (least as u32).min(wanted))
     }
 
-    /// Whether all quotients fit a ring of so many bits with so many fractional ones.
+    /// Whether all quotients fit a ring of `bits` bits with `frac` fractional bits.
     fn fits(&self, bits: u32, frac: u32) -> bool {
         let Some(up) = (frac + self.y.frac).checked_sub(self.x.frac) else { return false };
         let most = real::quotients(self.x.values, self.y.values, up).1.saturating_add(3);
         up <= MAX_FINE_FRAC && most < 1 << (bits - 1)
     }
 
-    /// The fractional bits of the quotients and the ring in which they are made: the first of `widths` that leaves
-    /// enough of them, or the last one.
+    /// Returns the fractional bits of the quotients and the bits of their ring: the first of `widths` that leaves
+    /// enough fractional bits, or the last one.
     fn room(&self, widths: [u32; 3]) -> (u32, u32) {
         let (wanted, least) = self.wanted();
         let held = self.x.values.signed_bits().max(self.y.values.signed_bits());
         let enough = |&bits: &u32| bits >= held && self.fits(bits, least);
         let bits = widths.into_iter().find(enough).unwrap_or(widths[2]);
-        // Where a divisor may be 0, quotients are anything that the ring holds.
+        // Where a divisor may be 0, a quotient may be any number of the ring.
         let first = if self.y.values.contains(0) && wanted > USUAL { MAX_FINE_FRAC } else { wanted };
         let frac = (USUAL..=first).rev().find(|&frac| self.fits(bits, frac)).unwrap_or(USUAL);
         (frac.max(self.x.frac.saturating_sub(self.y.frac)), bits)
@@ -99,7 +99,7 @@ impl Builder<'_> {
         self.kept(id)
     }
 
-    /// Quotients by public numbers, or by secret ones that nothing but the algorithm for these gives.
+    /// Builds quotients by public numbers, also those that only the algorithm for secret divisors gives.
     fn build_quotient_by_public(&mut self, a: Operand<'_>, b: Operand<'_>, to: Vec<usize>) -> Result<NodeId, Fault> {
         let a = self.real_part(a)?;
         let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
@@ -130,8 +130,7 @@ impl Builder<'_> {
         self.kept(quotient)
     }
 
-    /// Whether nothing about the operand asks for a result that may get more bits: fixed point of a stated dtype, and
-    /// what is public.
+    /// Whether the operand does not ask for a result that may get more bits: fixed point of a stated dtype, or public.
     fn stays_stated(&self, a: Operand<'_>) -> Result<bool, Fault> {
         let Operand::Node(id) = a else { return Ok(true) };
         let node = self.graph.get(id)?;
@@ -147,7 +146,7 @@ impl Builder<'_> {
         })
     }
 
-    /// An integer, or a bit, as a real; what is one already, and public numbers, as they are.
+    /// Returns an integer, or a bit, as a real. Reals and public numbers are returned as they are.
     fn real_part<'a>(&mut self, a: Operand<'a>) -> Result<Operand<'a>, Fault> {
         match a {
             Operand::Node(id) if !self.graph.get(id)?.dtype.is_fixed() => self.build_to_real(id).map(Operand::Node),
@@ -155,7 +154,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What is known of an operand; and what becomes of results of an array.
+    /// Returns the range and fractional bits of an operand; and, for an array, the room of its results.
     fn dividing(&self, a: Operand<'_>, whole: bool) -> Result<(Part, Option<Room>), Fault> {
         Ok(match a {
             Operand::Node(id) => {
@@ -180,7 +179,7 @@ impl Builder<'_> {
         })
     }
 
-    /// An operand of a division in a ring of so many bits, of which results may get more bits.
+    /// Returns an operand of a division in a ring of `bits` bits; its results may get more bits.
     fn in_ring(
         &mut self,
         a: Operand<'_>,
@@ -220,7 +219,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The quotient of nodes in one ring, in this dtype.
+    /// Builds the quotient of nodes in one ring, in this dtype.
     fn divided_as(&mut self, a: NodeId, b: NodeId, dtype: Dtype, to: Vec<usize>) -> Result<NodeId, Fault> {
         check("divide", dtype, MAX_FINE_FRAC, usual(dtype))?;
         let (dividend, divisor) = (self.graph.node(a), self.graph.node(b));

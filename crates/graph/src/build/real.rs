@@ -9,11 +9,11 @@ use crate::node::{NodeId, Op};
 use crate::real::{MAX_FRAC, Real};
 use crate::shape;
 
-/// Bits after the point for which the table of logarithms is good enough.
+/// The fractional bits up to which the table of logarithms is precise enough.
 const LOG_FRAC: u32 = 26;
 
-/// Checks that real functions take `dtype`, with at most so many bits after the point, and that it has `least` bits,
-/// which their results need.
+/// Checks that real functions support `dtype`: at most `most_frac` fractional bits, and at least `least` bits, which
+/// their results need.
 pub(super) fn check(op: &'static str, dtype: Dtype, most_frac: u32, least: u32) -> Result<(), Fault> {
     match dtype {
         Dtype::Fixed { bits, frac } if frac <= most_frac && bits >= least => Ok(()),
@@ -22,12 +22,12 @@ pub(super) fn check(op: &'static str, dtype: Dtype, most_frac: u32, least: u32) 
     }
 }
 
-/// The bits that results of at least 1 take: a sign, a whole bit, and the fraction.
+/// Returns the bits that results of at least 1 take: a sign, a whole bit, and the fraction.
 pub(super) fn usual(dtype: Dtype) -> u32 {
     dtype.frac() + 2
 }
 
-/// Whether quotients by secrets are exact.
+/// Whether quotients by secret divisors are exact.
 pub(super) fn divides(dtype: Dtype) -> bool {
     check("divide", dtype, MAX_FRAC, usual(dtype)).is_ok()
 }
@@ -66,14 +66,14 @@ impl Builder<'_> {
         self.kept(result)
     }
 
-    /// What a function with at most so many fractional bits is taken of: a real that may get more bits goes back to the
-    /// usual ones where it has more, to the nearest.
+    /// Returns the argument of a function with at most `most_frac` fractional bits. A real that may get more bits is
+    /// rounded to the usual ones where it has more.
     fn argument(&mut self, most_frac: u32, a: NodeId) -> Result<NodeId, Fault> {
         self.graph.get(a)?;
         if most_frac > MAX_FRAC { Ok(a) } else { self.lowered(a, USUAL) }
     }
 
-    /// Bits after the point of a function's results: the argument's, and more or fewer where it may get more bits.
+    /// Returns the fractional bits of a function's results: the argument's; more or fewer where it may get more bits.
     fn result_frac(&self, function: Real, a: NodeId) -> u32 {
         let node = self.graph.node(a);
         let (dtype, x) = (node.dtype, node.range());
@@ -92,9 +92,9 @@ impl Builder<'_> {
             Real::Sqrt if from > USUAL => from.div_ceil(2).max(from.min((46 - far / 2).max(16) as u32)),
             Real::Sqrt => usual(USUAL),
             Real::Rsqrt | Real::Reciprocal => {
-                // Of 2^n: 2^-n, or its root.
+                // The exponent of the result at 2^n: -n, or half of that.
                 let of = |n: i32| if function == Real::Rsqrt { (-n).div_euclid(2) } else { -n };
-                // The largest results leave so much room.
+                // The bits that the largest results leave.
                 let near = if x.lo() > 0 { x.lo().ilog2() as i32 - from as i32 } else { -(from as i32) };
                 let room = dtype.bits() as i32 - 3 - of(near);
                 let wanted = fine::enough(of(far - 1)).max(from) as i32;
@@ -104,12 +104,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Functions that are the same for all large magnitudes, to the unit: of arguments that are cut off there, in 64
-    /// bits.
+    /// Builds functions that are constant for all large magnitudes, to the unit, in 64 bits, on arguments that are cut
+    /// off there.
     fn real_of_wide(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let dtype = self.graph.node(a).dtype;
-        // Where 2^-f and more is left of 1 / sqrt(x), or of 1 - sigmoid(x), x is below this; so is a power that fits 64
-        // bits.
+        // Where at least 2^-f of 1 / sqrt(x), or of 1 - sigmoid(x), is left, x is below this; so is the argument of a
+        // power that fits 64 bits.
         let most = match function {
             Real::Rsqrt => 1i128 << (3 * dtype.frac() + 2).min(60),
             Real::Reciprocal => 1i128 << (2 * dtype.frac() + 2).min(60),
@@ -121,14 +121,14 @@ impl Builder<'_> {
         if function != Real::Gelu {
             return Ok(result);
         }
-        // Beyond what was cut off, the function is its argument.
+        // Beyond the cut-off, the function equals its argument.
         let limit = self.graph.push_constant(vec![most], self.graph.node(a).shape.clone(), dtype, &self.at)?;
         let large = self.emit_as(Op::Lt, &[limit, a], Dtype::Bit)?;
         let result = self.converted(result, dtype)?;
         self.emit_as(Op::Select, &[large, a, result], dtype)
     }
 
-    /// Each value, or the nearer of two units.
+    /// Builds each value clipped to `lo` and `hi`, in units.
     fn build_clip(&mut self, a: NodeId, lo: i128, hi: i128) -> Result<NodeId, Fault> {
         let (dtype, shape) = (self.graph.node(a).dtype, self.graph.node(a).shape.clone());
         let low = self.graph.push_constant(vec![lo], shape.clone(), dtype, &self.at)?;
@@ -149,7 +149,7 @@ impl Builder<'_> {
             return Err(Fault::EmptyReduction { op: "softmax", shape: to.as_slice().into() });
         }
         if dtype.bits() > 64 {
-            // Only what is near the largest counts.
+            // Only differences near the largest element count.
             let most = self.build_reduce(Reduce::Max, a, Some(along), true)?;
             let below = self.build_binary(BinaryOp::Sub, a.into(), most.into())?;
             let near = self.build_clip(below, -1 << (dtype.frac() + 20), 0)?;

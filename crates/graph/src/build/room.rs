@@ -1,9 +1,9 @@
-//! Bits for results of reals whose dtype nobody stated: as many as their proven range takes.
+//! The bits of results of reals without a stated dtype: those that their proven range takes.
 //!
-//! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product takes a ring that holds it
-//! before its surplus fractional bits are dropped, up to the family's largest, and then goes back to the narrowest that
-//! holds it, which costs nothing. Few widths: what meets has then mostly one already, and converting upwards is what
-//! costs.
+//! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product is made in a ring that holds
+//! it before its surplus fractional bits are dropped, up to the family's largest. Then it goes back to the narrowest
+//! ring that holds it, which costs nothing. There are few widths, so operands mostly have the same one: converting
+//! upwards is what costs.
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,10 @@ use crate::ranges::{self, Reach};
 /// Widths in which reals without a stated dtype are kept.
 pub(super) const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
 
-/// Conversions that are looked for again; a line of a program rarely goes back further.
+/// The number of conversions that are remembered for reuse; a line of a program rarely goes back further.
 const REMEMBERED: usize = 64;
 
-/// The newest conversions, so that two operations on an array share one. It depends on the program alone.
+/// The newest conversions, so that two operations on an array share one. They depend on the program alone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent(VecDeque<(NodeId, Dtype, NodeId)>);
 
@@ -36,25 +36,25 @@ impl Recent {
         self.0.push_back((from, dtype, to));
     }
 
-    /// What is remembered.
+    /// Returns the converted nodes that are remembered.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.0.iter().map(|known| known.2)
     }
 
-    /// Forgets what was built from node number `len` on.
+    /// Forgets conversions built from node number `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.0.retain(|known| known.2.index() < len);
     }
 }
 
-/// The narrowest of `widths` for numbers with a sign that lie in `values`; the widest where none is enough.
+/// Returns the narrowest of `widths` for signed numbers that lie in `values`; the widest where none is enough.
 fn width(values: Interval, widths: [u32; 3]) -> u32 {
     widths.into_iter().find(|&bits| bits >= values.signed_bits()).unwrap_or(widths[2])
 }
 
 impl Builder<'_> {
-    /// The operation on operands that may grow, in a ring that holds its result where there is one. `dtype`: of the
-    /// result in the operands' own ring.
+    /// Builds an operation on operands that may grow, in a ring that holds its result where there is one. `dtype` is
+    /// that of the result in the operands' own ring.
     pub(super) fn grown(
         &mut self,
         op: Op,
@@ -83,13 +83,13 @@ impl Builder<'_> {
         self.kept(id)
     }
 
-    /// Whether results of these operands may have more bits than they have.
+    /// Whether results of these operands may get more bits.
     pub(super) fn grows(&self, inputs: &[NodeId], dtype: Dtype) -> bool {
         let grows = |&id: &NodeId| !self.graph.node(id).is_public() && self.graph.node(id).room.grows;
         dtype.is_fixed() && inputs.iter().any(grows)
     }
 
-    /// The operands in rings of `bits` bits.
+    /// Returns the operands in rings of `bits` bits.
     pub(super) fn all_in(&mut self, inputs: &[NodeId], bits: u32) -> Result<Vec<NodeId>, Fault> {
         let in_ring = |&id: &NodeId| {
             let dtype = self.graph.node(id).dtype.with_bits(bits);
@@ -98,7 +98,8 @@ impl Builder<'_> {
         inputs.iter().map(in_ring).collect()
     }
 
-    /// The operand in a ring that holds `values`, of the kept ones, if it may grow and its own does not.
+    /// Returns the operand in one of the kept rings that holds `values`, if it may grow and its own ring does not hold
+    /// them.
     pub(super) fn in_room_for(&mut self, id: NodeId, values: Interval) -> Result<NodeId, Fault> {
         let dtype = self.graph.node(id).dtype;
         if dtype.range().covers(values) || !self.grows(&[id], dtype) {
@@ -107,7 +108,8 @@ impl Builder<'_> {
         self.converted(id, self.room_for(dtype, values))
     }
 
-    /// Bits of the ring for a product that lies in `values`, `more` of them free: those of the operands where they do.
+    /// Returns the bits of the ring for a product that lies in `values`, with `more` bits free: those of the operands
+    /// where they are enough.
     pub(super) fn product_room(&self, dtype: Dtype, values: Interval, more: u32) -> u32 {
         let needed = values.signed_bits() + more;
         let widths = self.product_bits();
@@ -115,22 +117,24 @@ impl Builder<'_> {
         if needed <= dtype.bits() { dtype.bits() } else { wider.unwrap_or(widths[2]) }
     }
 
-    /// Widths in which products of reals without a stated dtype are made.
+    /// Returns the widths in which products of reals without a stated dtype are made.
     fn product_bits(&self) -> [u32; 3] {
         self.within([64, 96, u32::MAX])
     }
 
-    /// The widths, or the family's largest where they are more.
+    /// Returns the widths, each at most the family's largest.
     pub(super) fn within(&self, widths: [u32; 3]) -> [u32; 3] {
         widths.map(|bits| bits.min(self.graph.rules().rings.most_bits))
     }
 
-    /// The dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where none does.
+    /// Returns the dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where
+    /// none does.
     pub(super) fn room_for(&self, dtype: Dtype, values: Interval) -> Dtype {
         dtype.with_bits(width(values, self.within(KEPT_BITS)).max(dtype.bits()))
     }
 
-    /// A result that may have grown, in the narrowest of the kept rings that is proven to hold it. Free.
+    /// Returns a result that may have grown, in the narrowest of the kept rings that is proven to hold it. This is
+    /// local.
     pub(super) fn kept(&mut self, id: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.node(id);
         let dtype = node.dtype;
@@ -142,7 +146,7 @@ impl Builder<'_> {
         if bits < dtype.bits() { self.moved(id, dtype.with_bits(bits)) } else { Ok(id) }
     }
 
-    /// Numbers in another dtype that holds them.
+    /// Converts numbers to another dtype that holds them.
     pub(super) fn moved(&mut self, id: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         if let Some(known) = self.graph.recent.find(id, dtype) {
             return Ok(known);

@@ -1,4 +1,4 @@
-//! Ranges that the program states of what it computes.
+//! Ranges that a program states for its intermediate values.
 
 use super::{Builder, Built};
 use crate::error::Fault;
@@ -7,13 +7,13 @@ use crate::node::{Inputs, Node, NodeId, Op};
 use crate::origin::Origin;
 
 impl Builder<'_> {
-    /// The same values, of which the program states that they lie between `low` and `high`, in units: a promise as the
-    /// bound of an input is. Where it is broken, results are any numbers. It is part of the program's hash.
+    /// Builds the values of `a`, which the program states to lie between `low` and `high`, in units. Like the bound of
+    /// an input, this is a promise: if it is broken, results may be any numbers. It is part of the program's hash.
     pub fn stated(&mut self, a: NodeId, low: i128, high: i128) -> Built {
         self.attempt(|b| b.build_stated(a, Interval::new(low, high)))
     }
 
-    /// The node of its own that `a` becomes does nothing.
+    /// Builds `a` as a node of its own, which does nothing, with the meaning of `like`.
     pub(super) fn build_like_column(&mut self, a: NodeId, like: NodeId) -> Result<NodeId, Fault> {
         let column = self.graph.get(like)?.origin.column.clone();
         let node = self.graph.get(a)?;

@@ -1,12 +1,12 @@
-//! Proofs that places and divisors lie where stated bounds of inputs say, where parties may cheat.
+//! Proofs that places and divisors lie within the stated bounds of inputs, where parties may cheat.
 //!
-//! A look-up, a comparison with positions and a division go by the range that is proven for what they are given. Where
-//! that rests on the bound of an input, its owner could put in something else: a place beyond a table reads whatever
-//! row has the same last bits. So values of one party that the range follows from (see `unproven`) are compared with
-//! the ends of theirs, over the whole ring, and a bit for each element says whether it is left.
+//! A look-up, a comparison with positions and a division rely on the proven range of their operand. Where that range
+//! rests on the bound of an input, the owner could provide something else: a place beyond a table reads whichever row
+//! has the same last bits. So the values of one party from which the range follows (see `unproven`) are compared with
+//! both ends of their ranges, over the whole ring. A bit for each element says whether it lies outside.
 //!
-//! What is compared is made of inputs of one party, so the bits say nothing of other parties' inputs, and those of an
-//! honest owner are zeros.
+//! The compared values are made of inputs of one party. So the bits say nothing of other parties' inputs, and those of
+//! an honest owner are zeros.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::node::{Inputs, Node, NodeId, Op};
 use crate::origin::Origin;
 use crate::unproven::{MOST, Unproven};
 
-/// The newest proofs: values, and these with their proof. Which ones are there follows from the program alone.
+/// The newest proofs: values, and the same values with their proof. The list follows from the program alone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs(VecDeque<(NodeId, NodeId)>);
 
@@ -33,19 +33,19 @@ impl Proofs {
         self.0.push_back((of, proof));
     }
 
-    /// What is remembered: values, and their proofs.
+    /// Returns the values and their proofs.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
         self.0.iter().copied()
     }
 
-    /// Forgets what was built from node number `len` on.
+    /// Forgets proofs built from node number `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.0.retain(|known| known.1.index() < len);
     }
 }
 
 impl Builder<'_> {
-    /// An operand that is a place or a divisor.
+    /// Returns an operand that is a place or a divisor, with its proof.
     pub(super) fn proven_operand<'o>(&mut self, a: Operand<'o>) -> Result<Operand<'o>, Fault> {
         match a {
             Operand::Node(id) => Ok(Operand::Node(self.proven(id)?)),
@@ -53,14 +53,14 @@ impl Builder<'_> {
         }
     }
 
-    /// The same values, proven to lie in their range where that rests on a stated bound; or of which nothing is taken
-    /// to be proven, where it rests on too many.
+    /// Returns the values of `a`, proven to lie in their range where that rests on stated bounds. Where it rests on too
+    /// many values, nothing is taken to be proven of the result.
     pub(super) fn proven(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let is_asked = node.elements() > 0 && node.says_more_than_its_dtype();
         let Some(unproven) = node.unproven.clone().filter(|_| is_asked) else { return Ok(a) };
         let Unproven::These(values) = &*unproven else { return self.in_whole_ring(Op::Reshape, vec![a]) };
-        // All comparisons first: what is opened in a row waits for one check.
+        // All comparisons come first, so that the bits that are opened in a row wait for one check.
         let is_new = |&id: &NodeId| self.graph.node(id).elements() > 0 && self.graph.proof_of(id).is_none();
         let new: Vec<NodeId> = values.iter().copied().filter(is_new).collect();
         let outside = new.iter().map(|&id| self.outside(id)).collect::<Result<Vec<_>, _>>()?;
@@ -82,14 +82,14 @@ impl Builder<'_> {
         self.graph.append(Node { op: Op::Behind, inputs, source, origin, ..node })
     }
 
-    /// A bit for each element: whether it lies outside its range. The lowest number of the range becomes that of the
-    /// ring, so that one comparison sees both ends.
+    /// Builds a bit for each element: whether it lies outside its range. The lowest number of the range is moved to
+    /// that of the ring, so that one comparison covers both ends.
     fn outside(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.node(a);
         let (range, all, is_unsigned) = (node.range(), node.dtype.range(), node.dtype.is_unsigned());
         let mut moved = self.in_whole_ring(Op::Reshape, vec![a])?;
         if range.lo() > 0 {
-            // Two steps, of which neither wraps where the owner keeps to its bound.
+            // Two steps; neither wraps if the owner keeps to its bound.
             moved = self.moved_by(Op::Sub, moved, range.lo())?;
             moved = if is_unsigned { moved } else { self.moved_by(Op::Add, moved, all.lo())? };
         } else if range.lo() > all.lo() {
@@ -110,7 +110,7 @@ impl Builder<'_> {
         self.graph.push_constant(vec![value], shape, dtype, &self.at)
     }
 
-    /// A result of which nothing is taken to be proven, and nobody is told that it may leave its dtype.
+    /// Builds a result of which nothing is taken to be proven, without a warning that it may leave its dtype.
     fn in_whole_ring(&mut self, op: Op, inputs: Vec<NodeId>) -> Result<NodeId, Fault> {
         let node = self.graph.node(inputs[0]).clone();
         let (inputs, source, origin) = (Inputs::from(inputs), self.at.clone(), Origin::unknown());

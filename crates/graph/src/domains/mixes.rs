@@ -1,15 +1,17 @@
-//! Candidates for the best assignment, for who can price a whole program better than the sum of its steps.
+//! Candidates for the best assignment, for callers that can price a whole program more precisely than the sum of its
+//! steps.
 
 use super::{Assignment, Domain, Problem};
 
-/// Of each search, so many, none of which takes longer than the best of it by more than this factor.
+/// The number of candidates of each search, and the largest factor by which one may take longer than the best of its
+/// search.
 const BEST_OF_EACH: usize = 2;
 const NEAR: f64 = 1.25;
 
 impl Problem {
-    /// The best assignments that are found among all, and among those that keep to some of the domains as far as they
-    /// can; with their seconds, the best first, without repetitions. What is found for a problem that offers fewer
-    /// domains is among them.
+    /// Returns the best assignments found among all assignments, and among those that keep to some of the domains where
+    /// possible. They come with their seconds, the best first, without repetitions. The assignments found for a problem
+    /// that offers fewer domains are among them.
     pub fn candidates(&self) -> Vec<(f64, Assignment)> {
         let mut all: Vec<(f64, Assignment)> = Vec::new();
         for domains in subsets(&self.domains()) {
@@ -27,7 +29,7 @@ impl Problem {
         all
     }
 
-    /// The domains between which there is a choice.
+    /// Returns the domains between which there is a choice.
     pub(super) fn domains(&self) -> Vec<Domain> {
         let choosing = self.items.iter().filter(|item| item.choices.len() > 1);
         let mut domains: Vec<Domain> = choosing.flat_map(|item| &item.choices).map(|choice| choice.domain).collect();
@@ -36,7 +38,8 @@ impl Problem {
         domains
     }
 
-    /// The problem with these domains only, and the first choice of what offers none of them; where each choice stood.
+    /// Returns the problem with these domains only; an item that offers none of them keeps its first choice. Returns
+    /// also the original place of each choice.
     fn within(&self, domains: &[Domain]) -> (Problem, Vec<Vec<usize>>) {
         let mut places = Vec::with_capacity(self.items.len());
         let mut items = self.items.clone();
@@ -53,7 +56,7 @@ impl Problem {
     }
 }
 
-/// All but the empty one, the whole last; of none, that.
+/// Returns all subsets but the empty one, the whole set last; of an empty set, the empty subset.
 fn subsets(domains: &[Domain]) -> Vec<Vec<Domain>> {
     let subset = |bits: usize| (0..domains.len()).filter(|at| bits >> at & 1 == 1).map(|at| domains[at]).collect();
     (1..(1usize << domains.len()).max(2)).map(subset).collect()

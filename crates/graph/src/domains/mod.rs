@@ -1,11 +1,10 @@
-//! Which sharing each operation of a program runs in, where a protocol offers several: arithmetic, Boolean, Yao.
+//! The choice of a sharing for each operation of a program, where a protocol offers several: arithmetic, Boolean, Yao.
 //!
 //! **Source**: the idea of mixing sharings is that of aby (sections I and VI), whose authors assign them by hand. Here
 //! the assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the
-//! rounds of the longest chain. A value that several operations want in one sharing is converted to it once. Finding
-//! the least of all is NP-hard; [`Problem::solve`] starts from every order of preference and improves on each, so that
-//! its plan is never worse than any of these. Nothing is drawn at random and ties go to the
-//! first, so that parties agree.
+//! rounds of the longest chain. A value that several operations need in one sharing is converted to it once. Finding
+//! the optimum is NP-hard. [`Problem::solve`] starts from every order of preference and improves on each, so its plan
+//! is never worse than any of these. Nothing is random and ties go to the first, so that parties agree.
 
 mod mixes;
 mod search;
@@ -27,7 +26,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// All, in their order.
+    /// All sharings, in order.
     pub const ALL: [Domain; 3] = [Domain::A, Domain::B, Domain::Y];
 }
 
@@ -41,7 +40,7 @@ impl fmt::Display for Domain {
     }
 }
 
-/// Why a text names no sharing.
+/// A text that does not name a sharing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no sharing {text:?}: say \"A\" (arithmetic), \"B\" (Boolean) or \"Y\" (Yao)")]
 pub struct DomainError {
@@ -59,36 +58,36 @@ impl FromStr for Domain {
     }
 }
 
-/// What a piece of a plan takes.
+/// The price of a part of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepPrice {
-    /// What it adds to the chains of messages that it is part of.
+    /// The rounds that it adds to the chains of messages that it is part of.
     pub rounds: u32,
-    /// Seconds of computing and sending, the phases weighed as the user says; waiting for rounds apart.
+    /// Seconds of computing and sending, with the phases weighed as the user says; without the waiting for rounds.
     pub seconds: f64,
 }
 
 /// One way to run an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What the way is called.
+    /// The name of this way.
     pub domain: Domain,
     /// The sharing of each operand, in the order of [`Item::inputs`].
     pub takes: Vec<Domain>,
     /// The sharing of the result.
     pub gives: Domain,
-    /// What running it in this way takes, without the conversions of its operands.
+    /// The price of running it in this way, without the conversions of its operands.
     pub price: StepPrice,
 }
 
 /// An operation, with the ways to run it: at least one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
-    /// Places of the operations that make its operands, all before it.
+    /// The places of the operations that make its operands, all before it.
     pub inputs: Vec<usize>,
-    /// In which sharings it can run, and what that takes.
+    /// The sharings in which it can run, with their prices.
     pub choices: Vec<Choice>,
-    /// What its value takes from one sharing (the row) into another; `None`: there is no way, or no need.
+    /// The price of converting its value from one sharing (the row) to another; `None`: impossible, or not needed.
     pub conversions: [[Option<StepPrice>; 3]; 3],
 }
 
@@ -100,20 +99,21 @@ impl Item {
 
 /// A program whose operations can run in several sharings.
 pub struct Problem {
-    /// In the program's order: operands come before what works on them.
+    /// In the program's order: operands come before the operations that use them.
     pub items: Vec<Item>,
     /// Seconds of a round.
     pub round_seconds: f64,
 }
 
-/// After how many messages a value is there in each sharing; `None` where it was not converted to.
+/// The number of messages after which a value exists in each sharing; `None` where it was not converted to it.
 type Ready = [Option<u32>; Domain::ALL.len()];
 
-/// What evaluations of assignments use again.
+/// Memory that evaluations of assignments reuse.
 #[derive(Default)]
 struct Room {
     ready: Vec<Ready>,
-    /// The least that the items after each take, rounds and conversions apart; of nothing known, empty.
+    /// A lower bound on the seconds of the items after each, without rounds and conversions; empty where it is not
+    /// known.
     rest: Vec<f64>,
 }
 
@@ -128,26 +128,26 @@ impl Room {
     }
 }
 
-/// For each item, the place of a choice.
+/// The place of a choice, for each item.
 pub type Assignment = Vec<usize>;
 
 impl Problem {
-    /// Seconds of an assignment; infinite where a conversion does not exist.
+    /// Returns the seconds of an assignment; infinite where a conversion does not exist.
     pub fn seconds(&self, assignment: &[usize]) -> f64 {
         self.seconds_below(f64::INFINITY, assignment, &mut Room::default())
     }
 
-    /// The longest chain of messages of an assignment; 0 where a conversion does not exist.
+    /// Returns the length of the longest chain of messages of an assignment; 0 where a conversion does not exist.
     pub fn rounds(&self, assignment: &[usize]) -> u32 {
         self.below(f64::INFINITY, assignment, &mut Room::default()).map_or(0, |(_, longest)| longest)
     }
 
-    /// [`Problem::seconds`] where they are fewer than `most`, otherwise infinite, which shows before the end.
+    /// Returns [`Problem::seconds`] if they are fewer than `most`; otherwise infinity, as soon as that is known.
     fn seconds_below(&self, most: f64, assignment: &[usize], room: &mut Room) -> f64 {
         self.below(most, assignment, room).map_or(f64::INFINITY, |(seconds, _)| seconds)
     }
 
-    /// Seconds below `most`, and the longest chain of messages.
+    /// Returns the seconds if they are below `most`, and the longest chain of messages.
     fn below(&self, most: f64, assignment: &[usize], room: &mut Room) -> Option<(f64, u32)> {
         let Room { ready, rest } = room;
         ready.clear();
@@ -182,7 +182,8 @@ impl Problem {
         Some((sum + f64::from(longest) * self.round_seconds, longest))
     }
 
-    /// The assignment in which every item runs in the first of these domains that it offers, or as it can.
+    /// Returns the assignment in which every item runs in the first of these domains that it offers; or, if it offers
+    /// none, in its first choice.
     pub fn preferring(&self, domains: &[Domain]) -> Assignment {
         let first = |item: &Item| domains.iter().find_map(|&domain| item.choice(domain)).unwrap_or(0);
         self.items.iter().map(first).collect()

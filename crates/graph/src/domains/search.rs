@@ -1,22 +1,22 @@
-//! The search: good beginnings, each improved by moving one operation, or two that hang together, at a time.
+//! The search: good starts, each improved by moving one operation, or two dependent ones, at a time.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::{Assignment, Domain, Problem, Room, StepPrice};
 
-/// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which
-/// takes a few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second. Half
-/// of that where there are two domains.
+/// The number of items evaluated in one search for each second that the program is predicted to take, which is a few
+/// hundredths of that second. [`EFFORT`] is the least and the largest number, which are a few milliseconds and tenths
+/// of a second. It is half of that where there are two domains.
 const EFFORT_EACH_SECOND: f64 = 3e6;
 const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
-/// Gains below this share of the whole are none: they would be noise of the predictions.
+/// Gains below this fraction of the whole do not count: they would be noise of the predictions.
 const LEAST_GAIN: f64 = 1e-9;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solved {
-    /// The one that takes the fewest seconds of all that were looked at.
+    /// The assignment with the fewest seconds of all that were evaluated.
     pub assignment: Assignment,
     /// Its seconds.
     pub seconds: f64,
@@ -24,12 +24,12 @@ pub struct Solved {
     pub finalists: Vec<Assignment>,
 }
 
-/// The best other way to run one item, everything else left as it is.
+/// The best alternative for one item, with all other items unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rival {
     /// The sharing in which the item would run instead.
     pub domain: Domain,
-    /// Seconds that the whole would take longer.
+    /// The additional seconds of the whole.
     pub more_seconds: f64,
 }
 
@@ -37,8 +37,8 @@ pub struct Rival {
 type Group = Vec<usize>;
 
 impl Problem {
-    /// The best assignment that the search finds: at most as long as each in which all operations prefer the domains in
-    /// some order.
+    /// Returns the best assignment that the search finds. It takes at most the seconds of any assignment in which all
+    /// operations prefer the domains in the same order.
     pub fn solve(&self) -> Solved {
         let starts = self.starts();
         let least = starts.iter().map(|start| self.seconds(start)).fold(f64::INFINITY, f64::min);
@@ -50,7 +50,7 @@ impl Problem {
         Solved { assignment: finalists[0].clone(), seconds, finalists }
     }
 
-    /// Every order of preference, and the best along chains.
+    /// Returns the starts: every order of preference, and the best along chains.
     fn starts(&self) -> Vec<Assignment> {
         use Domain::{A, B, Y};
         let orders: [&[Domain]; 6] = [&[A, B, Y], &[A, Y, B], &[B, A, Y], &[B, Y, A], &[Y, A, B], &[Y, B, A]];
@@ -61,7 +61,7 @@ impl Problem {
         starts
     }
 
-    /// For each item with a choice: the other way that costs the whole least.
+    /// Returns, for each item with a choice, the alternative that costs the whole least.
     pub fn rivals(&self, assignment: &[usize]) -> Vec<Option<Rival>> {
         let best = self.seconds(assignment);
         let mut tried = assignment.to_vec();
@@ -81,8 +81,8 @@ impl Problem {
         (0..self.items.len()).map(&mut rival).collect()
     }
 
-    /// Every operation in the domain that is cheapest given those of its operands, conversions included: exact for
-    /// programs in which no value is used twice.
+    /// Returns the assignment that puts every operation in the domain that is cheapest given those of its operands,
+    /// conversions included. It is optimal for programs in which no value is used twice.
     fn chained(&self) -> Assignment {
         let mut best: Vec<Vec<(f64, Vec<usize>)>> = Vec::with_capacity(self.items.len());
         for item in &self.items {
@@ -111,7 +111,7 @@ impl Problem {
         self.traced(&best)
     }
 
-    /// Reads the choices off from the last items to the first; the last use decides.
+    /// Reads the choices from the last item to the first; the last use decides.
     fn traced(&self, best: &[Vec<(f64, Vec<usize>)>]) -> Assignment {
         let mut chosen: Vec<Option<usize>> = vec![None; self.items.len()];
         for place in (0..self.items.len()).rev() {
@@ -129,7 +129,8 @@ impl Problem {
         price.seconds + f64::from(price.rounds) * self.round_seconds
     }
 
-    /// All items with a choice together, each by itself, and each with one of its operands.
+    /// Returns the groups that move together: all items with a choice, each item by itself, and each with one of its
+    /// operands.
     fn groups(&self) -> Vec<Group> {
         let is_free = |place: &usize| self.items[*place].choices.len() > 1;
         let free: Group = (0..self.items.len()).filter(is_free).collect();
@@ -147,7 +148,7 @@ impl Problem {
 struct Search<'p> {
     problem: &'p Problem,
     groups: Vec<Group>,
-    /// How many more assignments may be evaluated.
+    /// The number of assignments that may still be evaluated.
     left: usize,
     room: Room,
 }
@@ -161,7 +162,7 @@ impl Search<'_> {
         Search { problem, groups: problem.groups(), left, room: Room::of(problem) }
     }
 
-    /// Local optima, the best first.
+    /// Returns local optima, the best first.
     fn run(mut self, starts: Vec<Assignment>) -> Vec<Found> {
         let mut starts: Vec<Found> =
             starts.into_iter().map(|start| (self.seconds_below(f64::INFINITY, &start), start)).collect();
@@ -208,7 +209,7 @@ impl Search<'_> {
         }
     }
 
-    /// Puts a group into another domain, and gives what was there before.
+    /// Moves a group to another domain; returns its earlier choices.
     fn move_to(&self, assignment: &mut [usize], group: usize, domain: Domain) -> Vec<(usize, usize)> {
         let target = |&place: &usize| Some((place, self.problem.items[place].choice(domain)?));
         let targets = self.groups[group].iter().filter_map(target);

@@ -9,7 +9,7 @@ fn way(domain: Domain, takes: &[Domain], gives: Domain, price: StepPrice) -> Cho
     Choice { domain, takes: takes.to_vec(), gives, price }
 }
 
-/// An input that may lie in any sharing at no cost.
+/// An input that may be in any sharing at no cost.
 fn source() -> Item {
     Item { choices: Domain::ALL.map(|d| way(d, &[], d, StepPrice::default())).to_vec(), ..Item::default() }
 }
@@ -22,7 +22,7 @@ fn operation(inputs: [usize; 2], costs: [StepPrice; 3]) -> Item {
 
 const PRODUCT: [StepPrice; 3] = [price(1, 1e-3), price(10, 0.1), price(0, 0.5)];
 
-/// A comparison costs few bytes and many rounds in B, and the other way round in Y; A has none.
+/// A comparison costs few bytes and many rounds in B, and many bytes and few rounds in Y; A does not offer it.
 fn comparison(inputs: [usize; 2]) -> Item {
     let choices = vec![way(B, &[B, B], B, price(7, 1e-3)), way(Y, &[Y, Y], Y, price(0, 4e-3))];
     Item { inputs: inputs.to_vec(), choices, ..Item::default() }
@@ -104,7 +104,7 @@ fn random_items(seed: u64, count: usize) -> Vec<Item> {
     items
 }
 
-/// The least of all assignments, place by place from the last.
+/// Finds the least seconds of all assignments, place by place from the last.
 fn exhaustive(problem: &Problem, chosen: &mut Assignment, place: usize) -> f64 {
     if place == problem.items.len() {
         return problem.seconds(chosen);
@@ -178,7 +178,7 @@ fn chains_are_as_long_as_their_rounds() {
 
 #[test]
 fn a_square_is_moved_as_a_whole() {
-    // What is tried and given up leaves nothing behind, although the operand is used twice by one step.
+    // A move that is tried and given up leaves no trace, although one step uses the operand twice.
     let mut items = vec![source(), operation([0, 0], PRODUCT), operation([1, 1], PRODUCT)];
     items.extend((1..6).map(|i| comparison([i, i + 1])));
     let problem = program(items, 1e-3);

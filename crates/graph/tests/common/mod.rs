@@ -1,5 +1,5 @@
-//! A terse way to write programs in tests.
-#![allow(dead_code)] // each test file uses its part
+//! A short way to write programs in tests.
+#![allow(dead_code)] // each test file uses a part of it
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub const FIX: Dtype = Dtype::Fixed { bits: 16, frac: 4 };
 /// A program and the values of its inputs.
 pub struct Program {
     pub graph: Graph,
-    /// The line of what is built next.
+    /// The line of the operations that are built next.
     pub line: u32,
     pub inputs: BTreeMap<NodeId, Vec<i128>>,
 }
@@ -33,7 +33,7 @@ impl Program {
         self.graph.at(Source::new("t.py", self.line))
     }
 
-    /// The values of a node, which must have this type and shape.
+    /// Returns the values of a node, which must have this type and shape.
     pub fn values(&self, id: NodeId, dtype: Dtype, shape: &[usize]) -> Vec<i128> {
         let node = self.graph.node(id);
         assert_eq!((node.dtype, node.shape.as_slice()), (dtype, shape), "{}", self.graph.describe(id));
@@ -41,7 +41,7 @@ impl Program {
     }
 }
 
-/// The message of a failure, without the line, and the exception that it becomes.
+/// Returns the message of a failure, without the line, and the exception that it becomes.
 pub fn message(result: Result<NodeId, BuildError>) -> String {
     let error = result.unwrap_err();
     assert!(error.to_string().ends_with(" (at t.py:7)"), "{error}");
