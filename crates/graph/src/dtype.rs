@@ -30,8 +30,8 @@ pub enum Dtype {
     },
 }
 
-/// The largest number of bits of a dtype that users state. Products before their cut may take as many as the family has
-/// ([`Rings`](crate::Rings)).
+/// The largest number of bits of a dtype that users state. Products before their cut may have more, up to the family's
+/// largest ring ([`Rings`](crate::Rings)).
 pub const MAX_BITS: u32 = 120;
 /// The widths that are used where one is to be chosen.
 pub(crate) const USUAL_BITS: [u32; 6] = [8, 16, 32, 64, 96, MAX_BITS];

@@ -150,12 +150,12 @@ pub enum Op {
     Other,
     /// The elements of the flattened operand at these positions.
     Gather(Index),
-    /// The same elements in another shape.
+    /// The elements of the operand in another shape.
     Reshape,
-    /// The same values in this sharing. Operations on these values alone stay in it.
+    /// The values of the operand in this sharing. Operations on these values alone stay in it.
     To(Domain),
-    /// The same values, which stay factors of later products. Families that can do so send what these products need of
-    /// the factor only once.
+    /// The values of the operand, which stay factors of later products. Families that can do so send what these
+    /// products need of the factor only once.
     AsFactor,
     /// The integers of the operand, of which one in each row along the axis is 1 and all others are 0. Where parties
     /// may cheat, this is proven, and inputs after it in the program wait until the proof is checked.

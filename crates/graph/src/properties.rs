@@ -119,7 +119,7 @@ pub enum Wraps {
 /// How the protocol's result compares with the evaluation in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The same numbers.
+    /// Equal numbers.
     Exact,
     /// Within a stated error.
     Near,

@@ -1,5 +1,5 @@
-//! Tests of products with public reals and quotients by public numbers: the operations that they become, and that
-//! results are near those of the exact reals, whether or not the dtype holds these.
+//! Tests of products with public reals and quotients by public numbers. They check the operations that these become,
+//! and that results are near those of the exact reals, whether or not the dtype holds these.
 
 use crate::common::{FIX, Program, message};
 use quorate_graph::{

@@ -1,4 +1,4 @@
-//! Building the program from Python: one method per operation. Each takes the user's file and line last.
+//! Building the program from Python: one method for each operation. The user's file and line are the last arguments.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -72,7 +72,7 @@ fn real_function(name: &str) -> PyResult<Real> {
     })
 }
 
-/// A column that an input is: its name, and the words that it has, none of them where it has dates.
+/// The column of an input: its name, and its words; without words, it contains dates.
 #[derive(FromPyObject)]
 struct Of(String, Option<Vec<String>>);
 
@@ -87,7 +87,7 @@ impl Of {
     }
 }
 
-/// A largest magnitude, or the lowest and the highest value, integers or not.
+/// Reads a bound: a largest magnitude, or the lowest and the highest value, integers or not.
 fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
     if let Ok(whole) = bound.extract::<i128>() {
         return Ok(Largest::Int(whole));
@@ -103,7 +103,7 @@ fn largest(bound: &Bound<'_, PyAny>) -> PyResult<Largest> {
 
 #[pymethods]
 impl Session {
-    /// Shape and dtype of a node.
+    /// Returns shape and dtype of a node.
     fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, Dtype<'static>)> {
         let look = |graph: &quorate_graph::Graph| {
             let node = graph.node(NodeId(node));
@@ -113,8 +113,8 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// An input of party `owner`; `values` is (kind, bytes) where this process has them.
-    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
+    /// Adds an input of party `owner`; `values` is (kind, bytes) at a process that has them.
+    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn input(
         &self,
         py: Python<'_>,
@@ -144,8 +144,8 @@ impl Session {
         Ok(id)
     }
 
-    /// The column that a node's values are from, and the words that they are codes of, none where they are dates; None
-    /// of plain numbers.
+    /// Returns the column of a node's values, and the words that they are codes of (no words for dates); None for plain
+    /// numbers.
     fn column(&self, py: Python<'_>, node: u32) -> PyResult<Option<(String, Vec<String>)>> {
         let look = |graph: &quorate_graph::Graph| {
             let column = graph.column(NodeId(node))?;
@@ -158,12 +158,12 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// The values of `x`, which stand for what those of `like` do.
+    /// Builds the values of `x` with the meaning of those of `like`.
     fn like_column(&self, py: Python<'_>, x: u32, like: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.like_column(NodeId(x), NodeId(like)))
     }
 
-    /// Public numbers of a dtype.
+    /// Adds public numbers of a dtype.
     fn constant(&self, py: Python<'_>, value: Argument, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
         let dtype = self.dtype(py, dtype, &line)?;
         self.add(py, line, |mut b| match value.operand() {
@@ -178,7 +178,7 @@ impl Session {
         self.add(py, line, |mut b| b.binary(op, x.operand(), y.operand()))
     }
 
-    /// The whole quotient by public numbers.
+    /// Rounds fixed point to whole numbers, halves to the even one.
     fn round(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.round(NodeId(x)))
     }
@@ -187,7 +187,7 @@ impl Session {
         self.add(py, line, |mut b| b.floor_div(NodeId(x), by.operand()))
     }
 
-    /// By secret numbers: what `give` names, with a promise of the quotients' bits.
+    /// Divides by secret numbers. `give` selects the quotient or the remainder, with a promise of the quotients' bits.
     fn int_divide(
         &self,
         py: Python<'_>,
@@ -211,7 +211,7 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// What a whole quotient by the same numbers leaves.
+    /// Builds the remainder of a whole quotient by the same numbers.
     fn remainder(&self, py: Python<'_>, x: u32, whole: u32, by: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.remainder(NodeId(x), NodeId(whole), by.operand()))
     }
@@ -225,7 +225,7 @@ impl Session {
         self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
     }
 
-    /// Of x and y the one that `one` is not.
+    /// Builds the one of x and y that `one` is not.
     fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.other(x.operand(), y.operand(), NodeId(one)))
     }
@@ -250,7 +250,8 @@ impl Session {
         self.add(py, line, |mut b| b.matmul(x.operand(), y.operand()))
     }
 
-    /// Rows, then columns: stride, dilation, zeros above and on the left, zeros below and on the right.
+    /// Builds a convolution. Pairs are rows, then columns: stride, dilation, zeros above and on the left, zeros below
+    /// and on the right.
     fn conv(
         &self,
         py: Python<'_>,
@@ -293,13 +294,14 @@ impl Session {
         self.add(py, line, |mut b| b.from_bits(NodeId(x), dtype))
     }
 
-    /// All output wires of a circuit along the last axis.
+    /// Builds a circuit; the result is all output wires along the last axis.
     fn circuit(&self, py: Python<'_>, circuit: &Circuit, inputs: Vec<Argument>, line: Line) -> PyResult<u32> {
         let operands: Vec<Operand<'_>> = inputs.iter().map(Argument::operand).collect();
         self.add(py, line, |mut b| b.circuit(&circuit.inner, &operands))
     }
 
-    /// The entries, in ring units of `dtype`, that numbers from `first` on (in their own ring units) stand for.
+    /// Builds a look-up. `entries`, in ring units of `dtype`, are those of the numbers from `first` on, in their own
+    /// ring units.
     fn lookup(
         &self,
         py: Python<'_>,
@@ -316,7 +318,7 @@ impl Session {
         self.add(py, line, |mut b| b.lookup(NodeId(x), first, values, dtype))
     }
 
-    /// Where the values of a node are proven to lie, in ring units; else all that its dtype holds.
+    /// Returns the proven range of a node's values, in ring units; where nothing is proven, that of its dtype.
     fn range(&self, py: Python<'_>, node: u32) -> PyResult<(i128, i128)> {
         let look = |graph: &quorate_graph::Graph| {
             let range = graph.node(NodeId(node)).range();
@@ -325,7 +327,7 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// Where a node's values are proven to lie, in ring units; None where nothing is proven.
+    /// Returns the proven range of a node's values, in ring units; None where nothing is proven.
     fn proven(&self, py: Python<'_>, node: u32) -> PyResult<Option<(i128, i128)>> {
         let look =
             |graph: &quorate_graph::Graph| graph.node(NodeId(node)).interval.map(|proven| (proven.lo(), proven.hi()));
@@ -345,14 +347,14 @@ impl Session {
         self.add(py, line, |mut b| b.softmax(NodeId(x), axis))
     }
 
-    /// `index` holds unsigned 32-bit positions in the flattened array.
+    /// Builds the elements at `index`: unsigned 32-bit positions in the flattened array.
     fn gather(&self, py: Python<'_>, x: u32, index: Vec<u8>, shape: Vec<usize>, line: Line) -> PyResult<u32> {
         let (words, _) = index.as_chunks::<4>();
         let index = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
         self.add(py, line, |mut b| b.gather(NodeId(x), index, &shape))
     }
 
-    /// Rows of a layer (count, p, r, distance) of a sorting network.
+    /// Builds rows of a layer (count, p, r, distance) of a sorting network.
     fn exchange(&self, py: Python<'_>, x: u32, layer: [u32; 4], side: &str, line: Line) -> PyResult<u32> {
         let [count, p, r, distance] = layer;
         let side = match side {
@@ -365,7 +367,7 @@ impl Session {
         self.add(py, line, |mut b| b.exchange(NodeId(x), Layer { count, p, r, distance }, side))
     }
 
-    /// The same values in the sharing "A", "B" or "Y".
+    /// Builds the values of `x` in the sharing "A", "B" or "Y".
     fn to(&self, py: Python<'_>, x: u32, domain: &str, line: Line) -> PyResult<u32> {
         let domain: Domain =
             domain.parse().map_err(|error: DomainError| instance(py, "ConfigError", error.to_string()))?;
@@ -376,7 +378,7 @@ impl Session {
         self.add(py, line, |mut b| b.reshape(NodeId(x), &shape))
     }
 
-    /// The same values, stated to lie between these numbers of units.
+    /// Builds the values of `x`, stated to lie between these numbers of units.
     fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.stated(NodeId(x), low, high))
     }
@@ -389,23 +391,23 @@ impl Session {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
-    /// The array itself where all follow the protocol.
+    /// Asserts lines with a single 1. Where all parties follow the protocol, returns the array itself.
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
         Ok(if self.lock()?.protocol().is_checked() { proven } else { x })
     }
 
-    /// The array itself where no proof of its range is needed.
+    /// Returns the array with a proof of its range; the array itself where no proof is needed.
     fn places(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.places(NodeId(x)))
     }
 
-    /// Takes the stated bound of an input as it is.
+    /// Accepts the stated bound of an input without a proof.
     fn trust(&self, py: Python<'_>, input: u32) -> PyResult<()> {
         self.lock()?.trust(NodeId(input)).map_err(|error| raise(py, &error))
     }
 
-    /// The array itself where products send all that they take whenever they run.
+    /// Returns the array as a factor of several products; the array itself where that makes no difference.
     fn as_factor(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.as_factor(NodeId(x)))
     }
@@ -415,7 +417,7 @@ impl Session {
         self.lock()?.with_graph(is_factor).map_err(|error| raise(py, &error))
     }
 
-    /// Several arrays, their rows in one random order: [`Session::part`] takes each out.
+    /// Puts the rows of several arrays into one random order; [`Session::part`] takes each array out.
     fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<u32> {
         let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
         self.add(py, line, |mut b| b.shuffle(&arrays))
@@ -430,7 +432,8 @@ impl Session {
         self.add(py, line, |mut b| if stack { b.stack(&operands, axis) } else { b.concat(&operands, axis) })
     }
 
-    /// `x` with the elements at the flattened positions `index` replaced by `value`, which has the shape `shape` there.
+    /// Builds `x` with the elements at the flattened positions `index` replaced by `value`, which is broadcast to
+    /// `shape`.
     fn set_at(
         &self,
         py: Python<'_>,

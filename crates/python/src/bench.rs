@@ -16,11 +16,11 @@ use quorate_bench::{
 
 use crate::errors;
 
-/// How often a measurement under way looks for Ctrl-C.
+/// How often a measurement under way checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(10);
 const LINKS: [Link; 2] = [Link::Memory, Link::Tls];
 
-/// Iterates over the rows of the table, each a dictionary, measured when it is asked for.
+/// An iterator over the rows of the table. Each row is a dictionary, measured when it is asked for.
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Bench {
     state: Mutex<State>,
@@ -33,11 +33,12 @@ struct State {
 
 #[pymethods]
 impl Bench {
-    /// The workloads called `names` (all if there are none) under `protocol`, among so many parties (as many as it is
-    /// tested with), with options of the family, over these links (memory and TLS), rings and batches (the usual ones).
+    /// Selects the workloads `names` (all if there are none) under `protocol`. `parties` is the number of parties (by
+    /// default, those that it is tested with). There may be options of the family, links (memory and TLS by default),
+    /// and rings and batches (the usual ones by default).
     #[new]
     #[pyo3(signature = (names, protocol, parties, options, links, rings=vec![], batches=vec![]))]
-    #[allow(clippy::too_many_arguments)] // as Python calls it
+    #[allow(clippy::too_many_arguments)] // the signature for Python
     fn new(
         py: Python<'_>,
         names: Vec<String>,
@@ -65,7 +66,7 @@ impl Bench {
         this
     }
 
-    /// The next row. The interpreter is free meanwhile, and Ctrl-C stops the measurement.
+    /// Returns the next row. The interpreter is released meanwhile, and Ctrl-C stops the measurement.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let mut state =
             self.state.try_lock().map_err(|_| PyRuntimeError::new_err("a row is being measured already"))?;
@@ -75,12 +76,12 @@ impl Bench {
         row(py, &cell, &outcome.map_err(|error| raise(py, &error))?).map(Some)
     }
 
-    /// How many rows are still to come.
+    /// Returns the number of rows still to come.
     fn __length_hint__(&self) -> usize {
         self.state.lock().map_or(0, |state| state.cells.len())
     }
 
-    /// Processor, cores, bytes of memory: what the figures depend on.
+    /// Returns what the figures depend on: processor, cores, bytes of memory.
     #[staticmethod]
     fn machine(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let machine = Machine::here();
@@ -91,7 +92,7 @@ impl Bench {
         Ok(out)
     }
 
-    /// What holds for all peers' figures.
+    /// Returns the conditions of all peers' figures.
     #[staticmethod]
     fn peers() -> &'static str {
         peers::CONDITIONS
@@ -100,7 +101,7 @@ impl Bench {
 
 type Answer = (Inner, Result<Outcome, BenchError>);
 
-/// Measures in a thread of its own, so that this one sees Ctrl-C.
+/// Measures in a separate thread, so that this one handles Ctrl-C.
 fn measure(py: Python<'_>, mut bench: Inner, cell: Cell) -> PyResult<Answer> {
     let stopper = bench.stopper();
     let thread = std::thread::spawn(move || {
@@ -161,7 +162,7 @@ fn row<'py>(py: Python<'py>, cell: &Cell, outcome: &Outcome) -> PyResult<Bound<'
     Ok(out)
 }
 
-/// The measured part of a row; `None` throughout where the cell was skipped.
+/// Adds the measured part of a row; every value is `None` where the cell was skipped.
 fn figures(out: &Bound<'_, PyDict>, measured: Option<&Measured>) -> PyResult<()> {
     let py = out.py();
     let phases: Vec<&PhaseFigures> = measured.iter().flat_map(|m| m.offline.iter().chain(&m.online)).collect();

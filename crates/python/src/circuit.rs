@@ -21,14 +21,14 @@ fn refused(py: Python<'_>, error: &CircuitError) -> PyErr {
 
 #[pymethods]
 impl Circuit {
-    /// From the text of a Bristol file, of either format.
+    /// Reads a circuit from the text of a Bristol file, of either format.
     #[staticmethod]
     fn read(py: Python<'_>, text: &[u8]) -> PyResult<Circuit> {
         let inner = bristol::read(text).map_err(|error| refused(py, &error))?;
         Ok(Circuit { inner: Arc::new(inner) })
     }
 
-    /// The text of a Bristol Fashion file.
+    /// Returns the text of a Bristol Fashion file.
     fn write(&self) -> String {
         bristol::write_fashion(&self.inner)
     }
@@ -43,13 +43,13 @@ impl Circuit {
         self.inner.outputs().to_vec()
     }
 
-    /// (AND gates, XOR gates, inverters, AND-depth).
+    /// Returns (AND gates, XOR gates, inverters, AND-depth).
     fn counts(&self) -> (u64, u64, u64, usize) {
         let counts = self.inner.counts();
         (counts.and, counts.xor, counts.inv, self.inner.depth())
     }
 
-    /// The output wires of so many instances, one after another: a byte for each bit, as the inputs are.
+    /// Returns the output wires of `batch` instances, one after another. Inputs and outputs have one byte for each bit.
     fn evaluate<'py>(&self, py: Python<'py>, batch: usize, inputs: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
         let rows = |(bits, &width): (&Vec<u8>, &u32)| {
             let bools: Vec<bool> = bits.iter().map(|&bit| bit != 0).collect();

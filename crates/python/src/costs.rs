@@ -1,4 +1,4 @@
-//! Plans and statistics as dictionaries, with what they say priced in seconds.
+//! Plans and statistics as dictionaries, with prices in seconds.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn set_price(entry: &Bound<'_, PyDict>, price: Price) -> PyResult<()> {
     entry.set_item("network_seconds", price.network_seconds)
 }
 
-/// Rounds, bytes and seconds of both phases, predicted.
+/// Adds predicted rounds, bytes and seconds of both phases.
 fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Predicted]) -> PyResult<()> {
     for (name, phase) in PHASES {
         let entry = PyDict::new(out.py());
@@ -34,7 +34,7 @@ fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Pred
     Ok(())
 }
 
-/// A line, as all these parties have it.
+/// Returns a line's costs for these parties.
 fn line<'py>(py: Python<'py>, parties: &[&LineCosts], price: Option<Price>) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("rounds", parties.iter().map(|line| line.rounds).max().unwrap_or(0))?;
@@ -54,7 +54,7 @@ fn line<'py>(py: Python<'py>, parties: &[&LineCosts], price: Option<Price>) -> P
     Ok(entry)
 }
 
-/// The lines of dry runs, by (file, number).
+/// Returns the lines of dry runs, with (file, number).
 fn predicted_lines<'py>(py: Python<'py>, pricing: &Pricing, parties: &[&Predicted]) -> PyResult<Bound<'py, PyList>> {
     let out = PyList::empty(py);
     let nothing = LineCosts::default();
@@ -96,7 +96,7 @@ fn told<'py>(py: Python<'py>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// A plan, priced in a setting.
+/// Returns a plan, priced in a setting.
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyResult<Bound<'py, PyDict>> {
     let pricing = py.detach(|| Pricing::at(setting));
     let out = PyDict::new(py);
@@ -130,7 +130,7 @@ fn phase_stats<'py>(py: Python<'py>, stats: &PhaseStats) -> PyResult<Bound<'py, 
     Ok(out)
 }
 
-/// What runs cost, by party of this process; and what was predicted of them, for these parties together.
+/// Returns the costs of runs, for each party of this process; and their prediction, for these parties together.
 pub(crate) fn stats<'py>(
     py: Python<'py>,
     stats: &quorate_session::Stats,

@@ -1,4 +1,4 @@
-//! Each error as the exception of `quorate.errors` that users catch.
+//! Errors as exceptions of `quorate.errors`.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use quorate_net::NetError;
 use quorate_ring::memory::guarded;
 use quorate_session::SessionError;
 
-/// The exception for an error, with its message.
+/// Returns the exception for an error, with its message.
 pub(crate) fn raise(py: Python<'_>, error: &SessionError) -> PyErr {
     match class_of(error) {
         Some(name) => instance(py, name, error.to_string()),
@@ -17,7 +17,7 @@ pub(crate) fn raise(py: Python<'_>, error: &SessionError) -> PyErr {
     }
 }
 
-/// Does what may run out of memory.
+/// Calls `work`, which may run out of memory.
 ///
 /// # Errors
 /// `ResourceError`.
@@ -25,7 +25,7 @@ pub(crate) fn roomy<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     guarded(work).map_err(|short| Python::attach(|py| raise(py, &short.into())))
 }
 
-/// Two threads use one session.
+/// Returns the exception for two threads that use one session.
 pub(crate) fn busy() -> PyErr {
     Python::attach(|py| {
         let what = "this session is running a program in another thread: wait for it, or open one session per thread";
@@ -33,7 +33,7 @@ pub(crate) fn busy() -> PyErr {
     })
 }
 
-/// An exception of `quorate.errors` by its name.
+/// Returns an exception of `quorate.errors` by its name.
 pub(crate) fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
     match py.import("quorate.errors").and_then(|module| module.getattr(name)).and_then(|c| c.call1((message,))) {
         Ok(instance) => PyErr::from_value(instance),
@@ -41,7 +41,7 @@ pub(crate) fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
     }
 }
 
-/// The class's name; `None` for an interrupt.
+/// Returns the name of the class; `None` for an interrupt.
 fn class_of(error: &SessionError) -> Option<&'static str> {
     Some(match error {
         SessionError::Engine(error) => return class_of_engine(error),

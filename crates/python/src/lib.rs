@@ -1,4 +1,4 @@
-//! The native module behind the Python package: arguments and types, no logic.
+//! The native module of the Python package: it converts arguments and types, and contains no logic.
 
 mod arrays;
 mod bench;
@@ -13,7 +13,7 @@ mod tools;
 use pyo3::prelude::*;
 use quorate_ring::memory;
 
-/// Keeps a reserve, so that a run that gets no more memory ends in an exception and not the process.
+/// Keeps a reserve, so that a run that gets no more memory ends in an exception and does not abort the process.
 #[global_allocator]
 static ALLOCATOR: memory::Careful = memory::Careful;
 

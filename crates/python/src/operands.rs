@@ -10,8 +10,8 @@ use quorate_session::Data;
 
 use crate::errors::{raise, roomy};
 
-/// The kinds of numbers that cross the border: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, `w` for
-/// integers of 128 bits, little endian.
+/// Reads numbers of a kind: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, `w` for integers of 128 bits,
+/// little endian.
 pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
     let (words, _) = bytes.as_chunks::<8>();
     match kind {
@@ -27,7 +27,7 @@ pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
     }
 }
 
-/// Values of an input; the copy that they are read from is wiped.
+/// Reads the values of an input; the copy that they are read from is wiped.
 pub(crate) fn secret_numbers(kind: &str, bytes: &Bound<'_, PyByteArray>) -> PyResult<Data> {
     let mut bytes = bytes.to_vec();
     let data = numbers(kind, &bytes);
@@ -36,7 +36,7 @@ pub(crate) fn secret_numbers(kind: &str, bytes: &Bound<'_, PyByteArray>) -> PyRe
     data
 }
 
-/// The bytes of values that leave, with their kind.
+/// Returns the bytes of values, with their kind.
 ///
 /// # Errors
 /// `ResourceError`.
@@ -64,7 +64,7 @@ fn written<'py, T: Copy, const N: usize>(
     bytes.map_err(|_| raise(py, &OutOfMemory { bytes: len }.into()))
 }
 
-/// A dtype as (name, bits, fractional bits).
+/// Reads a dtype given as (name, bits, fractional bits).
 pub(crate) fn dtype(parts: (&str, u32, u32)) -> Result<Dtype, Fault> {
     match parts {
         ("bit", ..) => Ok(Dtype::Bit),
@@ -79,7 +79,7 @@ pub(crate) fn is_real(parts: (&str, u32, u32)) -> bool {
     parts.0 == "real"
 }
 
-/// A dtype's parts.
+/// Returns a dtype as (name, bits, fractional bits).
 pub(crate) fn dtype_parts(dtype: Dtype) -> (&'static str, u32, u32) {
     match dtype {
         Dtype::Bit => ("bit", 1, 0),
@@ -89,7 +89,7 @@ pub(crate) fn dtype_parts(dtype: Dtype) -> (&'static str, u32, u32) {
     }
 }
 
-/// A public array on its way into the program.
+/// A public array that is passed to the program.
 pub(crate) struct Public {
     shape: Vec<usize>,
     values: Values,
@@ -100,7 +100,7 @@ enum Values {
     Reals(Vec<f64>),
 }
 
-/// What an operation works on.
+/// An operand of an operation.
 pub(crate) enum Argument {
     Node(NodeId),
     Public(Public),

@@ -1,4 +1,4 @@
-//! A session as Python sees it: open, run, look, close.
+//! The session for Python: open, run, inspect, close.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,24 +19,25 @@ use crate::costs;
 use crate::errors::{busy, instance, raise, warn};
 use crate::operands::to_bytes;
 
-/// How often a running program looks for Ctrl-C and reports its progress.
+/// How often a running program checks for Ctrl-C and reports its progress.
 const TICK: Duration = Duration::from_millis(50);
 
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Session {
     inner: Mutex<Inner>,
     arrays: Mutex<Arrays>,
-    /// A fork of this process is told so, also where another thread held the lock when it was made.
+    /// The process that opened the session. A fork finds out that it is another one, even if another thread held the
+    /// lock at the fork.
     process: u32,
 }
 
-/// Python's hold on the nodes. Behind a lock of its own: threads and the garbage collector let go of arrays at any
-/// time, during a run, too.
+/// Python's references to the nodes. They have a lock of their own, since threads and the garbage collector release
+/// arrays at any time, also during a run.
 #[derive(Default)]
 struct Arrays {
-    /// How many arrays stand for a node.
+    /// The number of arrays that refer to each node.
     held: BTreeMap<u32, usize>,
-    /// Nodes that none stands for any more; taken over when the next run or plan starts.
+    /// Nodes without arrays; passed on when the next run or plan starts.
     released: Vec<NodeId>,
 }
 
@@ -66,7 +67,7 @@ impl Session {
         released.into_iter().for_each(|id| inner.release(id));
     }
 
-    /// The session, unless another thread is running a program on it.
+    /// Locks the session, unless another thread is running a program on it.
     ///
     /// # Errors
     /// `SessionBusy` if one is; `SessionClosed` in a fork of the process.
@@ -82,7 +83,7 @@ impl Session {
     }
 }
 
-/// The options of a session, as Python's dictionary has them.
+/// The options of a session, from Python's dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Given {
@@ -92,7 +93,7 @@ struct Given {
     max_memory: Option<u64>,
     sharings: String,
     offline_weight: f64,
-    /// Those that the protocol has of its own.
+    /// The protocol's own options.
     family: BTreeMap<String, String>,
 }
 
@@ -112,7 +113,7 @@ impl Given {
     }
 }
 
-/// What the command line holds a party to, where it says so, beside its file.
+/// The restrictions of the command line on a party, in addition to those of its file.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Held {
@@ -121,7 +122,7 @@ struct Held {
     sessions_before: usize,
 }
 
-/// Nodes, and who learns each (None: everybody).
+/// Nodes, with the receiver of each (None: all parties).
 type Targets = Vec<(u32, Option<usize>)>;
 
 /// Kind and bytes of revealed values.
@@ -153,7 +154,7 @@ impl Session {
         py.detach(open).map(Session::new).map_err(|error| raise(py, &error))
     }
 
-    /// Connects in a thread of its own, so that Ctrl-C ends the wait for the peers.
+    /// Connects in a separate thread, so that Ctrl-C ends the wait for the peers.
     #[staticmethod]
     fn connect(py: Python<'_>, path: PathBuf, options: Given, held: Held) -> PyResult<Self> {
         let options = options.read().map_err(|error| raise(py, &error))?;
@@ -211,12 +212,12 @@ impl Session {
         self.process != std::process::id()
     }
 
-    /// One array more stands for a node. Runs no Python code, so that nothing comes between look and change.
+    /// Counts one more array for a node. It runs no Python code, so that nothing comes between the read and the update.
     fn hold(&self, node: u32) {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
     }
 
-    /// One array less stands for a node; its value goes with the last.
+    /// Counts one array less for a node; the value is released with the last.
     fn release(&self, node: u32) {
         if self.is_forked() {
             return;
@@ -224,9 +225,9 @@ impl Session {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 
-    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share, bytes)` is called now
-    /// and then, with the bytes that the first party of this process is predicted to send in all.
-    /// With `units`, fixed point comes as numbers of its ring's units.
+    /// Runs what `targets` need; returns one (kind, bytes) or None for each target. `progress(phase, share, bytes)` is
+    /// called now and then; `bytes` is the predicted total that the first party of this process sends. With `units`,
+    /// fixed point is returned in ring units.
     #[pyo3(signature = (targets, progress, units = false))]
     fn run<'py>(
         &self,
@@ -252,7 +253,7 @@ impl Session {
                     }
                     _ => Ok(()),
                 };
-                // Ctrl-C may strike while Python shows the progress; the parties must stop then, too.
+                // Ctrl-C may arrive while Python shows the progress; the parties must stop then, too.
                 if let Err(signal) = shown.and_then(|()| py.check_signals()) {
                     running.interrupt();
                     interrupt = Some(signal);
@@ -268,9 +269,9 @@ impl Session {
         values.iter().map(shown).collect()
     }
 
-    /// What `targets` would tell and cost, as a dictionary, as if the nodes `assumed` had been run, and `before` were
-    /// the hash of the last run: with every party on a machine of its own where a network is named, and otherwise
-    /// where this session's parties are.
+    /// Returns what `targets` would tell and cost, as a dictionary. The nodes `assumed` are taken as run already, and
+    /// `before` as the hash of the last run. Where a network is given, every party is on a machine of its own;
+    /// otherwise the parties are where this session's are.
     fn plan<'py>(
         &self,
         py: Python<'py>,
@@ -292,18 +293,19 @@ impl Session {
         costs::plan(py, &plan, setting)
     }
 
-    /// The hash before the first run of a session, where this process had so many before: for plans.
+    /// Returns the hash before the first run of a session, in a process that had `sessions_before` sessions before it;
+    /// used for plans.
     fn start_of_session(&self, sessions_before: usize) -> PyResult<String> {
         Ok(self.lock()?.start_of_session(sessions_before).to_string())
     }
 
-    /// What all runs so far cost and what was predicted of them, for the parties of this process.
+    /// Returns the costs of all runs so far and their prediction, for the parties of this process.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.lock()?;
         costs::stats(py, inner.stats(), inner.setting())
     }
 
-    /// Where a node was written: (file, line, description).
+    /// Returns where a node was written: (file, line, description).
     fn source(&self, py: Python<'_>, node: u32) -> PyResult<(String, u32, String)> {
         let look = |graph: &quorate_graph::Graph| {
             let source = &graph.node(NodeId(node)).source;
@@ -312,7 +314,7 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
-    /// Leaves, waiting as long as the peers take in what they were sent; Ctrl-C ends the wait.
+    /// Closes the session. It waits as long as the peers take what was sent to them; Ctrl-C ends the wait.
     fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<()> {
         let mut inner = self.lock()?;
         let mut leaving = inner.leave(gave_up);

@@ -1,4 +1,4 @@
-//! The program as numpy can follow it: what each node does, with what, in ring units.
+//! The program for numpy to follow: each node's operation and operands, in ring units.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -10,7 +10,7 @@ use crate::errors::raise;
 use crate::operands::dtype_parts;
 use crate::session::Session;
 
-/// The numbers that an operation has beside its operands.
+/// Returns the numbers that an operation has in addition to its operands.
 fn numbers(op: &Op) -> Vec<usize> {
     match op {
         Op::Sum(axis)
@@ -81,7 +81,8 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
 
 #[pymethods]
 impl Session {
-    /// What `targets` depend on short of `known`, targets included, operands first: a dictionary for each node.
+    /// Returns the nodes that `targets` depend on up to `known`, targets included, operands first: a dictionary for
+    /// each node.
     fn ancestors<'py>(&self, py: Python<'py>, targets: Vec<u32>, known: Vec<u32>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
         let known: std::collections::BTreeSet<u32> = known.into_iter().collect();

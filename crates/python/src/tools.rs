@@ -1,4 +1,4 @@
-//! What the command line needs beside sessions.
+//! Functions for the command line that need no session.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,14 @@ pub(crate) fn keygen(py: Python<'_>, folder: PathBuf, party: usize) -> PyResult<
     made.map(|fingerprint| fingerprint.to_string()).map_err(|error| raise(py, &SessionError::Net(error)))
 }
 
-/// Checks a configuration file; (me, protocol, parties).
+/// Checks a configuration file; returns (me, protocol, parties).
 #[pyfunction]
 pub(crate) fn read_config(py: Python<'_>, path: PathBuf) -> PyResult<(usize, String, usize)> {
     let config = Config::read(&path).map_err(|error| raise(py, &error))?;
     Ok((config.me, config.protocol.clone(), config.parties.len()))
 }
 
-/// Checks a protocol's name and its number of parties; that number, or where none is given its usual one.
+/// Checks a protocol's name and its number of parties; returns that number, or, if none is given, the usual one.
 #[pyfunction]
 #[pyo3(signature = (protocol, parties=None))]
 pub(crate) fn check_protocol(py: Python<'_>, protocol: &str, parties: Option<usize>) -> PyResult<usize> {
@@ -38,7 +38,7 @@ pub(crate) fn check_protocol(py: Python<'_>, protocol: &str, parties: Option<usi
     checked().map_err(|error| raise(py, &error))
 }
 
-/// What users read of every family of protocols, and choose from it.
+/// Returns the description and the options of every family of protocols.
 #[pyfunction]
 pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let one = |protocol: &Protocol| {
@@ -56,7 +56,7 @@ pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     Protocol::ALL.iter().map(one).collect()
 }
 
-/// Checks the name of a network; (round-trip milliseconds, Mbit/s).
+/// Checks the name of a network; returns (round-trip milliseconds, Mbit/s).
 #[pyfunction]
 pub(crate) fn check_network(py: Python<'_>, text: &str) -> PyResult<(f64, Option<f64>)> {
     let network: Network =
@@ -64,7 +64,7 @@ pub(crate) fn check_network(py: Python<'_>, text: &str) -> PyResult<(f64, Option
     Ok((network.rtt.as_secs_f64() * 1e3, network.bits_per_second.map(|bits| bits / 1e6)))
 }
 
-/// Forgets how fast this machine is; the next prediction measures it anew.
+/// Forgets the measured speed of this machine; the next prediction measures it again.
 #[pyfunction]
 pub(crate) fn recalibrate() {
     quorate_engine::Rates::forget();

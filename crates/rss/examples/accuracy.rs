@@ -1,6 +1,6 @@
-//! Errors and costs of the real functions, as the documentation's tables. `cargo run --release -p quorate-rss --example
-//! accuracy [arguments]` measures errors on about so many arguments each, all of a bounded domain if that has no more;
-//! `... accuracy costs` gives the costs, from dry runs.
+//! Prints errors and costs of the real functions, as the documentation's tables. `cargo run --release -p quorate-rss
+//! --example accuracy [arguments]` measures errors on about `arguments` arguments each, or on a whole bounded domain if
+//! it has no more. `... accuracy costs` prints the costs, from dry runs.
 #![allow(dead_code)] // tests use the rest
 
 #[path = "../tests/accuracy.rs"]

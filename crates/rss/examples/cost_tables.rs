@@ -1,4 +1,4 @@
-//! Prints the cost tables of `docs/protocols/rss.md` as Markdown, from the formulas that the tests hold.
+//! Prints the cost tables of `docs/protocols/rss.md` as Markdown, from the formulas that the tests check.
 //!
 //! `cargo run -p quorate-rss --example cost_tables`, between the marks `costs:begin` and `costs:end`.
 
@@ -8,20 +8,20 @@ use quorate_gadgets::cost::{self as uses, Uses};
 use quorate_rss::Made;
 use quorate_rss::cost::{self, Cost, gadget};
 
-/// Enough elements that rounding a message to whole bytes does not show.
+/// A number of elements for which rounding a message to whole bytes does not show.
 const LEN: usize = 1 << 16;
 const PARTIES: [usize; 3] = [3, 5, 7];
 
-/// Offline and online.
+/// Offline and online cost.
 type Both = (Cost, Cost);
 type Row<'a> = (&'a str, &'a dyn Fn(usize) -> Both);
 
-/// How correlations are made unless a form is asked for.
+/// Returns the default form of correlations.
 fn default(n: usize) -> Made {
     Made::by(n)[0]
 }
 
-/// Bytes per party for one element, with at most two digits after the point.
+/// Formats the bytes per party for one element, with at most two digits after the point.
 fn per_party(n: usize, cost: Cost) -> String {
     let bytes = cost.bytes as f64 / (n * LEN) as f64;
     let text = format!("{bytes:.2}");
@@ -79,7 +79,7 @@ fn table(out: &mut String, k: u32) {
     rows.into_iter().for_each(|r| row(out, r));
 }
 
-/// Both tables, as they stand in the documentation.
+/// Returns both tables, as they stand in the documentation.
 pub fn tables() -> String {
     let mut out = String::from("Bytes that a party sends, on average over the parties, for one element.\n\n");
     table(&mut out, 32);

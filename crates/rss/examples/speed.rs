@@ -1,4 +1,4 @@
-//! Times of the primitives and of less-than over memory links, all parties in this process: median of several runs.
+//! Measures the primitives and less-than over memory links, with all parties in this process: median of several runs.
 //!
 //! `cargo run --release -p quorate-rss --example speed [parties] [filter]`
 
@@ -13,7 +13,7 @@ use quorate_rss::{Rss, Shared};
 
 const RUNS: usize = 5;
 
-/// The median time of `work` at party 0, in milliseconds, after one run that is not counted.
+/// Returns the median time of `work` at party 0, in milliseconds, after one run that is not counted.
 ///
 /// Operands are vectors over Z_2^k, shared before the time is taken; results are freed after it.
 fn time<T>(

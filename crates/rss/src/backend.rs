@@ -1,4 +1,4 @@
-//! `rss` behind the interface that gadgets are written in.
+//! `rss` as a backend: the traits that gadgets are written for.
 
 use quorate_circuits::Program;
 use quorate_engine::{
@@ -16,9 +16,9 @@ use crate::share::Shared;
 type Values = Shared<Vector>;
 type Packed = Shared<Bits>;
 
-/// The most entries of a table in which a real function is looked up: beyond, it halves bytes, and takes longer.
+/// The largest table in which a real function is looked up, in entries; a larger one halves bytes, but takes longer.
 const MOST_ENTRIES: usize = (1 << 13) + 1;
-/// The same of quotients of integers.
+/// The largest table in which quotients of integers are looked up, in entries.
 const MOST_QUOTIENTS: usize = 1 << 11;
 
 quorate_gadgets::functions_here! {
@@ -29,7 +29,7 @@ impl Garbles for Rss {
     type Y = NoLabels;
 }
 
-/// Three parties work on the summands that parties know, unless [`Forms`](crate::Forms) say otherwise.
+/// Gadgets on the summands that parties know, for three parties, unless [`Forms`](crate::Forms) select others.
 impl Gadgets for Rss {
     gadgets_here! { Rss, Values, Packed }
 
@@ -114,7 +114,7 @@ impl Rss {
         sum
     }
 
-    /// One sharing made of several, share by share.
+    /// Merges several sharings into one, share by share.
     fn merge<M: Module>(&self, parts: &[&Shared<M>], merge: impl Fn(&[&M]) -> M) -> Shared<M> {
         let share = |i: usize| merge(&parts.iter().map(|part| &part.shares[i]).collect::<Vec<_>>());
         let shares: Vec<M> = (0..self.share_count()).map(share).collect();
@@ -123,12 +123,12 @@ impl Rss {
 }
 
 impl Rss {
-    /// The shares' low bits: their sum modulo 2 is that of the shares.
+    /// Returns the low bits of the shares; their sum modulo 2 is the low bit of the value.
     pub fn low_bit(&self, x: &Shared<Vector>) -> Shared<Bits> {
         x.map(Vector::low_bit)
     }
 
-    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
+    /// Returns 2^(k-1) times a sum, which depends on that sum modulo 2 only.
     pub fn as_top_bit(&self, x: &Shared<Bits>, ring: Ring) -> Shared<Vector> {
         x.map(|share| {
             let mut top = share.to_vector(ring);
@@ -143,7 +143,7 @@ impl Sharing for Rss {
     type B = Shared<Bits>;
 
     const CHECKED: bool = false;
-    /// A random bit is made two bits wider, and its square roots in a carrier word.
+    /// The largest ring: a random bit is made over two more bits, and its square roots in a carrier word.
     const MOST_BITS: u32 = 126;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {

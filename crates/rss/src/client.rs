@@ -1,21 +1,22 @@
-//! Input by an outside client: the sharing arithmetic and the wire form; whatever carries packets is elsewhere.
+//! Input by an outside client: the sharing arithmetic and the wire format. The transport of packets is not part of it.
 //!
-//! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is honest about its
-//! format only. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds
+//! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is only honest about
+//! its format. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds
 //! of 32 bytes to each party, once a packet, and t + 1 elements for each element.
 //!
-//! For every set T but T* = {0, ..., t-1} the client draws a seed and sends it to the parties outside T, who expand it
-//! to x_T; x_{T*} is the value less all of those, and goes to the t + 1 parties outside T*. A coalition misses one
-//! share: either a stream under a fresh seed that it lacks, or x_{T*}, which is then masked by nothing that it lacks
-//! but is not sent to it.
+//! For every set T except T* = {0, ..., t-1}, the client draws a seed and sends it to the parties outside T, which
+//! expand it to x_T. x_{T*} is the value less the sum of all of those, and goes to the t + 1 parties outside T*. A
+//! coalition misses one share: either a stream under a fresh seed that it lacks, or x_{T*}. In the second case it holds
+//! every mask of x_{T*}, but x_{T*} is not sent to it.
 //!
 //! **Wire**: `QRS1`, n, the receiver, k (a byte each), a zero byte, the number of elements (8 bytes, little-endian),
-//! the packet's number (16 bytes, random, alike in all packets of one input), seeds in the order of the sets that the
-//! receiver holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before memory
-//! is taken.
+//! the packet's number (16 bytes, random, the same in all packets of one input), seeds in the order of the sets that
+//! the receiver holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before
+//! memory is allocated.
 //!
-//! A packet must travel to its party over a link that no other party reads. Its number is used once: an input that is
-//! used again would be a copy that its client never made, so a second packet of one number is refused within a session.
+//! A packet must travel to its party over a link that no other party can read. Its number is used once: a packet that
+//! is used again would be a copy that its client did not make. So a second packet with the same number is refused
+//! within a session.
 
 use std::collections::BTreeSet;
 
@@ -33,61 +34,61 @@ const NUMBER_BYTES: usize = 16;
 const HEADER_BYTES: usize = 4 + 4 + 8 + NUMBER_BYTES;
 const DOMAIN: &str = "quorate/rss/client";
 
-/// What is wrong with an input by a client.
+/// The errors of a client's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// The number of parties is none that the protocol runs with.
+    /// A number of parties that the protocol does not support.
     #[error("`rss` runs with 3, 5 or 7 parties, not {parties}")]
     Parties {
         /// The number.
         parties: usize,
     },
-    /// The ring is none for values.
+    /// A ring that values cannot be over.
     #[error("the ring must have 1 to 64 bits, not {bits}")]
     RingBits {
         /// k.
         bits: u32,
     },
-    /// There are no values to share, only a shape.
+    /// A shape without values.
     #[error("a client shares values, not a shape")]
     NoValues,
-    /// The bytes are no packet of this version.
+    /// Bytes that are not a packet of this version.
     #[error("this is no input packet of this version")]
     NotAPacket,
-    /// The packet is for another party or another number of parties.
+    /// A packet for another party or another number of parties.
     #[error("the packet is for party {party} of {parties}")]
     NotForUs {
-        /// The receiver that it names.
+        /// The receiver in the packet.
         party: usize,
-        /// The parties that it names.
+        /// The number of parties in the packet.
         parties: usize,
     },
-    /// The packet is not of the ring or length that was agreed.
+    /// A packet whose ring or length is not the agreed one.
     #[error("the packet has {len} elements of {bits} bits, which is not what was agreed")]
     Shape {
-        /// Elements.
+        /// The number of elements in the packet.
         len: u64,
         /// k.
         bits: u32,
     },
-    /// The packet has too few bytes or too many.
+    /// A packet with too few bytes or too many.
     #[error("the packet has {found} bytes instead of {expected}")]
     Length {
-        /// Bytes that its header asks for.
+        /// The bytes that its header requires.
         expected: usize,
-        /// Bytes there are.
+        /// The bytes of the packet.
         found: usize,
     },
-    /// A packet of this number was accepted before.
+    /// A packet whose number was accepted before.
     #[error("this packet was used before in this session; the client must share its values again")]
     UsedBefore,
-    /// No more numbers can be remembered.
+    /// A session that cannot remember more numbers.
     #[error("this session accepted {most} packets, and cannot tell any longer which were used: open a new one")]
     TooMany {
-        /// Packets that a session accepts.
+        /// The number of packets that a session accepts.
         most: usize,
     },
-    /// The operating system gave no randomness.
+    /// The operating system returned no randomness.
     #[error("the operating system has no randomness to give")]
     Randomness,
 }
@@ -98,10 +99,10 @@ impl From<CryptoError> for ClientError {
     }
 }
 
-/// Numbers of packets that a session remembers.
+/// The number of packets whose numbers a session remembers.
 const MOST_ACCEPTED: usize = 1 << 20;
 
-/// The packets that were used.
+/// The numbers of the packets that were accepted.
 #[derive(Default)]
 pub(crate) struct Accepted(BTreeSet<[u8; NUMBER_BYTES]>);
 
@@ -120,7 +121,7 @@ impl Accepted {
 /// One packet, wiped when dropped.
 pub type Packet = Zeroizing<Vec<u8>>;
 
-/// The share that is not drawn.
+/// Returns T*, the set of the share that is not drawn.
 fn special(n: usize) -> Set {
     all_sets(n, (n - 1) / 2)[0]
 }
@@ -135,7 +136,7 @@ fn check(n: usize, ring: Ring) -> Result<(), ClientError> {
     Ok(())
 }
 
-/// Bytes of the packet for a party.
+/// Returns the bytes of the packet for a party.
 ///
 /// # Errors
 /// [`ClientError::Parties`], [`ClientError::RingBits`].
@@ -156,7 +157,7 @@ fn expand(seed: &Seed, number: &[u8], shape: (Ring, usize)) -> Wiped<Vector> {
     share
 }
 
-/// Shares a vector: the packet of each party, in their order.
+/// Shares a vector; returns the packet of each party, in their order.
 ///
 /// # Errors
 /// [`ClientError::Parties`], [`ClientError::RingBits`], [`ClientError::NoValues`], [`ClientError::Randomness`].
@@ -194,7 +195,7 @@ pub fn share(value: &Vector, parties: usize) -> Result<Vec<Packet>, ClientError>
 }
 
 impl Rss {
-    /// This party's shares of a client's input, of the shape that was agreed. No communication.
+    /// Returns this party's shares of a client's input of the agreed shape. No communication.
     ///
     /// # Errors
     /// A [`ClientError`] for a packet that is malformed, is not for this party or of this shape, or was used before.

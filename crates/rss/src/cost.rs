@@ -1,4 +1,5 @@
-//! What the protocols of `rss` cost, by the paper's formulas. Tests hold these, the dry run and the wire equal.
+//! The costs of the protocols of `rss`, by the paper's formulas. Tests check that they equal the dry run and the bytes
+//! on the wire.
 //!
 //! Bytes are those sent by all parties together; divide by n for the paper's average per party.
 
@@ -10,19 +11,19 @@ use crate::stock::Kind;
 /// Rounds, and payload bytes sent by all n parties together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Rounds, one after the other.
+    /// The number of sequential rounds.
     pub rounds: u32,
     /// Payload bytes, of all parties.
     pub bytes: u64,
 }
 
 impl Cost {
-    /// Both in the same rounds.
+    /// Returns the cost of both in the same rounds.
     pub fn beside(self, other: Cost) -> Cost {
         Cost { rounds: self.rounds.max(other.rounds), bytes: self.bytes + other.bytes }
     }
 
-    /// One after the other.
+    /// Returns the cost of both, one after the other.
     pub fn then(self, next: Cost) -> Cost {
         Cost { rounds: self.rounds + next.rounds, bytes: self.bytes + next.bytes }
     }
@@ -32,7 +33,7 @@ fn packed(bits: u64, len: usize) -> u64 {
     (bits * len as u64).div_ceil(8)
 }
 
-/// One round in which `messages` messages of `bits` per element are sent.
+/// Returns the cost of one round in which `messages` messages of `bits` bits per element are sent.
 fn round(messages: u64, bits: u32, len: usize) -> Cost {
     Cost { rounds: 1, bytes: messages * packed(bits.into(), len) }
 }
@@ -41,38 +42,38 @@ fn log2(x: u64) -> u32 {
     x.next_power_of_two().trailing_zeros()
 }
 
-/// Corruptions tolerated by n parties.
+/// Returns the corruptions tolerated by n parties.
 pub fn threshold(n: usize) -> u64 {
     (n as u64 - 1) / 2
 }
 
-/// Mul, DotProd, MatMul: t elements a party for every element of the result.
+/// Returns the cost of Mul, DotProd and MatMul: t elements a party for every element of the result.
 pub fn mul(n: usize, k: u32, results: usize) -> Cost {
     round(n as u64 * threshold(n), k, results)
 }
 
-/// Open to all: t elements a party.
+/// Returns the cost of Open to all: t elements a party.
 pub fn open(n: usize, k: u32, len: usize) -> Cost {
     round(n as u64 * threshold(n), k, len)
 }
 
-/// Open to one: t elements in all.
+/// Returns the cost of Open to one: t elements in total.
 pub fn open_to_one(n: usize, k: u32, len: usize) -> Cost {
     round(threshold(n), k, len)
 }
 
-/// MulPub: n - 1 elements a party.
+/// Returns the cost of MulPub: n - 1 elements a party.
 pub fn mulpub(n: usize, k: u32, len: usize) -> Cost {
     round(n as u64 * (n as u64 - 1), k, len)
 }
 
-/// Input by a computing party: t elements by the owner.
+/// Returns the cost of Input by a computing party: t elements by the owner.
 pub fn input(n: usize, k: u32, len: usize) -> Cost {
     round(threshold(n), k, len)
 }
 
-/// Random bits. RandBit: MulPub over Z_2^(k+2). Of three parties' summands: one is input, and multiplied with the
-/// other.
+/// Returns the cost of random bits. RandBit: MulPub over Z_2^(k+2). Three parties' summands: one is input, and
+/// multiplied by the other.
 pub fn random_bit(n: usize, form: Made, k: u32, len: usize) -> Cost {
     match form {
         Made::OfSummands if k == 1 => Cost::default(),
@@ -84,7 +85,7 @@ pub fn random_bit(n: usize, form: Made, k: u32, len: usize) -> Cost {
     }
 }
 
-/// A uniform sum of k bits, and the words of its summands over rings of `words` bits.
+/// Returns the cost of a uniform sum of k bits, with the words of its summands over rings of `words` bits.
 fn uniform_sum(n: usize, form: Made, k: u32, carry_out: bool, words: &[u32], len: usize) -> Cost {
     match form {
         Made::OfSummands => online(n, &summands(k, carry_out, words), len),
@@ -92,7 +93,8 @@ fn uniform_sum(n: usize, form: Made, k: u32, carry_out: bool, words: &[u32], len
     }
 }
 
-/// t+1 parties input their words, and k bits each; these are added up by t adders, in ceil(log2(t+1)) layers.
+/// Returns the cost of contributions: t+1 parties input their words, and k bits each. These are added up by t adders,
+/// in ceil(log2(t+1)) layers.
 fn contributions(n: usize, k: u32, carry_out: bool, words: &[u32], len: usize) -> Cost {
     let t = threshold(n);
     let inputs =
@@ -102,7 +104,8 @@ fn contributions(n: usize, k: u32, carry_out: bool, words: &[u32], len: usize) -
     inputs.then(Cost { rounds: log2(t + 1) * adder.rounds, bytes: t * n as u64 * t * ands })
 }
 
-/// Three parties: the words of one summand are input; digits of two bits give the carries.
+/// Returns the uses of a sum of three parties' summands: the words of one summand are input, and digits of two bits
+/// give the carries.
 fn summands(k: u32, carry_out: bool, words: &[u32]) -> Uses {
     let owned = |bits: u64| Uses { rounds: 1, owned: vec![bits], ..Uses::default() };
     let words = words.iter().map(|&bits| owned(bits.into())).fold(Uses::default(), Uses::beside);
@@ -117,7 +120,7 @@ fn summands(k: u32, carry_out: bool, words: &[u32]) -> Uses {
     words.beside(pairs.then(layers(gadgets::by_pairs(upper))).then(within))
 }
 
-/// Shuffle: a resharing for each set of t parties, one after the other.
+/// Returns the cost of a shuffle: a resharing for each set of t parties, one after the other.
 pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
     let passes = match n {
         3 => 3,
@@ -127,8 +130,8 @@ pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
     (0..passes).map(|_| mul(n, k, len)).fold(Cost::default(), Cost::then)
 }
 
-/// edaBit(k): the words are shared over Z_2^k. With a cut, they are shared a second time, the sums have a carry out,
-/// and the 2t carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
+/// Returns the cost of edaBit(k), whose words are shared over Z_2^k. With a cut, they are shared a second time, and the
+/// sums have a carry out. The 2t carries become elements by random bits, made at the same time, over Z_2^k and Z_2^cut.
 pub fn edabit(n: usize, form: Made, k: u32, cut: Option<u32>, len: usize) -> Cost {
     match (form, cut) {
         (Made::OfRandomBits, _) => random_bit(n, form, k, k as usize * len),
@@ -137,14 +140,16 @@ pub fn edabit(n: usize, form: Made, k: u32, cut: Option<u32>, len: usize) -> Cos
     }
 }
 
-/// A sum with a cut; `small` bits converted into Z_2^small_ring beside the t carries into the cut.
+/// Returns the cost of a sum with a cut, where `small` bits are converted into Z_2^small_ring beside the t carries into
+/// the cut.
 fn cut_sums(n: usize, form: Made, k: u32, small_ring: u32, small: usize, len: usize) -> Cost {
     let (into, out) = (threshold(n) as usize * len, small * len);
     let random = random_bit(n, form, k, into).beside(random_bit(n, form, small_ring, out));
     uniform_sum(n, form, k, true, &[k, k], len).beside(random).then(open(n, 1, into).beside(open(n, 1, out)))
 }
 
-/// A mask for TruncPr by `cut`: an edaBit with a cut, and its top bit converted with the carries, into Z_2^(cut+1).
+/// Returns the cost of a mask for TruncPr by `cut`: an edaBit with a cut, and its top bit converted with the carries,
+/// into Z_2^(cut+1).
 pub fn trunc_mask(n: usize, form: Made, k: u32, cut: u32, len: usize) -> Cost {
     match form {
         Made::OfRandomBits => random_bit(n, form, k, k as usize * len),
@@ -152,7 +157,7 @@ pub fn trunc_mask(n: usize, form: Made, k: u32, cut: u32, len: usize) -> Cost {
     }
 }
 
-/// An edaBit of k bits over Z_2^wide: t carries out, converted into Z_2^(wide-k).
+/// Returns the cost of an edaBit of k bits over Z_2^wide: t carries out, converted into Z_2^(wide-k).
 pub fn wide_edabit(n: usize, form: Made, k: u32, wide: u32, len: usize) -> Cost {
     if form == Made::OfRandomBits {
         return random_bit(n, form, wide, k as usize * len);
@@ -165,7 +170,7 @@ pub fn wide_edabit(n: usize, form: Made, k: u32, wide: u32, len: usize) -> Cost 
     }
 }
 
-/// `len` correlations of one kind, made together.
+/// Returns the cost of `len` correlations of one kind, made together.
 pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
     match kind {
         Kind::RandBit { bits } => random_bit(n, form, bits, len),
@@ -175,8 +180,8 @@ pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
     }
 }
 
-/// The online part of a gadget: messages from each party to t others; of three parties also inputs and products by
-/// blocks.
+/// Returns the cost of the online part of a gadget: messages from each party to t others; for three parties also inputs
+/// and products by blocks.
 pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
     let sum = |bits: &mut dyn Iterator<Item = u64>| bits.map(|bits| packed(bits, len)).sum::<u64>();
     let all = n as u64 * threshold(n) * sum(&mut uses.messages());
@@ -184,12 +189,13 @@ pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
     Cost { rounds: uses.rounds, bytes: all + by_blocks }
 }
 
-/// The offline part of a gadget: all correlations of a kind made at once, the kinds side by side.
+/// Returns the cost of the offline part of a gadget, with all correlations of a kind made at once, and the kinds side
+/// by side.
 pub fn offline(n: usize, uses: &Uses, len: usize) -> Cost {
     offline_by(n, uses, Made::by(n)[0], len)
 }
 
-/// [`offline`] with correlations of any form.
+/// Returns the cost of the offline part of a gadget, like [`offline`], with correlations of any form.
 pub fn offline_by(n: usize, uses: &Uses, form: Made, len: usize) -> Cost {
     let random_bits = uses.random_bits.iter().map(|&bits| Kind::RandBit { bits });
     let edabits = uses.edabits.iter().map(|&(bits, cut)| Kind::EdaBit { bits, cut: cut.unwrap_or(0) });
@@ -202,11 +208,13 @@ pub fn offline_by(n: usize, uses: &Uses, form: Made, len: usize) -> Cost {
     totals.into_iter().map(|(kind, len)| correlation(n, kind, form, len)).fold(Cost::default(), Cost::beside)
 }
 
-/// What gadgets use with n parties: three work on summands that parties know, more on masked openings.
+/// The uses of gadgets with n parties: three parties work on summands that parties know, more parties on masked
+/// openings.
 pub mod gadget {
     use quorate_gadgets::cost::{self as masked, Uses, and_all, carry_tree, layers, sklansky};
 
-    /// k bits of one summand input, then `generates` products with the bits of the other.
+    /// Returns the uses of k bits of one summand, which are input, and of `generates` products with the bits of the
+    /// other.
     fn pairs(k: u32, generates: u64) -> Uses {
         owned(k).then(Uses { rounds: 1, paired: vec![generates], ..Uses::default() })
     }
@@ -215,7 +223,7 @@ pub mod gadget {
         Uses { rounds: 1, owned: vec![bits.into()], ..Uses::default() }
     }
 
-    /// The top bit over Z_2^k.
+    /// Returns the uses of the top bit over Z_2^k.
     pub fn msb(n: usize, k: u32) -> Uses {
         match (n, u64::from(k) - 1) {
             (3, low) if low > 0 => pairs(k, low).then(layers(carry_tree(low, false))),
@@ -223,12 +231,12 @@ pub mod gadget {
         }
     }
 
-    /// Less-than over the full signed range.
+    /// Returns the uses of less-than over the full signed range.
     pub fn lt_full(n: usize, k: u32) -> Uses {
         msb(n, k).times(3).then(layers(vec![1]))
     }
 
-    /// Equality with zero.
+    /// Returns the uses of equality with zero.
     pub fn eqz(n: usize, k: u32) -> Uses {
         match (n, k) {
             (3, 2..) => owned(k).then(layers(and_all(k.into()))),
@@ -236,7 +244,7 @@ pub mod gadget {
         }
     }
 
-    /// The bits of an element.
+    /// Returns the uses of the bits of an element.
     pub fn bit_decompose(n: usize, k: u32) -> Uses {
         match (n, u64::from(k) - 1) {
             (3, low) if low > 0 => pairs(k, low).then(layers(sklansky(low))),
@@ -244,7 +252,7 @@ pub mod gadget {
         }
     }
 
-    /// Exact truncation.
+    /// Returns the uses of exact truncation.
     pub fn trunc_exact(n: usize, k: u32, shift: u32) -> Uses {
         let d = shift.min(k - 1);
         if n != 3 || d == 0 {
@@ -255,7 +263,7 @@ pub mod gadget {
         owned(k).beside(carries).then(masked::bit_to_ring(k).beside(masked::bit_to_ring(d)))
     }
 
-    /// Probabilistic truncation.
+    /// Returns the uses of probabilistic truncation.
     pub fn trunc_prob(n: usize, k: u32, shift: u32) -> Uses {
         match (n, shift) {
             (3, 1..) => owned(k).beside(pairs(shift, shift.into())),
@@ -263,7 +271,7 @@ pub mod gadget {
         }
     }
 
-    /// Conversion into another ring.
+    /// Returns the uses of a conversion into another ring.
     pub fn convert(n: usize, k: u32, wide: u32) -> Uses {
         if n != 3 || wide <= k {
             return masked::convert(k, wide);
@@ -273,7 +281,7 @@ pub mod gadget {
     }
 }
 
-/// What the paper's tables state, in bits sent per party for one element; log k is rounded up.
+/// The figures of the paper's tables, in bits sent per party for one element; log k is rounded up.
 pub mod paper {
     use super::{log2, threshold};
 

@@ -1,17 +1,17 @@
-//! Three parties: the sum of a number that one party knows and one that the others know, as bits and as an element.
-//! edaBits.
+//! edaBits of three parties: the sum of a number that one party knows and one that the others know, as bits and as an
+//! element.
 //!
 //! **Source**: ours, on the summands of [`crate::split`]; the prefix network is that of Ladner and Fischer 1980.
 //! **Model**: semi-honest, 1 of 3. **Notation**: bits x = a xor b that all keys give (PRandR over Z_2); A and B are the
-//! numbers whose bits are a, which one party knows, and b, which the others know. r = A + B mod 2^k is uniform, since
-//! B is.
+//! numbers whose bits are a, which one party knows, and b, which the others know. r = A + B mod 2^k is uniform, since B
+//! is.
 //!
 //! 1. The words A and B are shared as elements, `recombined`; with a cut also those of A and B shifted.
-//! 2. Carries by digits of two bits, h above l. A digit generates a carry, or passes one on, by
-//!    g = a_h b_h + a_h a_l b_l + a_l b_h b_l and p = (a_h + b_h)(a_l + b_l), both bilinear in what the one party knows
-//!    (a_h, a_l, a_h a_l) and what the others know: `recombined` shares a_h a_l, and one exchange as in `paired` gives
-//!    all g and p. Of x the two shares that are a's are at hand: each is known to one of those who know b.
-//! 3. The prefix network gives the carries out of all digits; one AND more those into their upper bits.
+//! 2. Carries by digits of two bits, h above l. A digit generates a carry, or passes one on, by g = a_h b_h + a_h a_l
+//!    b_l + a_l b_h b_l and p = (a_h + b_h)(a_l + b_l). Both are bilinear in what the one party knows (a_h, a_l, a_h
+//!    a_l) and what the others know: `recombined` shares a_h a_l, and one exchange as in `paired` gives all g and p.
+//!    The two shares of x that are those of a exist already: each is known to one of the parties that know b.
+//! 3. The prefix network gives the carries out of all digits. One more AND gives those into their upper bits.
 //! 4. The bits of r are x xor the carries into them.
 //!
 //! With c positions that carry (k - 1, or k where the carry out is wanted), f = floor(c / 2) and u = ceil(c / 2):
@@ -33,7 +33,7 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::split::Halves;
 
-/// Positions that carry, two by two: the lower ones of all digits, and the upper ones, of which the last may be
+/// The positions that carry, in pairs: the lower ones of all digits, and the upper ones, the last of which may be
 /// missing.
 #[derive(Clone, Copy)]
 struct Digits {
@@ -41,7 +41,7 @@ struct Digits {
     upper: usize,
 }
 
-/// The first so many rows from `first` on, leaving out every second one.
+/// Returns `count` rows, every second one from `first` on.
 fn every_second(bits: &Bits, first: u32, count: usize) -> Wiped<Bits> {
     Wiped(bits.gather_rows(&(0..count as u32).map(|i| first + 2 * i).collect::<Vec<_>>()))
 }
@@ -51,15 +51,15 @@ impl Digits {
         Digits { lower: positions.div_ceil(2), upper: positions / 2 }
     }
 
-    /// The product of both bits of every digit.
+    /// Returns the product of both bits of every digit.
     fn both(self, bits: &Bits) -> Bits {
         let mut both = every_second(bits, 0, self.upper);
         both.and_assign(&every_second(bits, 1, self.upper));
         both.into_inner()
     }
 
-    /// What is bilinear in (a, a_h a_l) and (b, b_h b_l): the generates of lower bits, those of digits, and of the
-    /// digits' propagates the mixed terms a_h b_l + a_l b_h.
+    /// Returns the terms that are bilinear in (a, a_h a_l) and (b, b_h b_l). They are the generates of lower bits,
+    /// those of digits, and the mixed terms a_h b_l + a_l b_h of the digits' propagates.
     fn pairs(self, (a, a_both): (&Bits, &Bits), (b, b_both): (&Bits, &Bits)) -> Wiped<Bits> {
         let mut lower = every_second(a, 0, self.lower);
         lower.and_assign(&every_second(b, 0, self.lower));
@@ -76,14 +76,14 @@ impl Digits {
     }
 }
 
-/// Carries into every second position: into 1, 3, ..., and into 2, 4, ....
+/// The carries into every second position: into 1, 3, ..., and into 2, 4, ....
 struct Carries {
     odd: Shared<Bits>,
     even: Option<Shared<Bits>>,
 }
 
 impl Carries {
-    /// Into this position.
+    /// Returns the carry into this position.
     fn at(&self, position: usize) -> Option<Shared<Bits>> {
         let row = |carries: &Shared<Bits>| carries.map(|share| share.row((position - 1) / 2));
         if position % 2 == 1 { Some(row(&self.odd)) } else { self.even.as_ref().map(row) }
@@ -91,7 +91,7 @@ impl Carries {
 }
 
 impl Rss {
-    /// A uniform sum of what one party knows and what the others know, without corrections.
+    /// Returns a uniform sum of a number that one party knows and one that the others know, without corrections.
     pub(crate) async fn sum_summands(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
         let &Recipe { ring, value_ring, cut, len, .. } = recipe;
         let k = ring.bits() as usize;
@@ -122,8 +122,8 @@ impl Rss {
         Ok(Summed { value, shifted: words.next(), bits, carries })
     }
 
-    /// The carries into positions 1 to `positions` of A + B, for the bits x = a xor b; none where there are no such
-    /// positions.
+    /// Returns the carries into positions 1 to `positions` of A + B, for the bits x = a xor b; none where there are no
+    /// such positions.
     async fn carries_of_summands(
         &self,
         ctx: &Ctx,
@@ -153,7 +153,7 @@ impl Rss {
         let generate = part(lower, lower + upper);
         let even = prefix::all_by_pairs(self, ctx, Pairs { generate, propagate }).await?;
         if lower > 1 {
-            // Into the upper bit of every digit but the lowest: g_l + x_l times the carry into the digit.
+            // The carry into the upper bit of every digit but the lowest is g_l + x_l times the carry into the digit.
             let above: Vec<u32> = (1..lower as u32).collect();
             let passing: Vec<u32> = above.iter().map(|digit| 2 * digit).collect();
             let into_digits = even.map(|share| share.slice_rows(0..lower - 1));
@@ -164,7 +164,7 @@ impl Rss {
     }
 }
 
-/// The number with these bits but for the lowest `cut`.
+/// Returns the number with these bits, without the lowest `cut`.
 fn word_of(bits: &Bits, ring: Ring, cut: u32) -> Vector {
     match cut {
         0 => bits.to_vector(ring),

@@ -2,17 +2,17 @@
 //!
 //! **Source**: Protocol 7 (Appendix A.2); with a cut, the corrections of Protocol 3 (section 5). **Model**:
 //! semi-honest, t of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t
-//! bits per AND. Three parties add up two summands by `digits` instead, unless this form is asked for.
+//! bits per AND. Three parties add up two summands by `digits` instead, unless this form is selected.
 //!
 //! **Notation**: party p < t+1 contributes r^(p); r = sum r^(p) mod 2^k. With a cut m, the sum of floor(r^(p) / 2^m)
 //! lacks the carries into bit m (M of them over the t adders) and holds 2^(k-m) for each carry out of bit k-1 (K of
 //! them): floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
 //!
 //! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the
-//! ring; the formula above is exact (tested for every cut). Contributions of t+1 parties: one is honest. With a cut:
-//! one more input a contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the
-//! carries into elements in one more round: of Z_2^k those into bit m, of Z_2^m those out of bit k-1, since they are
-//! shifted up by k-m.
+//! ring; the formula above is exact (tested for every cut). There are contributions of t+1 parties, so one is honest. A
+//! cut takes one more input for each contributor, adders with a carry out, and 2t random bits, made at the same time.
+//! In one more round, these turn the carries into elements: of Z_2^k for carries into bit m, of Z_2^m for carries out
+//! of bit k-1, which are shifted up by k-m.
 
 use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing};
 use quorate_gadgets::adder;
@@ -24,21 +24,21 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::three::lifted;
 
-/// What to make of the contributions, or of the summands of three parties.
+/// What to make from the contributions, or from the summands of three parties.
 pub(crate) struct Recipe {
     pub form: Made,
-    /// Z_2^k: what r^(p) is drawn from.
+    /// Z_2^k, from which r^(p) is drawn.
     pub ring: Ring,
-    /// Where r^(p) is shared.
+    /// The ring over which r^(p) is shared.
     pub value_ring: Ring,
-    /// Where to cut floor(r^(p) / 2^m).
+    /// The cut m of floor(r^(p) / 2^m).
     pub cut: Option<u32>,
-    /// The carries wanted of every adder, by the positions that they go into.
+    /// The positions into which the carries of every adder are wanted.
     pub carries: Vec<usize>,
     pub len: usize,
 }
 
-/// The sum of all contributions, without corrections; the carries of one adder after the other.
+/// The sum of all contributions, without corrections, and the carries of one adder after the other.
 pub(crate) struct Summed {
     pub value: Shared<Vector>,
     pub shifted: Option<Shared<Vector>>,
@@ -46,14 +46,14 @@ pub(crate) struct Summed {
     pub carries: Vec<Shared<Bits>>,
 }
 
-/// What one party contributes, shared: r^(p), its bits, and floor(r^(p) / 2^m) where there is a cut.
+/// The contribution of one party, shared: r^(p), its bits, and floor(r^(p) / 2^m) where there is a cut.
 struct Contribution {
     value: Shared<Vector>,
     shifted: Option<Shared<Vector>>,
     bits: Shared<Bits>,
 }
 
-/// A mask with a cut, corrected; the bit k-1 of r over the smaller ring, where it was asked for.
+/// A mask with a cut, corrected; and bit k-1 of r over the smaller ring, where `top` is set.
 pub(crate) struct Cut {
     pub value: Shared<Vector>,
     pub shifted: Shared<Vector>,
@@ -79,8 +79,9 @@ impl Rss {
         Ok(EdaBits { value: cut.value, shifted: Some(cut.shifted), bits: cut.bits })
     }
 
-    /// sum floor(r^(p) / 2^m) + M - 2^(k-m) K, and with `top` - 2^(k-1-m) r_{k-1}: without the top bit. K and that bit
-    /// are converted into a ring of m bits only, m + 1 with `top`: they are shifted up to the end of the other.
+    /// Returns sum floor(r^(p) / 2^m) + M - 2^(k-m) K; with `top`, less 2^(k-1-m) r_{k-1}, that is, without the top
+    /// bit. K and that bit are converted only into a ring of m bits (m + 1 with `top`), since they are shifted up to
+    /// the end of the other ring.
     pub(crate) async fn cut_sums(
         &self,
         ctx: &Ctx,
@@ -122,13 +123,13 @@ impl Rss {
         Ok(Cut { value: sums.value, shifted, bits: sums.bits, top })
     }
 
-    /// Bits as elements, and as bits.
+    /// Returns bits as elements, and as bits.
     pub(crate) fn as_dabits(&self, elements: Shared<Vector>) -> (Shared<Vector>, Shared<Bits>) {
         let bits = self.low_bit(&elements);
         (elements, bits)
     }
 
-    /// The sum, and beside it so many random bits over `bit_ring` for converting its carries.
+    /// Returns the sum and, made at the same time, `count` random bits over `bit_ring` for converting its carries.
     pub(crate) async fn sum_beside_random_bits(
         &self,
         ctx: &Ctx,
@@ -140,7 +141,7 @@ impl Rss {
         ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, recipe.form, bit_ring, count).await).await
     }
 
-    /// A uniform sum of numbers that no coalition knows all of.
+    /// Returns a uniform sum of numbers that no coalition knows all of.
     pub(crate) async fn sum_uniform(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
         match recipe.form {
             Made::OfSummands => self.sum_summands(ctx, recipe).await,
@@ -190,7 +191,7 @@ impl Rss {
         }
     }
 
-    /// Adds the contributions' bits pairwise. Returns the sum, and each adder's carries into the positions wanted.
+    /// Adds the contributions' bits pairwise; returns the sum, and each adder's carries into the wanted positions.
     async fn add_in_a_tree(
         &self,
         ctx: &Ctx,

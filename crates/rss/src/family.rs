@@ -1,4 +1,4 @@
-//! What users read of `rss`, and what sessions need of it.
+//! The description of `rss` for users, and its interface for sessions.
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
@@ -22,7 +22,7 @@ const FORMS: Choice = Choice {
            or of random bits",
 };
 
-/// Chooses between protocols with one result: alike at all parties and in dry runs.
+/// Returns the selected protocols with the same result; these must be the same at all parties and in dry runs.
 fn forms(choices: &Choices) -> Forms {
     let chosen = choices.of(&FORMS);
     let correlations = match (chosen, choices.link) {
@@ -31,12 +31,12 @@ fn forms(choices: &Choices) -> Forms {
         (_, Some(link)) => CorrelationForm::Cheaper(link),
         (_, None) => CorrelationForm::Summands,
     };
-    // Three parties work on summands unless a form is asked for: that is cheaper on every link.
+    // By default, three parties work on summands, which is cheaper on every link.
     let bits = if chosen == AUTO { BitForm::Summands } else { BitForm::Masked };
     Forms { bits, correlations }
 }
 
-/// Compiled here, as [`quorate_gadgets::here`] says.
+/// Compiled in this crate; see [`quorate_gadgets::here`].
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Rss> {
     Box::pin(async move {
         let rss = match coins {
@@ -99,7 +99,7 @@ impl Family for Rss {
         self.shares_held() as u64
     }
 
-    /// Those of the contributions of t + 1 parties.
+    /// Returns the shares of the contributions of t + 1 parties.
     fn work_shares(&self) -> u64 {
         let contributions = self.threshold() as u64 + 1;
         self.shares() * contributions / 2

@@ -1,20 +1,20 @@
-//! Where two protocols give the same result: which one runs.
+//! The choice between protocols that give the same result.
 
 use quorate_gadgets::cost::Link;
 
-/// The choices of a session. They must be alike at all parties and in the dry run.
+/// The choices of a session. They must be the same at all parties and in the dry run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// How gadgets get at the bits of a shared element.
+    /// How gadgets obtain the bits of a shared element.
     pub bits: BitForm,
     /// How random bits, edaBits and masks are made.
     pub correlations: CorrelationForm,
 }
 
-/// How gadgets get at the bits of a shared element.
+/// How gadgets obtain the bits of a shared element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BitForm {
-    /// Three parties: by the two summands that parties know (no correlations, fewer bytes). Others: as
+    /// Three parties: by the two summands that parties know (no correlations, fewer bytes). Other numbers of parties:
     /// [`BitForm::Masked`].
     #[default]
     Summands,
@@ -25,22 +25,22 @@ pub enum BitForm {
 /// How correlations are made. All but the first are the paper's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CorrelationForm {
-    /// Three parties: of two summands that parties know, half the bytes in a round more. Others: as
-    /// [`CorrelationForm::Contributions`].
+    /// Three parties: from two summands that parties know, with half the bytes in one more round. Other numbers of
+    /// parties: [`CorrelationForm::Contributions`].
     #[default]
     Summands,
     /// Random bits as square roots; edaBits by t + 1 contributions and adders: few bytes.
     Contributions,
     /// Random bits as square roots; edaBits by k random bits: one round, many bytes.
     RandomBits,
-    /// Whichever is predicted to take less time on this link, for the number that is made together.
+    /// The form that is predicted to take less time on this link, for the number of correlations made together.
     Cheaper(Link),
 }
 
-/// How a batch of correlations is made, once chosen.
+/// The chosen form of a batch of correlations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// Of what one of three parties knows and what the two others know.
+    /// From what one of three parties knows and what the two others know.
     OfSummands,
     /// By contributions and adders.
     OfContributions,
@@ -49,7 +49,7 @@ pub enum Made {
 }
 
 impl Made {
-    /// Every form that so many parties have, the default first.
+    /// Returns all forms for this number of parties, the default first.
     pub fn by(parties: usize) -> &'static [Made] {
         match parties {
             3 => &[Made::OfSummands, Made::OfContributions, Made::OfRandomBits],

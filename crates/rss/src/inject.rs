@@ -1,4 +1,4 @@
-//! Three parties: a bit shared over Z_2 as an element of Z_2^k, and random bits that way.
+//! Bits shared over Z_2 as elements of Z_2^k, and random bits made from them, for three parties.
 //!
 //! **Source**: ours, on the summands of [`crate::split`]. **Model**: semi-honest, 1 of 3. **Notation**: x = a xor b, a
 //! known to one party and b to the others.
@@ -6,9 +6,9 @@
 //! | operation | rounds | sent by all parties, per bit |
 //! |---|---|---|
 //! | [`Rss::inject`]: a xor b = b + (1 - 2b) a | 2 | a: 1 element; the product: 2 |
-//! | [`Rss::inject_random_bits`]: of bits that all keys give | 2 | the same; nothing over Z_2 |
+//! | [`Rss::inject_random_bits`]: of bits that all keys give | 2 | as above; nothing over Z_2 |
 //!
-//! So a party sends an element a bit, where RandBit (`randbit`) sends two of Z_2^(k+2), in one round less.
+//! So a party sends one element for each bit. RandBit (`randbit`) sends two of Z_2^(k+2), in one round less.
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::convert;
@@ -18,7 +18,7 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
 impl Rss {
-    /// One row of bits as 0 and 1 of the ring. Three parties.
+    /// Returns one row of bits as 0 and 1 of the ring. Three parties only.
     pub(crate) async fn inject(&self, ctx: &Ctx, x: &Shared<Bits>, ring: Ring) -> Result<Shared<Vector>> {
         let len = x.shape.1;
         let halves = self.halves(x, len);
@@ -30,7 +30,7 @@ impl Rss {
         Ok(sum)
     }
 
-    /// Uniform bits as elements of Z_2^k: PRandR over Z_2, injected. Three parties.
+    /// Returns uniform bits as elements of Z_2^k: PRandR over Z_2, injected. Three parties only.
     pub(crate) async fn inject_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {
         let bits: Shared<Bits> = self.prandr(ctx, (1, len));
         match ring.bits() {

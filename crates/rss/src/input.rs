@@ -3,9 +3,9 @@
 //! **Source**: Appendix A.1. **Model**: semi-honest, t of n. Rounds: 1. Sent: t elements by the owner, nothing by
 //! others.
 //!
-//! The owner p* knows k_T for every T that it is outside of: those shares are drawn, but for T* = chi(p*), which is the
-//! rest and is sent to its t other holders. Shares with p* in T are zero: their seeds are known to t+1 parties without
-//! the owner and would hide nothing.
+//! The owner p* knows k_T for every T that does not contain it. Those shares are drawn, except that of T* = chi(p*),
+//! which is the rest of the value and is sent to its t other holders. Shares with p* in T are zero: the owner does not
+//! know their seeds, which t+1 other parties know, so they would hide nothing.
 
 use quorate_engine::{Chunks, Ctx, Misuse, Result};
 use quorate_ring::{Module, Ring, Vector};
@@ -14,7 +14,7 @@ use crate::maps::Set;
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
-/// The owner exists, and it alone gives a value, of the shape on which all agree.
+/// Checks that the owner exists, and that it alone gives a value, of the shape on which all parties agree.
 fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
     let parties = ctx.parties();
     if owner >= parties {
@@ -65,7 +65,7 @@ impl Rss {
         Ok(shares)
     }
 
-    /// [`Rss::share_input`] over Z_2^k, as a stream of chunks where the vector is long.
+    /// Shares the owner's value over Z_2^k like [`Rss::share_input`], as a stream of chunks where the vector is long.
     pub(crate) async fn share_long_input(
         &self,
         ctx: &Ctx,

@@ -2,8 +2,8 @@
 //!
 //! **Source**: "Secure multi-party computation over rings with replicated secret sharing", sections 3 to 5 and
 //! Appendices A and C. **Model**: t of n = 2t+1 parties may collude; all follow the protocol. A value is x = sum of x_T
-//! over all sets T of t parties; the parties outside T hold x_T, and likewise a seed k_T, so random sharings and masks
-//! cost nothing.
+//! over all sets T of t parties. The parties outside T hold x_T, and also a seed k_T, so random sharings and masks cost
+//! no communication.
 //!
 //! | protocol | file | rounds | ring elements sent per party |
 //! |---|---|---|---|
@@ -19,7 +19,7 @@
 //! | three parties: random bits of keys | `inject` | 2 | 1 |
 //! | three parties: edaBits of summands | `digits` | about log k + 3 | 3.3 for k = 64 |
 //!
-//! The same text serves Z_2^k and packed bits (Z_2): it is generic over [`quorate_ring::Module`].
+//! The code for Z_2^k and packed bits (Z_2) is generic over [`quorate_ring::Module`].
 #![forbid(unsafe_code)]
 
 mod backend;

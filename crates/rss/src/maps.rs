@@ -1,16 +1,16 @@
-//! Who holds which share, and who computes, sends and masks what.
+//! Maps: which party holds which share, and which products, messages and masks belong to which party.
 //!
 //! **Source**: the maps rho, chi and nu of sections 4.2 and 4.3 and Appendix C. **Notation**: a share is named by a set
 //! T of t parties; the parties outside T hold it. Parties are numbered from 0.
 //!
 //! **Deviation**: the paper lists maps for n = 3, 5 and 7; here they are built by rotation. n is prime and t < n, so
-//! every orbit of pairs (T1, T2) under rotation has exactly n members: giving one representative to party 0 and
-//! rotating dedicates every pair to exactly one party that holds both, with equal loads.
+//! every orbit of pairs (T1, T2) under rotation has exactly n members. Party 0 gets one representative of each orbit,
+//! and rotation gives every pair to exactly one party that holds both, with equal loads.
 
 /// A set of t parties, one bit each.
 pub(crate) type Set = u8;
 
-/// One party's view of the maps. Indices of shares count this party's own shares, in the order of [`Maps::held`].
+/// The maps of one party. Indices of shares count this party's own shares, in the order of [`Maps::held`].
 pub(crate) struct Maps {
     pub parties: usize,
     /// Corruptions tolerated: t.
@@ -18,19 +18,19 @@ pub(crate) struct Maps {
     pub me: usize,
     /// The sets T whose share this party holds.
     pub held: Vec<Set>,
-    /// rho, as products of sums: of own shares of x with own shares of y.
+    /// rho, as products of sums of own shares of x by sums of own shares of y.
     pub products: Vec<(Vec<usize>, Vec<usize>)>,
-    /// Own index of chi(me): the share of the own product that is sent.
+    /// The own index of chi(me): the share of the own product that is sent.
     pub sent_share: usize,
-    /// Where it goes: the other holders of chi(me).
+    /// The receivers of that share: the other holders of chi(me).
     pub sent_to: Vec<usize>,
-    /// Whose sent share this party holds: (party, own index of its chi).
+    /// The parties whose sent share this party holds: (party, own index of its chi).
     pub received: Vec<(usize, usize)>,
-    /// nu: for each peer that opens with this party's help, the own shares whose sum it gets.
+    /// nu: for each peer that opens with this party's help, the own shares whose sum is sent to it.
     pub opened_to: Vec<(usize, Vec<usize>)>,
-    /// The peers from which this party hears in an opening.
+    /// The peers that send to this party in an opening.
     pub opened_from: Vec<usize>,
-    /// Own index of T0, the share that takes public constants.
+    /// The own index of T0, the share that takes public constants.
     pub public_share: Option<usize>,
 }
 
@@ -42,23 +42,23 @@ fn holds(set: Set, party: usize) -> bool {
     set >> party & 1 == 0
 }
 
-/// All sets of `t` of `n` parties, in one fixed order.
+/// Returns all sets of `t` of `n` parties, in a fixed order.
 pub(crate) fn all_sets(n: usize, t: usize) -> Vec<Set> {
     (0..1u16 << n).filter(|s| s.count_ones() as usize == t).map(|s| s as Set).collect()
 }
 
-/// chi(p) = {p+1, ..., p+t}.
+/// Returns chi(p) = {p+1, ..., p+t}.
 pub(crate) fn chi(party: usize, n: usize, t: usize) -> Set {
     rotate((1 << t) - 1, party + 1, n)
 }
 
-/// The share that `to` misses, is told by: the first of the t parties after `to` that holds it.
+/// Returns the party that sends a share which `to` misses: the first of the t parties after `to` that holds it.
 pub(crate) fn teller(set: Set, to: usize, n: usize, t: usize) -> Option<usize> {
     (1..=t).map(|j| (to + j) % n).find(|&p| !holds(set, to) && holds(set, p))
 }
 
-/// For party 0: pairs (T1, T2), one of each orbit, as few products of sums as greed finds: each T1 takes all T2 that
-/// are left, and those T1 that take the same ones (one of each orbit takes all) go together.
+/// Returns, for party 0, one pair (T1, T2) of each orbit, as products of sums, as few as a greedy search finds. Each T1
+/// takes all T2 whose orbits are left, and those T1 that take the same T2 are grouped.
 fn representatives(n: usize, t: usize) -> Vec<(Vec<Set>, Vec<Set>)> {
     let own: Vec<Set> = all_sets(n, t).into_iter().filter(|&s| holds(s, 0)).collect();
     let mut taken = std::collections::BTreeSet::new();
@@ -74,13 +74,13 @@ fn representatives(n: usize, t: usize) -> Vec<(Vec<Set>, Vec<Set>)> {
     groups
 }
 
-/// The least member of the pair's orbit.
+/// Returns the least member of the pair's orbit.
 fn orbit(first: Set, second: Set, n: usize) -> (Set, Set) {
     (0..n).map(|by| (rotate(first, by, n), rotate(second, by, n))).min().unwrap_or((first, second))
 }
 
 impl Maps {
-    /// `parties` is 3, 5 or 7.
+    /// Returns the maps of party `me`; `parties` is 3, 5 or 7.
     pub fn new(parties: usize, me: usize) -> Maps {
         let (n, t) = (parties, (parties - 1) / 2);
         let sets = all_sets(n, t);
@@ -112,17 +112,17 @@ impl Maps {
         }
     }
 
-    /// The holders of a share, in increasing order.
+    /// Returns the holders of a share, in increasing order.
     pub fn holders(&self, set: Set) -> impl Iterator<Item = usize> + use<> {
         (0..self.parties).filter(move |&p| holds(set, p))
     }
 
-    /// chi of any party.
+    /// Returns chi of any party.
     pub fn chi(&self, party: usize) -> Set {
         chi(party, self.parties, self.threshold)
     }
 
-    /// Own index of a share.
+    /// Returns the own index of a share.
     pub fn index(&self, set: Set) -> Option<usize> {
         self.held.iter().position(|&s| s == set)
     }
@@ -150,7 +150,7 @@ mod tests {
                     *seen.entry((maps.held[first], maps.held[second])).or_default() += 1;
                     load += 1;
                 }
-                // Of 3, 20 and 175 pairs, so few multiplications.
+                // This number of multiplications for 3, 20 and 175 pairs.
                 assert_eq!(maps.products.len(), [2, 5, 13][t - 1]);
                 loads.push(load);
             }
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The facts of docs/security/rss-arguments.md, for coalitions of t parties and of fewer.
+    /// The statements of docs/security/rss-arguments.md, for coalitions of t parties and fewer.
     #[test]
     fn what_a_coalition_lacks_is_told_in_one_sum() {
         let mut looked_at = 0;

@@ -1,4 +1,4 @@
-//! Masks for truncation and for larger rings, and all masks from random bits.
+//! Masks for truncation and for larger rings, also from random bits.
 //!
 //! **Source**: TruncPr and Convert (Protocols 3 and 4, sections 5 and 6.1) and Table 3, whose rows name a RandBit form
 //! and an edaBit form of each. **Model**: semi-honest, t of n.
@@ -11,8 +11,9 @@
 //!
 //! **Deviation**: rhat = sum floor(r^(p) / 2^m) + M - 2^(k-m) K - 2^(k-1-m) r_{k-1}, where M counts carries into bit m
 //! and K those out of bit k-1 (Protocol 3 as printed takes carries into bit k-1, which is wrong). K and r_{k-1} are
-//! converted into Z_2^(m+1) only, since they are shifted up by k-1-m at least. An element r of Z_2^k in Z_2^k' is sum
-//! r^(p) - 2^k K, and K counts modulo 2^(k'-k) only. From random bits everything is a sum of powers of two times bits.
+//! only converted into Z_2^(m+1), since they are shifted up by at least k-1-m. An element r of Z_2^k in Z_2^k' is sum
+//! r^(p) - 2^k K, and K counts modulo 2^(k'-k) only. From random bits, all of these are sums of powers of two times
+//! bits.
 
 use std::ops::Range;
 
@@ -54,7 +55,7 @@ impl Rss {
         let k = ring.bits();
         let recipe = Recipe { form, ring, value_ring: wide, cut: None, carries: vec![k as usize], len };
         let (t, carry_ring) = (self.maps.threshold, Ring::of(wide.bits() - k));
-        // Over Z_2 a carry is an element already.
+        // Over Z_2, a carry already is an element.
         let (sums, carries) = if carry_ring.bits() == 1 {
             let sums = self.sum_uniform(ctx, &recipe).await?;
             let carries = self.as_top_bit(&self.concat_lanes(&sums.carries.iter().collect::<Vec<_>>()), carry_ring);
@@ -72,7 +73,7 @@ impl Rss {
         Ok(EdaBits { value, shifted: None, bits: sums.bits })
     }
 
-    /// Random bits, row i of `len` elements the bit of weight 2^i of r.
+    /// Returns random bits; row i of `len` elements is the bit of weight 2^i of r.
     async fn rows_of_random_bits(&self, ctx: &Ctx, ring: Ring, rows: u32, len: usize) -> Result<(A, B)> {
         let elements = self.square_roots(ctx, ring, rows as usize * len).await?;
         let row = |i: u32| self.low_bit(&elements.slice(i as usize * len..(i as usize + 1) * len));
@@ -109,7 +110,7 @@ impl Rss {
     }
 }
 
-/// The sum of 2^(i - first) row_i over a range of rows.
+/// Returns the sum of 2^(i - first) row_i over a range of rows.
 fn weighted_sum(rows: &A, range: Range<u32>, len: usize) -> A {
     let first = range.start;
     rows.map(|share| {

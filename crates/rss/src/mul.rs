@@ -1,10 +1,10 @@
-//! Mul, DotProd, MatMul and any bilinear form: one local product, one reshared element.
+//! Mul, DotProd, MatMul and other bilinear forms: a local product, of which one element is reshared.
 //!
 //! **Source**: Protocol 1 (section 4.2). **Model**: semi-honest, t of n. **Notation**: v^(p) is `product`, G_T a
 //! stream, chi(p) the share that p sends. Rounds: 1. Sent per party: t elements of the result.
 //!
-//! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element per holder p' of T
-//! with chi(p') != T, in the order of p'; its own draws are also taken off its product.
+//! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element for each holder p'
+//! of T with chi(p') != T, in the order of p'. It also subtracts its own draws from its product.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -16,13 +16,14 @@ use crate::parts::{Chunk, Parts};
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
-/// Vectors of a chunk's length that a product works on at a time, all but those that it reads in place.
+/// The number of vectors of a chunk's length that a product works on at a time, without those that it reads in place.
 const CHUNK_VECTORS: usize = 16;
-/// The same where the product is there already, beside the shares of the result.
+/// The number of vectors of a chunk's length that a resharing works on at a time, without the product, beside the
+/// shares of the result.
 const RESHARE_VECTORS: usize = 4;
 
 impl Rss {
-    /// This party's additive share v^(p) of the product (steps 1 to 4).
+    /// Returns this party's additive share v^(p) of the product (steps 1 to 4).
     pub(crate) fn local_product<M: Module>(
         &self,
         zero: M,
@@ -45,7 +46,7 @@ impl Rss {
         let mut result: Shared<M> = Shared::new(shape, Vec::with_capacity(maps.held.len()));
         let mut mask: Option<Wiped<M>> = None;
         for (&set, stream) in maps.held.iter().zip(&mut streams) {
-            // n >= 3 gives every share a holder that sends another one: there is a first draw.
+            // Since n >= 3, every share has a holder that sends another one: there is a first draw.
             let mut holders = maps.holders(set).filter(|&p| maps.chi(p) != set);
             let first = holders.next();
             let mut share: M = stream.draw(shape);
@@ -95,7 +96,7 @@ impl Rss {
         Ok(())
     }
 
-    /// Steps 16 to 22: sends the masked product, and receives others'.
+    /// Sends the masked product, and receives those of others (steps 16 to 22).
     async fn exchange_products<M: Module>(&self, ctx: &Ctx, product: &M) -> Result<Vec<Wiped<M>>> {
         let maps = &self.maps;
         let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, product)).collect();
@@ -103,7 +104,7 @@ impl Rss {
         Ok(ctx.exchange(&outgoing, &incoming).await?.into_iter().map(Wiped).collect())
     }
 
-    /// form(x, y) over Z_2^k; long products run, or are reshared, as a stream of chunks.
+    /// Returns form(x, y) over Z_2^k; long products run, or are reshared, as a stream of chunks.
     pub(crate) async fn multiply(
         &self,
         ctx: &Ctx,
@@ -130,8 +131,8 @@ impl Rss {
         self.reshare_long(ctx, self.local_product(zero, x, y, |sum, a, b| form.accumulate(sum, a, b))).await
     }
 
-    /// [`Rss::reshare`], as a stream of chunks where the vector is long: a message that must be whole before it is read
-    /// would have to be held whole by a party that is behind.
+    /// Reshares a vector like [`Rss::reshare`], as a stream of chunks where it is long. Otherwise a party that is
+    /// behind would have to store the whole message before it reads it.
     async fn reshare_long(&self, ctx: &Ctx, product: Wiped<Vector>) -> Result<Shared<Vector>> {
         let (ring, len) = product.shape_of();
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * (self.share_count() + RESHARE_VECTORS));
@@ -144,7 +145,7 @@ impl Rss {
         Ok(result)
     }
 
-    /// x and y: the same protocol over Z_2.
+    /// Returns x and y by this protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Shared<Bits>, y: &Shared<Bits>) -> Result<Shared<Bits>> {
         Form::Product.check(x.shape, y.shape)?;
         let maps = &self.maps;
@@ -162,19 +163,19 @@ impl Rss {
         Ok(result)
     }
 
-    /// Zeros, or a shape in a dry run.
+    /// Returns zeros, or a shape in a dry run.
     pub(crate) fn blank<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> M {
         if ctx.is_dry() { M::phantom(shape) } else { M::zeros(shape) }
     }
 
-    /// A place for shares that arrive in chunks.
+    /// Returns an empty vector for shares that arrive in chunks.
     pub(crate) fn vector_of_shape(&self, ctx: &Ctx, shape: (quorate_ring::Ring, usize)) -> Shared<Vector> {
         let count = self.share_count();
         if ctx.is_dry() { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
     }
 }
 
-/// Does something with the sum of some shares: a single one is used as it is.
+/// Calls `work` with the sum of some shares; a single share is passed as it is.
 fn with_sum<M: Module>(x: &Shared<M>, shares: &[usize], work: impl FnOnce(&M)) {
     match shares {
         [] => {}

@@ -2,8 +2,9 @@
 //!
 //! **Source**: Protocol 2 (section 4.3). **Model**: semi-honest, t of n. Rounds: 1. Sent per party: n - 1 elements.
 //!
-//! Each party masks its additive share of the product by a sharing of zero: for each T, its t+1 holders in increasing
-//! order; the j-th of the first t adds the j-th draw of G_T, the last takes off the sum of all t draws.
+//! Each party masks its additive share of the product by a sharing of zero. For each T, its t+1 holders are taken in
+//! increasing order: the j-th of the first t adds the j-th draw of G_T, and the last one subtracts the sum of all t
+//! draws.
 
 use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::Vector;
@@ -12,10 +13,10 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
 impl Rss {
-    /// x y, opened to all parties.
+    /// Returns x y, opened to all parties.
     ///
     /// # Errors
-    /// [`Misuse::Length`](quorate_engine::Misuse) where the operands differ in length, and whatever ends a run.
+    /// [`Misuse::Length`](quorate_engine::Misuse) where the operands differ in length, and any error that ends a run.
     pub async fn multiply_and_open(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Vector> {
         Form::Product.check(x.shape, y.shape)?;
         let shape = x.shape;

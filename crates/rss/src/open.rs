@@ -1,8 +1,8 @@
 //! Open: to all parties, or to one.
 //!
 //! **Source**: section 4.3. **Model**: semi-honest, t of n. Rounds: 1. Sent per party: t elements (to all); to one
-//! party, t parties send one element each. What is sent is the sum of the shares that the receiver misses and hears of
-//! from this party: it follows from the opened value and the receiver's own shares.
+//! party, t parties send one element each. A message is the sum of the missing shares that this party sends to the
+//! receiver. It follows from the opened value and the receiver's own shares.
 
 use quorate_engine::{Chunks, Ctx, Result};
 use quorate_ring::{Module, Vector};
@@ -11,7 +11,7 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
 impl Rss {
-    /// Opens to every party for which `learns` holds; at the others the result is `None`.
+    /// Opens a value to every party for which `learns` holds; at the others the result is `None`.
     pub(crate) async fn open_where<M: Module>(
         &self,
         ctx: &Ctx,
@@ -41,7 +41,7 @@ impl Rss {
         Ok(Some(value))
     }
 
-    /// [`Rss::open_where`] over Z_2^k, as a stream of chunks where the vector is long.
+    /// Opens a value over Z_2^k like [`Rss::open_where`], as a stream of chunks where the vector is long.
     pub(crate) async fn open_long(
         &self,
         ctx: &Ctx,

@@ -1,5 +1,5 @@
-//! Products and their masks, part by part: every part of a long vector stays in the first-level cache while all shares
-//! are multiplied and all masks are drawn, and parts run side by side where a party has threads.
+//! Products and their masks, part by part. Every part of a long vector stays in the first-level cache while all shares
+//! are multiplied and all masks are drawn. Parts run in parallel where a party has several threads.
 //!
 //! A part is a range of *units* that lie one after the other in memory: elements of a vector, words of packed bits.
 
@@ -13,16 +13,16 @@ use crate::share::{Shared, Wiped};
 
 /// Bytes of a part: five vectors of it fill the cache.
 const PART_BYTES: usize = 8 << 10;
-/// Bytes of masks from which on a product is worth several threads.
+/// Bytes of masks from which on a product is worth running on several threads.
 const THREADED_BYTES: usize = 1 << 20;
 
-/// A module that can be worked on part by part.
+/// A module whose values can be processed part by part.
 pub(crate) trait Parts: Module + Send + Sync {
     fn units(shape: Self::Shape) -> usize;
     fn unit_bytes(shape: Self::Shape) -> usize;
-    /// The shape of so many units of a value of this shape.
+    /// Returns the shape of `units` units of a value of this shape.
     fn part_shape(shape: Self::Shape, units: usize) -> Self::Shape;
-    /// self = the sum of products of sums that a party computes by itself, of these units of x and y.
+    /// Sets `self` to the sum of products of sums that a party computes by itself, for these units of x and y.
     fn set_terms(&mut self, x: &[Self], y: &[Self], units: Range<usize>, terms: &Terms);
 }
 
@@ -56,25 +56,25 @@ impl Parts for Bits {
     }
 }
 
-/// The operands of a chunk of a product, and where its masks come from.
+/// The operands of a chunk of a product, and the sources of its masks.
 pub(crate) struct Chunk<'a, M: Parts> {
     pub maps: &'a Maps,
     pub streams: &'a [Stream],
     pub x: &'a Shared<M>,
     pub y: &'a Shared<M>,
-    /// The units of the operands that the chunk is about.
+    /// The units of the operands that the chunk consists of.
     pub units: Range<usize>,
     pub dry: bool,
 }
 
-/// Where the results of one part of a chunk go.
+/// The places of the results of one part of a chunk.
 struct Place<'a> {
     units: Range<usize>,
     product: &'a mut [u8],
     shares: Vec<&'a mut [u8]>,
 }
 
-/// What a part is worked on in: it stays in the cache from one part to the next.
+/// The working memory of a part, which stays in the cache from one part to the next.
 struct Scratch<M: Parts> {
     product: Wiped<M>,
     share: Wiped<M>,
@@ -82,8 +82,8 @@ struct Scratch<M: Parts> {
 }
 
 impl<M: Parts> Chunk<'_, M> {
-    /// Writes the product v^(p), less this party's own masks, and the masks' part of the result's shares: bytes of the
-    /// units of the chunk; of none where this is a dry run.
+    /// Writes the product v^(p), less this party's own masks, and the masks' part of the result's shares, as bytes of
+    /// the units of the chunk. In a dry run there are no bytes.
     pub fn compute(&self, product: &mut [u8], shares: Vec<&mut [u8]>) {
         let width = M::unit_bytes(self.x.shape);
         if self.dry {
@@ -115,7 +115,7 @@ impl<M: Parts> Chunk<'_, M> {
         Scratch { product: blank(), share: blank(), mask: blank() }
     }
 
-    /// Parts of one length, but for the last one.
+    /// Computes parts of equal length; the last one may be shorter.
     fn compute_parts(&self, places: Vec<Place<'_>>) {
         let mut scratch: Option<(usize, Scratch<M>)> = None;
         for place in places {
@@ -135,7 +135,7 @@ impl<M: Parts> Chunk<'_, M> {
         let start_bytes = ((place.units.start - self.units.start) * width) as u64;
         product.set_terms(&x.shares, &y.shares, place.units, &maps.products);
         for (i, (&set, stream)) in maps.held.iter().zip(streams).enumerate() {
-            // n >= 3 gives every share a holder that sends another one: there is a first draw.
+            // Since n >= 3, every share has a holder that sends another one: there is a first draw.
             for (draw, holder) in maps.holders(set).filter(|&p| maps.chi(p) != set).enumerate() {
                 let drawn = if draw == 0 { &mut *share } else { &mut *mask };
                 stream.fill_at(draw as u64 * chunk_bytes + start_bytes, drawn.bytes_mut());

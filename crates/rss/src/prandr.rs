@@ -10,7 +10,7 @@ use crate::setup::Rss;
 use crate::share::Shared;
 
 impl Rss {
-    /// One stream per share held, for one step of a protocol.
+    /// Returns one stream for each share held, for one step of a protocol.
     pub(crate) fn streams(&self, ctx: &Ctx) -> Vec<Stream> {
         let randomness = ctx.randomness();
         if ctx.is_dry() {
@@ -19,7 +19,7 @@ impl Rss {
         self.seeds.iter().map(|seed| randomness.stream(seed)).collect()
     }
 
-    /// A uniform value of this shape that nobody knows.
+    /// Returns a uniform value of this shape that no coalition of t parties knows.
     pub fn prandr<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Shared<M> {
         Shared::new(shape, self.streams(ctx).iter_mut().map(|stream| stream.draw(shape)).collect())
     }

@@ -1,10 +1,10 @@
 //! RandBit: a uniform bit as an element of Z_2^k.
 //!
-//! **Source**: Protocol 6 (Appendix A.2), after Damgard et al. 2019. **Model**: semi-honest, t of n. Rounds: 1.
-//! Sent per party: n - 1 elements of Z_2^(k+2). Three parties make them by `inject`, unless this form is asked for.
+//! **Source**: Protocol 6 (Appendix A.2), after Damgard et al. 2019. **Model**: semi-honest, t of n. Rounds: 1. Sent
+//! per party: n - 1 elements of Z_2^(k+2). Three parties make them by `inject`, unless this form is selected.
 //!
 //! **Notation**: `odd` is a = 2u + 1, `square` is e, (c, 1/c) its smallest root and that root's inverse modulo 2^(k+2).
-//! d = a/c + 1 is 0 or 2 modulo 2^(k+1); every share of it is even, because the public 1s went into one share T0.
+//! d = a/c + 1 is 0 or 2 modulo 2^(k+1). Every share of it is even, because the public 1s are added to one share, T0.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector};
@@ -14,7 +14,7 @@ use crate::setup::Rss;
 use crate::share::Shared;
 
 impl Rss {
-    /// Random bits of either form.
+    /// Returns random bits of either form.
     pub(crate) async fn make_random_bits(
         &self,
         ctx: &Ctx,
@@ -45,7 +45,7 @@ impl Rss {
         }))
     }
 
-    /// Adds a public number to every element: into the share T0.
+    /// Adds a public number to every element, in the share T0.
     pub(crate) fn add_public_scalar(&self, x: &mut Shared<Vector>, value: u128) {
         if let Some(own) = self.maps.public_share {
             x.shares[own].add_scalar(value);

@@ -16,16 +16,16 @@ use crate::forms::Forms;
 use crate::maps::{Maps, Set, all_sets};
 use crate::stock::Stock;
 
-/// One party's end of replicated sharing.
+/// One party of replicated secret sharing.
 pub struct Rss {
     pub(crate) maps: Maps,
-    /// k_T for every T held, in the order of `maps.held`. Empty in a dry run.
+    /// k_T for every T held, in the order of `maps.held`; empty in a dry run.
     pub(crate) seeds: Vec<Seed>,
     /// This party's own coins.
     pub(crate) private: Seed,
-    /// Coins that all parties know: of no use as masks.
+    /// Coins that all parties know; they must not be used as masks.
     pub(crate) public: Seed,
-    /// Numbers of the clients' packets that were accepted.
+    /// The numbers of clients' packets that were accepted.
     pub(crate) accepted: RefCell<Accepted>,
     pub(crate) stock: Stock,
     pub(crate) forms: Cell<Forms>,
@@ -34,11 +34,11 @@ pub struct Rss {
 
 const SEED_BYTES: usize = 32;
 
-/// A seed on its way, wiped when dropped.
+/// A seed in a message, wiped when dropped.
 type SeedBytes = Zeroizing<[u8; SEED_BYTES]>;
 
 impl Rss {
-    /// Whether `rss` can run with so many parties.
+    /// Checks that `rss` supports this number of parties.
     ///
     /// # Errors
     /// [`Misuse::Parties`] unless 3, 5 or 7.
@@ -49,17 +49,17 @@ impl Rss {
     /// Agrees on a session id and the seeds. Two rounds.
     ///
     /// # Errors
-    /// [`Misuse::Parties`], and whatever ends a run.
+    /// [`Misuse::Parties`], and any error that ends a run.
     pub async fn setup(ctx: &Ctx) -> Result<Rss> {
         let own = Seed::random().map_err(|_| no_randomness())?;
         Self::setup_from(ctx, &own).await
     }
 
-    /// [`Rss::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
-    /// hides.
+    /// Sets up a party like [`Rss::setup`], with all of its coins derived from `own`: anyone who knows `own` knows
+    /// everything that this party hides.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Rss::setup`].
     pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Rss> {
         Self::check_parties(ctx.parties())?;
         let maps = Maps::new(ctx.parties(), ctx.me());
@@ -74,7 +74,7 @@ impl Rss {
         Ok(Rss { maps, seeds, private, public, accepted, stock, forms, session })
     }
 
-    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    /// Returns a party for dry runs; it has no seeds, since nothing is drawn.
     ///
     /// # Errors
     /// [`Misuse::Parties`].
@@ -93,32 +93,33 @@ impl Rss {
         })
     }
 
-    /// The session's id, alike at all parties.
+    /// Returns the session's id, the same at all parties.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Which of several protocols with one result run here.
+    /// Returns which of several protocols with the same result run in this session.
     pub fn forms(&self) -> Forms {
         self.forms.get()
     }
 
-    /// Chooses between protocols with one result: alike at all parties, before a program runs or is run dry.
+    /// Chooses between protocols with the same result. The choice must be the same at all parties, and be made before a
+    /// program runs or is run dry.
     pub fn set_forms(&self, forms: Forms) {
         self.forms.set(forms);
     }
 
-    /// Corruptions tolerated.
+    /// Returns the corruptions tolerated.
     pub fn threshold(&self) -> usize {
         self.maps.threshold
     }
 
-    /// Shares that a party holds of each value: C(n-1, t), which is 2, 6 or 20.
+    /// Returns the number of shares that a party holds of each value: C(n-1, t), which is 2, 6 or 20.
     pub fn shares_held(&self) -> usize {
         self.share_count()
     }
 
-    /// Shares of each value at each party.
+    /// Returns the number of shares of each value at each party.
     pub(crate) fn share_count(&self) -> usize {
         self.maps.held.len()
     }
@@ -140,7 +141,7 @@ impl quorate_gadgets::testing::Tested for Rss {
     }
 }
 
-/// The session's id is as random as the coins of any one party, and everybody knows it.
+/// Returns the public seed. The session's id is as random as the coins of any one party, and all parties know it.
 fn public_seed(session: &SessionId) -> Seed {
     Seed::from_bytes(*session.as_bytes()).derive("quorate/rss/public", session.as_bytes())
 }
@@ -166,10 +167,10 @@ async fn agree_on_session(ctx: &Ctx, coins: &mut Prg) -> Result<SessionId> {
     Ok(SessionId::from_contributions(&contributions))
 }
 
-/// The seeds of all shares held, in their order.
+/// Returns the seeds of all shares held, in their order.
 async fn exchange_seeds(ctx: &Ctx, maps: &Maps, coins: &mut Prg) -> Result<Vec<SeedBytes>> {
     let first_holder = |set: Set| maps.holders(set).next().unwrap_or(0);
-    // Between two parties: the sets that both hold and of which `from` is the first holder, in order.
+    // The sets that two parties both hold and of which `from` is the first holder, in order.
     let dealt = |from: usize, to: usize| -> Vec<Set> {
         let shared = |set: &Set| first_holder(*set) == from && maps.holders(*set).any(|p| p == to);
         all_sets(maps.parties, maps.threshold).into_iter().filter(shared).collect()

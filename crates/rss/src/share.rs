@@ -17,7 +17,7 @@ impl<M: Module> Shared<M> {
         Shared { shape, shares }
     }
 
-    /// Shares of zero, all zero.
+    /// Returns shares of zero that are all zero.
     pub(crate) fn zeros(shape: M::Shape, count: usize) -> Self {
         Shared { shape, shares: (0..count).map(|_| M::zeros(shape)).collect() }
     }

@@ -1,13 +1,13 @@
-//! Shuffle: rows in an order that no coalition knows.
+//! Shuffle: rows in a random order that no coalition knows.
 //!
 //! **Source**: the resharing of Protocol 1 used as in Laur, Willemson, Zhang 2011. **Model**: semi-honest, t of n.
 //! Rounds and passes: one for each set T of t parties (3, 10, 35). Sent per party and pass: t elements for each
 //! element.
 //!
-//! In the pass of T the t + 1 parties outside T, who hold all shares together and k_T, apply a uniform permutation
-//! drawn from k_T to their shares, and the value is shared afresh. A coalition misses the permutation of the pass of T
-//! exactly when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh
-//! shares of each pass are independent of those before. No set can be left out.
+//! In the pass of T, the t + 1 parties outside T together hold all shares, and each of them holds k_T. They apply a
+//! uniform permutation drawn from k_T to their shares, and the value is shared afresh. A coalition misses the
+//! permutation of the pass of T exactly when it is T itself, so there is a pass for every T. The composition is uniform
+//! for every coalition, and the fresh shares of each pass are independent of those before. No set can be left out.
 
 use quorate_engine::{Chunks, Ctx, Result, check_rows};
 use quorate_ring::Vector;
@@ -17,11 +17,12 @@ use crate::maps::{Set, all_sets};
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
-/// Which row goes where: row i of the result is row order[i].
+/// The order of rows: row i of the result is row order[i].
 type Order = Zeroizing<Vec<u32>>;
 
 impl Rss {
-    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    /// Puts the rows of all columns into one uniformly random order; a column of `rows` rows may hold several elements
+    /// a row.
     pub(crate) async fn shuffle_rows(
         &self,
         ctx: &Ctx,
@@ -39,14 +40,15 @@ impl Rss {
         Ok(shuffled)
     }
 
-    /// A permutation that the parties outside `set` know; `None` at the others and in a dry run.
+    /// Returns a permutation that the parties outside `set` know; `None` at the others and in a dry run.
     fn permutation(&self, ctx: &Ctx, set: Set, rows: usize) -> Option<Order> {
         let randomness = ctx.randomness();
         let own = self.maps.index(set).filter(|_| !ctx.is_dry())?;
         Some(randomness.stream(&self.seeds[own]).permutation(rows))
     }
 
-    /// One pass: the holders of `set`'s key add up what they hold, each share once, in the new order; then reshare.
+    /// Runs one pass: the holders of `set`'s key add up what they hold, each share once, in the new order, and reshare
+    /// it.
     async fn shuffle_pass(
         &self,
         ctx: &Ctx,
@@ -58,7 +60,7 @@ impl Rss {
         let mut sum = Wiped(self.blank::<Vector>(ctx, (ring, len)));
         if let Some(order) = order {
             for (share, &held) in x.shares.iter().zip(&self.maps.held) {
-                // Each share is counted by the first of the holders of the key that holds it too.
+                // Each share is counted by the first holder of the key that also holds the share.
                 let counts = self.maps.holders(set | held).next() == Some(self.maps.me);
                 if counts {
                     sum.add_assign(share);

@@ -1,9 +1,9 @@
-//! Three parties: x as the sum of a number that one party knows and a number that the two others know.
+//! Summands of three parties: x as the sum of a number that one party knows and a number that the two others know.
 //!
 //! **Source**: ours; the idea of a share that two parties hold in the clear is that of section 3 of the paper, and of
 //! its Input (Appendix A.1). **Model**: semi-honest, 1 of 3. **Notation**: a batch falls into three blocks. In block j
 //! party j knows A = x_{j+1} + x_{j+2} (indices around the circle, x_q the share that only party q lacks) and the
-//! others know B = x_j; A + B = x. So each party has one third of the work of an owner.
+//! others know B = x_j; A + B = x. So each party has one third of an owner's work.
 //!
 //! | operation | rounds | sent by all parties, per element |
 //! |---|---|---|
@@ -12,12 +12,12 @@
 //! | [`Rss::recombined`]: a sharing of A + B, both | 1 | 1 element |
 //! | [`Rss::paired`]: owned times placed | 1 | 2 elements |
 //!
-//! **owned** is Input: the share that j+1 lacks is sent to j+2, the one that j+2 lacks is drawn, the one that j lacks
-//! is 0. **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r and
-//! party j+2 sends A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares are s,
-//! r, and the sum of what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear
-//! form of A and B goes like that: [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the
-//! other.
+//! **owned** is Input: the share that j+1 lacks is sent to j+2, the share that j+2 lacks is drawn, and the share that j
+//! lacks is 0. **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r
+//! and party j+2 sends A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares
+//! are s, r, and the sum of the two messages. Each receiver lacks the key of the mask; party j receives nothing. Every
+//! bilinear form of A and B is computed in this way: [`Rss::sum_of_others`] of the form of A' and B at one party, and
+//! of A'' and B at the other.
 
 use std::ops::Range;
 
@@ -27,15 +27,15 @@ use quorate_ring::{Bits, Module, Vector};
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
-/// A module whose elements lie side by side.
+/// A module whose elements lie next to each other.
 pub(crate) trait Batch: Module {
-    /// The same shape with another number of elements.
+    /// Returns this shape with another number of elements.
     fn resized(shape: Self::Shape, len: usize) -> Self::Shape;
-    /// The number of elements.
+    /// Returns the number of elements.
     fn len(shape: Self::Shape) -> usize;
-    /// The elements of a range.
+    /// Returns the elements of a range.
     fn part(&self, range: Range<usize>) -> Self;
-    /// One after the other.
+    /// Joins parts, one after the other.
     fn join(parts: &[&Self]) -> Self;
 }
 
@@ -69,27 +69,28 @@ impl Batch for Bits {
     }
 }
 
-/// The blocks of a batch: thirds, cut at whole words of bits so that only the last block is rounded on the wire.
+/// Returns the blocks of a batch: thirds, cut at whole words of bits so that only the last block is rounded on the
+/// wire.
 pub(crate) fn blocks(len: usize) -> [Range<usize>; 3] {
     let third = len.div_ceil(3).next_multiple_of(64);
     [0, 1, 2].map(|j: usize| (j * third).min(len)..((j + 1) * third).min(len))
 }
 
-/// What a party knows of both summands: A in its own block, B in the blocks of the next party and of the one after.
+/// A party's knowledge of both summands: A in its own block, B in the blocks of the next party and of the one after.
 pub(crate) struct Halves<M: Module> {
     pub mine: Wiped<M>,
     pub theirs: [Wiped<M>; 2],
 }
 
 impl<M: Module> Halves<M> {
-    /// The same function of A and of B.
+    /// Applies a function to A and to B.
     pub fn map<N: Module>(&self, map: impl Fn(&M) -> N) -> Halves<N> {
         Halves { mine: Wiped(map(&self.mine)), theirs: [Wiped(map(&self.theirs[0])), Wiped(map(&self.theirs[1]))] }
     }
 }
 
 impl Rss {
-    /// The share of `x` that only party `by` places after this one lacks; `by` is 1 or 2.
+    /// Returns the share of `x` that only party `by` places after this one lacks; `by` is 1 or 2.
     fn lacked<'x, M: Module>(&self, x: &'x Shared<M>, by: usize) -> &'x M {
         &x.shares[self.lacked_by(by)]
     }
@@ -98,8 +99,8 @@ impl Rss {
         self.maps.index(1 << ((self.maps.me + by) % 3)).unwrap_or(0)
     }
 
-    /// A sharing from its blocks of the shares that the next party lacks and that the one after lacks; blocks are those
-    /// of this party, of the next and of the one after.
+    /// Returns a sharing, from the blocks of the share that the next party lacks and of the share that the one after
+    /// lacks. Blocks are those of this party, of the next and of the one after.
     fn sharing_of_blocks<M: Batch>(&self, next: [&M; 3], after: [&M; 3]) -> Shared<M> {
         // Block `by` places after this party's stands at (me + by) mod 3.
         let place = |blocks: [&M; 3]| {
@@ -112,13 +113,13 @@ impl Rss {
         Shared::new(shape, shares)
     }
 
-    /// Lengths of the blocks of this party, of the next and of the one after.
+    /// Returns the ranges of the blocks of this party, of the next and of the one after.
     pub(crate) fn turned_blocks(&self, len: usize) -> [Range<usize>; 3] {
         let all = blocks(len);
         [0, 1, 2].map(|by| all[(self.maps.me + by) % 3].clone())
     }
 
-    /// A and B, where this party knows them.
+    /// Returns A and B, where this party knows them.
     pub(crate) fn halves<M: Batch>(&self, x: &Shared<M>, len: usize) -> Halves<M> {
         let [own, next, after] = self.turned_blocks(len);
         let mut mine = Wiped(self.lacked(x, 1).part(own.clone()));
@@ -126,19 +127,20 @@ impl Rss {
         Halves { mine, theirs: [Wiped(self.lacked(x, 1).part(next)), Wiped(self.lacked(x, 2).part(after))] }
     }
 
-    /// A sharing of A for a batch of `len`.
+    /// Returns a sharing of A for a batch of `len`.
     pub(crate) async fn owned<M: Batch>(&self, ctx: &Ctx, mine: &M, len: usize) -> Result<Shared<M>> {
         let [_, next, after] =
             self.turned_blocks(len).map(|block| self.blank(ctx, M::resized(mine.shape_of(), block.len())));
         self.owned_beside(ctx, mine, [&next, &after], len).await
     }
 
-    /// A sharing of A + B.
+    /// Returns a sharing of A + B.
     pub(crate) async fn recombined<M: Batch>(&self, ctx: &Ctx, halves: &Halves<M>, len: usize) -> Result<Shared<M>> {
         self.owned_beside(ctx, &*halves.mine, [&*halves.theirs[0], &*halves.theirs[1]], len).await
     }
 
-    /// A sharing of A, and in its third share, which is 0 for A, what the others know.
+    /// Returns a sharing of A plus `theirs`, which the others know: it becomes the third share, which is 0 in a sharing
+    /// of A.
     async fn owned_beside<M: Batch>(&self, ctx: &Ctx, mine: &M, theirs: [&M; 2], len: usize) -> Result<Shared<M>> {
         let shape = mine.shape_of();
         let [own, next, after] = self.turned_blocks(len).map(|block| M::resized(shape, block.len()));
@@ -155,7 +157,7 @@ impl Rss {
         Ok(self.sharing_of_blocks([&*rest, theirs[0], &*drawn_next], [&*drawn_after, &*received, theirs[1]]))
     }
 
-    /// A sharing of B.
+    /// Returns a sharing of B.
     pub(crate) fn placed<M: Batch>(&self, ctx: &Ctx, theirs: &[Wiped<M>; 2], len: usize) -> Shared<M> {
         let shape = theirs[0].shape_of();
         let [own, next, after] = self.turned_blocks(len).map(|block| self.blank(ctx, M::resized(shape, block.len())));
@@ -170,7 +172,7 @@ impl Rss {
         }
     }
 
-    /// A B for an owned sharing of A.
+    /// Returns A B for an owned sharing of A.
     pub(crate) async fn paired<M: Batch>(
         &self,
         ctx: &Ctx,
@@ -186,15 +188,15 @@ impl Rss {
         self.sum_of_others(ctx, products, len).await
     }
 
-    /// This party's share A'' in the next block, and A' in the one after. The third share, which is B's, is not looked
-    /// at.
+    /// Returns this party's share A'' in the next block, and A' in the one after. The third share, which is B's, is not
+    /// used.
     pub(crate) fn shares_of_owned<M: Batch>(&self, owned: &Shared<M>, len: usize) -> [Wiped<M>; 2] {
         let [_, next, after] = self.turned_blocks(len);
         [Wiped(self.lacked(owned, 2).part(next)), Wiped(self.lacked(owned, 1).part(after))]
     }
 
-    /// In each block, a sharing of the sum of what the two others have: of what this party has in the next one and the
-    /// one after.
+    /// Returns, in each block, a sharing of the sum of the two other parties' values. This party's values are those for
+    /// the next block and the one after.
     pub(crate) async fn sum_of_others<M: Batch>(
         &self,
         ctx: &Ctx,
@@ -203,7 +205,8 @@ impl Rss {
     ) -> Result<Shared<M>> {
         let blocks = self.turned_blocks(len);
         let shapes = blocks.map(|block| M::resized(summands[0].shape_of(), block.len()));
-        // Of each key two draws: first the one of the block before its lacking party's, then that of the block after.
+        // Two draws from each key: first for the block before that of the party that lacks it, then for the block
+        // after.
         let mut streams = self.streams(ctx);
         let (own_next, masked_next): (M, Wiped<M>) = {
             let stream = &mut streams[self.lacked_by(1)];

@@ -1,4 +1,4 @@
-//! Correlations: named by kind, made in bulk before the inputs are known, or on demand.
+//! Correlations by kind, made in bulk before the inputs are known, or on demand.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::share::Shared;
 
 /// A kind of correlation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)] // a kind says what its fields are
+#[allow(missing_docs)] // the fields are described by their kind
 pub enum Kind {
     /// Random bits over Z_2^bits.
     RandBit { bits: u32 },
@@ -107,7 +107,7 @@ impl Stocks for Rss {
         }
     }
 
-    /// Gadgets draw chunk by chunk as it is.
+    /// Gadgets already draw in chunks.
     async fn make_drawn(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         self.make_chunk(ctx, *kind, self.form_for(*kind, len), len).await
     }
@@ -121,7 +121,7 @@ fn edabits(material: Material) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> 
 }
 
 impl Rss {
-    /// How correlations of a kind are made, when `len` are made together.
+    /// Returns how correlations of a kind are made, when `len` are made together.
     fn form_for(&self, kind: Kind, len: usize) -> Made {
         let per_party = |cost: Cost| (cost.rounds, cost.bytes / self.maps.parties as u64);
         match self.forms().correlations {

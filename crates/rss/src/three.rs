@@ -1,8 +1,8 @@
-//! Three parties: gadgets on the two summands of x that parties know, without correlations.
+//! Gadgets of three parties on the two summands of x that parties know, without correlations.
 //!
-//! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. With x
-//! = A + B, A input as bits by the party that knows it, the bits of B shared for nothing: g = A and B by `paired`, p =
-//! A xor B free.
+//! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. x = A +
+//! B. A is input as bits by the party that knows it, and the bits of B are shared without communication. g = A and B by
+//! `paired`; p = A xor B is local.
 //!
 //! | gadget | rounds online | sent by all parties: elements, bits | ANDs | random bits |
 //! |---|---|---|---|---|
@@ -13,13 +13,14 @@
 //! | `trunc_prob` by d | 2 | 1 element over Z_2^k, 3 over Z_2^d | none | none |
 //! | `convert_up` to k' | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
 //!
-//! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a
-//! key that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that
-//! are zero and one that its holders know anyway, which says nothing that they did not hold. In
+//! **Security**: a party receives only shares of an input of another party's summand, or of a product, masked by a key
+//! that it lacks (`owned`, `paired`). Everything else is AND, B2A and local. The sharing of B has two shares that are
+//! zero and one that its holders know anyway, so they learn nothing from it that they did not hold. The argument is in
 //! docs/security/rss-arguments.md.
 //!
 //! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and
-//! its block would always be rounded down. The coin of a rounding is thus known to those who know B, as it was before.
+//! its block would always be rounded down. So the parties that know B know the coin of a rounding, as they did without
+//! this step.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::prefix::{self, Pairs};
@@ -38,7 +39,7 @@ fn low_rows(bits: &Bits, count: usize) -> Bits {
     bits.slice_rows(0..count)
 }
 
-/// x mod 2^k, negated.
+/// Returns x mod 2^k, negated.
 fn negated(x: &Vector) -> Vector {
     let mut negative = x.clone();
     negative.neg_assign();
@@ -46,12 +47,12 @@ fn negated(x: &Vector) -> Vector {
 }
 
 impl Rss {
-    /// Whether gadgets work on summands here.
+    /// Whether gadgets work on summands in this session.
     pub(crate) fn uses_summands(&self) -> bool {
         self.maps.parties == 3 && self.forms().bits == BitForm::Summands
     }
 
-    /// Generate and propagate of A + B; generates for the lowest `generates` positions.
+    /// Returns generate and propagate of A + B; generates only for the lowest `generates` positions.
     async fn summand_pairs(&self, ctx: &Ctx, halves: &Halves<Bits>, generates: usize, len: usize) -> Result<Pairs<B>> {
         let a = self.owned(ctx, &*halves.mine, len).await?;
         let propagate = self.xor(&a, &self.placed(ctx, &halves.theirs, len));
@@ -66,7 +67,7 @@ impl Rss {
         self.halves(x, len).map(|half| half.to_bits(0..ring.bits()))
     }
 
-    /// The top bit of A + B.
+    /// Returns the top bit of A + B.
     pub(crate) async fn msb_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.shape.0.bits();
         if k == 1 {
@@ -82,7 +83,7 @@ impl Rss {
         .await
     }
 
-    /// All bits of A + B.
+    /// Returns all bits of A + B.
     pub(crate) async fn decompose_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.shape.0.bits();
         if k == 1 {
@@ -99,7 +100,7 @@ impl Rss {
         .await
     }
 
-    /// A + B = 0: A equals -B in every bit.
+    /// Returns whether A + B = 0: A equals -B in every bit.
     pub(crate) async fn eqz_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
         let k = x.shape.0.bits();
         stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
@@ -115,7 +116,8 @@ impl Rss {
         .await
     }
 
-    /// floor(x / 2^d): the shifted summands, plus the carry into bit d, less 2^(k-d) for the carry out of bit k-1.
+    /// Returns floor(x / 2^d): the shifted summands, plus the carry into bit d, less 2^(k-d) for the carry out of bit
+    /// k-1.
     pub(crate) async fn truncate_summands(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
         let (ring, len) = x.shape;
         let (k, d) = (ring.bits(), shift.min(ring.bits() - 1));
@@ -147,13 +149,13 @@ impl Rss {
         stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
     }
 
-    /// floor(A / 2^d) + floor(B / 2^d) as elements of `ring`, which may be larger than that of x.
+    /// Returns floor(A / 2^d) + floor(B / 2^d) as elements of `ring`, which may be larger than that of x.
     async fn sum_of_shifted(&self, ctx: &Ctx, x: &A, ring: Ring, d: u32) -> Result<A> {
         let len = x.shape.1;
         self.recombined(ctx, &self.halves(x, len).map(|half| shifted_into(half, ring, d)), len).await
     }
 
-    /// The same x in other summands: A + r and B - r, for an r that is uniform, fresh, and known to everybody.
+    /// Returns x in other summands: A + r and B - r, for an r that is uniform, fresh, and known to all parties.
     fn moved(&self, ctx: &Ctx, mut halves: Halves<Vector>, len: usize) -> Halves<Vector> {
         let ring = halves.mine.ring();
         let public: Vector = ctx.randomness().stream(&self.public).draw((ring, len));
@@ -164,8 +166,8 @@ impl Rss {
         halves
     }
 
-    /// x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2): with x + 2^(k-2) = A - B' mod 2^k below 2^(k-1), the
-    /// difference wraps exactly when the top bit of B' is 1 and that of A is 0.
+    /// Returns x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2). x + 2^(k-2) = A - B' mod 2^k is below 2^(k-1),
+    /// so the difference wraps exactly when the top bit of B' is 1 and that of A is 0.
     pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
         let (ring, len) = x.shape;
         let (k, low_ring) = (ring.bits(), Ring::of(d));
@@ -196,7 +198,8 @@ impl Rss {
         stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
     }
 
-    /// x of Z_2^k in a larger ring: A + B - 2^k u, u the carry out of bit k-1. Signed numbers are moved up by 2^(k-1).
+    /// Returns x of Z_2^k in a larger ring: A + B - 2^k u, where u is the carry out of bit k-1. Signed numbers are
+    /// moved up by 2^(k-1).
     pub(crate) async fn widen_summands(&self, ctx: &Ctx, x: &A, wide: Ring, offset: u128) -> Result<A> {
         let (ring, len) = x.shape;
         let k = ring.bits();
@@ -219,7 +222,7 @@ impl Rss {
     }
 }
 
-/// 2^shift x in a larger ring, for x that counts modulo 2^(k - shift) only.
+/// Returns 2^shift x in a larger ring, for x that counts only modulo 2^(k - shift).
 pub(crate) fn lifted(x: &A, ring: Ring, shift: u32) -> A {
     x.map(|share| {
         let mut lifted = share.convert(ring);
@@ -228,7 +231,7 @@ pub(crate) fn lifted(x: &A, ring: Ring, shift: u32) -> A {
     })
 }
 
-/// floor(x / 2^d), of the reduced element, in another ring.
+/// Returns floor(x / 2^d), of the reduced element, in another ring.
 fn shifted_into(x: &Vector, ring: Ring, d: u32) -> Vector {
     let mut shifted = x.clone();
     shifted.reduce();

@@ -1,4 +1,4 @@
-//! What the real functions are measured on, and the tables of their errors and costs.
+//! Accuracy of the real functions: arguments to measure, and the tables of errors and costs.
 #![allow(dead_code)] // the example prints tables, the tests compare
 
 use crate::common::{A, dry_offline, dry_online, noise, open, run, share, signed};
@@ -12,7 +12,7 @@ const K: u32 = 64;
 const N: usize = 3;
 const BATCH: usize = 1 << 17;
 
-/// A function and what it is to be measured on.
+/// A function to measure, with its parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Function {
     Sigmoid,
@@ -46,15 +46,15 @@ pub const ALL: [Function; 13] = [
     Function::Softmax,
 ];
 
-/// Candidates of a softmax: so many rows.
+/// The number of candidates of a softmax, in rows.
 const ROWS: usize = 16;
 
-/// A softmax whose powers are computed.
+/// Returns a softmax whose powers are computed.
 pub fn computed(frac: u32, rows: usize) -> Softmax<'static> {
     Softmax { frac, rows, width: Width::Full, powers: None }
 }
 
-/// erfc by the series of erf without cancellation; beyond 6 it is below 2^-54.
+/// Returns erfc by the series of erf, without cancellation; beyond 6 it is below 2^-54.
 fn normal_distribution(x: f64) -> f64 {
     let z = x.abs() / std::f64::consts::SQRT_2;
     if z > 6.0 {
@@ -105,7 +105,7 @@ impl Function {
         self == Function::ExpAbove
     }
 
-    /// The result, in real numbers.
+    /// Returns the exact result, in real numbers.
     pub fn exact(self, x: f64, y: f64) -> f64 {
         match self {
             Function::Sigmoid => 1.0 / (1.0 + (-x).exp()),
@@ -138,7 +138,8 @@ impl Function {
         }
     }
 
-    /// Arguments of the domain with `frac` bits after the point: all where they are at most `most`, `most` otherwise.
+    /// Returns arguments of the domain with `frac` fractional bits: all of them if there are at most `most`, otherwise
+    /// `most`.
     pub fn arguments(self, frac: u32, most: usize) -> Vec<(i64, i64)> {
         let unit = 1i64 << frac;
         let dense = |from: i64, to: i64| {
@@ -177,19 +178,20 @@ impl Function {
     }
 }
 
-/// Positive numbers beside powers of two, from the largest down.
+/// Returns positive numbers next to powers of two, from the largest down.
 fn edges() -> impl Iterator<Item = i64> {
     let beside = |p: u32| (-2..=2).map(move |by| (1i64 << p).saturating_add(by));
     (0..=2).map(|by| i64::MAX - by).chain((2..63).rev().flat_map(beside))
 }
 
-/// x / y in units, rounded towards 0, and what is left, as a part of a unit.
+/// Returns x / y in units, rounded towards 0, and the rest as a fraction of a unit.
 pub fn quotient(x: i64, y: i64, frac: u32) -> (i128, f64) {
     let (x, y) = (i128::from(x) << frac, i128::from(y));
     (x / y, (x % y) as f64 / y as f64)
 }
 
-/// Largest and mean error: in units of 2^-frac, or what is beyond one unit, relative to the result.
+/// The largest and the mean error: in units of 2^-frac, or, for relative errors, the part beyond one unit relative to
+/// the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Errors {
     pub most: f64,
@@ -210,7 +212,7 @@ impl Errors {
     }
 }
 
-/// What the protocol gives, at party 0.
+/// Returns the protocol's results at party 0.
 pub fn results(function: Function, frac: u32, arguments: &[(i64, i64)]) -> Vec<i64> {
     let words = |of: fn(&(i64, i64)) -> i64| arguments.iter().map(|pair| of(pair) as u64).collect::<Vec<u64>>();
     let (x, y) = (words(|pair| pair.0), words(|pair| pair.1));
@@ -222,7 +224,7 @@ pub fn results(function: Function, frac: u32, arguments: &[(i64, i64)]) -> Vec<i
     outputs.remove(0).0.into_iter().map(|y| signed(K, y)).collect()
 }
 
-/// The errors on at most about `most` arguments.
+/// Returns the errors on about `most` arguments at most.
 pub fn errors(function: Function, frac: u32, most: usize) -> Errors {
     let arguments = function.arguments(frac, most);
     let unit = 2f64.powi(frac as i32);
@@ -258,7 +260,7 @@ fn softmax_errors(errors: &mut Errors, batch: &[(i64, i64)], got: &[i64], unit: 
     }
 }
 
-/// Online rounds, and average bytes a party sends for an element, offline and online.
+/// Returns the online rounds, and the average bytes that a party sends for an element, offline and online.
 pub fn costs(function: Function, frac: u32) -> (u32, f64, f64) {
     const LEN: usize = 1 << 12;
     let work = async |rss: &Rss, ctx: &Ctx| {
@@ -278,7 +280,7 @@ pub fn costs(function: Function, frac: u32) -> (u32, f64, f64) {
     (rounds, per_element(offline), per_element(online))
 }
 
-/// A row's error as the documentation shows it.
+/// Formats a row's error as in the documentation.
 pub fn shown(function: Function, error: f64) -> String {
     match function.is_relative() {
         true => format!("1 + 2^{:.1} y", error.log2()),
@@ -288,7 +290,7 @@ pub fn shown(function: Function, error: f64) -> String {
 
 pub const FRACS: [u32; 3] = [16, 12, 8];
 
-/// The documentation's table of errors.
+/// Returns the documentation's table of errors.
 pub fn error_table(most: usize) -> String {
     let head = "| function | domain | f | arguments | largest error | mean error |\n|---|---|---|---|---|---|";
     let row = |function: Function, frac: u32| {
@@ -301,7 +303,7 @@ pub fn error_table(most: usize) -> String {
     std::iter::once(head.to_string()).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-/// The documentation's table of costs.
+/// Returns the documentation's table of costs.
 pub fn cost_table() -> String {
     let head = "| function | f | online rounds | offline bytes | online bytes |\n|---|---|---|---|---|";
     let whole = ALL.into_iter().filter(|function| !function.is_relative());

@@ -1,4 +1,5 @@
-//! Circuits over `rss` equal the same circuits in the clear; rounds are the AND-depth and bytes those of the ANDs.
+//! Tests of circuits over `rss`: results equal those in the clear, rounds are the AND-depth, and bytes those of the
+//! ANDs.
 
 use crate::common::*;
 use quorate_circuits::{Circuit, Gate, Goal, Program, Sign, catalog};
@@ -11,7 +12,7 @@ fn random_inputs(circuit: &Circuit, lanes: usize) -> Vec<bool> {
     noise(7, circuit.input_wires() as usize * lanes).iter().map(|word| word & 1 == 1).collect()
 }
 
-/// Opened outputs of a run, beside those in the clear, and the run's online rounds and bytes of party 0.
+/// Returns the opened outputs of a run, those in the clear, and the run's online rounds and bytes of party 0.
 fn both(n: usize, circuit: &Circuit, lanes: usize) -> ([Vec<bool>; 2], u32, u64) {
     let program = in_rounds(circuit);
     let (wires, inputs) = (circuit.input_wires() as usize, random_inputs(circuit, lanes));
@@ -93,7 +94,7 @@ fn aes_at_its_stated_cost() {
     assert_eq!(costs.online.rounds as usize, circuit.depth());
 }
 
-/// A long batch goes in chunks that run side by side.
+/// A long batch runs in chunks that run side by side.
 #[test]
 fn rounds_do_not_grow_with_the_batch() {
     let circuit = catalog::less_than(32, Sign::Unsigned, Goal::Depth);
@@ -115,7 +116,7 @@ fn other_numbers_of_inputs_are_refused() {
     assert!(refused.iter().all(|(result, _)| matches!(result, Err(Error::Misuse { .. }))));
 }
 
-/// Numbers from their bits, in every ring up to 8 bits and some wide ones; no labels here.
+/// Numbers from their bits, in every ring up to 8 bits and some wide ones; there are no labels.
 #[test]
 fn bits_compose_and_nothing_is_garbled() {
     for k in [1, 2, 3, 5, 8, 33, 64] {

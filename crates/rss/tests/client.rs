@@ -1,4 +1,4 @@
-//! Inputs by outside clients: what all parties accept opens to the values; anything else is refused.
+//! Tests of inputs by outside clients: packets that all parties accept open to the values; all others are refused.
 
 use crate::common::*;
 use quorate_engine::Sharing;
@@ -26,7 +26,7 @@ fn accepted_packets_open_to_the_values() {
     }
 }
 
-/// t + 1 elements leave the client, whatever n; the rest is seeds.
+/// A client sends t + 1 elements, for every n; the rest is seeds.
 #[test]
 fn a_client_sends_t_plus_one_elements_each() {
     for n in [3, 5, 7] {
@@ -68,7 +68,7 @@ fn what_is_no_packet_is_refused() {
     assert!(matches!(client::share(&Vector::zeros(Ring::of(66), 1), 3), Err(ClientError::RingBits { .. })));
 }
 
-/// The same values twice: no share, no number and no seed comes twice.
+/// Sharing the same values twice repeats no share, no number and no seed.
 #[test]
 fn every_packet_is_fresh() {
     let value = Vector::from_u64s(Ring::of(64), &[5; 100]);

@@ -1,9 +1,10 @@
-//! Privacy by exhaustion for every coalition of t of 3, 5 and 7 parties, over Z_2 and Z_4, and for single ones of 5.
+//! Tests of privacy by exhaustion for every coalition of t of 3, 5 and 7 parties, over Z_2 and Z_4, and for single
+//! parties of 5.
 //!
 //! A coalition of t parties holds every key but one, that of the share which all of them miss; a single party lacks
-//! several. These keys, the shares that they give, and the others' own coins are enumerated, one assignment a lane of
-//! one batch; what the coalition knows is fixed, at zeros and at ones. What it receives must have one distribution for
-//! all shares that give one output.
+//! several. These keys, the shares that they give, and the others' own coins are enumerated, one assignment for each
+//! lane of one batch. What the coalition knows is fixed, at zeros and at ones. The messages that it receives must have
+//! the same distribution for all shares that give the same output.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,30 +17,30 @@ use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
-/// Bytes for each lane on a tape of what the coalition knows: more than anybody draws.
+/// Bytes for each lane on a tape of what the coalition knows: more than any protocol draws.
 const KNOWN_BYTES: usize = 64;
 
-/// Who looks, and at what its own keys and coins are fixed.
+/// A coalition, and the value at which its own keys and coins are fixed.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     n: usize,
-    /// The coalition, a bit each; of t parties also the name of the key that it lacks.
+    /// The coalition, as one bit for each party; for t parties, it is also the name of the key that it lacks.
     coalition: u8,
     known: u8,
 }
 
-/// What a coalition received in every lane, and what was revealed to all.
+/// The messages that a coalition received in every lane, and the values revealed to all.
 struct Seen {
     views: Vec<Vec<u64>>,
     revealed: Vec<u64>,
 }
 
-/// Every coalition of t parties.
+/// Returns every coalition of t parties.
 pub(crate) fn coalitions(n: usize) -> impl Iterator<Item = u8> {
     (0..1u16 << n).filter(move |set| set.count_ones() as usize == (n - 1) / 2).map(|set| set as u8)
 }
 
-/// The share that a party sends in a product, chi(p) = {p+1, ..., p+t}.
+/// Returns the share that a party sends in a product, chi(p) = {p+1, ..., p+t}.
 pub(crate) fn sent_by(n: usize, party: usize) -> u8 {
     (1..=(n - 1) / 2).fold(0, |set, by| set | 1 << ((party + by) % n))
 }
@@ -49,17 +50,17 @@ impl Case {
         coalitions(n).flat_map(move |coalition| [0, 0xff].map(|known| Case { n, coalition, known }))
     }
 
-    /// Single parties, where t is more than 1.
+    /// Returns single parties, where t is more than 1.
     fn single(n: usize) -> impl Iterator<Item = Case> {
         (0..n).flat_map(move |party| [0, 0xff].map(|known| Case { n, coalition: 1 << party, known }))
     }
 
-    /// The one key that a coalition of t parties lacks.
+    /// Returns the one key that a coalition of t parties lacks.
     fn key(&self) -> Source {
         Source::Key { set: self.coalition }
     }
 
-    /// The keys that the coalition lacks.
+    /// Returns the keys that the coalition lacks.
     fn lacked(&self) -> impl Iterator<Item = u8> {
         let coalition = self.coalition;
         coalitions(self.n).filter(move |set| set & coalition == coalition)
@@ -74,23 +75,24 @@ impl Case {
         (0..case.n).filter(move |&party| !case.has(party))
     }
 
-    /// The masks of the missing key in a product: one for each of the others who sends another share.
+    /// Returns the number of masks of the missing key in a product: one for each of the other parties that sends
+    /// another share.
     fn masks(&self) -> usize {
         self.others().filter(|&party| sent_by(self.n, party) != self.coalition).count()
     }
 
-    /// The missing shares of two values.
+    /// Draws the missing shares of two values.
     fn draw_pairs(&self, plan: &mut Plan, layout: Layout) -> Vec<(Var, Var)> {
         let mut draw = |set| plan.draw(Source::Key { set }, layout);
         self.lacked().map(|set| (draw(set), draw(set))).collect()
     }
 
-    /// Draws of the missing key, of several vectors after each other.
+    /// Draws several vectors from the missing key, one after another.
     fn draw(&self, plan: &mut Plan, layout: Layout, count: usize) -> Vec<Var> {
         (0..count).map(|_| plan.draw(self.key(), layout)).collect()
     }
 
-    /// Runs `protocol` on the tapes of `plan`; `layout` says what the i-th message that one hears from a party is.
+    /// Runs `protocol` on the tapes of `plan`; `layout` describes the i-th message that a party receives from another.
     fn observe(
         &self,
         plan: &Plan,
@@ -138,12 +140,13 @@ impl Case {
     }
 }
 
-/// The values of all these variables in one number.
+/// Returns the values of all these variables in one number.
 fn all_of(vars: &[Var], lane: usize) -> u64 {
     vars.iter().fold(0, |all, var| all << 2 | var.of(lane))
 }
 
-/// What is revealed says all that the views say of `hidden`; where anything is, they say something of it.
+/// Checks that the views say no more of `hidden` than what is revealed; where something is revealed, they must say
+/// something of it.
 fn check(case: &Case, seen: &Seen, hidden: impl Fn(usize) -> u64 + Copy) {
     assert!(seen.views.iter().all(|view| !view.is_empty()), "{case:?} hears nothing");
     let revealed = |lane: usize| seen.revealed.get(lane).copied().unwrap_or(0);
@@ -152,7 +155,8 @@ fn check(case: &Case, seen: &Seen, hidden: impl Fn(usize) -> u64 + Copy) {
     assert_eq!(leaks(&seen.views, |_| 0, hidden), opened, "{case:?}: whether the test sees what was opened");
 }
 
-/// Cases whose enumeration is small, and how many of Z_2^k: all of Z_2, three and five parties over Z_4.
+/// Returns the cases whose enumeration is small, with the number of bits of the ring: all over Z_2, those of three and
+/// five parties over Z_4.
 fn cases() -> impl Iterator<Item = (Case, u32)> {
     let of = |(n, k): (usize, u32)| Case::all(n).map(move |case| (case, k));
     [(3, 1), (3, 2), (5, 1), (5, 2), (7, 1)].into_iter().flat_map(of)
@@ -223,8 +227,8 @@ fn dot_products() {
     }
 }
 
-/// The inputs of all others, opened in sums: of each input other missing shares are zero. Of several sums the party may
-/// not see which inputs gave them (docs/security/rss-arguments.md).
+/// The inputs of all other parties, opened in sums. Each input has other missing shares that are zero. A party must not
+/// see which inputs several sums came from (docs/security/rss-arguments.md).
 #[test]
 fn sums_of_inputs_seen_by_single_parties() {
     for case in Case::single(5) {
@@ -255,13 +259,13 @@ fn sums_of_inputs_seen_by_single_parties() {
     }
 }
 
-/// The values of x and y over Z_2, of which the coalition lacks these shares.
+/// Returns the values of x and y over Z_2, of which the coalition lacks these shares.
 fn pair_of(shares: &[(Var, Var)], lane: usize) -> u64 {
     let (x, y) = shares.iter().fold((0, 0), |(x, y), (a, b)| (x ^ a.of(lane), y ^ b.of(lane)));
     x << 1 | y
 }
 
-/// Of two operands four shares each are missing, and of the masks ten.
+/// Four shares of each of two operands are missing, and ten masks.
 #[test]
 fn ands_seen_by_single_parties() {
     for case in Case::single(5).filter(|case| case.known == 0 && [1, 1 << 3].contains(&case.coalition)) {
@@ -340,7 +344,7 @@ fn ands() {
     }
 }
 
-/// Of the sum of t + 1 contributions a coalition knows nothing, however many of them are its own.
+/// A coalition knows nothing of the sum of t + 1 contributions, however many of them are its own.
 #[test]
 fn edabits() {
     let mut looked_at = 0;
@@ -368,13 +372,13 @@ fn edabits() {
             1 if from <= t => rows,
             _ => carry,
         };
-        // That its value depends on what each contributor drew is tested beside other masks.
+        // Another test, with other masks, checks that the value depends on each contributor's draws.
         let seen = case.observe(&plan, layout, async |rss, ctx| {
             rss.set_forms(PAPER);
             rss.edabits(ctx, Ring::of(k), None, lanes).await.map(|_| Vec::new())
         });
         if seen.views[0].is_empty() {
-            continue; // what the others input goes past it
+            continue; // the inputs of the others do not reach it
         }
         looked_at += 1;
         let drawn: Vec<Var> = plan.vars_of(|source| matches!(source, Source::Private { .. }));
@@ -386,8 +390,8 @@ fn edabits() {
     assert_eq!(looked_at, 4 + 6 + 20 + 6);
 }
 
-/// What one of three parties sees of each block, where it is the one that knows A, the next of those who know B, and
-/// the last.
+/// Checks the view of one of three parties in each block: where it knows A, where it is the next of those that know B,
+/// and where it is the last.
 fn check_blocks(case: &Case, plan: &Plan, seen: &Seen, hidden: Var) {
     for block in 0..3 {
         let lanes = plan.block(block);
@@ -397,7 +401,8 @@ fn check_blocks(case: &Case, plan: &Plan, seen: &Seen, hidden: Var) {
     }
 }
 
-/// Bits that all keys give, as elements: whoever lacks a key learns nothing of the bit, whichever summand it knows.
+/// Bits that all keys give, as elements: a party that lacks a key learns nothing of the bit, whichever summand it
+/// knows.
 #[test]
 fn injected_random_bits() {
     for (case, k) in Case::all(3).flat_map(|case| [3, 4].map(|k| (case, k))) {
@@ -421,14 +426,14 @@ fn injected_random_bits() {
                 let bits = rss.random_bits(ctx, Ring::of(k), plan.lanes()).await?;
                 if opened { open(rss, ctx, &bits).await } else { Ok(Vec::new()) }
             });
-            // The other two shares are alike.
+            // The other two shares are equal.
             assert!(seen.revealed.iter().enumerate().all(|(lane, &got)| got == bit.of(lane)), "{case:?}");
             check_blocks(&case, &plan, &seen, bit);
         }
     }
 }
 
-/// The sum of A and B with its bits: over Z_2^3 one digit, over Z_2^4 one and the AND that carries into the next.
+/// The sum of A and B with its bits: one digit over Z_2^3; one digit and the AND that carries into the next over Z_2^4.
 #[test]
 fn edabits_of_summands() {
     for (case, k) in Case::all(3).flat_map(|case| [3, 4u32].map(|k| (case, k))) {
@@ -460,7 +465,7 @@ fn edabits_of_summands() {
     }
 }
 
-/// Two rows: neither what they hold nor whether they changed places is learned, whatever the coalition knows of the
+/// Two rows: neither their contents nor whether they changed places is learned, whatever the coalition knows of the
 /// passes in which it takes part.
 #[test]
 fn shuffles_of_two_rows() {
@@ -472,14 +477,14 @@ fn shuffles_of_two_rows() {
                 let rows = case.draw(&mut plan, element, 2);
                 for pass in coalitions(3) {
                     if pass == case.coalition {
-                        // A batch of 16 words, of which the order of two rows takes the last one's lowest bit.
+                        // The order of two rows uses the lowest bit of the last of the 16 words of a batch.
                         plan.draw(case.key(), Layout::Same { byte: order, count: 16 * 8 });
                     }
                     case.draw(&mut plan, element, 2 * case.masks());
                 }
                 let lanes = plan.lanes();
                 let both = |values: &[u64]| (0..lanes).map(|lane| values[lane] << 1 | values[lanes + lane]).collect();
-                // Elements of Z_2, all of one row before all of the other, are packed as bits are.
+                // Elements of Z_2, all of one row before all of the other, are packed like bits.
                 let seen = case.observe(
                     &plan,
                     |_, _| Layout::Rows { rows: 2 },
@@ -494,7 +499,7 @@ fn shuffles_of_two_rows() {
                 hidden.extend((0..lanes).map(|lane| u64::from(order) << 4 | all_of(&rows, lane)));
             }
             check(&case, &all, |lane| hidden[lane]);
-            // The order of this pass is that of the result: the last half of the lanes has the other one.
+            // The order of this pass is that of the result: the second half of the lanes has the other order.
             let half = all.revealed.len() / 2;
             moved += (0..half).filter(|&lane| all.revealed[lane] != all.revealed[half + lane]).count();
             assert_eq!(moved, half / 2, "{case:?}: rows that differ change places");

@@ -1,4 +1,5 @@
-//! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
+//! Tests of costs: the bytes on the wire equal those of a dry run and those of the formulas in `cost`; the paper's
+//! tables are an upper bound.
 
 use crate::common::*;
 use quorate_engine::{Checked, Costs, Ctx, Form, Linear, LinearBits, Phase, Positions, Result, Sharing, Traffic, dry};
@@ -37,7 +38,7 @@ fn measure<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync
     (stocked, offline, online)
 }
 
-/// Public values as shares: what a program needs to start with, without an input.
+/// Returns public values as shares: operands of a program without an input.
 fn given(rss: &Rss, ctx: &Ctx, k: u32, len: usize) -> A {
     let ring = Ring::of(k);
     rss.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
@@ -47,7 +48,7 @@ fn given_bits(rss: &Rss, ctx: &Ctx, rows: usize, lanes: usize) -> B {
     rss.public_bits(&if ctx.is_dry() { Bits::shape(rows, lanes) } else { Bits::zeros(rows, lanes) })
 }
 
-/// Every party sends `bytes` to each of these, counted from itself around the circle.
+/// Checks that every party sends `bytes` to each of these parties, counted from itself around the circle.
 fn assert_pairs(costs: &[Costs], bytes: u64, after: impl Iterator<Item = usize> + Clone) {
     let n = costs.len();
     for (me, costs) in costs.iter().enumerate() {
@@ -96,7 +97,7 @@ fn primitives_pair_by_pair() {
     }
 }
 
-/// Of two images and three filters.
+/// A convolution of two images with three filters.
 const CONV: Conv = Conv { batch: 2, channels: 4, filters: 3, before: [0, 1], ..Conv::plain([2, 3], [1, 3]) };
 
 #[test]
@@ -173,7 +174,7 @@ fn every_form_of_every_kind() {
     }
 }
 
-/// What the issue asks of three parties: 8 bytes a bit and 27 an edaBit, for each party as for the others.
+/// Three parties send 8 bytes for a bit and 27 for an edaBit, each party the same.
 #[test]
 fn three_parties_send_an_element_a_random_bit() {
     let len = 99_840; // three blocks of whole words in each chunk
@@ -230,7 +231,7 @@ fn gadgets() {
     }
 }
 
-/// Division by secret integers, of numbers without signs and of unknown ones.
+/// Division by secret integers, of unsigned numbers and of unbounded ones.
 #[test]
 fn quotients_of_integers() {
     use quorate_gadgets::{floor_div::Range, int_div::Known};
@@ -274,7 +275,7 @@ fn tournaments() {
     }
 }
 
-/// Independent comparisons share rounds, whether made on demand or from a stock.
+/// Independent comparisons share rounds, with correlations made on demand or taken from a stock.
 #[test]
 fn independent_work_shares_rounds() {
     let (_, _, online) = measure(3, async |rss, ctx| {
@@ -296,7 +297,7 @@ fn never_above_the_papers_tables() {
             let edabit = cost::edabit(n, made, k, None, len);
             assert!(per_party(edabit) <= paper::edabit(n, k), "edaBit, n {n} k {k}");
             assert!(edabit.rounds <= paper::edabit_rounds(n, k), "edaBit, n {n} k {k}");
-            // The paper's MSB gives an element: ours gives a bit, and B2A makes it one.
+            // The paper's MSB returns an element; ours returns a bit, and B2A makes it an element.
             let all = [uses::msb(k), uses::bit_to_ring(k)];
             let total = all
                 .iter()
@@ -313,7 +314,7 @@ fn never_above_the_papers_tables() {
                 let total = cost::offline(n, uses, len).then(cost::online(n, uses, len));
                 total.bytes as f64 * 8.0 / (n * len) as f64
             };
-            // Half the bits or fewer are dropped, as fixed point does.
+            // At most half of the bits are dropped, as for fixed point.
             for shift in [1, k / 4, k / 2] {
                 for uses in [gadget::trunc_prob(n, k, shift), uses::trunc_prob(k, shift)] {
                     assert!(per_party(&uses) <= paper::trunc_prob(n, k), "TruncPr, n {n} k {k} by {shift}");
@@ -324,7 +325,7 @@ fn never_above_the_papers_tables() {
             }
         }
     }
-    // The example of the design: 14.5 elements, 116 bytes a party, is the ceiling at n = 3, k = 64.
+    // An example: 14.5 elements, 116 bytes a party, is the upper bound at n = 3, k = 64.
     assert_eq!(paper::msb(3, 64), 14.5 * 64.0);
 }
 
@@ -337,7 +338,7 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
         let me = party.me();
         let work = async |rss: &Rss, ctx: &Ctx| rss.random_bits(ctx, ring, 10).await;
         let (demand, _) = dry_online(3, me, &work);
-        // The first party to notice ends the run of all, in whatever phase they are.
+        // The first party to notice ends the run of all, in any phase.
         let mut attempt = || {
             let mut run = party.begin_alone()?;
             let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
@@ -371,7 +372,7 @@ fn other_forms() {
                     Cost { rounds, bytes: costs.iter().map(|c| phase(&c.1).bytes()).sum() }
                 };
                 let made = cost::offline_by(n, &uses, made, len);
-                // Made on demand, one chunk after the other begins, so bytes add up and rounds may not.
+                // When made on demand, one chunk after another begins, so bytes add up and rounds may not.
                 assert_eq!(total(|c| &c.offline).bytes, made.bytes, "{what}, n {n} k {k} {forms:?}");
                 assert_eq!(total(|c| &c.online), cost::online(n, &uses, len), "{what}, n {n} k {k} {forms:?}");
                 costs.iter().for_each(|(live, dry)| assert_eq!(live, dry));
@@ -389,7 +390,7 @@ fn other_forms() {
     }
 }
 
-/// A live run and a dry one of every party, correlations made on demand.
+/// Runs every party live and dry, with correlations made on demand; returns both costs.
 fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + Sync) -> Vec<(Costs, Costs)> {
     let work = async |rss: &Rss, ctx: &Ctx| {
         rss.set_forms(forms);
@@ -403,7 +404,7 @@ fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + S
     live.into_iter().enumerate().map(|(me, (_, costs))| (costs, dry(me))).collect()
 }
 
-/// A multiple by a public real is a conversion, where its product needs one, and a truncation; limits are an MSB of
+/// A multiple by a public real costs a conversion, where its product needs one, and a truncation. Limits cost an MSB of
 /// three numbers, a bit to the ring beside an AND, and a selection.
 #[test]
 fn multiples_cost_what_their_parts_do() {

@@ -1,4 +1,4 @@
-//! The documentation's cost tables are those that the formulas give.
+//! Tests that the documentation's cost tables equal those of the formulas.
 
 #[path = "../examples/cost_tables.rs"]
 mod cost_tables;

@@ -1,4 +1,4 @@
-//! Long results are sent in chunks that wait for the slowest party, whatever the product.
+//! Tests of flow control: long results are sent in chunks that wait for the slowest party, for every product.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use quorate_engine::{Form, Linear, Phase, Sharing};
 use quorate_ring::Ring;
 use quorate_rss::Rss;
 
-/// Less than the result, more than the parties may be apart.
+/// Less than the result, more than the distance that parties may be apart.
 const LIMIT: usize = 16 << 20;
 
 #[test]

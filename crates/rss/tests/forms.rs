@@ -1,5 +1,6 @@
-//! Protocols with one result: each form gives it, on all inputs of tiny rings. What three parties do on summands by
-//! default is tested with the gadgets; here the other forms, truncation with rounding, and conversion between rings.
+//! Tests of protocols with the same result: each form gives it, on all inputs of tiny rings. The default of three
+//! parties, on summands, is tested with the gadgets. Tested here are the other forms, truncation with rounding, and
+//! conversion between rings.
 
 use crate::common::*;
 use quorate_engine::{Ctx, Error, Result, Sharing};
@@ -12,7 +13,7 @@ use quorate_ring::{Ring, Vector};
 use quorate_rss::{BitForm, CorrelationForm, Forms, Rss};
 
 const SUMMANDS: Forms = Forms { bits: BitForm::Summands, correlations: CorrelationForm::Summands };
-/// The default of more parties, and of three who are told to mask.
+/// The default of more than three parties, selected for three, too.
 const MASKED: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Summands };
 const RANDOM: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::RandomBits };
 const ALL: [(usize, Forms, u32); 7] =
@@ -73,7 +74,7 @@ fn exact_truncation_by_every_shift() {
     }
 }
 
-/// Every element of the domain, often enough that both roundings occur; never any other result.
+/// Every element of the domain, often enough that both roundings occur; there is no other result.
 #[test]
 fn truncation_rounds_down_or_up_and_never_far_off() {
     for (n, forms, top) in ALL {
@@ -117,7 +118,7 @@ fn truncation_rounds_up_as_often_as_the_fraction_says() {
     }
 }
 
-/// A fresh input has shares that are zero: no owner's values are always rounded down.
+/// A fresh input has shares that are zero; still, no owner's values are always rounded down.
 #[test]
 fn fresh_inputs_are_rounded_up_as_often_too() {
     let (k, shift, len) = (20, 4, 6000);
@@ -199,7 +200,7 @@ fn conversion_between_all_small_rings() {
     }
 }
 
-/// Neighbours first or not, a network gives the carries of every prefix.
+/// Networks that join neighbours first, and others, give the carries of every prefix.
 #[test]
 fn prefixes_by_pairs_are_those_of_the_other_network() {
     for width in 1..=33usize {
@@ -221,7 +222,7 @@ fn prefixes_by_pairs_are_those_of_the_other_network() {
     }
 }
 
-/// The form that is predicted to be cheaper is made, and the prediction follows the link and the batch.
+/// The form that is predicted to be cheaper is used; the prediction follows the link and the batch.
 #[test]
 fn the_cheaper_form_of_edabits_is_made() {
     let far = Link { round_trip_seconds: 0.1, bytes_per_second: 1e9 };

@@ -1,4 +1,4 @@
-//! The gadgets over `rss` equal plain arithmetic: all inputs of tiny rings, for 3 and 5 parties, some for 7.
+//! Tests that gadgets over `rss` equal plain arithmetic: all inputs of tiny rings, for 3 and 5 parties, some for 7.
 
 use quorate_gadgets::testing::{exhaustive, lookups};
 use quorate_rss::Rss;

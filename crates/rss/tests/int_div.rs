@@ -1,4 +1,5 @@
-//! Division by secret integers equals division in the clear: all pairs of tiny rings, random ones of large rings.
+//! Tests that division by secret integers equals division in the clear: all pairs of tiny rings, random ones of large
+//! rings.
 
 use crate::common::*;
 use quorate_gadgets::Gadgets;
@@ -6,7 +7,7 @@ use quorate_gadgets::floor_div::Range;
 use quorate_gadgets::int_div::{Known, remainder};
 use quorate_ring::Ring;
 
-/// floor(x / y) and what it leaves; both 0 for y = 0.
+/// Returns floor(x / y) and the remainder; both are 0 for y = 0.
 fn exact(x: i128, y: i128) -> (i128, i128) {
     if y == 0 {
         return (0, 0);
@@ -57,7 +58,7 @@ fn all_pairs_of_small_rings() {
     }
 }
 
-/// Every way to know more: no zero, no negative numbers on one side, few digits, ranges that begin and end anywhere.
+/// All kinds of known ranges: no zero, no negative numbers on one side, few digits, ranges that begin and end anywhere.
 #[test]
 fn all_pairs_of_all_ranges() {
     let k = 4;
@@ -98,7 +99,7 @@ fn random_numbers_of_large_rings() {
         (7, 40, 10),
     ] {
         for has_sign in [false, true] {
-            // Of all lengths, and the ends and their neighbours.
+            // Numbers of all lengths, and the ends and their neighbours.
             let mut x: Vec<u64> = noise(k.into(), len).iter().map(|v| v >> (v % 64) & mask(k)).collect();
             let mut y: Vec<u64> = noise(u64::from(k) + 99, len).iter().map(|v| v >> (v >> 6 & 63) & mask(k)).collect();
             if has_sign {
@@ -114,7 +115,7 @@ fn random_numbers_of_large_rings() {
     }
 }
 
-/// What modular products are reduced by: a quotient that is no longer than the divisor.
+/// The divisions of modular products: a quotient has at most as many bits as the divisor.
 #[test]
 fn promised_quotients_of_long_dividends() {
     for bits in [3, 8, 16, 32] {

@@ -1,5 +1,5 @@
-//! One program for all tests of the crate, so that what they use is compiled once; what measures the memory of its
-//! process is a program of its own.
+//! One program for all tests of the crate, so that their common code is compiled once. Tests that measure the memory of
+//! their process are programs of their own.
 
 mod accuracy;
 mod circuits;

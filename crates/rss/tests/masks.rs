@@ -1,5 +1,5 @@
-//! What is opened is masked: for every k from 1 to 64 and every position of a batch both values of every bit occur, no
-//! mask is zero throughout, and on small rings the opened values are uniform.
+//! Tests that openings are masked. For every k from 1 to 64 and every position of a batch, both values of every bit
+//! occur, and no mask is zero throughout. On small rings the opened values are uniform.
 
 use crate::common::*;
 use crate::spy::Spy;
@@ -10,13 +10,13 @@ use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Forms, Rss};
 
-/// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
+/// The number of repetitions. A position that is correctly masked still stays constant in one of 2^-REPEATS cases.
 const REPEATS: usize = 48;
 
-/// A batch whose length fills neither bytes nor words: tails are where masks went wrong elsewhere.
+/// A batch whose length fills neither bytes nor words, since errors in masks are likely at the ends.
 const LEN: usize = 77;
 
-/// Per column (a bit of a position), whether 0 and 1 were seen.
+/// Whether 0 and 1 were seen, for each column (a bit of a position).
 #[derive(Default)]
 struct Seen(Vec<[bool; 2]>);
 
@@ -39,7 +39,7 @@ fn element_bits(ring: Ring, v: &Vector) -> Vec<bool> {
 
 #[test]
 fn correlations_vary_at_every_position_in_every_ring() {
-    // About each width of words, and some between.
+    // Values near each width of words, and some between.
     for k in [1, 2, 3, 5, 7, 8, 9, 16, 17, 31, 32, 33, 41, 63, 64] {
         let ring = Ring::of(k);
         let n = [3, 3, 3, 5, 3, 7][k as usize % 6];
@@ -71,7 +71,7 @@ fn correlations_vary_at_every_position_in_every_ring() {
     }
 }
 
-/// Whose coins are other ones.
+/// The coins or the key that are changed in a run.
 #[derive(Clone, Copy, PartialEq)]
 enum Changed {
     Nothing,
@@ -79,7 +79,7 @@ enum Changed {
     Key(u8),
 }
 
-/// Masks of a run.
+/// Returns the masks of a run.
 fn masks_with(n: usize, forms: Forms, changed: Changed, cut: Option<u32>) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
     let results = parties(n, |mut party| {
         let me = party.me();
@@ -104,17 +104,17 @@ fn masks_with(n: usize, forms: Forms, changed: Changed, cut: Option<u32>) -> (Ve
     results.into_iter().next().unwrap()
 }
 
-/// No mask of the first is one of the others.
+/// Checks that no mask of the first run occurs in the other.
 fn assert_all_differ(first: &(Vec<u64>, Vec<u64>, Vec<u64>), other: &(Vec<u64>, Vec<u64>, Vec<u64>), without: &str) {
     for (first, other) in [(&first.0, &other.0), (&first.1, &other.1), (&first.2, &other.2)] {
         assert_eq!(first.len(), LEN);
         let alike = first.iter().zip(other).filter(|(a, b)| a == b).count();
-        // Of 77 elements of 32 bits.
+        // With 77 elements of 32 bits, a coincidence is unlikely.
         assert_eq!(alike, 0, "masks without {without}");
     }
 }
 
-/// t + 1 parties contribute, so that one of them is honest: a mask to which one of them adds nothing may be known.
+/// t + 1 parties contribute, so that one of them is honest. A mask to which one of them adds nothing may be known.
 #[test]
 fn masks_depend_on_the_coins_of_every_contributor() {
     for (n, cut) in [(3, None), (5, Some(5)), (5, None), (7, None)] {
@@ -139,7 +139,7 @@ fn masks_of_summands_depend_on_every_key() {
     }
 }
 
-/// c = x + r as `msb` opens it, for a fixed x: the gadget's own opening, seen through what the gadget is given.
+/// c = x + r as opened by `msb`, for a fixed x: the gadget's own opening, observed through its interface.
 #[test]
 fn maskings_of_a_fixed_value_vary_at_every_position() {
     for k in [2, 3, 5, 7, 8, 9, 16, 17, 31, 32, 33, 47, 63, 64] {
@@ -161,7 +161,7 @@ fn maskings_of_a_fixed_value_vary_at_every_position() {
             }
             Ok(rounds)
         });
-        // msb, bit_decompose, eqz; trunc_exact with its two conversions (one is free mod 2); mask, conversion.
+        // msb, bit_decompose, eqz; trunc_exact with its two conversions (one is local mod 2); mask, conversion.
         let openings = 4 + if k / 2 == 1 { 1 } else { 2 } + 2;
         for opening in 0..openings {
             let mut seen = Seen::default();
@@ -174,7 +174,7 @@ fn maskings_of_a_fixed_value_vary_at_every_position() {
     }
 }
 
-/// Chi-square of what is opened against the uniform distribution, for each fixed input of small rings.
+/// Chi-square of opened values against the uniform distribution, for each fixed input of small rings.
 #[test]
 fn maskings_are_uniform_on_small_rings() {
     let len = 4096;
@@ -192,7 +192,7 @@ fn maskings_are_uniform_on_small_rings() {
             let expected = len as f64 / counts.len() as f64;
             let chi: f64 = counts.iter().map(|c| (c - expected).powi(2) / expected).sum();
             let freedom = counts.len() as f64 - 1.0;
-            // Ten standard deviations and some: never by chance, and far below what a biased bit gives.
+            // More than ten standard deviations: not exceeded by chance, and far below the value for a biased bit.
             assert!(chi < freedom + 10.0 * (2.0 * freedom).sqrt() + 30.0, "k {k} x {x}: chi-square {chi}");
         }
     }
@@ -220,7 +220,7 @@ fn masks_of_chunks_and_lanes_differ() {
         for fresh in &fresh {
             words.extend(open(rss, ctx, fresh).await?);
         }
-        // Chunks side by side are opened in any order.
+        // Chunks that run side by side are opened in any order.
         words.sort_unstable();
         Ok(words)
     });

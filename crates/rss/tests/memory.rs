@@ -1,4 +1,4 @@
-//! Ten million multiplications take at most 64 MiB a party beyond operands and result.
+//! Tests that ten million multiplications take at most 64 MiB a party in addition to operands and result.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,7 +13,7 @@ const N: usize = 3;
 const LEN: usize = 10_000_000;
 const MIB: usize = 1 << 20;
 
-/// A line of /proc/self/status, in bytes.
+/// Returns a line of /proc/self/status, in bytes.
 fn status(key: &str) -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|line| line.starts_with(key)).unwrap();
@@ -26,7 +26,7 @@ fn long_products_stream() {
     let barrier = Barrier::new(N);
     let grown = run(N, async |rss, ctx| {
         let (x, y): (A, A) = (rss.prandr(ctx, (ring, LEN)), rss.prandr(ctx, (ring, LEN)));
-        // All operands are there: from here on the peak counts. (No waiting once messages are under way.)
+        // All operands exist: from here on the peak counts. (There is no waiting once messages are under way.)
         barrier.wait();
         if ctx.me() == 0 {
             std::fs::write("/proc/self/clear_refs", "5").unwrap();

@@ -1,4 +1,4 @@
-//! What a caller may get wrong is an error of its own, before anything is sent.
+//! Tests of misuse: a caller's mistake is an error of its own kind, before anything is sent.
 
 use crate::common::*;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
@@ -7,7 +7,7 @@ use quorate_gadgets::extremum::{Best, extremum};
 use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
-/// The misuse that a dry run of three parties finds.
+/// Returns the misuse that a dry run of three parties finds.
 fn misuse<T>(work: impl AsyncFnOnce(&Rss, &Ctx) -> Result<T>) -> Misuse {
     let rss = Rss::dry(3, 0).unwrap();
     match dry::run(0, 3, Phase::Online, async |ctx| work(&rss, ctx).await) {

@@ -1,4 +1,5 @@
-//! What one key does, where all others give zeros: its masks are seen on the wire, every one of them fresh.
+//! Tests of the masks of one key, where all other keys give zeros: they are visible on the wire, and all of them are
+//! fresh.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,10 @@ use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::Rss;
 
-/// Elements of a long batch: several parts of 8 KiB.
+/// The number of elements of a long batch: several parts of 8 KiB.
 const LEN: usize = 2500;
 
-/// Runs `work` at all parties with the key of one set as it comes and zeros of every other; by party, what each sent.
+/// Runs `work` at all parties with the real key of one set and zeros for every other; returns each party's messages.
 fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<Vec<Vec<u8>>> {
     let transcripts = parties(n, |mut party| {
         let zeros = || Seed::insecure_with_tape([0; 32], Tape::new(Vec::new()));
@@ -33,7 +34,8 @@ fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Resu
             .map(|all| all.iter().filter(|m| m.from == sender).map(|m| m.bytes.clone()).collect::<Vec<_>>())
             .filter(|messages| !messages.is_empty())
             .collect();
-        // Whoever hears from a party hears the same; of lanes side by side perhaps another first.
+        // All receivers of a party get the same messages; those of lanes that run side by side may arrive in another
+        // order.
         let sorted = |messages: &Vec<Vec<u8>>| messages.iter().cloned().collect::<BTreeSet<Vec<u8>>>();
         assert!(heard.iter().all(|each| sorted(each) == sorted(&heard[0])), "party {sender} tells all the same");
         heard.into_iter().next().unwrap()
@@ -41,8 +43,8 @@ fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Resu
     (0..n).map(from).collect()
 }
 
-/// Runs a protocol on zeros under every key in turn: whoever holds the key and sends another share masks its first
-/// message by fresh elements of that key, and nobody else sends anything but zeros in it.
+/// Runs a protocol on zeros under every key in turn. Every party that holds the key and sends another share masks its
+/// first message by fresh elements of that key. All other parties send zeros in it.
 fn every_key_masks<T: Send>(what: &str, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) {
     for n in [3, 5, 7] {
         let (mut keys, mut words_seen) = (0, 0);
@@ -97,13 +99,13 @@ fn sums_of_products_are_masked() {
     });
 }
 
-/// The first pass: in later ones parties send what they know of the masks before.
+/// Only the first pass: in later ones, parties send what they know of the masks before.
 #[test]
 fn passes_of_a_shuffle_are_masked() {
     every_key_masks("a shuffle", async |rss, ctx| rss.shuffle(ctx, &[&zeros(rss, 200)], 20).await);
 }
 
-/// Only long vectors go in chunks: one key of three parties and one of five.
+/// Only long vectors are sent in chunks: one key of three parties and one of five.
 #[test]
 fn chunks_of_a_long_product_are_masked() {
     let mut looked_at = 0;

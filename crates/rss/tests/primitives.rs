@@ -1,4 +1,4 @@
-//! The primitives equal their ideal functionalities: all inputs of tiny rings, for 3, 5 and 7 parties.
+//! Tests that the primitives equal their ideal functionalities: all inputs of tiny rings, for 3, 5 and 7 parties.
 
 use crate::common::*;
 use quorate_engine::{Checked, Form, Linear, LinearBits, Sharing};

@@ -1,6 +1,6 @@
-//! Privacy by exhaustion, n = 3, over Z_2 and Z_4: all randomness and all inputs are enumerated, one assignment a lane
-//! of one batch. The exact distribution of each party's view (what it draws and what it receives) must be the same for
-//! all inputs of the others that give the same output, or, for correlations, for all their values.
+//! Tests of privacy by exhaustion, n = 3, over Z_2 and Z_4. All randomness and all inputs are enumerated, one
+//! assignment for each lane of one batch. A party's view is what it draws and what it receives. Its exact distribution
+//! must be the same for all inputs of the others that give the same output, or, for correlations, for all their values.
 
 use crate::common::*;
 use quorate_crypto::{Seed, Tape};
@@ -25,22 +25,22 @@ impl Var {
     }
 }
 
-/// How values of a lane lie in memory and in messages.
+/// The layout of a lane's values in memory and in messages.
 #[derive(Clone, Copy)]
 pub(crate) enum Layout {
     /// An element of Z_2^k.
     Element { k: u32 },
-    /// So many rows of bits.
+    /// This number of rows of bits.
     Rows { rows: usize },
     /// An element of Z_2^k in the lanes of one block.
     Piece { k: u32, block: usize },
-    /// Rows of bits of the lanes of one block: the batch holds every assignment three times, once for each block.
+    /// Rows of bits of the lanes of one block: the batch contains every assignment three times, once for each block.
     Block { rows: usize, block: usize },
-    /// So many bytes that are alike in every lane.
+    /// `count` bytes that are the same in every lane.
     Same { byte: u8, count: usize },
 }
 
-/// Who draws a variable.
+/// The source of a draw.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Source {
     /// The key of the share that only this party misses.
@@ -55,18 +55,18 @@ pub(crate) enum Source {
 #[derive(Default)]
 pub(crate) struct Plan {
     bits: u32,
-    /// How often the batch holds every assignment, less one.
+    /// The number of times that the batch contains every assignment, less one.
     copies: usize,
     draws: Vec<(Source, Layout, Var)>,
 }
 
 impl Plan {
-    /// Every assignment three times, once for each block.
+    /// Returns a plan with every assignment three times, once for each block.
     pub(crate) fn in_blocks() -> Plan {
         Plan { copies: N - 1, ..Plan::default() }
     }
 
-    /// A draw of a variable that may be drawn in several blocks.
+    /// Adds a draw of a variable that may be drawn in several blocks.
     pub(crate) fn draw_var(&mut self, source: Source, layout: Layout, var: Var) {
         self.draws.push((source, layout, var));
     }
@@ -85,26 +85,26 @@ impl Plan {
         self.draw_some(source, layout, width)
     }
 
-    /// A draw of which only the lowest `width` bits matter.
+    /// Adds a draw of which only the lowest `width` bits matter.
     fn draw_some(&mut self, source: Source, layout: Layout, width: u32) -> Var {
         let var = self.var(width);
         self.draws.push((source, layout, var));
         var
     }
 
-    /// The one draw of an input: of the key that the owner shares with the party after it.
+    /// Adds the one draw of an input: from the key that the owner shares with the party after it.
     fn draw_input(&mut self, owner: usize, layout: Layout) {
         self.draw(Source::Missed { by: (owner + 2) % N }, layout);
     }
 
-    /// The draws of a product, or of the masks of MulPub.
+    /// Adds the draws of a product, or of the masks of MulPub.
     fn draw_product(&mut self, layout: Layout) {
         for by in 0..N {
             self.draw(Source::Missed { by }, layout);
         }
     }
 
-    /// The variables that come from these sources, in the order of their draws.
+    /// Returns the variables that come from these sources, in the order of their draws.
     pub(crate) fn vars_of(&self, from: impl Fn(Source) -> bool) -> Vec<Var> {
         self.draws.iter().filter(|(source, _, _)| from(*source)).map(|(_, _, var)| *var).collect()
     }
@@ -113,12 +113,12 @@ impl Plan {
         (1 + self.copies) << self.bits
     }
 
-    /// The lanes of a block.
+    /// Returns the lanes of a block.
     pub(crate) fn block(&self, block: usize) -> std::ops::Range<usize> {
         block << self.bits..(block + 1) << self.bits
     }
 
-    /// Zero where a layout has nothing.
+    /// Sets values to zero where a layout has none.
     fn masked(&self, layout: Layout, mut values: Vec<u64>) -> Vec<u64> {
         if let Layout::Block { block, .. } | Layout::Piece { block, .. } = layout {
             let lanes = self.block(block);
@@ -151,7 +151,7 @@ impl Plan {
         .collect()
     }
 
-    /// A message, lane by lane.
+    /// Returns a message, lane by lane.
     pub(crate) fn unpack(&self, layout: Layout, bytes: &[u8]) -> Vec<u64> {
         let lanes = self.lanes();
         match layout {
@@ -185,7 +185,7 @@ impl Plan {
     }
 }
 
-/// What a party saw in every lane, and what was revealed outside the protocol.
+/// A party's view in every lane, and the values revealed outside the protocol.
 struct Seen {
     views: Vec<Vec<u64>>,
     revealed: Vec<u64>,
@@ -220,7 +220,7 @@ fn observe<T>(
     })
 }
 
-/// A party's messages and draws, lane by lane.
+/// Returns a party's messages and draws, lane by lane.
 fn decode(
     plan: &Plan,
     me: usize,
@@ -244,13 +244,13 @@ fn decode(
     (0..lanes).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect()
 }
 
-/// [`testing::leaks`], lane by lane.
+/// Calls [`testing::leaks`], lane by lane.
 pub(crate) fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usize) -> u64) -> bool {
     let lanes = || 0..views.len();
     testing::leaks(views, &lanes().map(allowed).collect::<Vec<_>>(), &lanes().map(hidden).collect::<Vec<_>>())
 }
 
-/// Two inputs, x of party 0 and y of party 1, and a result: checks all three views.
+/// Checks all three views of a function of two inputs, x of party 0 and y of party 1.
 fn check_function(seen: &[Seen], (x, y): (Var, Var), output: impl Fn(u64, u64) -> u64, opened: bool) {
     for (me, seen) in seen.iter().enumerate() {
         let own = |lane: usize| [x.of(lane), y.of(lane), 0][me];
@@ -269,12 +269,12 @@ fn element(k: u32) -> Layout {
     Layout::Element { k }
 }
 
-/// Messages of one round in which everyone hears from its successor.
+/// Returns the layout of messages of one round in which every party receives from its successor.
 fn from_next(me: usize, from: usize, layout: Layout) -> Option<Layout> {
     (from == (me + 1) % N).then_some(layout)
 }
 
-/// What `owner` sends when it inputs.
+/// Returns the layout of the messages of an input by `owner`.
 fn of_input(me: usize, from: usize, owner: usize, layout: Layout) -> Option<Layout> {
     (from == owner).then(|| from_next(me, from, layout)).flatten()
 }
@@ -353,7 +353,7 @@ fn sums_opened_to_all_or_to_one() {
             let reveal =
                 async |_: &Rss, _: &Ctx, sum: Option<Opened<Vector>>| Ok(sum.map_or(Vec::new(), |v| v.to_u64s()));
             let mut seen = observe(&plan, &messages, protocol, reveal);
-            // Give everyone the sum, and see that those who were not told do not know it.
+            // Gives the sum to all parties, and checks that the other parties did not know it.
             let sum = |lane: usize| (x.of(lane) + y.of(lane)) & mask(k);
             for (me, seen) in seen.iter_mut().enumerate() {
                 let own = |lane: usize| [x.of(lane), y.of(lane), 0][me];
@@ -401,7 +401,7 @@ fn random_bits() {
     for k in [1, 2] {
         let wide = k + 2;
         let mut plan = Plan::default();
-        // u is doubled: its top bit is lost.
+        // u is doubled, so its top bit is lost.
         for by in 0..N {
             plan.draw_some(Source::Missed { by }, element(wide), wide - 1);
         }
@@ -470,7 +470,7 @@ fn top_bits_from_summands() {
         plan.draw_input(0, element(k));
         plan.draw_input(1, element(k));
         let (drawn, first, second) = (plan.var(k), plan.var(1), plan.var(1));
-        // Of the key that q lacks: for the input of block q+1, then for the products of blocks q-1 and q+1.
+        // The draws of the key that q lacks: for the input of block q+1, then for the products of blocks q-1 and q+1.
         for by in 0..N {
             let (after, before) = ((by + 1) % N, (by + 2) % N);
             plan.draw_var(Source::Missed { by }, Layout::Block { rows: 2, block: after }, drawn);

@@ -1,10 +1,10 @@
-//! Random vectors over every Z_2^k against plain integers.
+//! Tests on random vectors over every Z_2^k against plain integers.
 
 use proptest::prelude::*;
 use quorate_gadgets::testing::{self, mask};
 use quorate_rss::Rss;
 
-/// Elements that like the edges of the ring.
+/// Returns elements, with those near the edges of the ring more often.
 fn element(k: u32) -> impl Strategy<Value = u64> {
     let top = 1u64 << (k - 1);
     prop_oneof![

@@ -1,5 +1,5 @@
-//! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values
-//! outside the domains.
+//! Tests of real functions: the protocol returns the integers of the model (`gadgets/tools/real_model.py`), and stated
+//! values outside the domains.
 
 use crate::accuracy::{self, Function, computed};
 use crate::common::*;
@@ -75,7 +75,7 @@ fn results_are_those_of_the_model() {
 
 const NAMES: [&str; 8] = ["sigmoid", "tanh", "gelu", "exp", "log", "sqrt", "rsqrt", "reciprocal"];
 
-/// The result at x, in units, where the largest element is `top`.
+/// Returns the result at x, in units, where the largest element is `top`.
 fn expected(name: &str, x: i64, frac: u32, top: i64) -> f64 {
     let unit = 2f64.powi(frac as i32);
     let real = x as f64 / unit;
@@ -116,7 +116,7 @@ fn rings_of_every_width_and_their_edges() {
             let got = evaluate(3, k, &x, async |rss, ctx, x| by_name(rss, ctx, name, x, frac).await);
             for (x, got) in x.iter().zip(got) {
                 let expected = expected(name, *x, frac, top);
-                // 1.7 for roots that were corrected; the powers of large numbers alone have a relative error.
+                // 1.7 for roots that were corrected; only powers of large numbers have a relative error.
                 let allowed = 1.7 + if name == "exp" { expected * 2f64.powi(-27) } else { 0.0 };
                 let error = (got as f64 - expected).abs();
                 assert!(error <= allowed, "{name} of {x}, k {k}, f {frac}: {got}, not {expected}");
@@ -143,7 +143,7 @@ fn exact_results_are_exact() {
     assert_eq!(got("reciprocal", &powers), powers.iter().map(|x| (1 << 32) / x).collect::<Vec<_>>());
 }
 
-/// x / y as it is documented: rounded towards 0, saturated.
+/// Returns x / y as documented: rounded towards 0, saturated.
 fn documented_quotient(x: i64, y: i64, frac: u32, top: i64) -> i64 {
     let whole = match (x.signum(), y) {
         (0, 0) => 0,
@@ -153,7 +153,8 @@ fn documented_quotient(x: i64, y: i64, frac: u32, top: i64) -> i64 {
     whole.clamp(-i128::from(top), top.into()) as i64
 }
 
-/// Operands of every size, quotients of every size, beside powers of two, beside what just fits, and extremes.
+/// Returns operands of every size, with quotients of every size, next to powers of two and to the largest quotients
+/// that fit, and extremes.
 fn operands(k: u32, frac: u32) -> Vec<(i64, i64)> {
     let (low, top) = (i64::MIN >> (64 - k), i64::MAX >> (64 - k));
     let edges = [0, 1, -1, 2, 3, 7, -7, low, low + 1, top, top - 1, -top, 1 << frac, -(3 << frac), top >> 1, top >> 5];
@@ -161,7 +162,7 @@ fn operands(k: u32, frac: u32) -> Vec<(i64, i64)> {
     let random = |seed: u64| noise(seed, 500).into_iter().map(|r| r as i64 >> (64 - k) >> (r % u64::from(k)));
     pairs.extend(random(1).zip(random(2)));
     pairs.extend((-20..20).map(|x| ((x * 6) << frac, 3 << frac)));
-    // x of about q y 2^-f, so that quotients are about q: around powers of two and around the largest element.
+    // x is about q y 2^-f, so that quotients are about q: around powers of two and around the largest element.
     for (i, y) in random(3).enumerate() {
         let q = (1i128 << (i as u32 % k)) + (i as i128 % 7) - 3;
         let q = if i % 5 == 0 { i128::from(top) - (i as i128 % 9) + 4 } else { q };
@@ -213,7 +214,7 @@ fn short_quotients_of_all_signs_and_by_zero() {
     }
 }
 
-/// Roots of every size that are just whole, and just not, and of the largest elements.
+/// Roots of every size that are whole numbers, or nearly, and roots of the largest elements.
 #[test]
 fn roots_of_long_numbers() {
     for (k, frac) in [(64u32, 16u32), (64, 8), (64, 0), (63, 15), (56, 16), (48, 16), (47, 16)] {
@@ -260,7 +261,7 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert_eq!(of(3, &[0, -100 * one, -1 << 50]), [one, 0, 0]);
     let many = vec![0; 1000];
     assert!(of(1000, &many).iter().all(|y| *y == 66), "1 / 1000 is 65.5 units");
-    // Powers that are cut add up.
+    // Errors of powers that are cut add up.
     let rest = (-20.8 * one as f64) as i64;
     let many: Vec<i64> = std::iter::once(0).chain(std::iter::repeat_n(rest, (1 << 15) - 1)).collect();
     let first = of(many.len(), &many)[0] as f64;
@@ -268,7 +269,7 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert!((first - exact).abs() <= 1.0, "{first} units, {exact} wanted");
 }
 
-/// However far apart the candidates are: over small rings all pairs, over the default one the extremes.
+/// Candidates at any distance: all pairs over small rings, the extremes over the default one.
 #[test]
 fn softmax_of_distant_candidates() {
     for (k, frac) in [(7, 1), (7, 5), (6, 0)] {
@@ -332,7 +333,7 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(20, 16, "log"), "log 2^-16 needs four whole bits and a sign");
 }
 
-/// What stands between two marks of the documentation; nothing where the page is not part of the package.
+/// Returns the text between two marks of the documentation; `None` where the page is not part of the package.
 fn documented(mark: &str) -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accuracy.md");
     let text = std::fs::read_to_string(path).ok()?;
@@ -349,7 +350,7 @@ fn documented_costs_are_fresh() {
     );
 }
 
-/// A sample's error is not above the documented one, but for its own arguments.
+/// The error of a sample is at most the documented one, except for the sample's own arguments.
 #[test]
 fn documented_errors_hold() {
     let Some(found) = documented("accuracy") else { return };

@@ -1,4 +1,4 @@
-//! Multiples by public numbers equal plain arithmetic, for all inputs of tiny rings and in the widest ones.
+//! Tests that multiples by public numbers equal plain arithmetic, for all inputs of tiny rings and in the widest ones.
 
 use crate::common::*;
 use quorate_engine::Sharing;
@@ -9,7 +9,7 @@ fn by<'a>(whole: &'a [i128], factors: &'a [i128], shift: u32, ring: u32, bits: u
     Scale { whole, factors, shift, ring: Ring::of(ring), bits, rounding: Rounding::Nearest, limits: &[] }
 }
 
-/// The multiple of x, rounded to the nearest and modulo 2^k.
+/// Returns the multiple of x, rounded to the nearest and modulo 2^k.
 fn clear(k: u32, x: i128, n: i128, m: i128, shift: u32) -> i128 {
     let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
     let exact = n * x + ((m * x + half) >> shift);
@@ -54,7 +54,7 @@ fn what_is_beyond_its_limit_is_the_largest_element() {
             let (x, limit, whole) = (i128::from(signed(k, x)), limits[i % 4], whole[i % 4]);
             let wanted = match limit < most && x.abs() > limit {
                 true => x.signum() * whole.signum() * most,
-                // The product fits but near the ring's end, where adding the half wraps.
+                // The product fits but is near the ring's end, where adding the half wraps.
                 false if x + 2 > most => continue,
                 false => clear(k, x, whole, 1, 2),
             };
@@ -66,7 +66,7 @@ fn what_is_beyond_its_limit_is_the_largest_element() {
 #[test]
 fn the_widest_products() {
     let xs: Vec<u64> = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0x0123_4567_89ab_cdef].into();
-    // 0.1 as a double is m / 2^55; the other takes all 126 bits.
+    // 0.1 as a double is m / 2^55; the other factor takes all 126 bits.
     for (factor, shift, ring) in [(3_602_879_701_896_397, 55, 117), ((1 << 62) - 12_345, 63, 126)] {
         for n in [3, 5, 7] {
             let got = agreed(n, async |rss, ctx| {

@@ -1,4 +1,4 @@
-//! Shuffles keep rows together and lose none; every order is as likely as every other, also by one pass.
+//! Tests that shuffles keep rows together and lose none, and that every order is equally likely, also after one pass.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn every_order_is_as_likely() {
     }
 }
 
-/// Every key but one is known to some coalition: the order must be open to whoever lacks only that one.
+/// Every key but one is known to some coalition: the order must be unknown to a coalition that lacks only that one.
 #[test]
 fn the_order_depends_on_every_key() {
     for (n, rows) in [(3, 20), (5, 20), (7, 20)] {

@@ -1,4 +1,4 @@
-//! What was made ahead is drawn once, each element of it.
+//! Tests that correlations made ahead are drawn once, each element of them.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,8 @@ async fn draw(rss: &Rss, ctx: &Ctx, len: usize) -> Result<Drawn> {
     })
 }
 
-/// What draws of these lengths open to, draw by draw, vector by vector, if everything is made ahead of the same seeds.
+/// Returns the opened values of draws of these lengths, draw by draw, vector by vector, with everything made ahead from
+/// the same seeds.
 fn drawn(n: usize, lens: &[usize]) -> Vec<Vec<Vec<u64>>> {
     let online = async |rss: &Rss, ctx: &Ctx| {
         let mut all = Vec::new();
@@ -53,7 +54,7 @@ fn drawn(n: usize, lens: &[usize]) -> Vec<Vec<Vec<u64>>> {
             for drawn in online(&rss, ctx).await? {
                 let mut all = Vec::new();
                 for vector in drawn.vectors.iter().flatten() {
-                    // Of elements of 70 bits the lowest 64 will do.
+                    // The lowest 64 of 70 bits are enough here.
                     let value = rss.open(ctx, vector).await?;
                     all.push(value.to_u128s().into_iter().map(|x| x as u64).collect());
                 }
@@ -72,7 +73,8 @@ fn drawn(n: usize, lens: &[usize]) -> Vec<Vec<Vec<u64>>> {
     results.into_iter().next().unwrap()
 }
 
-/// Several draws get together what one draw of their length gets: all that was made, in order, and nothing twice.
+/// Several draws together get the elements of one draw of their total length: everything that was made, in order, and
+/// nothing twice.
 #[test]
 fn draws_share_a_stock_out() {
     for n in [3, 5] {
@@ -83,7 +85,7 @@ fn draws_share_a_stock_out() {
             let joined: Vec<u64> = parts.iter().flat_map(|part| part[i].clone()).collect();
             assert_eq!(joined, *whole, "n {n}, vector {i}");
         }
-        // All but the random bits and the top bits of masks are elements of 31 bits and more.
+        // All vectors but random bits and top bits of masks have elements of at least 31 bits.
         let long: Vec<&Vec<u64>> = whole.iter().filter(|vector| vector.iter().any(|&x| x >> 20 != 0)).collect();
         assert_eq!(long.len(), 11 - 2);
         for vector in long {

@@ -1,4 +1,5 @@
-//! Parties that compute on different numbers of threads: masks and products fit only where they are the same bytes.
+//! Tests with parties that compute on different numbers of threads: masks and products only match if they are the same
+//! bytes.
 
 use crate::common::*;
 use quorate_engine::{Form, Linear, Sharing};

@@ -1,4 +1,4 @@
-//! Everything over rings of 65 to 126 bits, as integers have it; what is planned is what is counted.
+//! Tests of all operations over rings of 65 to 126 bits, against integers; predicted costs equal measured ones.
 
 use crate::common::*;
 use quorate_engine::Ctx;

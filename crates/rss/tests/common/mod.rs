@@ -18,20 +18,20 @@ use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Rss, Shared};
 pub type A = Shared<Vector>;
 pub type B = Shared<Bits>;
 
-/// The paper's gadgets and correlations at every number of parties.
+/// The paper's gadgets and correlations, for every number of parties.
 pub const PAPER: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Contributions };
 
-/// [`testing::run`] over `rss`.
+/// Runs [`testing::run`] over `rss`.
 pub fn run<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     testing::run(n, work)
 }
 
-/// [`testing::agreed`] over `rss`.
+/// Runs [`testing::agreed`] over `rss`.
 pub fn agreed<T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> T {
     testing::agreed(n, work)
 }
 
-/// [`run`] with the correlations made ahead, as the demand of a dry run says.
+/// Runs `work` like [`run`], with the correlations of a dry run's demand made ahead.
 pub fn run_stocked<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
         let rss: Rss = testing::ready(&mut party);
@@ -45,12 +45,12 @@ pub fn run_stocked<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T
     })
 }
 
-/// Makes what was demanded.
+/// Makes the demanded correlations.
 fn stock(run: &mut Run<'_>, rss: &Rss, demand: &Demand<Kind>) {
     run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
 }
 
-/// The online phase as a dry run: its demand and its costs.
+/// Runs the online phase dry; returns its demand and its costs.
 pub fn dry_online<T>(n: usize, me: usize, work: &impl AsyncFn(&Rss, &Ctx) -> Result<T>) -> (Demand<Kind>, Costs) {
     let rss = Rss::dry(n, me).unwrap();
     rss.record_demand();
@@ -58,7 +58,7 @@ pub fn dry_online<T>(n: usize, me: usize, work: &impl AsyncFn(&Rss, &Ctx) -> Res
     (rss.take_demand(), costs)
 }
 
-/// What making a demand costs, as a dry run.
+/// Makes a demand in a dry run; returns the costs.
 pub fn dry_offline(n: usize, me: usize, demand: &Demand<Kind>) -> Costs {
     let rss = Rss::dry(n, me).unwrap();
     let prepare = async |ctx: &Ctx| rss.make_all(ctx, demand.clone()).await;

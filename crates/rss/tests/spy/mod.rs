@@ -1,4 +1,4 @@
-//! `rss` with a note of everything that is opened: each opening's bits, lowest row first.
+//! `rss` that records everything that is opened: each opening's bits, lowest row first.
 
 use std::cell::RefCell;
 
