@@ -1,7 +1,6 @@
-//! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp,70/100]
-//! [--most BATCH] [--options malicious=yes,mac=48]`. `70/100` is 70 ms and 100 Mbit/s; `tcp` is without encryption and
-//! needs `--features testing`.
+//! Runs the standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp,70/100] [--most BATCH] [--options
+//! malicious=yes,mac=48]`. `70/100` is 70 ms and 100 Mbit/s. `tcp` has no encryption and needs `--features testing`.
 
 use std::error::Error;
 
@@ -9,19 +8,19 @@ use quorate_bench::{
     Bench, Cell, Limits, Link, Machine, Measured, Outcome, Set, Workload, cells, everywhere, peers, select,
 };
 
-/// As in the Python module, so that figures are the same.
+/// The allocator of the Python module, so that figures are the same.
 #[global_allocator]
 static ALLOCATOR: quorate_ring::memory::Careful = quorate_ring::memory::Careful;
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     names: Vec<String>,
-    /// `None`: all that there is.
+    /// `None`: all.
     parties: Option<Vec<usize>>,
     protocols: Option<Vec<String>>,
     links: Vec<Link>,
     most: usize,
-    /// Options of the one protocol that is asked for.
+    /// Options of the protocol, if only one is selected.
     choices: Vec<(String, String)>,
 }
 

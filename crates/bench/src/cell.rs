@@ -1,4 +1,4 @@
-//! What is measured: a workload, a ring, a number of parties, a batch, a kind of link.
+//! Cells: a workload, a ring, a number of parties, a batch, and a kind of link.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,14 +11,15 @@ use quorate_net::shaped::Shape;
 use crate::operation::{Held, Operation};
 use crate::set::Set;
 
-/// A standard workload. Operands are shared before the clock starts, and results are opened after it stopped.
+/// A standard workload. Operands are shared before the clock starts, and results are opened after it stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Workload {
     /// Element-wise products.
     Mul,
-    /// A product of two square matrices; the batch is their side.
+    /// Product of two square matrices; the batch is their side.
     MatMul,
-    /// Products of an input of the first party with one of the last, element by element, where that makes a difference.
+    /// Element-wise products of an input of the first party with one of the last, in families where that makes a
+    /// difference.
     MulOwned,
     /// Random bits over Z_2^k.
     RandomBit,
@@ -26,71 +27,71 @@ pub enum Workload {
     EdaBit,
     /// daBits over Z_2^k.
     DaBit,
-    /// Multiplication triples over Z_2^k, where products take them.
+    /// Multiplication triples over Z_2^k, in families whose products take them.
     Triple,
-    /// Triples of bits, where ANDs take them.
+    /// Triples of bits, in families whose ANDs take them.
     BitTriple,
     /// Less-than of operands one bit shorter than the ring; the result stays a bit.
     LessThanBounded,
     /// Less-than over the full signed range; the result stays a bit.
     LessThanFull,
-    /// Less-than of shorter operands, on masked and opened values, as any sharing can: the way of 5 and 7 parties,
-    /// which 3 need not go.
+    /// Less-than of operands one bit shorter than the ring, on masked and opened values, as any sharing can compute it.
+    /// 5 and 7 parties always do so; 3 parties have a cheaper way.
     LessThanBoundedGeneral,
-    /// Less-than over the full signed range, on masked and opened values likewise.
+    /// Less-than over the full signed range, on masked and opened values like [`Workload::LessThanBoundedGeneral`].
     LessThanFullGeneral,
     /// Equality with zero of differences; the result stays a bit.
     Equality,
     /// Numbers shifted right by half of their bits, exactly.
     Truncation,
-    /// The logistic function of numbers of 16 bits, 12 of them after the point, by the way that sessions choose: looked
-    /// up where the family's tables have 2^16 entries, else computed.
+    /// The logistic function of numbers of 16 bits, 12 of them after the point. As in sessions, it is looked up where
+    /// the family's tables have 2^16 entries, and computed elsewhere.
     Sigmoid,
-    /// The same numbers looked up in a table without any order.
+    /// Look-ups of numbers of 16 bits in a table without any order.
     Table,
-    /// Numbers looked up in a table without any order of all that have so many bits.
+    /// Look-ups of numbers in a table without any order, which has an entry for every number of this width.
     Domain(Places),
     /// ANDs of shared bits.
     And,
-    /// One multiplication of one element after another; the batch is 1.
+    /// Multiplications of one element, one after another; the batch is 1.
     Chain,
-    /// Numbers from arithmetic shares of two parties to Boolean shares of their k bits.
+    /// Conversion of numbers from arithmetic shares of two parties to Boolean shares of their k bits.
     A2B,
-    /// Numbers from Boolean shares of their bits to arithmetic shares.
+    /// Conversion of numbers from Boolean shares of their bits to arithmetic shares.
     B2A,
-    /// The k bits of numbers from Boolean shares to labels of a garbled circuit.
+    /// Conversion of the k bits of numbers from Boolean shares to labels of a garbled circuit.
     B2Y,
-    /// The k bits of numbers from labels to Boolean shares.
+    /// Conversion of the k bits of numbers from labels to Boolean shares.
     Y2B,
-    /// Numbers from arithmetic shares to labels of their bits.
+    /// Conversion of numbers from arithmetic shares to labels of their bits.
     A2Y,
-    /// Numbers from labels of their bits to arithmetic shares.
+    /// Conversion of numbers from labels of their bits to arithmetic shares.
     Y2A,
-    /// One operation on numbers in one sharing of two parties; what is garbled, is garbled ahead of the inputs.
+    /// One operation on numbers in one sharing of two parties; circuits are garbled ahead of the inputs.
     Operation(Held, Operation),
-    /// AES-128 of shared keys and blocks, garbled; the batch is blocks, a result an AND.
+    /// AES-128 of shared keys and blocks, garbled; the batch is the number of blocks, and a result is an AND.
     YaoAes,
-    /// The same, garbled ahead of the inputs.
+    /// AES-128 of shared keys and blocks, garbled ahead of the inputs.
     YaoAesAhead,
-    /// The same on Boolean shares of bits, layer by layer.
+    /// AES-128 on Boolean shares of bits, layer by layer.
     GmwAes,
-    /// Correlated OTs between two parties, one way, semi-honest.
+    /// Correlated OTs between two parties, in one direction, semi-honest.
     OtCot,
-    /// The same with checks, against a malicious party.
+    /// Correlated OTs between two parties, with checks against a malicious party.
     OtCotMalicious,
     /// Multiplication triples of two parties by OT, over Z_2^k.
     OtTriples,
-    /// The same for bits.
+    /// Triples of bits of two parties by OT.
     OtBitTriples,
-    /// Multiplication triples of two parties over Z_2^k, three ways side by side: by OT,
+    /// Multiplication triples of two parties over Z_2^k by OT, to compare with homomorphic encryption.
     TriplesOt,
-    /// by Paillier's cryptosystem, packed,
+    /// Multiplication triples of two parties over Z_2^k by Paillier's cryptosystem, packed.
     TriplesPaillier(KeySize),
-    /// and by that of Damgård, Geisler and Krøigaard.
+    /// Multiplication triples of two parties over Z_2^k by the cryptosystem of Damgård, Geisler and Krøigaard.
     TriplesDgk(KeySize),
 }
 
-/// How many numbers have an entry: 2^10 to 2^24.
+/// The number of entries of a table: 2^10 to 2^24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Places {
@@ -105,13 +106,13 @@ pub enum Places {
 }
 
 impl Places {
-    /// Bits of such a number.
+    /// Returns the bits of a number that has an entry.
     pub(crate) fn bits(self) -> u32 {
         10 + 2 * self as u32
     }
 }
 
-/// Bits of a modulus: those of the paper's legacy, medium and long-term security.
+/// The bits of a modulus: those of the paper's legacy, medium and long-term security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeySize {
     /// 1024 bits.
@@ -122,10 +123,10 @@ pub enum KeySize {
     Long,
 }
 
-/// ANDs of one block of AES-128, its key schedule included.
+/// The ANDs of one block of AES-128, including its key schedule.
 pub const AES_ANDS: usize = 6400;
 
-/// What carries the frames.
+/// The links between the parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Link {
     /// Queues between the threads of this process.
@@ -136,14 +137,14 @@ pub enum Link {
     Lan,
     /// Queues as slow as a wide-area network: 46 ms and 76 Mbit/s.
     Wan,
-    /// Queues as slow as numbers say.
+    /// Queues as slow as given.
     Slow {
         /// Round-trip time in microseconds.
         rtt_micros: u32,
         /// Bandwidth of each direction in kbit/s.
         kbit: u32,
     },
-    /// TCP on the loopback interface without encryption: to see what TLS costs.
+    /// TCP on the loopback interface without encryption, to measure the cost of TLS.
     #[cfg(feature = "testing")]
     InsecureTcp,
 }
@@ -151,22 +152,22 @@ pub enum Link {
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
-    /// What is executed.
+    /// The workload.
     pub workload: Workload,
-    /// What it is listed under.
+    /// The set that lists it.
     pub set: Set,
     /// Bits of the ring.
     pub bits: u32,
-    /// How many parties there are.
+    /// The number of parties.
     pub parties: usize,
     /// Elements; the side of a matrix; 1 for a chain.
     pub batch: usize,
-    /// What the parties are connected by.
+    /// The links between the parties.
     pub link: Link,
 }
 
 impl Workload {
-    /// All, in the order of the table.
+    /// All workloads, in the order of the table.
     pub const ALL: [Workload; 64] = [
         Workload::Mul,
         Workload::MatMul,
@@ -234,7 +235,7 @@ impl Workload {
         Workload::TriplesDgk(KeySize::Long),
     ];
 
-    /// How it is called on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Workload::Mul => "mul",
@@ -287,7 +288,7 @@ impl Workload {
         }
     }
 
-    /// The name that selects it together with its variants.
+    /// Returns the name that selects it together with its variants.
     pub fn family(self) -> &'static str {
         match self {
             Workload::LessThanBounded
@@ -309,7 +310,7 @@ impl Workload {
         matches!(self, Workload::And | Workload::BitTriple)
     }
 
-    /// Bits of the numbers that it looks up, if it does.
+    /// Returns the bits of the numbers that it looks up, if it does.
     pub(crate) fn place_bits(self) -> Option<u32> {
         match self {
             Workload::Sigmoid | Workload::Table => Some(16),
@@ -318,35 +319,34 @@ impl Workload {
         }
     }
 
-    /// Whether it takes a sharing to another.
+    /// Whether it converts one sharing to another.
     pub(crate) fn is_conversion(self) -> bool {
         use Workload::{A2B, A2Y, B2A, B2Y, Y2A, Y2B};
         matches!(self, A2B | B2A | B2Y | Y2B | A2Y | Y2A)
     }
 
-    /// Whether it is AES, a key and a block of 128 bits each.
+    /// Whether it is AES, with a key and a block of 128 bits each.
     pub(crate) fn is_circuit(self) -> bool {
         matches!(self, Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes)
     }
 
-    /// Whether three parties leave out what they know and work as any number does.
+    /// Whether three parties ignore the summands that they know and compute like other numbers of parties.
     pub(crate) fn is_general(self) -> bool {
         matches!(self, Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral)
     }
 
-    /// Whether correlations are all that counts, and all of it is the offline phase. Triples are used once, to be
-    /// checked.
+    /// Whether it only makes correlations, all in the offline phase. Triples are used once, to be checked.
     pub fn is_correlation(self) -> bool {
         use Workload::{BitTriple, DaBit, EdaBit, RandomBit, Triple};
         matches!(self, RandomBit | EdaBit | DaBit | Triple | BitTriple) || self.is_transfer()
     }
 
-    /// Whether two parties make it of oblivious transfers or ciphertexts alone.
+    /// Whether two parties make it by oblivious transfers or ciphertexts alone.
     pub fn is_transfer(self) -> bool {
         Set::Transfers.has(self) || self.family() == "triples"
     }
 
-    /// The cryptosystem that it takes.
+    /// Returns the cryptosystem that it needs, if any.
     pub(crate) fn cryptosystem(self) -> Option<Options> {
         let of = |scheme, size| {
             let level = match size {
@@ -364,7 +364,7 @@ impl Workload {
     }
 }
 
-/// Every name that selects workloads.
+/// Returns every name that selects workloads.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for workload in Workload::ALL {
@@ -378,10 +378,10 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 impl Link {
-    /// Those that every build has, in the order of the table.
+    /// The links that every build has, in the order of the table.
     pub const ALL: [Link; 4] = [Link::Memory, Link::Tls, Link::Lan, Link::Wan];
 
-    /// The one that users call so: `RTT_MS/MBIT` is one of numbers.
+    /// Returns the link with this name; `RTT_MS/MBIT` is a simulated network.
     pub fn named(name: &str) -> Option<Link> {
         match name {
             "memory" => Some(Link::Memory),
@@ -394,7 +394,7 @@ impl Link {
         }
     }
 
-    /// Up to an hour, and from 1 kbit/s up to 1 Tbit/s.
+    /// Reads a round-trip time up to an hour, and a bandwidth from 1 kbit/s to 1 Tbit/s.
     fn of_numbers(text: &str) -> Option<Link> {
         let (rtt_ms, mbit) = text.split_once('/')?;
         let thousandths = |text: &str, range: RangeInclusive<f64>| {
@@ -404,7 +404,7 @@ impl Link {
         Some(Link::Slow { rtt_micros: thousandths(rtt_ms, 0.0..=3.6e9)?, kbit: thousandths(mbit, 1.0..=1e9)? })
     }
 
-    /// What it is like, where it is as slow as a network.
+    /// Returns the simulated network, if it is one.
     pub(crate) fn shape(self) -> Option<Shape> {
         let shape = |micros: u32, kbit: u32| {
             let bytes_per_second = Some(f64::from(kbit) * 125.0);
@@ -418,7 +418,7 @@ impl Link {
         }
     }
 
-    /// How it is called in rows.
+    /// Returns the name in rows.
     pub fn name(self) -> Cow<'static, str> {
         let name = match self {
             Link::Memory => "memory",
@@ -437,27 +437,27 @@ impl Link {
 }
 
 impl Cell {
-    /// Elements of an operand.
+    /// Returns the number of elements of an operand.
     pub fn operand_len(&self) -> usize {
         if self.workload == Workload::MatMul { self.batch * self.batch } else { self.batch }
     }
 
-    /// What its parties set up.
+    /// Returns the set that its parties set up.
     pub fn runs(&self) -> Set {
         if self.workload.is_transfer() { Set::Transfers } else { self.set }
     }
 
-    /// Single results: the unit of throughput. Of circuits that is their ANDs.
+    /// Returns the number of single results, the unit of throughput. For circuits, these are the ANDs.
     pub fn results(&self) -> usize {
         self.operand_len() * if self.workload.is_circuit() { AES_ANDS } else { 1 }
     }
 
-    /// Work relative to that of batch 1, to predict a cell's time from a smaller one.
+    /// Returns the work relative to that of batch 1, to predict a cell's time from a smaller one.
     pub(crate) fn work(&self) -> f64 {
         (self.batch as f64).powi(if self.workload == Workload::MatMul { 3 } else { 1 })
     }
 
-    /// Whether both are points of one curve over the batch.
+    /// Whether both cells only differ in the batch.
     pub(crate) fn same_series(&self, other: &Cell) -> bool {
         Cell { batch: other.batch, ..*self } == *other
     }

@@ -1,4 +1,4 @@
-//! What can end a benchmark.
+//! The errors of a benchmark.
 
 use quorate_engine::{Cause, Error};
 use quorate_net::NetError;
@@ -6,22 +6,22 @@ use quorate_net::NetError;
 use crate::cell::Cell;
 use crate::set::Set;
 
-/// Why a benchmark stopped. A wrong result is an error like any other: no figure is reported for it.
+/// The reason why a benchmark stopped. A wrong result is an error, and has no figure.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BenchError {
-    /// A workload that there is not.
+    /// An unknown workload.
     #[error("there is no workload {name:?}; choose from {}", crate::cell::names().join(", "))]
     UnknownWorkload {
-        /// The name given.
+        /// The name that was given.
         name: String,
     },
-    /// A protocol that nothing is measured for.
+    /// A protocol without measurements.
     #[error("no benchmarks for protocol {name:?}; there are some for {}", crate::set::names())]
     UnknownProtocol {
-        /// The name given.
+        /// The name that was given.
         name: String,
     },
-    /// A workload that the protocol asked for does not have.
+    /// A workload that the selected protocol does not have.
     #[error("workload {name:?} is one of another protocol than {protocol}")]
     UnderAnother {
         /// The workload.
@@ -34,65 +34,65 @@ pub enum BenchError {
     Option {
         /// Its name.
         name: String,
-        /// The value asked for.
+        /// The value that was given.
         value: String,
-        /// What is measured.
+        /// The set that is measured.
         set: Set,
     },
-    /// Options that do not go together.
+    /// Options that cannot be combined.
     #[error("{0}")]
     Choices(Error),
-    /// Links that there are not.
+    /// Unknown links.
     #[error("there are no links {name:?}: memory, tls, lan, wan, or RTT_MS/MBIT, as 70/100")]
     UnknownLinks {
-        /// The name given.
+        /// The name that was given.
         name: String,
     },
-    /// Rings over which nothing of what is asked for is measured.
+    /// Rings over which no selected workload is measured.
     #[error("nothing here is measured over the rings asked for; there is k = {}", listed(there))]
     NoSuchRing {
-        /// Bits of those that there are.
+        /// The bits of the rings that are measured.
         there: Vec<u32>,
     },
-    /// A result that is not what its operands give in the clear: a defect.
+    /// A result that differs from that of its operands in the clear: a defect.
     #[error("{cell}: wrong result at party {party}, element {element}. Please report this defect")]
     Wrong {
-        /// Where.
+        /// The cell of the result.
         cell: Cell,
-        /// The party that has it.
+        /// The party that has the result.
         party: usize,
         /// Its place among the results, from 0.
         element: usize,
     },
-    /// An execution that failed at some party.
+    /// An execution that failed at a party.
     #[error("{cell}: {source}")]
     Run {
-        /// What was executed.
+        /// The cell that was executed.
         cell: Cell,
-        /// Why it failed.
+        /// The reason of the failure.
         source: Error,
     },
-    /// Parties that could not be opened.
+    /// The setup of the parties failed.
     #[error("opening the parties: {0}")]
     Setup(Error),
-    /// Links between the parties that could not be opened.
+    /// The links between the parties could not be opened.
     #[error("opening the links: {0}")]
     Links(#[from] NetError),
-    /// The system refused something.
+    /// The system refused an action.
     #[error("{action}: {kind}")]
     Io {
-        /// What was being done, for messages.
+        /// The action, for messages.
         action: &'static str,
-        /// How it was refused.
+        /// The kind of the error.
         kind: std::io::ErrorKind,
     },
-    /// The thread of a party ended without a word: a defect.
+    /// The thread of a party ended without a reply: a defect.
     #[error("the thread of party {party} ended unexpectedly. Please report this defect")]
     PartyGone {
-        /// Whose thread.
+        /// The party of the thread.
         party: usize,
     },
-    /// The user stopped it.
+    /// The user stopped the benchmark.
     #[error("interrupted")]
     Interrupted,
 }
@@ -106,7 +106,7 @@ impl BenchError {
         move |error| BenchError::Io { action, kind: error.kind() }
     }
 
-    /// Whether this only says that another party failed.
+    /// Whether the error only says that another party failed.
     pub(crate) fn is_echo(&self) -> bool {
         match self {
             BenchError::Run { source, .. } | BenchError::Setup(source) => {

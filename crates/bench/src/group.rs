@@ -1,4 +1,4 @@
-//! The parties of a measurement: a thread each, which keeps its shares between the jobs.
+//! The parties of a measurement: each is a thread, which keeps its shares between jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,20 +21,20 @@ use crate::set::Set;
 use crate::task::{Expected, Output, Task};
 use crate::transfers::Transfers;
 
-/// What all parties do at the same time.
+/// A job that all parties do at the same time.
 #[derive(Clone)]
 enum Job {
-    /// Share the operands and run the protocol dry.
+    /// Shares the operands and runs the protocol dry.
     Share(Task, Arc<Numbers>),
-    /// Run the protocol once.
+    /// Runs the protocol once.
     Run,
-    /// Open its result and compare.
+    /// Opens the last result and compares it.
     Check(Arc<Expected>),
-    /// Let go of operands and results.
+    /// Frees operands and results.
     Forget,
 }
 
-/// One party's view of one execution.
+/// The record of one execution at one party.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     /// Start and end of the offline and of the online phase.
@@ -52,10 +52,10 @@ enum Answer {
 
 type Reply = (usize, std::result::Result<Answer, Error>);
 
-/// The party that failed, and how; `None` if its thread is gone.
+/// The party that failed, with its error; `None` if its thread is gone.
 type Failure = (usize, Option<Error>);
 
-/// Ends a measurement from another thread.
+/// A handle that ends a measurement from another thread.
 #[derive(Clone, Default)]
 pub struct Stopper {
     raised: Arc<AtomicBool>,
@@ -63,7 +63,7 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Stops the measurement under way; it ends with [`BenchError::Interrupted`].
+    /// Stops the current measurement, which ends with [`BenchError::Interrupted`].
     pub fn stop(&self) {
         self.raised.store(true, Ordering::SeqCst);
         self.parties.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Interrupt::raise);
@@ -90,7 +90,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Opens links and sets `parties` parties up for what [`Cell::runs`] says.
+    /// Opens links and sets up `parties` parties for the set of [`Cell::runs`].
     pub fn open(
         link: Link,
         parties: usize,
@@ -115,13 +115,13 @@ impl Group {
         Ok(group)
     }
 
-    /// Shares a task's operands; every later [`Group::run`] is that task.
+    /// Shares a task's operands; every later [`Group::run`] runs that task.
     pub fn share(&self, task: Task, x: &[i64], y: &[i64]) -> std::result::Result<(), BenchError> {
         let numbers = Arc::new((task.elements(x), task.elements(y)));
         self.all(task.cell, &Job::Share(task, numbers)).map(drop)
     }
 
-    /// One execution; samples by party.
+    /// Runs the task once; returns samples by party.
     pub fn run(&self, cell: Cell) -> std::result::Result<Vec<Sample>, BenchError> {
         let answers = self.all(cell, &Job::Run)?;
         let sample = |(_, answer)| if let Answer::Ran(sample) = answer { Some(*sample) } else { None };
@@ -152,7 +152,7 @@ impl Group {
         self.collect().map_err(failed)
     }
 
-    /// Every party's answer, or the failure that the others' failures followed from.
+    /// Returns every party's answer, or the failure that caused those of the others.
     fn collect(&self) -> std::result::Result<Vec<(usize, Answer)>, Failure> {
         let (mut answers, mut failures) = (Vec::new(), Vec::new());
         for _ in 0..self.parties {
@@ -183,7 +183,7 @@ impl Drop for Group {
     }
 }
 
-/// A party's thread: sets up, then does jobs until there are no more.
+/// Runs a party's thread: sets up, then does jobs until there are no more.
 fn serve((set, choices): (Set, Choices), me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
     const PANICKED: Error = Error::Bug { what: "a party's thread panicked" };
     let opened = catch_unwind(AssertUnwindSafe(|| open(set, choices, Party::new(net)))).unwrap_or(Err(PANICKED));
@@ -202,7 +202,7 @@ fn serve((set, choices): (Set, Choices), me: usize, net: Box<dyn Net>, jobs: &Re
     }
 }
 
-/// What a party has for the task at hand.
+/// A party's data for the current task.
 struct Shares<S: Family> {
     task: Task,
     operands: Operands<S>,
@@ -210,7 +210,7 @@ struct Shares<S: Family> {
     output: Option<Output<S>>,
 }
 
-/// A party at work.
+/// A party that does jobs.
 trait Works {
     fn work(&mut self, job: Job) -> Result<Answer>;
 }
@@ -315,13 +315,13 @@ impl<S: Family> Worker<S> {
     }
 }
 
-/// Chooses which of several protocols with one result a task runs.
+/// Chooses which of several protocols with the same result a task runs.
 fn choose<S: Family>(sharing: &S, task: Task, asked: &Choices) {
     sharing.choose(&task.choices(&S::DESCRIPTOR, asked));
     sharing.set_ahead(task.garbles_ahead());
 }
 
-/// The correlations that a task wants.
+/// Returns the correlations that a task needs.
 pub(crate) fn dry_run<S: Family>(task: Task, me: usize, parties: usize, asked: &Choices) -> Result<Demand<S::Kind>> {
     let twin = S::dry(parties, me, asked)?;
     choose(&twin, task, asked);

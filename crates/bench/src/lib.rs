@@ -1,18 +1,18 @@
-//! The standard workloads, measured: what `quorate bench` and `benches/` run.
+//! Measurements of the standard workloads, for `quorate bench` and `benches/`.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `cell`, `set`, `plan` | what is measured: workload, protocol, ring, parties, batch, link |
-//! | `task`, `operands` | a workload as a protocol and as plain arithmetic; what it works on |
+//! | `cell`, `set`, `plan` | cells: workload, protocol, ring, parties, batch, link |
+//! | `task`, `operands` | a workload as a protocol and as plain arithmetic; its operands |
 //! | `operation` | single operations in each sharing of two parties |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
-//! | `links`, `group` | the parties: a thread each, over memory links or loopback |
-//! | `memory` | what a cell is predicted to hold |
+//! | `links`, `group` | the parties, each a thread, over memory links or loopback |
+//! | `memory` | the predicted memory of a cell |
 //! | `measure` | repetitions, medians, predictions; [`Bench`] |
-//! | `pingpong` | the bare round trip beside which a chain of rounds stands |
-//! | `peers`, `machine` | what else a row says |
+//! | `pingpong` | the bare round trip of a link, to compare with a chain of rounds |
+//! | `peers`, `machine` | other columns of a row |
 //!
-//! Every measured result is opened after the clock stopped and compared with plain arithmetic, at every party.
+//! Every measured result is opened after the clock has stopped, and compared with plain arithmetic at every party.
 #![forbid(unsafe_code)]
 
 mod cell;

@@ -62,7 +62,7 @@ fn connect(keys: &Path, parties: usize, how: &Connect) -> Result<Ends, BenchErro
     })
 }
 
-/// Throw-away keys in a folder of their own, removed once the parties have read them.
+/// Temporary keys in a folder of their own, which is removed once the parties have read them.
 struct Keys {
     folder: PathBuf,
 }
@@ -72,7 +72,7 @@ impl Keys {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("quorate-bench-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let keys = Keys { folder: std::env::temp_dir().join(name) };
-        // A folder that is there already was left by a process that was killed, or is somebody else's: keygen refuses.
+        // An existing folder was left by a process that was killed, or belongs to another user: keygen refuses it.
         for party in 0..parties {
             keygen(&keys.folder, party)?;
         }

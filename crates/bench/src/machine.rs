@@ -1,18 +1,18 @@
-//! The machine as a row names it: processor, cores and memory, never its name.
+//! The machine in a row: processor, cores and memory, but not its name.
 
-/// What the figures depend on.
+/// The properties of a machine on which the figures depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Model of the processor, as the system names it.
+    /// Model of the processor, as reported by the system.
     pub processor: String,
     /// Logical processors that this process may use.
     pub cores: usize,
-    /// Bytes of memory; 0 where the system does not say.
+    /// Bytes of memory; 0 where the system does not report them.
     pub memory_bytes: u64,
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns this machine's properties.
     pub fn here() -> Machine {
         let text = |path| std::fs::read_to_string(path).unwrap_or_default();
         Machine {
@@ -23,8 +23,8 @@ impl Machine {
     }
 }
 
-/// Processor seconds that the threads of this process have used so far; `None` where the system does not say. On a busy
-/// machine these tell two programs apart where wall time does not.
+/// Returns the processor seconds that the threads of this process have used so far; `None` where the system does not
+/// report them. On a busy machine they distinguish two programs where wall time does not.
 pub(crate) fn processor_seconds() -> Option<f64> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
     let of_thread = |path: std::path::PathBuf| {
@@ -35,7 +35,7 @@ pub(crate) fn processor_seconds() -> Option<f64> {
     Some(nanoseconds as f64 * 1e-9)
 }
 
-/// The value of the first line `key : value`.
+/// Returns the value of the first line `key : value`.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.split_once(':').filter(|(k, _)| k.trim() == key).map(|(_, value)| value.trim()))
 }

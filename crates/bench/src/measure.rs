@@ -1,4 +1,4 @@
-//! Repetitions and medians; cells that would take too long or too much memory are skipped and say so.
+//! Repetitions and medians. Cells that would take too long or too much memory are skipped, and their rows say so.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,27 +16,27 @@ use crate::peers::Figures;
 use crate::task::Task;
 use crate::{peers, pingpong};
 
-/// Seconds that the repetitions of one cell shall take together.
+/// The least and the largest number of executions of a short cell, after a first one that does not count.
 const FEWEST_RUNS: usize = 3;
 const MOST_RUNS: usize = 25;
-/// From here on (seconds) a first execution counts, instead of warming up; from `VERY_LONG` on it is the only one.
+/// Seconds from which on a first execution counts and is not a warm-up; from `VERY_LONG` on it is the only one.
 const LONG: f64 = 1.0;
 const VERY_LONG: f64 = 4.0;
-/// Multiplications in a chain whose length is not known yet, and at most.
+/// The number of multiplications in a chain whose length is not known yet, and the largest number.
 const FIRST_CHAIN: usize = 200;
 const LONGEST_CHAIN: usize = 20_000;
 const CHAIN_SECONDS: f64 = 0.2;
 
-/// What may be spent.
+/// The limits of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Seconds that one execution of a cell may be predicted to take.
+    /// The largest predicted seconds of one execution of a cell.
     pub cell_seconds: f64,
-    /// Seconds for which a short cell is executed again and again: three times at least, and 25 at most.
+    /// Seconds for which a short cell is executed repeatedly: at least 3 times, and at most 25 times.
     pub again_seconds: f64,
-    /// Bytes that all parties of a cell together may be predicted to hold.
+    /// The largest predicted bytes of all parties of a cell together.
     pub memory_bytes: f64,
-    /// Seconds that the whole table may take; cells that are not predicted to end before are skipped.
+    /// Seconds for the whole table; cells that are not predicted to end within them are skipped.
     pub total_seconds: f64,
 }
 
@@ -46,7 +46,7 @@ impl Default for Limits {
     }
 }
 
-/// Seconds over all executions.
+/// Seconds of an execution, over all executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds {
     /// The median of all executions.
@@ -55,7 +55,7 @@ pub struct Seconds {
     pub min: f64,
 }
 
-/// One phase of a cell.
+/// The figures of one phase of a cell.
 #[derive(Clone, Debug)]
 pub struct PhaseFigures {
     /// From the first party's start to the last party's end.
@@ -64,63 +64,64 @@ pub struct PhaseFigures {
     pub rounds: u32,
     /// Payload bytes sent by a party, on average over the parties.
     pub bytes_per_party: f64,
-    /// The same with framing and TLS.
+    /// Bytes sent by a party including framing and TLS, on average over the parties.
     pub wire_bytes_per_party: f64,
 }
 
 /// The figures of a cell.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Executions that count.
+    /// The number of executions that count.
     pub runs: usize,
-    /// Correlations; `None` where the workload needs none.
+    /// The phase of correlations; `None` where the workload needs none.
     pub offline: Option<PhaseFigures>,
-    /// What depends on operands; `None` where correlations are all that is made.
+    /// The phase that depends on operands; `None` where only correlations are made.
     pub online: Option<PhaseFigures>,
     /// Both phases.
     pub seconds: Seconds,
-    /// Processor seconds of an execution, all parties together: the median; `None` where the system does not tell.
+    /// Processor seconds of an execution, all parties together: the median; `None` where the system does not report
+    /// them.
     pub processor_seconds: Option<f64>,
     /// Results per second, by the median.
     pub results_per_second: f64,
-    /// For a chain: its length, and the bare round trip on such a link in seconds.
+    /// For a chain: its length, and the bare round trip on the same kind of link in seconds.
     pub chain: Option<(usize, f64)>,
 }
 
-/// Why a cell was not measured.
+/// The reason why a cell was not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Skip {
     /// Predicted seconds of one execution.
     Seconds(f64),
     /// Predicted bytes of memory.
     Memory(f64),
-    /// The table's time was up.
+    /// The table's time was used up.
     TimeIsUp,
-    /// The protocol does not do this with these options.
+    /// The protocol does not support this with these options.
     Refused(&'static str),
 }
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Executed, with right results.
+    /// Executed, with correct results.
     Measured(Measured),
-    /// Not executed, since a limit forbids it.
+    /// Not executed, because of a limit.
     Skipped(Skip),
 }
 
 impl Measured {
-    /// Seconds of an execution, or of a round of a chain.
+    /// Returns the seconds of an execution, or of a round of a chain.
     pub fn seconds_each(&self) -> f64 {
         self.chain.map_or(self.seconds.median, |(length, _)| self.seconds.median / length as f64)
     }
 
-    /// Payload bytes of both phases that a party sent, on average.
+    /// Returns the payload bytes of both phases that a party sent, on average.
     pub fn bytes_per_party(&self) -> f64 {
         self.offline.iter().chain(&self.online).map(|phase| phase.bytes_per_party).sum()
     }
 
-    /// Whether the target of a cell was reached; `None` where it has none.
+    /// Whether the target of a cell is reached; `None` where it has none.
     pub fn reaches(&self, cell: &Cell) -> Option<bool> {
         let figures = Figures {
             seconds: self.seconds_each(),
@@ -150,11 +151,11 @@ pub struct Bench {
     stopper: Stopper,
     group: Option<Group>,
     started: Instant,
-    /// The last cell of the series and what an execution took or was predicted to take.
+    /// The last cell of the series, and the measured or predicted seconds of an execution.
     last: Option<(Cell, Spent)>,
 }
 
-/// Seconds of an execution: on a slow link most of a small one are waiting, which does not grow with what is computed.
+/// The seconds of an execution. On a slow link, a small execution mostly waits, which does not grow with the work.
 #[derive(Clone, Copy)]
 struct Spent {
     waiting: f64,
@@ -169,7 +170,7 @@ impl Spent {
         Spent { waiting, working: measured.seconds.median - waiting }
     }
 
-    /// With so many times as much to compute.
+    /// Returns the seconds for `factor` times the work.
     fn scaled(self, factor: f64) -> Spent {
         Spent { working: self.working * factor, ..self }
     }
@@ -180,26 +181,28 @@ impl Spent {
 }
 
 impl Bench {
-    /// The allocator of this process keeps freed memory from now on ([`memory::keep_freed`]).
+    /// Returns a benchmark with these limits. From now on, the allocator of this process keeps freed memory
+    /// ([`memory::keep_freed`]).
     pub fn new(limits: Limits) -> Bench {
         Bench::with(limits, Choices::default())
     }
 
-    /// [`Bench::new`], with options of the family ([`Set::choices`](crate::Set::choices)).
+    /// Returns a benchmark like [`Bench::new`], with options of the family ([`Set::choices`](crate::Set::choices)).
     pub fn with(limits: Limits, choices: Choices) -> Bench {
         memory::keep_freed();
         Bench { limits, choices, stopper: Stopper::default(), group: None, started: Instant::now(), last: None }
     }
 
-    /// A handle with which another thread stops the measurement.
+    /// Returns a handle with which another thread stops the measurement.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Measures one cell. Cells of one series come in ascending order, so that the next can be predicted.
+    /// Measures one cell. Cells of one series must come in ascending order, so that the next can be predicted.
     ///
     /// # Errors
-    /// [`BenchError::Wrong`] for a wrong result, and whatever ends a run; parties are opened anew afterwards.
+    /// [`BenchError::Wrong`] for a wrong result, and any error that ends a run; the parties are set up again
+    /// afterwards.
     pub fn measure(&mut self, cell: Cell) -> Result<Outcome, BenchError> {
         self.stopper.check()?;
         if let Some(skip) = self.skip(&cell) {
@@ -216,7 +219,7 @@ impl Bench {
     fn skip(&mut self, cell: &Cell) -> Option<Skip> {
         let memory = match memory_of(cell, &self.choices) {
             Err(Error::Misuse { what: Misuse::Other { what } }) => return Some(Skip::Refused(what)),
-            // Measuring it says why.
+            // The measurement returns the error.
             other => other.unwrap_or(0.0),
         };
         if memory > self.limits.memory_bytes {
@@ -261,7 +264,7 @@ impl Bench {
     }
 }
 
-/// How many executions follow a first one of so many seconds; 0 if that one counts.
+/// Returns the number of executions after a first one of `first` seconds; 0 if that one counts.
 fn runs_after(first: f64, again_seconds: f64) -> usize {
     match first {
         very_long if very_long > VERY_LONG => 0,
@@ -278,7 +281,7 @@ struct Execution {
 
 type Samples = Vec<Execution>;
 
-/// Runs a task, each time with a check; the seconds and samples that count.
+/// Runs a task repeatedly, each time with a check; returns the seconds and samples that count.
 fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Vec<f64>, Samples), BenchError> {
     let (x, y) = task.operands();
     group.share(task, &x, &y)?;
@@ -303,9 +306,9 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
     Ok((samples.iter().map(|sample| total(&task.cell, &sample.parties)).collect(), samples))
 }
 
-/// From the first party's start to the last party's end of a phase. What parties wait for each other between the phases
-/// belongs to the offline phase. Where nobody waits in the online phase, that of a party may be over before another's
-/// begins: it is as long as the longest.
+/// Returns the seconds of a phase, from the first party's start to the last party's end. Waiting between the phases
+/// belongs to the offline phase. Where no party waits in the online phase, that of one party may end before that of
+/// another begins: it is as long as the longest.
 fn phase_seconds(samples: &[Sample], phase: Phase) -> f64 {
     if phase == Phase::Online && samples.iter().all(|sample| sample.costs.online.rounds == 0) {
         let own = |sample: &Sample| sample.spans[1].1.saturating_duration_since(sample.spans[1].0).as_secs_f64();

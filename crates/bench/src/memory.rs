@@ -1,4 +1,4 @@
-//! What a cell is predicted to hold, before it is measured.
+//! The predicted memory of a cell, before it is measured.
 
 use quorate_engine::Result;
 use quorate_gadgets::{Choices, Family};
@@ -10,11 +10,11 @@ use crate::group::dry_run;
 use crate::set::Set;
 use crate::task::Task;
 
-/// Bytes that all parties of a cell hold at once, about: operands, results, and the stock while its parts are put
-/// together.
+/// Returns the approximate bytes that all parties of a cell hold at once: operands, results, and the stock while its
+/// parts are put together.
 ///
 /// # Errors
-/// What a dry run refuses.
+/// Those of a dry run.
 pub(crate) fn memory_of(cell: &Cell, choices: &Choices) -> Result<f64> {
     match cell.runs() {
         Set::Of(protocol) => protocol.chosen(choices).visit(Memory(*cell, choices)),
@@ -37,7 +37,7 @@ impl Visit for Memory<'_> {
     }
 }
 
-/// Chunks are used up as they come; triples stay.
+/// Returns the bytes of transfers. Chunks of OTs are used up as they are made; triples stay.
 fn of_transfers(cell: &Cell) -> f64 {
     let each = match cell.workload {
         Workload::OtCot | Workload::OtCotMalicious => 0.0,

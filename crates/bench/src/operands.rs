@@ -1,4 +1,4 @@
-//! What a task works on: its numbers, and how each sharing holds them.
+//! The operands of a task: its numbers, and their form in each sharing.
 
 use quorate_circuits::{Order, Program, catalog};
 use quorate_crypto::RUN;
@@ -11,19 +11,19 @@ use crate::cell::Workload;
 use crate::operation::Held;
 use crate::task::{Task, scramble};
 
-/// Numbers in the clear: what the first and what the last party knows.
+/// Numbers in the clear: those of the first party and those of the last party.
 pub(crate) type Numbers = (Vector, Vector);
 
-/// Operands as they are shared before the clock starts, and the circuit where there is one.
+/// Operands, shared before the clock starts, and the circuit where there is one.
 pub(crate) enum Operands<S: Computes> {
     Values(S::A, S::A),
-    /// With a bit for each number, that of a choice.
+    /// Numbers, with a bit for each, that of a choice.
     Numbers(S::A, S::A, S::B),
     Bits(S::B),
     Labels(S::Y),
     Circuit(Program, S::B),
     Garbled(Program, S::Y),
-    /// A circuit that takes labels as they are made of these bits.
+    /// A circuit on labels, which are made of these bits.
     Ahead(Program, S::B),
 }
 
@@ -32,12 +32,13 @@ impl Task {
         Ring::of(self.cell.bits)
     }
 
-    /// Ring and length of either operand.
+    /// Returns ring and length of either operand.
     pub fn operand_shape(&self) -> (Ring, usize) {
         (self.ring(), self.cell.operand_len())
     }
 
-    /// The operands: two's complement numbers of as many bits as the workload allows, its extremes among them.
+    /// Returns the operands: two's complement numbers of the largest width that the workload allows, including its
+    /// extremes.
     pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
         let bits = match self.cell.workload {
             Workload::LessThanBounded | Workload::LessThanBoundedGeneral => self.cell.bits - 1,
@@ -56,7 +57,8 @@ impl Task {
         (x, y)
     }
 
-    /// Numbers as elements of the ring; where it has more than 64 bits, each is the lower half of one.
+    /// Returns numbers as elements of the ring; where it has more than 64 bits, each number is the lower half of an
+    /// element.
     pub fn elements(&self, numbers: &[i64]) -> Vector {
         let wide = |&x: &i64| u128::from(scramble(x as u64)) << 64 | u128::from(x as u64);
         match self.cell.bits {
@@ -70,7 +72,7 @@ impl Task {
         workload.is_circuit() || workload.is_on_bits() || matches!(workload, Workload::Operation(..))
     }
 
-    /// The rows of bits that the operands are, where a workload takes bits: x, or x and y, in AES key and block.
+    /// Returns the operands as rows of bits, for workloads on bits: x, or x and y; for AES, key and block.
     pub fn rows(&self, (x, y): &Numbers) -> Bits {
         let [x, y] = [x, y].map(|v| v.to_bits(0..self.cell.bits));
         if self.takes_both_in_bits() { Bits::concat_rows(&[&x, &y]) } else { x }
@@ -88,7 +90,7 @@ impl Task {
             _ => {
                 let mut x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
                 let mut y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
-                // What is measured is what any shared values take.
+                // The measurement is for shared values in general.
                 if self.cell.workload != Workload::MulOwned {
                     s.say_who_knows(&mut x, None);
                     s.say_who_knows(&mut y, None);

@@ -1,8 +1,8 @@
 //! Single operations in each sharing of two parties.
 //!
-//! **Source**: aby, section V-D, whose Fig. 2 and 3 measure a thousand operations on 32 bits in each sharing, setup
-//! and online phase apart. **Deviation**: numbers held as summands are compared and chosen, too, which the paper leaves
-//! to the other sharings.
+//! **Source**: aby, section V-D, whose Fig. 2 and 3 measure a thousand operations on 32 bits in each sharing, with
+//! setup and online phase separate. **Deviation**: comparison and selection are also measured on numbers held as
+//! summands; the paper leaves these to the other sharings.
 
 use quorate_circuits::{Bit, Builder, Circuit, Goal, Order, Program, Sign, catalog};
 use quorate_crypto::RUN;
@@ -13,18 +13,18 @@ use quorate_ring::Vector;
 
 use crate::task::{Expected, Output};
 
-/// How the operands are held, and the result.
+/// The form of the operands, and of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Held {
-    /// As summands; results of comparisons as bits.
+    /// Summands; results of comparisons are bits.
     Summands,
-    /// By their bits, on which a circuit of little depth runs.
+    /// Bits, on which a circuit of small depth runs.
     Bits,
-    /// As labels of their bits, on which a circuit of few ANDs runs that is garbled offline.
+    /// Labels of bits, on which a circuit of few ANDs runs that is garbled offline.
     Labels,
 }
 
-/// What is done.
+/// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// x + y.
@@ -35,14 +35,14 @@ pub enum Operation {
     Less,
     /// x = y.
     Equal,
-    /// x if its lowest bit is set, else y. Of summands the bit is shared beside.
+    /// x if its lowest bit is set, else y. For summands, the bit is shared in addition.
     Mux,
     /// x and y, bit by bit.
     And,
 }
 
 impl Operation {
-    /// How it is called on the command line.
+    /// Returns the name on the command line.
     pub(crate) fn name(self, held: Held) -> &'static str {
         use {Held::*, Operation::*};
         match (held, self) {
@@ -67,7 +67,7 @@ impl Operation {
         }
     }
 
-    /// Of the bits of x, and then of y.
+    /// Returns the circuit on the bits of x, followed by those of y.
     pub fn circuit(self, width: u32, goal: Goal) -> Circuit {
         match self {
             Operation::Add => catalog::add(width, goal),
@@ -79,17 +79,17 @@ impl Operation {
         }
     }
 
-    /// For rounds of shared bits.
+    /// Returns the circuit for rounds of shared bits.
     pub(crate) fn in_rounds(self, width: u32) -> Program {
         in_rounds(&self.circuit(width, Goal::Depth))
     }
 
-    /// For garbling.
+    /// Returns the circuit for garbling.
     pub(crate) fn garbled(self, width: u32) -> Program {
         Program::new(&self.circuit(width, Goal::Size), Order::Runs(RUN))
     }
 
-    /// On numbers as summands; the bit is that of [`Operation::Mux`].
+    /// Runs the operation on numbers as summands; `bit` is that of [`Operation::Mux`].
     pub(crate) async fn on_summands<S: Computes>(
         self,
         s: &S,
@@ -110,7 +110,7 @@ impl Operation {
         })
     }
 
-    /// What plain arithmetic makes of numbers of so many bits.
+    /// Returns the result of plain arithmetic on numbers of this many bits.
     pub(crate) fn expected(
         self,
         held: Held,
@@ -128,7 +128,7 @@ impl Operation {
             Operation::And => all(|x, y| x & y),
         };
         match held {
-            // The bits of an AND of numbers stay bits.
+            // The result of an AND of numbers stays bits.
             Held::Summands if self != Operation::And => Expected::Values(result.to_u64s()),
             _ => Expected::Bits(result.to_bits(0..result.ring().bits()).to_bools()),
         }

@@ -1,22 +1,23 @@
-//! What other frameworks published or showed for the same cells, and what ours must reach, for the table's last column.
+//! Figures of other frameworks for the same cells, published or measured, and the targets of ours, for the table's last
+//! column.
 
 use quorate_aby::cost::paper;
 
 use crate::cell::{Cell, KeySize, Link, Workload};
 
-/// What holds for every figure here.
+/// The conditions of all figures here.
 pub const CONDITIONS: &str = "peers: measured on another machine (two cores, one thread a party, loopback)";
 
-/// Somebody else's figure.
+/// A figure of another framework.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peer {
-    /// What they call it: a framework, or a table of a paper.
+    /// The name of the framework, or of a table of a paper.
     pub name: &'static str,
-    /// Seconds; `None` where the framework cannot do it, or a paper states bytes only.
+    /// Seconds; `None` where the framework cannot do it, or where a paper only states bytes.
     pub seconds: Option<f64>,
     /// Bytes sent per party, where stated.
     pub bytes_per_party: Option<f64>,
-    /// What was different, or why there is no figure.
+    /// The difference in conditions, or the reason why there is no figure.
     pub note: &'static str,
 }
 
@@ -28,12 +29,12 @@ const fn peer(name: &'static str, ms: f64, megabytes: Option<f64>, note: &'stati
     Peer { name, seconds: Some(ms / 1e3), bytes_per_party, note }
 }
 
-/// What a paper states of an operation's communication, in bits for one of `elements`, and no time.
+/// Returns a paper's statement of an operation's communication, in bits for one of `elements`, without a time.
 const fn stated(name: &'static str, bits: u64, elements: u64, note: &'static str) -> Peer {
     Peer { name, seconds: None, bytes_per_party: Some((bits * elements) as f64 / 16.0), note }
 }
 
-/// By replicated shares among three parties.
+/// Returns figures for sigmoids by replicated shares among three parties.
 const fn sigmoids(mp_spdz: f64, spu: f64) -> [Peer; 2] {
     [peer("MP-SPDZ", mp_spdz, None, "exact, semi-honest"), peer("SPU", spu, None, "94 units off, semi-honest")]
 }
@@ -83,8 +84,8 @@ const LESS_THAN_OF_TWO: &[Peer] =
 const TRIPLES_CHECKED: &[Peer] = &[peer("MP-SPDZ", 1266.0, Some(170.0), "SPDZ2k, s = 64")];
 const RANDOM_BIT_CHECKED: &[Peer] = &[peer("MP-SPDZ", 4348.0, None, "SPDZ2k, s = 64")];
 
-/// The rings of Table II of the paper, and for each way and key size, bytes (of both parties) and microseconds (local,
-/// two threads) of one triple over each.
+/// The rings of Table II of the paper. For each way and key size, the figures are bytes (of both parties) and
+/// microseconds (local, two threads) of one triple over each ring.
 const TABLE_II_RINGS: [u32; 4] = [8, 16, 32, 64];
 const TABLE_II_TRIPLES: usize = 1_000;
 const TABLE_II: [[[Peer; 1]; 4]; 7] = [
@@ -109,7 +110,7 @@ const fn published(bytes: [f64; 4], us: [f64; 4]) -> [[Peer; 1]; 4] {
     row
 }
 
-/// The figures of Table II for a cell.
+/// Returns the figures of Table II for a cell.
 fn table_ii(cell: &Cell) -> &'static [Peer] {
     let sized = |size: KeySize| size as usize;
     let row = match cell.workload {
@@ -138,19 +139,19 @@ const YAO_AES: &[Peer] = &[
 ];
 const GMW_AES: &[Peer] = &[peer("MP-SPDZ", 1870.0, None, ""), peer("ABY", 1320.0, None, "")];
 
-/// What this release promises for a cell on a machine of two cores that all parties share.
+/// The target of this release for a cell, on a machine of two cores that all parties share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// Seconds, those that depend on operands, and payload bytes of a party.
+    /// Seconds, seconds of the online phase, and payload bytes of a party.
     Cost {
-        /// Of an execution, at most.
+        /// The most seconds of an execution.
         seconds: f64,
-        /// Of the phase that depends on operands, at most; `None`: nothing is promised.
+        /// The most seconds of the phase that depends on operands; `None`: no target.
         online: Option<f64>,
-        /// Payload bytes that a party sends, at most, on average; `None`: nothing is promised.
+        /// The most payload bytes that a party sends, on average; `None`: no target.
         bytes_per_party: Option<f64>,
     },
-    /// Times the bare round trip of the same run, for a round of a chain.
+    /// The most multiples of the bare round trip of the same run, for a round of a chain.
     RoundTrips(f64),
 }
 
@@ -162,10 +163,10 @@ const fn within(ms: f64, megabytes: Option<f64>) -> Option<Target> {
     Some(Target::Cost { seconds: ms / 1e3, online: None, bytes_per_party })
 }
 
-/// A comparison of two parties, of which 30 ms are online.
+/// A comparison of two parties, 30 ms of which are online.
 const LESS_THAN_TARGET: Target = Target::Cost { seconds: 0.9, online: Some(0.03), bytes_per_party: Some(30e6) };
 
-/// Whose figures compare with a cell: a protocol, and a number of parties.
+/// Returns the protocol and the number of parties whose figures compare with a cell.
 fn of(cell: &Cell) -> (&'static str, usize) {
     (cell.set.name(), cell.parties)
 }
@@ -178,7 +179,7 @@ const DEALT: (&str, usize) = ("pika", 3);
 const TRANSFERS: (&str, usize) = ("ot", 2);
 const CHECKED: (&str, usize) = ("spdz2k", 2);
 
-/// The target of a cell, where there is one. Those of correlations and comparisons hold for any link.
+/// Returns the target of a cell, where there is one. Those of correlations and comparisons hold for any link.
 pub fn target(cell: &Cell) -> Option<Target> {
     let encrypted = cell.link == Link::Tls;
     match (cell.workload, of(cell), cell.bits, cell.batch) {
@@ -198,7 +199,7 @@ pub fn target(cell: &Cell) -> Option<Target> {
         (Workload::OtTriples, TRANSFERS, 32, 100_000) => within(222.0, None),
         (Workload::OtBitTriples, TRANSFERS, _, 1_000_000) => within(83.3, None),
         (Workload::LessThanBounded, TWO, 64, 100_000) => Some(LESS_THAN_TARGET),
-        // Thirty million ANDs a second, of 32 bytes.
+        // Thirty million ANDs a second, of 32 bytes each.
         (Workload::YaoAes, TWO, _, 1000) => within(213.3, Some(102.4)),
         (Workload::GmwAes, TWO, _, 1000) => within(750.0, None),
         (Workload::Mul, TWO, 64, 100_000) => within(400.0, None),
@@ -220,10 +221,10 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether figures stay within it, by the medians.
+    /// Whether figures reach the target, by the medians.
     pub fn holds(&self, figures: &Figures) -> bool {
         match *self {
-            // A share of a byte is a party's that sends less than the others.
+            // The average has a fraction of a byte if one party sends less than the others.
             Target::Cost { seconds, online, bytes_per_party } => {
                 figures.seconds <= seconds
                     && online.is_none_or(|most| figures.online.is_some_and(|online| online <= most))
@@ -234,20 +235,20 @@ impl Target {
     }
 }
 
-/// What a target is compared with.
+/// The figures that a target is compared with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// Of an execution, or of a round of a chain.
+    /// Seconds of an execution, or of a round of a chain.
     pub seconds: f64,
-    /// Of the online phase, if there is one.
+    /// Seconds of the online phase, if there is one.
     pub online: Option<f64>,
     /// Payload bytes of both phases that a party sends, on average.
     pub bytes_per_party: f64,
-    /// The bare round trip beside a chain, in seconds.
+    /// The bare round trip of the link of a chain, in seconds.
     pub round_trip: Option<f64>,
 }
 
-/// The figures for a cell; those of a chain are per round.
+/// Returns the figures for a cell; those of a chain are for one round.
 pub fn figures(cell: &Cell) -> &'static [Peer] {
     match (cell.workload, of(cell), cell.bits, cell.batch) {
         (Workload::Mul, THREE, 64, 1_000_000) => MUL,

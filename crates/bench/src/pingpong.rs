@@ -1,4 +1,4 @@
-//! The bare round trip of a link: a small frame there and back, with nothing but the link.
+//! The bare round trip of a link: a small frame in each direction, without any protocol.
 
 use std::thread;
 use std::time::Instant;
@@ -9,14 +9,14 @@ use crate::cell::Link;
 use crate::error::BenchError;
 use crate::links;
 
-/// About as much as a message of one element.
+/// About the size of a message of one element.
 const FRAME_BYTES: usize = 16;
 const ROUND_TRIPS: usize = 4000;
-/// The same on links that are as slow as a network.
+/// The number of round trips on links as slow as a network.
 const SLOW_ROUND_TRIPS: usize = 5;
 const RUNS: usize = 5;
 
-/// Seconds of a round trip between two parties: the median of several runs of many.
+/// Returns the seconds of a round trip between two parties: the median of several runs of many round trips.
 pub(crate) fn seconds(link: Link) -> Result<f64, BenchError> {
     let trips = if link.shape().is_some() { SLOW_ROUND_TRIPS } else { ROUND_TRIPS };
     let mut ends = links::open(link, 2)?.into_iter();

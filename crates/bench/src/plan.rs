@@ -1,28 +1,28 @@
-//! Which cells a run of the benchmarks measures.
+//! The cells that a run of the benchmarks measures.
 
 use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
 use crate::set::Set;
 
 const BATCHES: [usize; 5] = [1, 100, 10_000, 100_000, 1_000_000];
-/// Batches of what is made by the million.
+/// Batches of correlations that are made by the million.
 const TRANSFERS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
-/// Leaves of all keys of a batch whose domains differ.
+/// The leaves of all keys of a batch, for workloads whose domains differ.
 const LEAVES: usize = 1 << 26;
-/// Numbers that are looked up.
+/// The numbers of look-ups.
 const LOOKUPS: [usize; 4] = [1, 1_000, 10_000, 100_000];
-/// Blocks of AES.
+/// The numbers of AES blocks.
 const BLOCKS: [usize; 3] = [1, 100, 1000];
-/// Numbers of single operations: one, and as many as the paper has.
+/// The ring and the batches of single operations: one, and the paper's number.
 const OPERATIONS: (u32, [usize; 2]) = (32, [1, 1_000]);
 const SIDES: [usize; 4] = [64, 128, 256, 512];
 const RINGS: [u32; 2] = [32, 64];
-/// Rings and triples of the comparison with homomorphic encryption, which is slow.
+/// Rings, and the number of triples, of the comparison with homomorphic encryption, which is slow.
 const COMPARED: ([u32; 4], usize) = ([8, 16, 32, 64], 1_000);
 /// The ring and batch at which the paper's own code was measured.
 const AS_PUBLISHED: (u32, usize) = (60, 100_000);
 
-/// The workloads that `names` select, in the table's order; all of them if there is no name.
+/// Returns the workloads that `names` select, in the table's order; all of them if there is no name.
 ///
 /// # Errors
 /// [`BenchError::UnknownWorkload`].
@@ -38,10 +38,10 @@ pub fn select(names: &[String]) -> Result<Vec<Workload>, BenchError> {
     Ok(Workload::ALL.into_iter().filter(chosen).collect())
 }
 
-/// [`select`] among the workloads of one set, and the set.
+/// Returns one set, and its workloads that `names` select (see [`select`]).
 ///
 /// # Errors
-/// [`BenchError::UnknownWorkload`] also for those of another, and [`BenchError::UnknownProtocol`].
+/// [`BenchError::UnknownWorkload`] also for workloads of another set, and [`BenchError::UnknownProtocol`].
 pub fn select_under(protocol: &str, names: &[String]) -> Result<(Set, Vec<Workload>), BenchError> {
     let set = Set::named(protocol).ok_or_else(|| BenchError::UnknownProtocol { name: protocol.to_owned() })?;
     let chosen: Vec<Workload> = select(names)?.into_iter().filter(|&workload| set.has(workload)).collect();
@@ -51,19 +51,19 @@ pub fn select_under(protocol: &str, names: &[String]) -> Result<(Set, Vec<Worklo
     }
 }
 
-/// Every set with every number of parties that it is measured with.
+/// Returns every set with every number of parties that it is measured with.
 pub fn everywhere() -> Vec<(Set, usize)> {
     Set::all().into_iter().flat_map(|set| set.parties().iter().map(move |&parties| (set, parties))).collect()
 }
 
-/// The cells of some workloads, in a set with so many parties each: those and links on the outside, since opening links
-/// takes time; batches ascend.
+/// Returns the cells of these workloads, in each set with its number of parties. Places and links are the outer loops,
+/// since opening links takes time; batches ascend.
 pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &(set, parties) in places {
         for &link in links {
             for &workload in workloads.iter().filter(|&&workload| set.has(workload)) {
-                // What is slow by its arithmetic is as slow on any link.
+                // Workloads whose arithmetic is slow take the same time on any link.
                 if workload.cryptosystem().is_some() && link != Link::Memory {
                     continue;
                 }
@@ -75,11 +75,11 @@ pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) ->
     cells
 }
 
-/// The cells over some rings alone, and with other batches than usual: of no rings all, of no batches the usual ones. A
-/// chain has no batch.
+/// Returns the cells over these rings (all, if there are none), and with these batches (the usual ones, if there are
+/// none). A chain has no batch.
 ///
 /// # Errors
-/// [`BenchError::NoSuchRing`] where none is left.
+/// [`BenchError::NoSuchRing`] where no cell is left.
 pub fn narrowed(cells: Vec<Cell>, rings: &[u32], batches: &[usize]) -> Result<Vec<Cell>, BenchError> {
     let mut batches: Vec<usize> = batches.iter().map(|&batch| batch.max(1)).collect();
     batches.sort_unstable();
@@ -100,19 +100,19 @@ pub fn narrowed(cells: Vec<Cell>, rings: &[u32], batches: &[usize]) -> Result<Ve
     Err(BenchError::NoSuchRing { there })
 }
 
-/// (k, batch) of a workload.
+/// Returns (k, batch) for each cell of a workload.
 fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
-    // Some forms are only measured with as many parties as a protocol usually has.
+    // Some forms are only measured with a protocol's usual number of parties.
     let is_usual = set.parties().first() == Some(&parties);
     let most = set.most_elements();
-    // Operands and result of a product of matrices are as many as a batch has.
+    // Both operands and the result of a product of matrices together have at most the elements of a batch.
     let sides: Vec<usize> = SIDES.into_iter().filter(|side| 3 * side * side <= most).collect();
     let up_to_most: Vec<usize> = BATCHES.into_iter().filter(|&batch| batch <= most).collect();
     let looked_up: Vec<usize> = LOOKUPS.into_iter().filter(|&batch| batch <= most).collect();
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
         Workload::And => return up_to_most.into_iter().map(|batch| (1, batch)).collect(),
-        // The more there are, the less each takes.
+        // The larger the batch, the less each triple takes.
         Workload::BitTriple => return BATCHES[..4].iter().map(|&batch| (1, batch)).collect(),
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
         Workload::OtBitTriples => return TRANSFERS.map(|batch| (1, batch)).to_vec(),
@@ -124,13 +124,13 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
         }
         Workload::MatMul => &sides,
         Workload::Sigmoid | Workload::Table => &looked_up,
-        // As many leaves in all.
+        // The total number of leaves is the same.
         Workload::Domain(places) => &[LEAVES >> places.bits()],
         _ if workload.is_conversion() => &BATCHES[1..4],
         _ => &up_to_most,
     };
     if workload.is_general() {
-        // More parties have no other way: their rows are those of the plain names.
+        // More parties always compute in this way: their rows have the plain names.
         return if is_usual { batches.iter().map(|&batch| (64, batch)).collect() } else { Vec::new() };
     }
     let mut points: Vec<(u32, usize)> = RINGS.iter().flat_map(|&k| batches.iter().map(move |&b| (k, b))).collect();

@@ -1,4 +1,4 @@
-//! What workloads are listed under: a protocol, or the transfers that protocols of two parties are made of.
+//! Sets of workloads: those of a protocol, or the transfers that protocols of two parties are made of.
 
 use std::fmt;
 
@@ -12,24 +12,24 @@ use crate::error::BenchError;
 /// A set of workloads, by the name that `quorate bench --protocol` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Set {
-    /// Those that a family's descriptor names.
+    /// The workloads that a family's descriptor lists.
     Of(Protocol),
     /// Oblivious transfers of two parties.
     Transfers,
 }
 
 impl Set {
-    /// All of them, in the table's order.
+    /// Returns all sets, in the table's order.
     pub fn all() -> Vec<Set> {
         Protocol::ALL.iter().map(|&protocol| Set::Of(protocol)).chain([Set::Transfers]).collect()
     }
 
-    /// The one that users call so.
+    /// Returns the set with this name.
     pub fn named(name: &str) -> Option<Set> {
         Set::all().into_iter().find(|set| set.name() == name)
     }
 
-    /// How users call it.
+    /// Returns the set's name.
     pub fn name(self) -> &'static str {
         match self {
             Set::Of(protocol) => protocol.name(),
@@ -37,7 +37,7 @@ impl Set {
         }
     }
 
-    /// The numbers of parties that it is measured with.
+    /// Returns the numbers of parties that it is measured with.
     pub fn parties(self) -> &'static [usize] {
         match self {
             Set::Of(protocol) => protocol.descriptor().parties.usual,
@@ -45,10 +45,10 @@ impl Set {
         }
     }
 
-    /// It, with so many parties each, or with those that it is measured with.
+    /// Returns the set with each of these numbers of parties, or with those that it is measured with.
     ///
     /// # Errors
-    /// [`BenchError::Setup`] for a number that it does not run with.
+    /// [`BenchError::Setup`] for a number of parties that it does not support.
     pub fn places(self, parties: &[usize]) -> Result<Vec<(Set, usize)>, BenchError> {
         let parties = if parties.is_empty() { self.parties() } else { parties };
         for &parties in parties {
@@ -62,10 +62,11 @@ impl Set {
         Ok(parties.iter().map(|&parties| (self, parties)).collect())
     }
 
-    /// Options of its family, by name.
+    /// Reads options of its family, by name.
     ///
     /// # Errors
-    /// [`BenchError::Option`] for what the family has not, and [`BenchError::Choices`] for what does not go together.
+    /// [`BenchError::Option`] for options that the family does not have, and [`BenchError::Choices`] for options that
+    /// cannot be combined.
     pub fn choices(self, asked: &[(String, String)]) -> Result<Choices, BenchError> {
         struct Check<'a>(&'a Choices);
         impl Visit for Check<'_> {
@@ -90,7 +91,7 @@ impl Set {
         Ok(choices)
     }
 
-    /// Workloads, or families of workloads.
+    /// Returns the names of workloads, or of families of workloads.
     pub(crate) fn workloads(self) -> &'static [&'static str] {
         match self {
             Set::Of(protocol) => protocol.descriptor().workloads,
@@ -98,7 +99,7 @@ impl Set {
         }
     }
 
-    /// The most elements that a batch has of it.
+    /// Returns the largest number of elements of a batch.
     pub(crate) fn most_elements(self) -> usize {
         match self {
             Set::Of(protocol) => protocol.descriptor().most_elements,
@@ -106,13 +107,13 @@ impl Set {
         }
     }
 
-    /// Whether a workload is one of it.
+    /// Whether a workload belongs to the set.
     pub fn has(self, workload: Workload) -> bool {
         [workload.name(), workload.family()].iter().any(|name| self.workloads().contains(name))
     }
 }
 
-/// The names of all of them, for messages.
+/// Returns the names of all sets, for messages.
 pub(crate) fn names() -> String {
     Set::all().iter().map(|set| set.name()).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
+//! A workload in two forms: the protocol that is timed, and plain arithmetic that checks its result.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,21 +14,21 @@ use crate::cell::{Cell, Workload};
 use crate::operands::Operands;
 use crate::operation::Held;
 
-/// Fewest random bits whose balance is worth a look.
+/// The least number of random bits whose balance is checked.
 const ENOUGH_TO_COUNT: usize = 100;
 
-/// Bits after the point of the numbers of which there is a logistic function, and 1 of them.
+/// The fractional bits of the arguments of the logistic function, and 1 in their units.
 const SIGMOID_FRAC: u32 = 12;
 const SIGMOID_ONE: f64 = (1 << SIGMOID_FRAC) as f64;
 
-/// One execution: a cell, and for a chain how long it is.
+/// One execution: a cell, and, for a chain, its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub cell: Cell,
     pub rounds: usize,
 }
 
-/// What a workload leaves behind, still shared.
+/// The result of a workload, still shared.
 pub(crate) enum Output<S: Computes> {
     Values(S::A),
     Bits(S::B),
@@ -36,22 +36,23 @@ pub(crate) enum Output<S: Computes> {
     EdaBits(EdaBits<S::A, S::B>),
 }
 
-/// What an opened result must be.
+/// The expected value of an opened result.
 pub(crate) enum Expected {
     Values(Vec<u64>),
-    /// Values to which results are next: equal, one more or one less.
+    /// Values from which results may differ by 1.
     Near(Vec<u64>),
     Bits(Vec<bool>),
-    /// Zeros and ones, about as many.
+    /// Zeros and ones, about the same number of each.
     RandomBits,
-    /// Values that have the bits beside them, each bit zero and one about as often.
+    /// Values with their bits; zeros and ones are about equally frequent in each bit.
     EdaBits,
-    /// What two parties made by transfers: they know what it must be.
+    /// Results of transfers, which two parties check by themselves.
     Transfers,
 }
 
 impl Task {
-    /// Which protocols with one result run: those that were asked for, but where the workload says which.
+    /// Returns which of several protocols with the same result run: the selected ones, except where the workload
+    /// prescribes one.
     pub fn choices(&self, family: &Descriptor, asked: &Choices) -> Choices {
         let mut choices = asked.clone();
         if let Some(forms) = family.option("forms").filter(|_| self.cell.workload.is_general()) {
@@ -65,7 +66,7 @@ impl Task {
         matches!(self.cell.workload, Workload::YaoAesAhead | Workload::Operation(Held::Labels, _))
     }
 
-    /// The protocol.
+    /// Runs the protocol.
     pub async fn run<S: Computes>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
         match operands {
             Operands::Values(x, y) => self.run_on_values(s, ctx, x, y).await,
@@ -115,7 +116,7 @@ impl Task {
             }
             Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
             Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
-            // As sessions choose for numbers of which this range is proven.
+            // As in sessions, for numbers with this proven range.
             Workload::Sigmoid if self.looked_up().count() > s.most_entries() => {
                 Output::Values(s.sigmoid(ctx, x, SIGMOID_FRAC).await?)
             }
@@ -137,7 +138,7 @@ impl Task {
         })
     }
 
-    /// The same as a program keeps it for all of its runs.
+    /// Returns the table, which is kept for all runs, as in a program.
     fn table(&self) -> Arc<Entries> {
         static KEPT: Mutex<BTreeMap<(Workload, u32), Arc<Entries>>> = Mutex::new(BTreeMap::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,13 +146,13 @@ impl Task {
         kept.entry((self.cell.workload, self.cell.bits)).or_insert_with(make).clone()
     }
 
-    /// The numbers that have entries.
+    /// Returns the numbers that have entries.
     fn looked_up(&self) -> Range<i64> {
         let half = 1i64 << self.cell.workload.place_bits().map_or(0, |bits| bits - 1);
         -half..half
     }
 
-    /// What they are.
+    /// Returns the entries.
     fn entries(&self) -> Vec<i64> {
         let sigmoid = |x: i64| (SIGMOID_ONE / (1.0 + (-x as f64 / SIGMOID_ONE).exp())).round_ties_even() as i64;
         let entry =
@@ -159,13 +160,13 @@ impl Task {
         self.looked_up().map(entry).collect()
     }
 
-    /// A number modulo 2^k, as a two's complement one.
+    /// Returns a number modulo 2^k as a two's complement one.
     fn signed(&self, x: i64) -> i64 {
         let above = 64 - self.cell.bits.min(64);
         x << above >> above
     }
 
-    /// What plain arithmetic makes of the operands.
+    /// Returns the result of plain arithmetic on the operands.
     pub fn expected(&self, x: &[i64], y: &[i64]) -> Expected {
         let mask = self.ring().mask() as u64;
         let pairs = || x.iter().zip(y);
@@ -213,8 +214,8 @@ impl Task {
 }
 
 impl<S: Computes> Output<S> {
-    /// Shows the result to all who see what is opened; the first element that is not as expected. A party that deals
-    /// to others sees nothing, and finds nothing wrong.
+    /// Opens the result to all parties that see openings; returns the first element that is not as expected. A party
+    /// that deals to others sees nothing, and returns none.
     pub async fn first_wrong(&self, s: &S, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
         let values = |shown: Vector| (!shown.is_shape()).then_some(shown);
         let bits = |shown: Bits| (!shown.is_shape()).then_some(shown);
@@ -251,7 +252,8 @@ impl<S: Computes> Output<S> {
 
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
-/// What every party sees of a value: where nothing is checked it is revealed, since not all need see what is opened.
+/// Returns a value as every party sees it. Where nothing is checked it is revealed, since not all parties see what is
+/// opened.
 async fn shown<S: Computes>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     match S::CHECKED {
         true => Ok((*s.open(ctx, x).await?).clone()),
@@ -259,7 +261,7 @@ async fn shown<S: Computes>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     }
 }
 
-/// The same of bits.
+/// Returns bits as every party sees them; see [`shown`].
 async fn shown_bits<S: Computes>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
     match S::CHECKED {
         true => Ok((*s.open_bits(ctx, x).await?).clone()),
@@ -267,7 +269,7 @@ async fn shown_bits<S: Computes>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
     }
 }
 
-/// The first place in which two vectors differ.
+/// Returns the first place in which two vectors differ.
 fn difference<T: PartialEq>(left: &[T], right: &[T]) -> Option<usize> {
     if left.len() != right.len() {
         return Some(left.len().min(right.len()));
@@ -275,7 +277,7 @@ fn difference<T: PartialEq>(left: &[T], right: &[T]) -> Option<usize> {
     left.iter().zip(right).position(|(l, r)| l != r)
 }
 
-/// The first place in which two vectors are more than 1 apart, modulo a power of two of which `mask` is one less.
+/// Returns the first place in which two vectors differ by more than 1, modulo `mask` + 1, a power of two.
 fn far(left: &[u64], right: &[u64], mask: u64) -> Option<usize> {
     if left.len() != right.len() {
         return Some(left.len().min(right.len()));
@@ -283,13 +285,14 @@ fn far(left: &[u64], right: &[u64], mask: u64) -> Option<usize> {
     left.iter().zip(right).position(|(l, r)| l.wrapping_sub(*r).wrapping_add(1) & mask > 2)
 }
 
-/// Whether zeros and ones are further from half each than eight standard deviations; stands for element 0.
+/// Checks the balance of zeros and ones. Returns element 0 if their numbers differ from half by more than eight
+/// standard deviations.
 fn unbalanced(bits: &[u64]) -> Option<usize> {
     let (len, ones) = (bits.len() as f64, bits.iter().sum::<u64>() as f64);
     (bits.len() >= ENOUGH_TO_COUNT && (2.0 * ones - len).abs() > 8.0 * len.sqrt()).then_some(0)
 }
 
-/// Row-major, modulo 2^k.
+/// Returns the product of row-major matrices, modulo 2^k.
 fn matrix_product(x: &[i64], y: &[i64], side: usize, mask: u64) -> Vec<u64> {
     let mut product = vec![0u64; side * side];
     for (row, out) in x.chunks_exact(side).zip(product.chunks_exact_mut(side)) {

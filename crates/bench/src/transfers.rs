@@ -1,9 +1,8 @@
-//! Oblivious transfers between two parties, and triples from homomorphic encryption beside them: what each makes of a
-//! task, and how they compare it.
+//! Oblivious transfers between two parties, and triples from homomorphic encryption: the results of a task, and their
+//! check.
 //!
-//! Sessions are set up, and keys made, before the clock starts. Correlated OTs are taken chunk by chunk, as a protocol
-//! takes them; what is checked of them is that all of them together are correlated, which any one that is not would
-//! spoil.
+//! Sessions are set up, and keys made, before the clock starts. Correlated OTs are made chunk by chunk, as in a
+//! protocol. The check is that all of them together are correlated, which a single wrong one would break.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -17,11 +16,11 @@ use crate::cell::Workload;
 use crate::group::Sample;
 use crate::task::Task;
 
-/// OTs of a chunk, without checks and with: a check costs as much for few as for many.
+/// The number of OTs of a chunk, without checks and with: a check costs the same for any number.
 const CHUNKS: [usize; 2] = [1 << 14, 1 << 15];
 const WINDOW: usize = 4;
 
-/// What a workload leaves behind.
+/// The result of a workload.
 enum Made {
     /// The sum of all q or t, and of all choices.
     Sums(u128, bool),
@@ -29,12 +28,12 @@ enum Made {
     Bits(BitTriples),
 }
 
-/// A party of two.
+/// One of two parties.
 pub(crate) struct Transfers {
     party: Party,
     semi_honest: Ot,
     malicious: Ot,
-    /// Keys of the last cryptosystem asked for.
+    /// The keys of the last cryptosystem used.
     he: Option<He>,
     task: Option<Task>,
     made: Option<Made>,
@@ -82,7 +81,7 @@ impl Transfers {
         Ok(Sample { spans: [(start, end), (end, end)], costs, wire_bytes: [wire_offline, 0] })
     }
 
-    /// The first element that is not as it must be.
+    /// Returns the first element that is wrong.
     pub fn check(&mut self) -> Result<Option<usize>> {
         let (task, made) = (self.task, self.made.take());
         let (Some(task), Some(made)) = (task, made) else { return Err(crate::group::NO_TASK) };
@@ -109,7 +108,7 @@ async fn make(task: Task, ctx: &Ctx, ot: &Ot, he: Option<&He>) -> Result<Made> {
     })
 }
 
-/// Party 0 sends.
+/// Makes correlated OTs; party 0 sends.
 async fn cots(ctx: &Ctx, ot: &Ot, len: usize, chunk: usize) -> Result<Made> {
     let (mut blocks, mut odd) = (0, false);
     let work = async |ctx: Ctx, range: Range<usize>| match ctx.me() {

@@ -1,4 +1,4 @@
-//! Every workload on small batches: right results, exact costs; limits; failures.
+//! Tests of every workload on small batches: results, costs, limits and failures.
 
 use quorate_bench::{
     Bench, BenchError, Cell, Held, KeySize, Limits, Link, Measured, Operation, Outcome, Set, Skip, Workload, cells,
@@ -6,7 +6,7 @@ use quorate_bench::{
 };
 use quorate_rss::{Kind, Made, cost};
 
-/// As few executions of each cell as there may be.
+/// Limits with the fewest executions of each cell.
 fn brief() -> Limits {
     Limits { again_seconds: 0.0, ..Limits::default() }
 }
@@ -24,7 +24,7 @@ fn cell(workload: Workload, bits: u32, parties: usize, batch: usize) -> Cell {
     Cell { workload, set, bits, parties, batch, link: Link::Memory }
 }
 
-/// The largest batch of each workload, ring and number of parties, of those that take a moment.
+/// Returns the largest of the quick batches, for each workload, ring and number of parties.
 fn small(cells: Vec<Cell>) -> Vec<Cell> {
     let of = |cell: &Cell| (cell.workload, cell.bits, cell.parties);
     let mut small: Vec<Cell> = cells.into_iter().filter(|cell| cell.batch <= 100).collect();
@@ -33,7 +33,7 @@ fn small(cells: Vec<Cell>) -> Vec<Cell> {
     small
 }
 
-/// One protocol with the numbers of parties that it is measured with.
+/// Returns one protocol with the numbers of parties that it is measured with.
 fn under(name: &str) -> Vec<(Set, usize)> {
     everywhere().into_iter().filter(|(set, _)| set.name() == name).collect()
 }
@@ -58,8 +58,8 @@ fn every_workload_measures_right_results() {
     }
 }
 
-/// Three parties compute the logistic function of 16 bits, as sessions do; those who look it up take the rounds of a
-/// table.
+/// Three parties compute the logistic function of 16 bits, as in sessions; families that look it up have the rounds of
+/// a table.
 #[test]
 fn sigmoids_go_the_way_of_sessions() {
     let mut bench = Bench::new(brief());
@@ -75,7 +75,7 @@ fn sigmoids_go_the_way_of_sessions() {
     }
 }
 
-/// What only one family lists.
+/// Workloads that only one family lists.
 #[test]
 fn workloads_on_bits_measure_right_results() {
     use Workload::{And, BitTriple, DaBit, Equality, Triple, Truncation};
@@ -176,7 +176,7 @@ fn cells_beyond_a_limit_say_so_and_the_next_is_predicted_from_them() {
             other => panic!("{other:?}"),
         }
     }
-    // Another series starts afresh.
+    // Another series starts without a prediction.
     measured(&mut bench, cell(Workload::Mul, 32, 3, 100));
     let mut bench = Bench::new(Limits { memory_bytes: 1e5, ..brief() });
     let outcome = bench.measure(cell(Workload::LessThanFull, 64, 7, 10_000)).unwrap();
@@ -258,7 +258,7 @@ fn the_papers_table_stands_beside_ours() {
     assert_eq!((peer.seconds, peer.bytes_per_party), (Some(4.957), Some(789_500.0)));
 }
 
-/// Bytes and rounds of conversions and circuits are those of the formulas.
+/// Bytes and rounds of conversions and circuits equal the formulas.
 #[test]
 fn sharings_of_two_parties_cost_what_is_stated() {
     use quorate_aby::{Garbling, cost};
@@ -299,7 +299,7 @@ fn sharings_of_two_parties_cost_what_is_stated() {
     assert_eq!(layered.rounds as usize, aes.depth());
 }
 
-/// Bytes and rounds of single operations are those of the formulas; an operation in Yao's sharing sends nothing online.
+/// Bytes and rounds of single operations equal the formulas; an operation in Yao's sharing sends nothing online.
 #[test]
 fn operations_in_every_sharing_cost_what_is_stated() {
     use quorate_aby::{Kind, cost};
@@ -336,7 +336,7 @@ fn operations_in_every_sharing_cost_what_is_stated() {
         assert_eq!(found(Held::Labels, operation), (tables, 0, 0.0), "{operation:?}");
         let (_, rounds, bytes) = found(Held::Bits, operation);
         assert_eq!(rounds as usize, shallow.depth(), "{operation:?}");
-        // Two bits of each AND go either way; rows end in whole bytes.
+        // Two bits for each AND in each direction; rows are rounded up to whole bytes.
         let least = f64::from(u32::try_from(2 * shallow.counts().and * len as u64).unwrap()) / 8.0;
         assert!((least..1.1 * least).contains(&bytes), "{operation:?}: {bytes} and {least}");
     }

@@ -183,6 +183,7 @@ impl Session {
         self.add(py, line, |mut b| b.round(NodeId(x)))
     }
 
+    /// Builds the whole quotient by public numbers.
     fn floor_div(&self, py: Python<'_>, x: u32, by: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.floor_div(NodeId(x), by.operand()))
     }
