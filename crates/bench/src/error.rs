@@ -32,7 +32,7 @@ pub enum BenchError {
     /// An option that the protocol does not have.
     #[error("{set} has no option {name}={value}; `quorate protocols` lists what there is")]
     Option {
-        /// Its name.
+        /// The name of the option.
         name: String,
         /// The value that was given.
         value: String,
@@ -61,7 +61,7 @@ pub enum BenchError {
         cell: Cell,
         /// The party that has the result.
         party: usize,
-        /// Its place among the results, from 0.
+        /// The place of the result among all, from 0.
         element: usize,
     },
     /// An execution that failed at a party.

@@ -58,7 +58,7 @@ pub struct Seconds {
 /// The figures of one phase of a cell.
 #[derive(Clone, Debug)]
 pub struct PhaseFigures {
-    /// From the first party's start to the last party's end.
+    /// Seconds from the first party's start to the last party's end.
     pub seconds: Seconds,
     /// Causal rounds.
     pub rounds: u32,

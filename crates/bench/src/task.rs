@@ -304,7 +304,7 @@ fn matrix_product(x: &[i64], y: &[i64], side: usize, mask: u64) -> Vec<u64> {
     product
 }
 
-/// SplitMix64: operands that look random and are the same in every run.
+/// Returns a number by SplitMix64: operands look random and are the same in every run.
 pub(crate) fn scramble(index: u64) -> u64 {
     let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -161,8 +161,8 @@ impl Graph {
         Graph { rules, ..Graph::default() }
     }
 
-    /// Returns an empty program in which a possible overflow, or an input without a bound, is an error instead of a
-    /// warning.
+    /// Returns an empty program that is [strict](Rules::strict): a possible overflow, or an input without a bound, is
+    /// an error.
     pub fn strict() -> Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
     }
@@ -225,8 +225,7 @@ impl Graph {
         &self.hashes
     }
 
-    /// Returns the results that may leave their dtype, and the public numbers that their dtype changes, in the order in
-    /// which they were built.
+    /// Returns, in building order, results that may leave their dtype and public numbers that their dtype changes.
     pub fn warnings(&self) -> &[RangeWarning] {
         &self.warnings
     }
@@ -306,8 +305,7 @@ impl Graph {
         ranges::quotient_shift(&self.known(&node.inputs), node.dtype)
     }
 
-    /// Describes a node in one line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, its
-    /// operand, and the line.
+    /// Describes a node in a message, as in `lt of (569,) int(64) at score.py:14`: operation, operand, and line.
     pub fn describe(&self, id: NodeId) -> String {
         let node = self.node(id);
         let on = match (&node.op, node.inputs.as_slice()) {
@@ -375,16 +373,14 @@ impl Graph {
         self.proofs.truncate(len);
     }
 
-    /// Accepts the stated bound of an input without a proof, where other bounds are proven. All parties must do so,
-    /// before anything is built from the input.
+    /// Accepts the stated bound of an input without a proof. All parties must do so before building on the input.
     pub fn trust(&mut self, input: NodeId) {
         if let Some(node) = input.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
             node.unproven = None;
         }
     }
 
-    /// Removes `id` if it is the newest node, so that an input whose values were refused leaves no trace; otherwise
-    /// does nothing.
+    /// Removes `id` if it is the newest node (otherwise does nothing), so that a refused input leaves no trace.
     pub fn take_back(&mut self, id: NodeId) {
         if id.index() + 1 == self.len() {
             self.truncate(id.index());
@@ -402,8 +398,7 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         shape::elements(&shape)?;
         let operands = self.operands(&inputs);
-        // Approximate results are left to the protocol, which gives the same result on every machine; so are random
-        // ones.
+        // Approximate and random results are left to the protocol, which gives the same on every machine.
         if !operands.is_empty() && !op.is_approximate() && !op.is_random() && operands.iter().all(|n| n.is_public()) {
             return self.fold(&op, &inputs, shape, dtype, source);
         }
@@ -500,8 +495,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a constant of checked values; equal values are kept once. A small constant that was added recently is
-    /// reused.
+    /// Adds a constant of checked values; equal values are kept once. A recent small constant is reused.
     pub(crate) fn push_constant(
         &mut self,
         values: Vec<i128>,

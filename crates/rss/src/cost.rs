@@ -285,41 +285,41 @@ pub mod gadget {
 pub mod paper {
     use super::{log2, threshold};
 
-    /// Table 13, RandBit: n - 1 elements of Z_2^(k+2).
+    /// Returns Table 13's bits for RandBit: n - 1 elements of Z_2^(k+2).
     pub fn random_bit(n: usize, k: u32) -> f64 {
         (n as f64 - 1.0) * f64::from(k + 2)
     }
 
-    /// Table 13, edaBit(k): t^2 (log k + 1) + t + 1/2 elements.
+    /// Returns Table 13's bits for edaBit(k): t^2 (log k + 1) + t + 1/2 elements.
     pub fn edabit(n: usize, k: u32) -> f64 {
         let t = threshold(n) as f64;
         (t * t * f64::from(log2(k.into()) + 1) + t + 0.5) * f64::from(k)
     }
 
-    /// Table 3, MSB with edaBits, as an element of Z_2^k: t^2 (log k + 1) + 7t + 1/2 elements.
+    /// Returns Table 3's bits for MSB with edaBits, as an element of Z_2^k: t^2 (log k + 1) + 7t + 1/2 elements.
     pub fn msb(n: usize, k: u32) -> f64 {
         let t = threshold(n) as f64;
         edabit(n, k) + 6.0 * t * f64::from(k)
     }
 
-    /// Table 3, TruncPr with edaBits: t^2 (log k + 2/k + 4) + t (1/k + 4) + 1/2 elements.
+    /// Returns Table 3's bits for TruncPr with edaBits: t^2 (log k + 2/k + 4) + t (1/k + 4) + 1/2 elements.
     pub fn trunc_prob(n: usize, k: u32) -> f64 {
         let (t, k, log) = (threshold(n) as f64, f64::from(k), f64::from(log2(k.into())));
         (t * t * (log + 2.0 / k + 4.0) + t * (1.0 / k + 4.0) + 0.5) * k
     }
 
-    /// Table 3, Convert with edaBits: t^2 (log k + 1) + t (2k' + log k + 3) elements.
+    /// Returns Table 3's bits for Convert with edaBits: t^2 (log k + 1) + t (2k' + log k + 3) elements.
     pub fn convert(n: usize, k: u32, wide: u32) -> f64 {
         let (t, log) = (threshold(n) as f64, f64::from(log2(k.into())));
         (t * t * (log + 1.0) + t * (2.0 * f64::from(wide) + log + 3.0)) * f64::from(k)
     }
 
-    /// Table 13, rounds of edaBit(k).
+    /// Returns Table 13's rounds of edaBit(k).
     pub fn edabit_rounds(n: usize, k: u32) -> u32 {
         log2(threshold(n) + 1) * (log2(k.into()) + 1) + 1
     }
 
-    /// Table 3, rounds of MSB with edaBits.
+    /// Returns Table 3's rounds of MSB with edaBits.
     pub fn msb_rounds(n: usize, k: u32) -> u32 {
         edabit_rounds(n, k) + log2(u64::from(k) - 1) + 3
     }

@@ -18,7 +18,7 @@ pub enum BitForm {
     /// [`BitForm::Masked`].
     #[default]
     Summands,
-    /// By opening the element masked with an edaBit: fewer online rounds and bytes, with edaBits made offline.
+    /// On the opened element, masked with an edaBit: fewer online rounds and bytes, with edaBits made offline.
     Masked,
 }
 
@@ -40,11 +40,11 @@ pub enum CorrelationForm {
 /// The chosen form of a batch of correlations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// From what one of three parties knows and what the two others know.
+    /// From a number that one of three parties knows and one that the two others know.
     OfSummands,
-    /// By contributions and adders.
+    /// From contributions, by adders.
     OfContributions,
-    /// By random bits.
+    /// From random bits.
     OfRandomBits,
 }
 

@@ -13,9 +13,9 @@ use crate::work::Reveal;
 pub struct Told {
     /// The description of the value, with the line that makes it.
     pub what: String,
-    /// Its shape.
+    /// The shape of the value.
     pub shape: Vec<usize>,
-    /// Its dtype, as messages show it.
+    /// The dtype of the value, as messages show it.
     pub dtype: String,
     /// The parties that learn it; `None`: all.
     pub to: Option<Vec<usize>>,

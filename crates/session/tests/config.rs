@@ -1,4 +1,4 @@
-//! What `party.toml` may say, and how each mistake is reported.
+//! Tests of `party.toml`: its keys, and the messages for mistakes.
 
 use std::path::{Path, PathBuf};
 

@@ -205,8 +205,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
     }
 
-    /// Returns the first of the kept widths that holds reals of this bound, with more fractional bits than usual if the
-    /// bound is small.
+    /// Returns the first of the kept widths that holds reals of this bound, with more fractional bits if it is small.
     fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
         let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
         let magnitude = match bound {
@@ -380,8 +379,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_reduce(Reduce::Sum, a, axis, keepdims))
     }
 
-    /// Builds the mean along an axis, or of all elements, of fixed point: the sum, which must fit, divided exactly and
-    /// rounded down.
+    /// Builds the mean of fixed point along an axis, or of all elements: the sum, which must fit, divided and rounded
+    /// down.
     pub fn mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_mean(a, axis, keepdims))
     }
@@ -451,13 +450,10 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// Builds `a / b` of fixed point, and of integers as reals.
-    ///
-    /// By secret divisors: at most 60 fractional bits ([`Op::Divide`]). Quotients of reals without a stated dtype get
-    /// more fractional bits than usual where they are small.
-    ///
-    /// By public divisors: quotients by numbers that the dtype holds are exact, rounded down; by others they are within
-    /// 3/4 of a unit. A quotient that may not fit is saturated.
+    /// Builds `a / b` of fixed point, and of integers as reals. A secret divisor has at most 60 fractional bits
+    /// ([`Op::Divide`]); quotients of reals without a stated dtype get more of them than usual where they are small.
+    /// Quotients by public numbers that the dtype holds are exact, rounded down; by others they are within 3/4 of a
+    /// unit. Quotients that may not fit are saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| {
@@ -477,8 +473,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_gather(a, index, shape))
     }
 
-    /// Builds the rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares, or
-    /// leaves.
+    /// Builds the rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares or leaves.
     pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {
         self.attempt(|b| b.build_exchange(a, layer, side))
     }
@@ -495,8 +490,7 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// Builds the numbers of `a`, which stay factors of later products. Returns `a` itself where that makes no
-    /// difference.
+    /// Builds the numbers of `a`, which stay factors of later products; returns `a` itself where that is the same.
     pub fn as_factor(&mut self, a: NodeId) -> Built {
         self.attempt(|b| {
             let node = b.graph.get(a)?;

@@ -18,7 +18,7 @@ const LEAST_GAIN: f64 = 1e-9;
 pub struct Solved {
     /// The assignment with the fewest seconds of all that were evaluated.
     pub assignment: Assignment,
-    /// Its seconds.
+    /// The seconds of that assignment.
     pub seconds: f64,
     /// All local optima, the best first, without repetitions.
     pub finalists: Vec<Assignment>,

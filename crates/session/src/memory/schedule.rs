@@ -43,7 +43,7 @@ const WINDOW: usize = 2;
 /// Bytes that a step may take in addition for chunks that are under way while others' messages travel.
 const WIDE_BYTES: u64 = 128 << 20;
 
-/// How a step runs that does not run whole.
+/// The way in which a step runs that does not run whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// In pieces of `units` units, `window` pieces at a time.
@@ -112,7 +112,7 @@ impl Rule {
     }
 }
 
-/// How the steps of a run run, and the memory that this takes.
+/// The schedule of a run: the way of each step, and the memory that this takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
@@ -324,8 +324,8 @@ impl<B: Family> Given<'_, B> {
         schedule
     }
 
-    /// Puts as many chunks of a step under way as [`WIDE_BYTES`] allows; returns the memory that the step then works
-    /// with.
+    /// Raises the number of a step's chunks under way, up to [`WIDE_BYTES`]; returns the memory that the step then
+    /// works with.
     fn widen(&self, schedule: &mut Schedule, id: NodeId, room: u64) -> u64 {
         if self.work.domains.of(id) != Domain::A {
             return room; // circuits are garbled, or go by rows of bits, in windows of their own

@@ -1,4 +1,4 @@
-//! How a step is cut into independent pieces: what each piece does, reads and returns.
+//! Splits of steps into independent pieces: what each piece does, reads and returns.
 //!
 //! A cut counts in units, and a piece is a range of units. A unit is one of these: an element of the result; an element
 //! of the operand, where elements are summed or expanded; a row or column of a product; a lane of a reduction. Nothing

@@ -58,7 +58,7 @@ pub(crate) enum Command {
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
     pub stats: RunStats,
-    /// Where other nodes are worth forgetting: the nodes that this party may still need.
+    /// The nodes that this party may still need, where forgetting others is worth while.
     pub needs: Option<BTreeSet<NodeId>>,
 }
 

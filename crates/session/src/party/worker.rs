@@ -42,7 +42,7 @@ pub(crate) struct Worker<B: Family> {
     pub(super) prices: Option<Prices>,
     /// The dry runs of earlier requests.
     pub(super) remembered: Remembered<B::Kind>,
-    /// Where the parties run.
+    /// The place where the parties run.
     pub(super) setting: Setting,
     /// The number of parties that share this process.
     pub(super) sharing: usize,

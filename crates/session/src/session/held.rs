@@ -139,7 +139,7 @@ impl State {
         self.seats[to].far.push_back(letter);
     }
 
-    /// Where no party can go on, lets something happen: first the interrupt, then the arrival of the messages that were
+    /// Lets something happen where no party can go on: first the interrupt, then the arrival of the messages that were
     /// held back.
     fn look(&mut self) {
         let stuck = |seat: &SeatState| {

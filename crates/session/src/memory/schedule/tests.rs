@@ -10,7 +10,7 @@ use crate::work::domains::Domains;
 
 const MB: u64 = 1_000_000;
 
-/// A program, what it reveals, and how its steps run without a limit.
+/// Returns the schedule of a program without a limit, and the one in which every step is whole.
 fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedule, Schedule)> {
     let reveals = vec![Reveal { node: result, to: None }];
     let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
@@ -110,7 +110,7 @@ fn short_numbers_fill_a_window_later() {
     assert_eq!([16, 24, 60].map(windows), [1, 4, 4]);
 }
 
-/// What look-ups and circuits have under way does not depend on a schedule, which counts no memory for it.
+/// A schedule does not affect the chunks under way of look-ups and circuits, and counts no memory for them.
 #[test]
 fn look_ups_have_what_is_under_way_as_they_say() {
     let mut graph = Graph::default();
@@ -151,8 +151,8 @@ fn steps_in_other_sharings_stay_whole() {
     assert!(graph.node(pairs).inputs.iter().all(|&input| !schedule.is_within(input)));
 }
 
-/// Where a turn of what a product draws does not fit, the product runs in pieces though there is room for all of it.
-/// Each time that a turn does not fit, the pieces get shorter.
+/// A product runs in pieces where a turn of its draws does not fit, even if there is room for the whole product. Each
+/// time that a turn does not fit, the pieces get shorter.
 #[test]
 fn products_are_cut_each_time_that_a_turn_does_not_fit() {
     let mut graph = Graph::default();
