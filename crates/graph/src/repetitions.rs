@@ -101,8 +101,8 @@ impl Graph {
         seen.end = seen.end.max(end);
     }
 
-    /// Returns how often the program has had all of `steps`, secret ones, before, by the hashes of the single steps and
-    /// without these steps themselves. The result is the same at every party, independent of what was run, if
+    /// Returns how often the program has had all of the secret steps `steps` before, by the hashes of the single steps
+    /// and without these steps themselves. The result is the same at every party, independent of what was run, if
     /// [`Rules::counts_steps`](crate::Rules) is set from the beginning of the program.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let mut seen = self.steps.lock();

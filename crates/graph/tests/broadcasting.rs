@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// Shuffles number the elements, and twice their number, by words of 32 bits.
+/// Shuffles number all elements and a copy of each by words of 32 bits.
 #[test]
 fn arrays_of_2_to_the_31_elements_are_not_shuffled() {
     let mut program = Program::default();

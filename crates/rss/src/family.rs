@@ -22,7 +22,7 @@ const FORMS: Choice = Choice {
            or of random bits",
 };
 
-/// Returns the selected protocols with the same result; these must be the same at all parties and in dry runs.
+/// Returns the selection among protocols that give the same result. It must be the same at all parties and in dry runs.
 fn forms(choices: &Choices) -> Forms {
     let chosen = choices.of(&FORMS);
     let correlations = match (chosen, choices.link) {

@@ -20,7 +20,7 @@ use crate::real::MAX_FINE_FRAC;
 pub(super) const USUAL: u32 = 16;
 /// A result whose largest value has fewer bits than this gets more fractional bits.
 pub(super) const FEWEST: i32 = 12;
-/// The bits that the largest value of such a result then has.
+/// The bits that the largest value of a result has after the result got more fractional bits.
 pub(super) const ENOUGH: i32 = 24;
 /// The bits of a product's largest value where a factor has more than the usual fractional bits. Sums of 2^16 such
 /// products fit 64 bits.

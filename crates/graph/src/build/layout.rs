@@ -7,8 +7,8 @@ use crate::node::{Node, NodeId, Op};
 use crate::origin::Origin;
 use crate::shape;
 
-/// A shuffled array must have fewer elements than this: protocols number its elements, and twice their number, by words
-/// of 32 bits.
+/// A shuffled array must have fewer elements than this: protocols number all elements and a copy of each by words of 32
+/// bits.
 const SHUFFLED_ELEMENTS: usize = 1 << 31;
 
 impl Builder<'_> {

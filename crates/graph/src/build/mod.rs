@@ -379,8 +379,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_reduce(Reduce::Sum, a, axis, keepdims))
     }
 
-    /// Builds the mean of fixed point along an axis, or of all elements: the sum, which must fit, divided and rounded
-    /// down.
+    /// Builds the mean of fixed point along an axis, or of all elements: the sum, which must fit, divided exactly and
+    /// rounded down.
     pub fn mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_mean(a, axis, keepdims))
     }

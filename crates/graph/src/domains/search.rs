@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use super::{Assignment, Domain, Problem, Room, StepPrice};
 
-/// The number of items evaluated in one search for each second that the program is predicted to take, which is a few
-/// hundredths of that second. [`EFFORT`] is the least and the largest number, which are a few milliseconds and tenths
-/// of a second. It is half of that where there are two domains.
+/// The number of items evaluated in one search for each second that the program is predicted to take. This takes a few
+/// hundredths of that second. [`EFFORT`] is the range of that number: a few milliseconds to tenths of a second. With
+/// two domains, all of these are half.
 const EFFORT_EACH_SECOND: f64 = 3e6;
 const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
 /// Gains below this fraction of the whole do not count: they would be noise of the predictions.

@@ -12,7 +12,7 @@ use crate::work::Work;
 
 /// Room of a stream whose window is counted in bytes: inputs, products, openings.
 const WINDOW_BYTES: u64 = 16 << 20;
-/// Room of such a stream for each element and share, for vectors shorter than a window.
+/// Room, for each element and share, of a stream counted in bytes whose vector is shorter than a window.
 const WINDOW_BYTES_PER_ELEMENT: u64 = 40;
 /// The number of elements under way in a stream of gadgets, whose chunks are counted in bits or elements.
 const WINDOW_ELEMENTS: u64 = 32 << 10;

@@ -83,7 +83,7 @@ pub struct Session {
     process: u32,
 }
 
-/// Describes which parties may cheat: the number of parties, and their options.
+/// A visitor that describes which parties may cheat, for a number of parties and these options.
 struct Security<'a>(usize, &'a Choices);
 
 impl Visit for Security<'_> {
@@ -232,8 +232,8 @@ impl Session {
         warnings.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Forgets nodes that no array refers to any more, given what each party of this process still needs after a run
-    /// that ended well at all.
+    /// Forgets nodes that no array refers to any more. `needs` is what each party of this process still needs after a
+    /// run that ended well at all of them.
     fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
         if self.peeking {
             return;

@@ -1,4 +1,4 @@
-//! Tests of pieces: whatever their sizes, the values are those in the clear, in the same rounds.
+//! Tests that pieces of every size give the values in the clear, in the same rounds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
