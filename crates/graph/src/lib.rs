@@ -1,7 +1,7 @@
 //! The lazy, typed program: nodes, checks at build time, proven intervals, prefix hashes, and the evaluation in the
 //! clear that every protocol must equal.
 //!
-//! This crate handles no secrets and sends no messages. A program is built through [`Graph::at`], which carries the
+//! A program is public, and this crate sends no messages. A program is built through [`Graph::at`], which carries the
 //! user's line, and is run by an executor:
 //!
 //! ```

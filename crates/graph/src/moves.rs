@@ -1,5 +1,5 @@
-//! Elements of a value that are elements of an owner's input: as given, moved, or written in a form that anybody can
-//! undo. Revealing them reveals the input.
+//! Elements of a value that are elements of an owner's input: as given, moved, or written in a form that can be undone.
+//! Revealing them reveals the input.
 //!
 //! These operations count as moves:
 //!

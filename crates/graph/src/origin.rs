@@ -104,8 +104,8 @@ impl Graph {
         &self.node(id).origin.owners
     }
 
-    /// Returns the parties of whose own inputs there are elements in `id`: as they are, moved, or written so that
-    /// anybody can undo it. Computed values do not count ([`moves`](crate::moves) lists what counts as moved).
+    /// Returns the parties of whose own inputs there are elements in `id`: as they are, moved, or written in a form
+    /// that can be undone. Computed values do not count ([`moves`](crate::moves) lists what counts as moved).
     pub fn own_inputs(&self, id: NodeId) -> Owners {
         let node = self.node(id);
         node.origin.raw.owners(node.elements())

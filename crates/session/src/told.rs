@@ -22,7 +22,7 @@ pub struct Told {
     /// The parties on whose inputs it may depend. Inputs of other parties have no influence on it.
     pub owners: Vec<usize>,
     /// The parties whose own inputs it discloses to others: elements of it are elements of the input as they are,
-    /// moved, or written in a form that anybody can undo.
+    /// moved, or written in a form that can be undone.
     pub own: Vec<usize>,
 }
 

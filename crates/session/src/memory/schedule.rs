@@ -403,8 +403,8 @@ impl<B: Family> Given<'_, B> {
         making.max(made + own)
     }
 
-    /// Returns the values that are never whole. One step uses each of them and can make it piece by piece, and it takes
-    /// at least as much memory as the values that must be held to make it there.
+    /// Returns the values that are never whole. Each is used by one step, which can make it piece by piece. It takes at
+    /// least as much memory as the values that must be held to make it there.
     fn within(&self, rule: &Rule) -> BTreeSet<NodeId> {
         let graph = self.graph();
         let uses = self.uses();

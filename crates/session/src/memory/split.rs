@@ -1,7 +1,7 @@
 //! Splits of steps into independent pieces: what each piece does, reads and returns.
 //!
-//! A cut counts in units, and a piece is a range of units. A unit is one of these: an element of the result; an element
-//! of the operand, where elements are summed or expanded; a row or column of a product; a lane of a reduction. Nothing
+//! A cut counts in units, and a piece is a range of units. A unit is an element of the result, a row or column of a
+//! product, or a lane of a reduction. Where elements are summed or expanded, it is an element of the operand. Nothing
 //! here depends on shares.
 
 use std::ops::Range;
