@@ -1,4 +1,4 @@
-"""Methods of secret arrays that are made of simpler operations."""
+"""Methods of secret arrays that are composed of simpler operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Composed"]
 
 
 class Composed:
-    """What `SecretArray` adds to its operators."""
+    """The methods of `SecretArray` that are composed of its operators."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Composed:
         return cast("SecretArray", self)
 
     def __abs__(self) -> SecretArray:
-        """Magnitudes: a comparison and 1 round. That of the lowest integer wraps, as numpy's does.
+        """Returns magnitudes, for a comparison and 1 round. The magnitude of the lowest integer wraps, as in numpy.
 
         Example:
             >>> import quorate as qr
@@ -41,7 +41,7 @@ class Composed:
         return x if x.dtype.kind in ("bit", "uint") else x._session.where(x < 0, -x, x)
 
     def clip(self, min: Any = None, max: Any = None) -> SecretArray:
-        """Values no lower than `min` and no higher than `max`, each public, secret or None; 2 comparisons deep.
+        """Limits values to `min` and `max`, each of which is public, secret or None; 2 comparisons deep.
 
         Rounds: rss 19, aby 14, spdz2k 15, pika 15.
 
@@ -57,17 +57,18 @@ class Composed:
         return x if max is None else x._session.minimum(x, max)
 
     def mean(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
-        """Mean over an axis or all, rounded down to a multiple of 2^-f; of integers and bits a real, 2^-16.
+        """Returns the mean over an axis or all, rounded down to a multiple of 2^-f; for integers and bits of 2^-16.
 
-        Of fixed point the sum must fit the dtype, or it wraps; their number need not. Of integers nothing wraps: sums
-        get the bits that the elements' range takes, which without a `bound=` is a conversion for each. With `dtype=`
-        the elements convert first. Costs what `sum() // n` does: a truncation for 2^m elements, a conversion into a
-        wider ring more for other numbers.
+        The mean of integers and bits is a real. Sums of fixed point must fit the dtype, or they wrap; the number of
+        elements need not fit. Sums of integers never wrap: they get the bits that the elements' range takes, which
+        without a `bound=` takes a conversion of each element. With `dtype=` the elements convert first. The mean costs
+        as much as `sum() // n`: a truncation for 2^m elements, and for other numbers of elements a conversion into a
+        wider ring in addition.
 
-        Rounds: rss 26, aby 20, spdz2k 22, pika 22. Of 1000; of 1024 fewer.
+        Rounds: rss 26, aby 20, spdz2k 22, pika 22. For 1000 elements; fewer for 1024.
 
         Raises:
-            DtypeError: integers whose sum takes more than 104 bits.
+            DtypeError: the sum of integers takes more than 104 bits.
             ShapeError: there are no elements.
 
         Example:
@@ -86,14 +87,14 @@ class Composed:
         return x._reduce("mean", axis, keepdims)
 
     def round(self, decimals: int = 0) -> SecretArray:
-        """Rounded to whole numbers, halves to the even one as in numpy; the dtype stays. Integers and bits as they are.
+        """Rounds to whole numbers, halves to even as in numpy, in the same dtype. Integers and bits stay as they are.
 
-        Of fixed point: an MSB of f + 1 bits and a truncation, in turn.
+        For fixed point it takes an MSB of f + 1 bits and then a truncation.
 
         Rounds: rss 20, aby 16, spdz2k 16, pika 16.
 
         Raises:
-            RangeError: `decimals` is not 0: the digits of fixed point are binary. `x * 100` rounds hundredths.
+            RangeError: `decimals` is not 0: fixed point is binary. `(x * 100).round()` rounds hundredths.
 
         Example:
             >>> import quorate as qr
@@ -110,11 +111,11 @@ class Composed:
         return self.round(0 if ndigits is None else ndigits)
 
     def cumsum(self, axis: int | None = None, *, dtype: Dtype | None = None) -> SecretArray:
-        """Sums of all elements up to each, along an axis or of the flattened array. Local (of bits: 1 round).
+        """Returns cumulative sums along an axis or of the flattened array. Local (of bits: 1 round).
 
         They have the elements' dtype and wrap in its k bits, as `sum` does; with `dtype=` the elements convert first.
 
-        Rounds: rss 1, aby 1, spdz2k 1, pika 1. Of bits; of numbers it is local.
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. For bits; sums of numbers are local.
 
         Example:
             >>> import quorate as qr
@@ -127,10 +128,10 @@ class Composed:
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
 
     def cumprod(self, axis: int | None = None, *, dtype: Dtype | None = None) -> SecretArray:
-        """Products of all elements up to each, along an axis or of the flattened array: log2(n) products deep.
+        """Returns cumulative products along an axis or of the flattened array; log2(n) products deep.
 
         They have the elements' dtype and wrap in its k bits, as `prod` does; with `dtype=` the elements convert first.
-        n log2(n) / 2 products in all. `np.maximum.accumulate(x)` is made in this way, too.
+        It takes n log2(n) / 2 products in all. `np.maximum.accumulate(x)` works in the same way.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -145,19 +146,19 @@ class Composed:
         return _scans.scanned("cumprod", operator.mul, x, axis)
 
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
-        """The same integers, of which one in each row along an axis is 1 and all others are 0: a choice of one.
+        """Returns the integers with a proof that, in each row along an axis, one element is 1 and all others are 0.
 
-        Where parties may cheat (`spdz2k`, malicious `pika`) this is proven by whoever input the numbers, and what is
-        input behind it in the program is not sent before the proof was checked. It takes a product for each element,
-        two rounds, and a check. Rows that are computed from inputs of several owners are refused, and so are those of
-        the party of `pika` that deals (2). Where all follow the protocol it costs nothing.
+        Where parties may cheat (`spdz2k`, malicious `pika`) the owner of the inputs proves this. Later inputs of the
+        program are sent only after the proof was checked. It takes a product for each element, two rounds, and a check.
+        Rows that are computed from inputs of several owners are refused, and so are rows of party 2 of `pika`, which
+        deals. In semi-honest protocols it costs nothing.
 
-        Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
-        in the same request. The rows of the array before it are not proven.
+        Use the returned array: the proof runs where a result needs it, and delays later inputs of the same request
+        until then. The rows of the original array remain unproven.
 
         Raises:
-            CheatingDetected: when it runs: a row is something else, for a mistake, too.
-            ConfigError: who deals input the rows; when it runs: nobody can prove them.
+            CheatingDetected: when it runs: a row is not one-hot, even by mistake.
+            ConfigError: the dealing party input the rows; or, when it runs, no party can prove them.
             DtypeError: the elements are not integers.
             ShapeError: rows are empty, or have more elements than the dtype has values.
 
@@ -174,15 +175,17 @@ class Composed:
         return x if node == x._node else x._new(node)
 
     def as_factor(self) -> SecretArray:
-        """The same numbers, by which products are to be taken again and again: weights that a session holds.
+        """Returns the array as a factor: numbers, such as weights, that a session multiplies by many times.
 
-        On semi-honest `pika` a product by the array that this returns sends the other operand alone. What products
-        would send of these numbers is sent when it is first needed (the elements); party 2 keeps a mask of theirs, and
-        parties 0 and 1 what was opened below it, as long as the array lives. That holds for products of matrices,
-        convolutions, and element-wise products of up to some thousand elements, in the array's own dtype: what is made
-        of it by slicing, transposing (but by `qr.nn.linear`) or `astype` is none, nor are its pieces where memory has a
-        product cut along it. Reals with neither a dtype nor a bound are multiplied in a larger dtype, so state one.
-        Elsewhere, of bits, and under `max_memory=`, it is the array itself.
+        On semi-honest `pika`, a product by a factor sends the other operand alone. The masked factor is opened once, in
+        the first product that needs it (its elements are sent then). While the factor lives, party 2 keeps its mask,
+        and parties 0 and 1 keep the opened values.
+
+        This applies to products of matrices, convolutions, and element-wise products of up to some thousand elements,
+        in the array's own dtype. Slices, transposes (except by `qr.nn.linear`) and conversions by `astype` of a factor
+        are not factors; neither are the pieces of a product that is cut along it for lack of memory. Reals with neither
+        a dtype nor a bound are multiplied in a larger dtype, so state one of them. In other protocols, for bits, and
+        under `max_memory=`, the array itself is returned.
 
         Rounds: pika 1, when it is first needed.
 
@@ -200,13 +203,13 @@ class Composed:
         return x if node == x._node else x._new(node)
 
     def _is_factor(self) -> bool:
-        """Whether products by it send nothing of it."""
+        """Whether the array is a factor, of which products send nothing."""
         return bool(self._me()._session._native.is_factor(self._me()._node))
 
     def bits(self) -> SecretArray:
-        """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.
+        """Returns the k bits of each element along a new last axis, lowest first; for fixed point, those of x 2^f.
 
-        Negative numbers are in two's complement. About log2(k) rounds.
+        Negative numbers are in two's complement. It takes about log2(k) rounds.
 
         Rounds: rss 8, aby 7, spdz2k 7, pika 7.
 
@@ -221,11 +224,11 @@ class Composed:
         return x._new(x._session._native.bits(x._node, _source.line()))
 
     def _folded(self, name: str, op: Callable[[Any, Any], Any], axis: int | None, keepdims: bool) -> SecretArray:
-        """`op` between all elements of an axis: halves meet until one is left."""
+        """Reduces an axis by `op` as a tree: halves are combined until one element is left."""
         x = self._me()
         rows, _ = _network.lined_up(name, x, axis)
         if len(rows) == 0:
-            return x._reduce(name, axis, keepdims)  # which says that there is no value
+            return x._reduce(name, axis, keepdims)  # raises the error for an empty axis
         while len(rows) > 1:
             half = len(rows) // 2
             met = op(rows[:half], rows[half : 2 * half])
@@ -236,15 +239,15 @@ class Composed:
         return rows.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)])
 
     def to(self, sharing: str) -> SecretArray:
-        """The same values in the sharing "A" (arithmetic), "B" (Boolean) or "Y" (Yao), where a protocol has several.
+        """Converts the values to the sharing "A" (arithmetic), "B" (Boolean) or "Y" (Yao).
 
-        Steps whose secret operands are all in one sharing by `to` stay in it, as far as it has them; elsewhere the
-        planner decides. Under `max_memory=` everything stays in A.
+        An operation whose secret operands were all put into one sharing by `to` runs in that sharing, if the sharing
+        supports it. For other operations the planner decides. Under `max_memory=` everything stays in A.
 
-        Rounds: about log2(k) from A to B, 1 back, 2 messages into Y; none where the values are in it already.
+        Rounds: about log2(k) from A to B, 1 back, 2 messages into Y; none where the values are in the sharing already.
 
         Raises:
-            ConfigError: another name, or a sharing that the session's protocol has not.
+            ConfigError: the name is unknown, or the session's protocol does not have the sharing.
 
         Example:
             >>> import quorate as qr

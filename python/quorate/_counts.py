@@ -1,4 +1,4 @@
-"""How many, and how much, in public bins and in public numbers of groups."""
+"""Counts and sums in public bins, and in groups whose number is public."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Groups", "bincount", "digitize", "histogram"]
 
 
 class Groups:
-    """Elements by secret keys from 0 to a public number of groups: sums, means and counts of each group.
+    """Elements grouped by secret keys, for a public number of groups: sums, means and sizes of each group.
 
-    Made by `Session.group_by`. One comparison of each key with each group, which all methods share; then a product of
-    matrices.
+    Made by `Session.group_by`. It takes one comparison of each key with each group, which all methods share, and then a
+    product of matrices.
 
     Attributes:
-        count: how many groups there are.
+        count: the number of groups.
     """
 
     def __init__(self, mpc: Session, keys: SecretArray, count: int) -> None:
@@ -40,22 +40,23 @@ class Groups:
         self._hot = mpc.one_hot(self._keys, count)
 
     def size(self) -> SecretArray:
-        """How many elements each group has, as int(64). 1 round."""
+        """Returns the number of elements of each group, as int(64). 1 round."""
         return self._hot.sum(axis=0)
 
     def sum(self, values: Any) -> SecretArray:
-        """The sum of the values of each group, 0 where it has none; of (n, ...) values (groups, ...). A product's cost.
+        """Returns the sum of the values of each group, 0 for an empty group: (n, ...) values give (groups, ...).
 
-        Sums have the values' dtype and wrap in its k bits, as `sum` does.
+        It costs a product of matrices. Sums have the values' dtype and wrap in its k bits, as `sum` does.
         """
         rows = self._rows(values)
         flat = rows.reshape(len(rows), -1) if rows.size else rows.reshape(len(rows), math.prod(rows.shape[1:]))
         return (self._hot.T @ flat).reshape(self.count, *rows.shape[1:])
 
     def mean(self, values: Any) -> SecretArray:
-        """The mean of the values of each group, 0 where it has none: within 4 units of 2^-f, of integers of 2^-16.
+        """Returns the mean of the values of each group, 0 for an empty group.
 
-        Quotients of more than 64 bits are within 2^-28 of themselves.
+        It is within 4 units of 2^-f, for integers of 2^-16; with more than 64 bits, or within 2^-28 of the mean where
+        that is more.
         """
         rows = self._rows(values)
         if rows.dtype.kind != "fixed":
@@ -75,7 +76,7 @@ class Groups:
 
 
 def bincount(x: SecretArray, weights: Any, length: Any) -> SecretArray:
-    """How often each of the numbers 0 to length - 1 occurs, or the sum of the weights where it does."""
+    """Counts how often each of the numbers 0 to length - 1 occurs, or sums the weights of its occurrences."""
     if isinstance(length, bool) or not isinstance(length, numbers.Integral) or length < 1:
         raise DtypeError(
             at("numpy.bincount of a secret takes minlength= from 1 on: the length of its result is public")
@@ -87,10 +88,10 @@ def bincount(x: SecretArray, weights: Any, length: Any) -> SecretArray:
 
 
 def _say_outside(mpc: Session, what: str, x: SecretArray, count: int) -> None:
-    """Says, once for each line, that numbers which are not proven to be in a group would be in none.
+    """Warns, once for each line, where keys are not proven to be in range: keys out of range are in no group.
 
     Raises:
-        RangeError: the same, in a strict session.
+        RangeError: instead of the warning, in a strict session.
     """
     low, high = reach(x)
     if low >= 0 and high < count:
@@ -120,9 +121,9 @@ def _edges(what: str, bins: Any) -> np.ndarray:
 
 
 def _below(edge: Any, dtype: Dtype, with_it: bool) -> float | int:
-    """The least number of units that is not below an edge (with it), or beyond it.
+    """Returns the least number of units at or above an edge (`with_it`), or above it.
 
-    An edge beside fixed point is rounded as inputs are, and as comparisons round: 0.2 is at the edge 0.2.
+    For fixed point the edge is rounded as inputs and comparisons are, so that the input 0.2 is at the edge 0.2.
     """
     if math.isinf(edge):
         return edge
@@ -132,9 +133,9 @@ def _below(edge: Any, dtype: Dtype, with_it: bool) -> float | int:
 
 
 def _reached(x: SecretArray, edges: np.ndarray, closed: list[bool]) -> SecretArray:
-    """Bits along a new last axis: whether each element is at an edge or beyond it; only beyond where `closed`.
+    """Returns bits along a new last axis: whether each element is at or above each edge; above it where `closed`.
 
-    Numbers of units are compared with numbers of units: exactly for integers, whatever digits an edge has.
+    It compares units with units, so that results for integers are exact for any edge.
     """
     mpc = x._session
     whole = units(x)
@@ -151,7 +152,10 @@ def _reached(x: SecretArray, edges: np.ndarray, closed: list[bool]) -> SecretArr
 
 
 def histogram(x: SecretArray, bins: Any, within: Any, weights: Any) -> tuple[SecretArray, np.ndarray]:
-    """Counts between neighbouring edges, or sums of weights; the last bin has its upper edge. And the edges."""
+    """Returns counts, or sums of weights, between neighbouring edges, and the edges.
+
+    The last bin includes its upper edge.
+    """
     if isinstance(bins, str) or (isinstance(bins, numbers.Integral) and within is None):
         raise DtypeError(
             at("numpy.histogram of a secret takes public bins: bins=[0, 10, 20], or bins=20 and range=(low, high)")
@@ -180,7 +184,10 @@ def histogram(x: SecretArray, bins: Any, within: Any, weights: Any) -> tuple[Sec
 
 
 def digitize(what: str, x: SecretArray, bins: Any, beyond: bool) -> SecretArray:
-    """How many of ascending edges each element has reached, or has gone `beyond`; of descending ones, the others."""
+    """Returns the bin of each element: the number of ascending edges at or below it, or below it with `beyond`.
+
+    For descending edges it is the number of the others.
+    """
     edges = _edges(what, bins)
     rises, falls = np.all(edges[1:] >= edges[:-1]), np.all(edges[1:] <= edges[:-1])
     if not rises and not falls:

@@ -1,4 +1,4 @@
-"""Which party a local session is: every one of them."""
+"""The value of `mpc.me` in a local session, which runs every party."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ __all__ = ["Everyone"]
 
 
 class Everyone:
-    """`mpc.me` where all parties are in this process: it equals the number of each of them.
+    """The value of `mpc.me` where all parties are in this process. It equals the number of each party.
 
-    So `values if mpc.me == 0 else None` gives party 0's values where party 0 is, here and in a deployment, and so does
-    `if mpc.me == 1: print(result)`. It is no number: what needs one number is refused.
+    `values if mpc.me == 0 else None` therefore gives party 0's values in a local session as in a deployment, and `if
+    mpc.me == 1: print(result)` prints in both. It is not a number: operations that need one raise `TypeError`.
 
     >>> me = Everyone(3)
     >>> me == 0, me == 2, me != 2, me == 3
     (True, True, False, False)
     """
 
-    __array_ufunc__ = None  # numpy's numbers leave the comparison to it
+    __array_ufunc__ = None  # numpy's numbers then call our comparison
 
     def __init__(self, parties: int) -> None:
         self._parties = parties

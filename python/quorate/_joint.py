@@ -1,4 +1,4 @@
-"""Functions of a session on several arrays, or on one and public numbers."""
+"""Methods of a session that take several arrays, or one array and public numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Joint"]
 
 
 class Joint:
-    """What `Session` computes on arrays."""
+    """The methods of `Session` that compute on arrays."""
 
     def _session(self) -> Session:
         return cast("Session", self)
@@ -37,7 +37,7 @@ class Joint:
         return SecretArray(self._session(), node)
 
     def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
-        """X where the condition's bit is 1, y elsewhere; 1 round after the condition.
+        """Returns x where the condition's bit is 1, y elsewhere; 1 round after the condition.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
@@ -52,7 +52,7 @@ class Joint:
         return self._array(self._session()._native.select(bit, one, other, _source.line()))
 
     def swap(self, condition: Any, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
-        """X and y, or y and x where the condition's bit is 1; for what `where` costs for one of them.
+        """Returns x and y, or y and x where the condition's bit is 1. It costs as much as one `where`.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
@@ -69,7 +69,7 @@ class Joint:
         return one, self._array(self._session()._native.other(first, second, one._node, _source.line()))
 
     def minimum(self, x: Any, y: Any) -> SecretArray:
-        """The smaller of x and y, element by element; a comparison and 1 round.
+        """Returns the smaller of x and y, element by element; a comparison and 1 round.
 
         Rounds: rss 10, aby 7, spdz2k 8, pika 8.
 
@@ -82,7 +82,7 @@ class Joint:
         return self._smaller("minimum", x, y, x, y)
 
     def maximum(self, x: Any, y: Any) -> SecretArray:
-        """The larger of x and y, element by element; a comparison and 1 round.
+        """Returns the larger of x and y, element by element; a comparison and 1 round.
 
         Rounds: rss 10, aby 7, spdz2k 8, pika 8.
 
@@ -95,16 +95,16 @@ class Joint:
         return self._smaller("maximum", x, y, y, x)
 
     def _smaller(self, what: str, x: Any, y: Any, one: Any, other: Any) -> SecretArray:
-        """`one` where x < y, `other` elsewhere."""
+        """Returns `one` where x < y, `other` elsewhere."""
         if not isinstance(x, SecretArray) and not isinstance(y, SecretArray):
             raise DtypeError(at(f"{what}: neither operand is secret; use numpy's, or mpc.constant"))
         return self.where(x < y if isinstance(x, SecretArray) else y > x, one, other)
 
     def one_hot(self, index: SecretArray, depth: int) -> SecretArray:
-        """Bits along a new last axis of `depth`: 1 at the position that `index` names, none where it is out of range.
+        """Returns bits along a new last axis of size `depth`: 1 at position `index`, all 0 where it is out of range.
 
-        `depth` tests for equality side by side, for each element. Sums of what these bits pick, `one_hot(i, n) @ x`,
-        are proven to lie where the elements of x and 0 do: one bit at most is 1.
+        It takes `depth` tests for equality for each element, in parallel. At most one bit is 1, so range analysis
+        proves that `one_hot(i, n) @ x` lies between the smallest and the largest of 0 and the elements of x.
 
         Rounds: rss 7, aby 6, spdz2k 6, pika 6.
 
@@ -129,18 +129,19 @@ class Joint:
         return self.concatenate([hot, np.zeros((*whole.shape, int(depth) - known), bool)], axis=-1)
 
     def _places(self, index: SecretArray) -> SecretArray:
-        """Positions; where parties may cheat, proven to lie where a stated bound says."""
+        """Returns the positions. Where parties may cheat, their owners prove stated bounds."""
         node = self._session()._native.places(index._node, _source.line())
         return index if node == index._node else self._array(node)
 
     def take(self, x: Any, index: SecretArray, axis: int | None = None) -> SecretArray:
-        """The elements at secret positions along an axis, or of the flattened array; 0 where one is out of range.
+        """Returns elements at secret positions along an axis, or of the flattened array; 0 for positions out of range.
 
-        Every position is compared with all n of the axis, and a product with the resulting bits picks: the work is n
-        for each element. Positions do not count from the end. Results are proven to lie where the elements and 0 do.
+        Every position is compared with all n of the axis, and a product with the resulting bits selects the element:
+        work grows with n for each position. Negative positions are out of range. Range analysis proves that results lie
+        between the smallest and the largest of 0 and the elements.
 
-        Rows of a matrix are those along axis=0. Without `axis=` positions count in the flattened array, as in
-        `numpy.take`, and of a matrix an `InputWarning` says so.
+        Use axis=0 for the rows of a matrix. Without `axis=` positions count in the flattened array, as in `numpy.take`;
+        for arrays of several axes an `InputWarning` says so.
 
         Rounds: rss 9, aby 8, spdz2k 8, pika 8.
 
@@ -171,7 +172,7 @@ class Joint:
         return picked.transpose(*moved[:place], *at_front, *moved[place:])
 
     def _say_flattened(self, x: SecretArray) -> None:
-        """Says, once for each line, that positions count in the flattened array."""
+        """Warns, once for each line, that positions count in the flattened array."""
         file, line = _source.line()
         told = f"{file} take", line
         if told in self._session()._told:
@@ -184,7 +185,7 @@ class Joint:
         warnings.warn_explicit(text, InputWarning, file, line)
 
     def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays one after another along an axis. Local.
+        """Joins arrays along an existing axis. Local.
 
         Example:
             >>> import quorate as qr
@@ -196,7 +197,7 @@ class Joint:
         return self._join(arrays, axis, stack=False)
 
     def stack(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays side by side along a new axis. Local.
+        """Stacks arrays along a new axis. Local.
 
         Example:
             >>> import quorate as qr
@@ -216,10 +217,10 @@ class Joint:
         return self._array(self._session()._native.join(parts, row_axis(what, axis), stack, _source.line()))
 
     def shuffle(self, *arrays: SecretArray, axis: int = 0) -> SecretArray | tuple[SecretArray, ...]:
-        """The rows of arrays along an axis in a new order, uniformly random and known to nobody; the same for all.
+        """Permutes the rows of all arrays along an axis by one uniformly random order, which stays secret.
 
-        The arrays may differ in dtype and in their other axes. As many rounds as there are sets of t of the n parties
-        (3, 10 and 35 for 3, 5 and 7), each of t elements a party for every element.
+        The arrays may differ in dtype and in their other axes. Under "rss" it takes one round for each set of t of the
+        n parties (3, 10 and 35 rounds for 3, 5 and 7 parties). In each, a party sends t elements for every element.
 
         Rounds: rss 3, aby 2, spdz2k 41, pika 2.
 
@@ -255,18 +256,19 @@ class Joint:
         stable: bool = True,
         descending: bool = False,
     ) -> tuple[SecretArray, ...]:
-        """Keys sorted along an axis, and other arrays in the same order.
+        """Sorts keys along an axis, and puts other arrays in the same order.
 
-        Each of the others has the shape of the keys, or one axis or more after that: rows move together. Comparisons
-        depend on the length alone; about log2(n)^2 / 2 of them deep, each followed by a choice.
+        Each of the others has the shape of the keys, or that shape and further axes: rows move together. Which elements
+        are compared depends on the length alone. It is about log2(n)^2 / 2 comparisons deep, each followed by a
+        selection.
 
         Rounds: rss 605, aby 494, spdz2k 495, pika 495 for 1000 elements.
 
         Args:
-            keys: what to sort by.
-            others: what goes with them.
-            axis: which axis; of the keys' axes.
-            stable: whether equal keys keep their order; three times the comparisons.
+            keys: the keys to sort by.
+            others: arrays that move with the keys.
+            axis: the axis to sort along, one of the keys' axes.
+            stable: whether equal keys keep their order, which takes three times as many comparisons.
             descending: whether the largest keys come first.
 
         Returns:
@@ -296,12 +298,12 @@ class Joint:
         return tuple(back(x) for x, (_, back) in zip(ordered, lined, strict=True))
 
     def group_by(self, keys: SecretArray, groups: int) -> Groups:
-        """Elements by secret keys from 0 to `groups` - 1: `sum`, `mean` and `size` of each group.
+        """Groups elements by secret keys from 0 to `groups` - 1. The result has `sum`, `mean` and `size` of each group.
 
-        Each key is compared with each group, once for all that is asked; a sum is then a product of matrices. Keys out
-        of range are in no group, of which a `RangeWarning` tells where they are possible.
+        Each key is compared with each group, once for all later calls; a sum is then a product of matrices. Keys out of
+        range are in no group; a `RangeWarning` says so where they are possible.
 
-        Rounds: rss 9, aby 8, spdz2k 8, pika 8. Of sums in 8 groups.
+        Rounds: rss 9, aby 8, spdz2k 8, pika 8. For sums in 8 groups.
 
         Example:
             >>> import quorate as qr
@@ -319,24 +321,24 @@ class Joint:
         return Groups(self._session(), keys, int(groups))
 
     def join(self, left: SecretArray, right: SecretArray, *values: SecretArray, missing: int | None = -1) -> Joined:
-        """For each key of the left side the values of the right side's row that has it: a left join.
+        """Left join: looks up each key of the left side on the right side, and returns the values of the matching row.
 
-        Keys are secret integers along one axis, `values` go with those of the right side, each of which should be there
-        once: `unique` of the result is a bit that says so. Nothing is told but both sizes: two sorts of all rows, and
-        log2(rows) choices between them.
+        Keys are secret integers along one axis. `values` belong to the keys of the right side, which should be
+        distinct; the bit `unique` of the result says whether they are. Only both sizes are disclosed. It takes two
+        sorts of all rows, and log2(rows) selections between them.
 
         Args:
-            left: the keys that are looked for.
-            right: the keys that they are looked for in.
-            values: of the right side's rows.
-            missing: the number that stands for a key that is not known, as -1 does in the codes of pandas: it matches
-                nothing, not even itself, and may be there more than once. None: every number is a key. Keys that
-                cannot be that number, such as `qr.uint`, cost nothing for it; else it is a test for equality of each.
+            left: the keys to look up.
+            right: the keys to look them up in.
+            values: arrays with a value for each key of the right side.
+            missing: the number that stands for an unknown key, as -1 does in the codes of pandas. It matches nothing,
+                not even itself, and may occur more than once. With None every number is a key. Keys that cannot be that
+                number, such as `qr.uint`, cost nothing for it; others take a test for equality each.
 
         Rounds: rss 585, aby 439, spdz2k 440, pika 440. For 100 keys on both sides.
 
         Returns:
-            `matched`, `values` and `unique`: of as many rows as the left side, in its order.
+            `matched` and `values`, a row for each key of the left side and in its order, and the bit `unique`.
 
         Example:
             >>> import quorate as qr
@@ -349,15 +351,15 @@ class Joint:
         return join(left, right, values, missing)
 
     def group_sums(self, keys: SecretArray, *values: SecretArray) -> SortedGroups:
-        """Sums by secret keys of which nobody knows how many there are: a sort, and log2(rows) choices deep.
+        """Sums values by secret keys; the number of groups stays secret. A sort, then log2(rows) selections deep.
 
-        The result has as many rows as the keys; one for each group counts, and the others are 0. For keys of a public
-        number of groups `group_by` costs less.
+        The result has a row for each element. One row of each group holds its sum, and the others are 0. Where the
+        number of groups is public, `group_by` costs less.
 
         Rounds: rss 295, aby 210, spdz2k 238, pika 238. For 100 elements.
 
         Returns:
-            `counts` (whether a row is a group's), `keys`, `sizes` and `sums`, by ascending key.
+            `counts` (whether a row holds a group), `keys`, `sizes` and `sums`, by ascending key.
 
         Example:
             >>> import quorate as qr
@@ -370,19 +372,19 @@ class Joint:
         return sorted_groups(keys, values)
 
     def run_circuit(self, circuit: Circuit, *bits: Any) -> SecretArray | list[SecretArray]:
-        r"""The outputs of a Boolean circuit on secret bits.
+        r"""Runs a Boolean circuit on secret bits and returns its outputs.
 
-        The last axis of each array is the wires of one input of the circuit, in the file's order; the axes before it
-        broadcast and are the batch. Arrays are `qr.bit`; 0s and 1s that everybody knows may stand in for some.
+        The last axis of each array holds the wires of one input of the circuit, in the file's order; the axes before it
+        broadcast and are the batch. Arrays are `qr.bit`; public 0s and 1s may take the place of some.
 
         Rounds and bytes:
-            the circuit's AND-depth in rounds, whatever the batch. Of each AND of each instance a party sends, online,
+            the circuit's AND-depth in rounds, whatever the batch. For each AND of each instance a party sends, online,
             rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits, spdz2k 2 bits (to each of the others), pika 2
-            bits; where the planner takes garbled circuits (aby), two messages in all.
+            bits. Where the planner takes garbled circuits (aby), there are two messages in all.
 
         Raises:
-            ShapeError: another number of inputs, a last axis of another length, leading axes that do not broadcast.
-            DtypeError: arrays that are not bits.
+            ShapeError: the number of inputs or the length of a last axis is wrong, or leading axes do not broadcast.
+            DtypeError: an array does not consist of bits.
 
         Example:
             >>> import quorate as qr
@@ -404,9 +406,9 @@ class Joint:
         return split
 
     def from_bits(self, bits: SecretArray, dtype: Dtype) -> SecretArray:
-        """Numbers from their bits along the last axis, lowest first: undoes `bits()`. 1 round.
+        """Returns numbers from their bits along the last axis, lowest first; the inverse of `bits()`. 1 round.
 
-        The last axis has as many elements as the dtype has bits; of fixed point they are those of x 2^f.
+        The last axis has an element for each bit of the dtype. For fixed point they are the bits of x 2^f.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 

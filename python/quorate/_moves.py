@@ -1,4 +1,4 @@
-"""Elements in other places: whatever numpy does to places is done to elements. All local."""
+"""Functions that move elements: numpy moves their positions, and the elements follow. All local."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Moves", "moved", "shaped"]
 
 
 def _numbered(values: list[Any]) -> list[np.ndarray]:
-    """Arrays of the elements' places, from 1 on, one array's after another's."""
+    """Returns an array of positions for each array, numbered from 1 on through all arrays."""
     numbered, taken = [], 1
     for value in values:
         size = int(np.prod(value.shape, dtype=np.int64))
@@ -31,10 +31,10 @@ def _numbered(values: list[Any]) -> list[np.ndarray]:
 
 
 def moved(function: Callable[..., Any], arrays: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a function of numpy's makes of arrays by moving their elements; where it puts zeros, so does this.
+    """Applies a numpy function that only moves elements, and may insert zeros, to secret arrays.
 
-    `arrays` are its first argument: one array, or a list of them, of which one at least is secret. What it returns
-    may be one array, or several in a list or a tuple.
+    `arrays` is its first argument: one array, or a list of them, of which at least one is secret. The function may
+    return one array, or several in a list or a tuple.
     """
     from quorate.array import SecretArray
 
@@ -57,7 +57,7 @@ def moved(function: Callable[..., Any], arrays: Any, *args: Any, **kwargs: Any) 
 
 
 def shaped(function: Callable[..., Any], shape: tuple[int, ...], *args: Any, **kwargs: Any) -> tuple[int, ...]:
-    """The shape of what numpy's function makes of an array of this shape; no memory is taken."""
+    """Returns the shape of a numpy function's result for an array of this shape, without using memory for elements."""
     try:
         made: tuple[int, ...] = function(np.broadcast_to(np.int8(0), shape), *args, **kwargs).shape
     except (ValueError, TypeError) as error:
@@ -66,7 +66,7 @@ def shaped(function: Callable[..., Any], shape: tuple[int, ...], *args: Any, **k
 
 
 def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
-    """Sizes or axes, given one by one or as a sequence."""
+    """Returns sizes or axes, given one by one or as a sequence, as a list."""
     listed = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list, np.ndarray)) else given
     try:
         return [operator.index(n) for n in listed]
@@ -75,7 +75,7 @@ def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
 
 
 class Moves:
-    """Methods of secret arrays that numpy's arrays have, too."""
+    """The methods of `SecretArray` that move elements, as numpy's methods of the same names."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class Moves:
         return cast("SecretArray", moved(function, self, *args, **kwargs))
 
     def reshape(self, *shape: Any) -> SecretArray:
-        """The same elements in another shape; one -1 is worked out. Local.
+        """Returns the elements in another shape; one size of -1 is inferred. Local.
 
         Example:
             >>> import quorate as qr
@@ -97,7 +97,7 @@ class Moves:
         return x._new(x._session._native.reshape(x._node, wanted, _source.line()))
 
     def transpose(self, *axes: Any) -> SecretArray:
-        """Axes in another order; reversed if none is named. Local.
+        """Permutes the axes; reverses their order if none is named. Local.
 
         Example:
             >>> import quorate as qr
@@ -124,7 +124,7 @@ class Moves:
         return self.transpose()
 
     def ravel(self) -> SecretArray:
-        """One axis. Local.
+        """Returns the elements along one axis. Local.
 
         Example:
             >>> import quorate as qr
@@ -138,7 +138,7 @@ class Moves:
     flatten = ravel
 
     def squeeze(self, axis: Any = None) -> SecretArray:
-        """Without axes of one element, or without those that are named. Local.
+        """Removes all axes of size 1, or those that are named. Local.
 
         Example:
             >>> import quorate as qr
@@ -150,7 +150,7 @@ class Moves:
         return x.reshape(shaped(np.squeeze, x.shape, axis))
 
     def swapaxes(self, axis1: int, axis2: int) -> SecretArray:
-        """Two axes in each other's place. Local.
+        """Exchanges two axes. Local.
 
         Example:
             >>> import quorate as qr
@@ -160,12 +160,12 @@ class Moves:
         """
         x = cast("SecretArray", self)
         axes = list(range(x.ndim))
-        shaped(np.swapaxes, x.shape, axis1, axis2)  # says what is wrong with the axes
+        shaped(np.swapaxes, x.shape, axis1, axis2)  # raises the error for wrong axes
         axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
         return x.transpose(axes)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> SecretArray:
-        """Each element so many times, along an axis or of the flattened array. Local.
+        """Repeats each element `repeats` times, along an axis or of the flattened array. Local.
 
         Example:
             >>> import quorate as qr
@@ -176,7 +176,7 @@ class Moves:
         return self._moved(np.repeat, repeats, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SecretArray:
-        """Elements of equal row and column, or so many columns further right. Local.
+        """Returns a diagonal: elements whose column is their row plus `offset`. Local.
 
         Example:
             >>> import quorate as qr
@@ -187,7 +187,7 @@ class Moves:
         return self._moved(np.diagonal, offset, axis1, axis2)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SecretArray:
-        """The sum of a diagonal. Local.
+        """Returns the sum of a diagonal. Local.
 
         Example:
             >>> import quorate as qr

@@ -1,4 +1,4 @@
-"""Methods of secret arrays that put elements in order, all or some of them."""
+"""Methods of secret arrays that sort all or some of their elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Ordered"]
 
 
 class Ordered:
-    """What `SecretArray` has of order."""
+    """The sorting and selection methods of `SecretArray`."""
 
     __slots__ = ()
 
@@ -25,11 +25,10 @@ class Ordered:
         return cast("SecretArray", self)
 
     def sort(self, axis: int | None = -1, *, descending: bool = False, kind: Any = None) -> SecretArray:
-        """A sorted copy along an axis, ascending unless told; None flattens. About log2(n)^2 / 2 comparisons deep.
+        """Returns a sorted copy along an axis, ascending by default. About log2(n)^2 / 2 comparisons deep.
 
-        numpy's `kind` of sorting says nothing of the result, and is not looked at.
-
-        The network of comparisons depends on the length alone (Batcher's merge exchange).
+        `axis=None` flattens. numpy's `kind` does not change the result, and is ignored. Which elements are compared
+        depends on the length alone (Batcher's merge exchange).
 
         Rounds: rss 550, aby 385, spdz2k 440, pika 440 for 1000 elements.
 
@@ -44,9 +43,9 @@ class Ordered:
         return restore(_network.sort(keys, [], stable=False, descending=descending)[0])
 
     def argsort(self, axis: int | None = -1, *, descending: bool = False, kind: Any = None) -> SecretArray:
-        """Positions that sort an axis, as int(64); equal elements keep their order. Three times the work of `sort`.
+        """Returns the positions that sort an axis, as int(64), for three times the work of `sort`.
 
-        Whatever `kind` is: numpy's "stable" is what this does.
+        The order is stable: equal elements keep their order. numpy's `kind` is ignored.
 
         Rounds: rss 605, aby 494, spdz2k 495, pika 495 for 1000 elements.
 
@@ -61,13 +60,13 @@ class Ordered:
         return restore(_network.sort(keys, [], stable=True, descending=descending)[1])
 
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
-        """The k largest of an axis (or smallest), the first one first, and their positions, as int(64).
+        """Returns the k largest (or smallest) elements of an axis in order, and their positions, as int(64).
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of k = 10.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For k = 10.
 
-        Of equal elements any are taken, the same ones in every run. About n (log2(k)^2 / 4 + log2(k)) comparisons,
-        where sorting all takes n log2(n)^2 / 4, and log2(k)^2 / 2 + log2(n / k) log2(2k) of them deep; for k near n
-        those of a whole sort. Positions cost nothing where they are not used.
+        Which of several equal elements are taken is arbitrary, but the same in every run. It takes about n (log2(k)^2 /
+        4 + log2(k)) comparisons, log2(k)^2 / 2 + log2(n / k) log2(2k) of them deep. Sorting all takes n log2(n)^2 / 4,
+        which is also the cost for k near n. Positions cost nothing where they are not used.
 
         Raises:
             ShapeError: k is not from 0 to the size of the axis.
@@ -88,11 +87,12 @@ class Ordered:
         return restore(values), restore(picked)
 
     def partition(self, kth: Any, axis: int | None = -1) -> SecretArray:
-        """A copy with the k-th smallest in its place, no larger ones before it and no smaller ones behind.
+        """Returns a copy with the k-th smallest element in its place.
 
-        `kth` may be several. Costs what `topk` does for as many as lie before it, or behind it where those are fewer.
+        No larger elements stand before it, and no smaller ones after it. `kth` may be several numbers. It costs as much
+        as a `topk` of the elements before it, or of those after it where they are fewer.
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of the tenth.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For the tenth.
 
         Example:
             >>> import quorate as qr
@@ -104,9 +104,9 @@ class Ordered:
         return restore(_select.partitioned("partition", [rows], kth)[0])
 
     def argpartition(self, kth: Any, axis: int | None = -1) -> SecretArray:
-        """Positions that `partition` an axis, as int(64), for its comparisons.
+        """Returns the positions that `partition` an axis, as int(64). It takes as many comparisons as `partition`.
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of the tenth.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For the tenth.
 
         Example:
             >>> import quorate as qr

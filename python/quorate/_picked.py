@@ -1,4 +1,4 @@
-"""Elements of an array, picked to be replaced."""
+"""Replacement of elements: `x.at[i].set(v)`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Picked"]
 
 
 class Picked:
-    """Picks elements of an array for replacement."""
+    """Elements of an array, picked by an index for replacement."""
 
     def __init__(self, array: SecretArray) -> None:
         self._array = array
@@ -29,7 +29,7 @@ class Picked:
         return picked
 
     def set(self, value: Any) -> SecretArray:
-        """The array with the picked elements replaced by `value`, which broadcasts."""
+        """Returns the array with the picked elements replaced by `value`, which broadcasts."""
         if self._places is None:
             raise ShapeError(at("pick elements first: x.at[i].set(v)"))
         array = self._array
@@ -39,7 +39,7 @@ class Picked:
         return array._new(node)
 
     def add(self, value: Any) -> SecretArray:
-        """The array with `value`, which broadcasts, added to the picked elements.
+        """Returns the array with `value`, which broadcasts, added to the picked elements.
 
         Raises:
             ShapeError: an element is picked twice.

@@ -1,8 +1,8 @@
-"""Joins and groups by secret keys: sort, then pass on along equal keys.
+"""Joins and groups by secret keys: rows are sorted by key, then values are passed on along rows of equal keys.
 
-What is passed on goes 1, 2, 4 ... rows further in turn (Hillis and Steele, "Data parallel algorithms", 1986), so that
-n rows take choices log2(n) deep. Every step depends on the numbers of rows alone: nothing is opened, and neither how
-many keys match nor how many groups there are is told.
+Values move 1, 2, 4 ... rows further in turn (Hillis and Steele, "Data parallel algorithms", 1986), so that n rows take
+log2(n) selections in sequence. Every step depends on the numbers of rows alone: nothing is opened, and neither the
+number of matching keys nor the number of groups is disclosed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ __all__ = ["Joined", "SortedGroups", "join", "sorted_groups"]
 
 @dataclasses.dataclass(frozen=True)
 class Joined:
-    """What each row of the left side finds on the right one.
+    """The result of a join: what each row of the left side finds on the right side.
 
     Attributes:
-        matched: whether its key is there; a bit for each row of the left side.
-        values: of the right side, in the left one's order; 0 where nothing matched.
-        unique: whether every key of the right side is there once: a bit. Where it is not, any of its rows counts.
+        matched: a bit for each row of the left side: whether its key is on the right side.
+        values: the right side's values in the left side's order; 0 where nothing matched.
+        unique: a bit: whether the keys of the right side are distinct. If not, the values are those of an arbitrary row
+            with the key.
     """
 
     matched: SecretArray
@@ -40,13 +41,13 @@ class Joined:
 
 @dataclasses.dataclass(frozen=True)
 class SortedGroups:
-    """Sums by key: as many rows as went in, of which one for each group counts.
+    """Sums by key. There is a row for each element, and one row of each group holds its results.
 
     Attributes:
-        counts: whether a row is that of a group; a bit each.
-        keys: ascending; 0 where a row does not count.
-        sizes: how many elements the group has; 0 where the row does not count.
-        sums: of each of the values; 0 where the row does not count.
+        counts: a bit for each row: whether it holds a group.
+        keys: the groups' keys, ascending; 0 in other rows.
+        sizes: the number of elements of the group; 0 in other rows.
+        sums: the sum of each of the values; 0 in other rows.
     """
 
     counts: SecretArray
@@ -81,9 +82,9 @@ def _missing(key: Any) -> None:
 
 
 def _there(keys: SecretArray, missing: Any) -> SecretArray | None:
-    """Which keys are not the one that stands for none; None where there is none such, by what is known of them.
+    """Returns bits that say which keys are not `missing`; None where range analysis proves that none is.
 
-    Days of dates, and codes of words, are all keys: -1 is a date.
+    For columns of dates and words it returns None, too: all their numbers are keys, and -1 is a date.
     """
     low, high = reach(keys)
     if missing is None or keys._session._native.column(keys._node) is not None or not low <= missing <= high:
@@ -92,7 +93,7 @@ def _there(keys: SecretArray, missing: Any) -> SecretArray | None:
 
 
 def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...], missing: Any) -> Joined:
-    """For each key of the left side the values of the right side's row with this key; `missing` is no key."""
+    """Returns, for each key of the left side, the values of its row on the right side; `missing` matches nothing."""
     _keys("join", left, right)
     _missing(missing)
     _rows("join", values, len(right))
@@ -110,7 +111,7 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...],
     low, high = reach(both)
     bits = max(low.bit_length(), high.bit_length()) + 2
     from_left = np.arange(n + m) >= m
-    # Of equal keys the right side's come first.
+    # The lowest bit puts the right side's row before the left side's rows of the same key.
     tagged = both.astype(int_dtype(bits)) * 2 + from_left.astype(np.int64)
     padded = [mpc.concatenate([x, np.zeros(n, bool if x.dtype.kind == "bit" else np.int64)]) for x in values]
     moved = [both, mpc.constant(from_left), mpc.constant(np.arange(n + m)), *padded]
@@ -133,7 +134,7 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...],
 
 
 def sorted_groups(keys: SecretArray, values: tuple[SecretArray, ...]) -> SortedGroups:
-    """Sums of the values of equal keys."""
+    """Sums the values of equal keys."""
     _keys("group_sums", keys)
     _rows("group_sums", values, len(keys))
     mpc, n = keys._session, len(keys)

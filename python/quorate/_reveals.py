@@ -1,4 +1,4 @@
-"""What a run reveals, as plans show it: to whom, and of whose inputs."""
+"""The reveals of a run, as plans show them: which values, to whom, and from whose inputs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ class RevealPlan:
 
     Attributes:
         line: "file:number" of the line that reveals it.
-        what: the value in words, with the line that makes it.
-        shape, dtype: of it.
+        what: a description of the value, with the line that makes it.
+        shape, dtype: the shape and dtype of the value.
         to: the parties that learn it; None for all.
         depends_on: the parties on whose inputs it may depend. No other input has any influence on it.
-        inputs_of: the parties of whose own inputs there are elements in it though others learn it: as they are, in
-            part, in another order, or in a form that anybody undoes.
-        tells: what its owner means to tell all parties (`announce`, `input_frame`, `input_file`); empty otherwise.
+        inputs_of: the parties whose own inputs it shows to others: whole, in part, in another order, or in a form that
+            anyone can undo.
+        tells: a description of what its owner announces to all parties (`announce`, `input_frame`, `input_file`); empty
+            otherwise.
     """
 
     line: str
@@ -36,7 +37,7 @@ class RevealPlan:
 
     @staticmethod
     def of(raw: dict[str, Any], place: tuple[str, int], tells: str = "") -> RevealPlan:
-        """From the native module's dictionary, and the line that reveals."""
+        """Makes the plan of a reveal from the native module's dictionary and the line that reveals."""
         return RevealPlan(
             line="{}:{}".format(*place),
             what=raw["what"],
@@ -50,7 +51,7 @@ class RevealPlan:
 
     @property
     def warning(self) -> str | None:
-        """That inputs are revealed which are nobody else's to know; None where there are none, or they are told."""
+        """A warning where the reveal shows a party's own input to others; None if it does not, or is announced."""
         if not self.inputs_of or self.tells:
             return None
         others = "all parties" if self.to is None else _named(self.to, "")
@@ -62,11 +63,11 @@ class RevealPlan:
 
     @property
     def remark(self) -> str:
-        """What an owner means to tell, in a line."""
+        """A line that says what an owner announces."""
         return f"{self.line}: {_named(self.depends_on, 'nobody')} tells all parties {self.tells}"
 
     def row(self) -> list[str]:
-        """In the table of a plan."""
+        """Returns the reveal's row in the table of a plan."""
         return [
             self.line,
             str(self.shape),

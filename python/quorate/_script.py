@@ -1,4 +1,4 @@
-"""`qr.session()`: protocol and place from the command line, so that one script serves all of them."""
+"""`qr.session()`: a session as the command line describes it, so that one script runs under every command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Settings", "session", "settings"]
 
 @dataclasses.dataclass
 class Settings:
-    """What the command line said; a script that is run by itself gets a local session of the first family."""
+    """The settings of the command line. The defaults hold for a script that is run by itself: a local session."""
 
     protocol: str = DEFAULT
     parties: int | None = None
@@ -36,10 +36,13 @@ settings = Settings()
 
 @named(*OPTIONS, *LOCAL)
 def session(**options: Any) -> Session:
-    """The session that the command line asks for, with the options of `qr.local`; the command line's go before.
+    """Opens the session that the command line describes.
 
-    Under `quorate party` this process is one party; under `quorate run`, one of several processes here; under
-    `quorate explain` nothing is sent and `reveal` returns placeholders; otherwise all parties run in this process.
+    It takes the options of `qr.local`. Options of the command line override them.
+
+    Under `quorate party` this process is one party. Under `quorate run` it is one of several processes on this machine,
+    one for each party. Under `quorate explain` nothing is sent, and `reveal` returns placeholders. Otherwise all
+    parties run in this process.
     """
     chosen = {**options, **settings.options}
     if settings.config is not None:

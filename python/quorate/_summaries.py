@@ -1,4 +1,4 @@
-"""What one says of many numbers: products, powers, variances, medians. Methods of secret arrays."""
+"""Methods of secret arrays that summarise many numbers: products, powers, variances, medians."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["Summaries", "one_axis"]
 
 Axes = int | tuple[int, ...] | None
 
-# Doubles beside a fraction with such a denominator are read as that.
+# A float next to a fraction with a denominator up to this is read as that fraction.
 _SIMPLE = 1000
 
 
 def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, reduce: Any) -> SecretArray:
-    """A reduction along several axes: along the one that they make together.
+    """Reduces along several axes, which are first joined into one.
 
     Raises:
-        ShapeError: an axis that is not there, or is named twice.
+        ShapeError: an axis does not exist, or is named twice.
     """
     named = [row_axis(what, a) for a in axis]
     if any(not -x.ndim <= a < x.ndim for a in named) or len({a % x.ndim for a in named}) < len(named):
@@ -46,7 +46,7 @@ def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, red
 
 
 class Summaries:
-    """What `SecretArray` has beside sums, means and extremes."""
+    """The reductions of `SecretArray` beside sums, means and extremes."""
 
     __slots__ = ()
 
@@ -54,12 +54,12 @@ class Summaries:
         return cast("SecretArray", self)
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
-        """Powers by a public whole number, by squaring: `x ** 3` takes two products in turn. They wrap as products do.
+        """Raises to a public whole power by squaring: `x ** 3` takes two products in turn. Results wrap in the dtype.
 
         Rounds: rss 2, aby 2, spdz2k 2, pika 2.
 
         Raises:
-            DtypeError: the exponent is secret, or no whole number from 0 on.
+            DtypeError: the exponent is secret, or not a whole number from 0 on.
 
         Example:
             >>> import quorate as qr
@@ -84,7 +84,7 @@ class Summaries:
     def prod(
         self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
     ) -> SecretArray:
-        """Product over an axis, several or all: log2(n) products deep. It wraps in the dtype; 1 where nothing is.
+        """Returns the product over one, several or all axes; log2(n) products deep. It wraps; 1 for no elements.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -100,12 +100,12 @@ class Summaries:
         return product if initial is None else product * initial
 
     def _which(self, where: Any, nothing: int) -> SecretArray:
-        """The elements that count, as public bits or secret ones say, and `nothing` in place of the others."""
+        """Returns the elements that public or secret bits select, and `nothing` in place of the others."""
         x = self._all()
         return x if where is True else x._session.where(where, x, nothing)
 
     def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Whether any element is not zero: a bit. log2(n) rounds, of numbers behind comparisons.
+        """Returns a bit: whether any element is not zero. log2(n) rounds; for numbers after a comparison of each.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -118,7 +118,7 @@ class Summaries:
         return self._of(self._truth(), "any", operator.or_, axis, keepdims, 0)
 
     def all(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Whether no element is zero: a bit. log2(n) rounds, of numbers behind comparisons.
+        """Returns a bit: whether no element is zero. log2(n) rounds; for numbers after a comparison of each.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -136,7 +136,7 @@ class Summaries:
 
     @staticmethod
     def _of(x: SecretArray, what: str, op: Any, axis: Axes, keepdims: bool, nothing: int) -> SecretArray:
-        """Elements of axes by `op`; `nothing` where there are none."""
+        """Reduces axes by `op`; returns `nothing` for axes without elements."""
         if isinstance(axis, tuple):
             return one_axis(what, x, axis, keepdims, lambda y: Summaries._of(y, what, op, -1, False, nothing))
         rows, _ = _network.lined_up(what, x, axis)
@@ -147,19 +147,20 @@ class Summaries:
         return empty.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) if keepdims else empty
 
     def var(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Variance: the mean of squares of what is above the mean, over n - ddof.
+        """Returns the variance: the sum of squared deviations from the mean, divided by n - ddof.
 
-        Of fixed point the mean is rounded down to a multiple of 2^-f, so squares are of numbers that are off by less
-        than that; they are rounded, and so is what is divided by n. Squares must fit the dtype. Of integers and bits
-        it is exact, rounded down to a multiple of 2^-16, a real.
+        For fixed point the mean is rounded down to a multiple of 2^-f, so each deviation is off by less than 2^-f.
+        Squares and the quotient are rounded. Squares must fit the dtype. For integers and bits the result is a real:
+        the exact variance, rounded down to a multiple of 2^-16.
 
         Rounds: rss 63, aby 49, spdz2k 54, pika 54.
 
-        Integers of which n^2 squares may take more than 103 bits, as those of int(64) without `bound=` do, are reals:
-        numbers beyond 2^43 are a `RangeError` in a local session, and a `RangeWarning` says so in a deployment.
+        Integers convert to reals first where n^2 squares may take more than 103 bits, as with int(64) without `bound=`.
+        Numbers beyond 2^43 then raise `RangeError` in a local session; in a deployment a `RangeWarning` says that they
+        may wrap.
 
         Raises:
-            ShapeError: there are no more than `ddof` elements.
+            ShapeError: there are `ddof` elements or fewer.
 
         Example:
             >>> import quorate as qr
@@ -181,11 +182,11 @@ class Summaries:
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Standard deviation: the square root of the sum of squares over n - ddof, within 2 units (2 of 2^-16 where the
-        dtype has finer ones).
+        """Returns the standard deviation, the root of `var`, within 2 units (of 2^-16 where the dtype's are finer).
 
-        Of a stated dtype without `bound=` whose squares have no room in 103 bits, and in rings of 32 bits (`mac=48`),
-        it is the root of the rounded `var`, which is coarse below 0.01.
+        It is the root of the sum of squares over n - ddof. In two cases it is the root of the rounded `var`,
+        which is coarse below 0.01: for a stated dtype without `bound=` whose squares have no room in 103 bits, and in
+        rings of 32 bits (`mac=48`).
 
         Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 
@@ -200,7 +201,7 @@ class Summaries:
         return _exact.std(self._all()._typed(dtype), axis, keepdims, operator.index(ddof))
 
     def ptp(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """The largest element less the smallest: `max` and `min`, side by side.
+        """Returns the largest element less the smallest. `max` and `min` run in parallel.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -214,17 +215,20 @@ class Summaries:
         return x.max(axis, keepdims) - x.min(axis, keepdims)
 
     def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False, *, method: str = "linear") -> SecretArray:
-        """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
+        """Returns quantiles by public q from 0 to 1, linear between neighbours as in numpy.
 
-        Sorts as far as it takes, as `partition` does. Between two elements a product with a public number: within
-        2^-f. Of integers it is one of them where q falls on it, and a real, within 2^-16, where q falls between two:
-        of a third, too. Of a q with many digits the place between two integers is the nearest fraction for which
-        there is room, which of int(64) without a `bound=` is off by 2^-38 of their distance at most.
+        Several q give results along new first axes.
+
+        It sorts only as far as necessary, as `partition` does. Between two elements of fixed point it multiplies by a
+        public number: within 2^-f. For integers the result is the element itself where q falls on one. Between two it
+        is a real within 2^-16, also for fractions such as 1/3. Where q has many digits, the position between two
+        integers is the nearest fraction for which there is room. For int(64) without a `bound=` it is off by at most
+        2^-38 of their distance.
 
         Rounds: rss 669, aby 470, spdz2k 537, pika 537 for 1000 elements.
 
         Raises:
-            RangeError: q is below 0 or above 1; or the method is none but "linear".
+            RangeError: q is below 0 or above 1, or the method is not "linear".
             ShapeError: there are no elements.
 
         Example:
@@ -258,9 +262,9 @@ class Summaries:
 
     @staticmethod
     def _place(q: float, count: int) -> tuple[int, fractions.Fraction]:
-        """The element below, and how far it is from there to the next.
+        """Returns the index of the element below the quantile, and the exact fraction of the way to the next.
 
-        As numpy counts it, but exactly: 0.1 is what is written, and 1 / 3 a third, not the double beside it.
+        The positions are numpy's, but exact: 0.1 counts as one tenth, and 1 / 3 as one third, not as the nearest float.
         """
         if not 0 <= q <= 1:
             raise RangeError(at(f"quantile: q is from 0 to 1, not {q}"))
@@ -280,7 +284,7 @@ class Summaries:
         return _exact.between("quantile", low, high, part)
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """The element in the middle, or the mean of both: `quantile(0.5)`.
+        """Returns the middle element, or the mean of the two middle ones; the same as `quantile(0.5)`.
 
         Rounds: rss 560, aby 393, spdz2k 449, pika 449 for 1000 elements.
 

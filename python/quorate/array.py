@@ -1,4 +1,4 @@
-"""Secret arrays: they behave as numpy's, but nothing is computed before something is revealed."""
+"""Secret arrays, which behave like numpy's; nothing is computed before something is revealed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["SecretArray"]
 
 
 class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
-    """An array that no party sees.
+    """An array whose values no party sees.
 
-    Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
-    reductions; comparisons give arrays of bits. `reveal` runs the program.
+    Made by `Session.input`, `Session.constant` and by operations. It has numpy's operators, slicing, broadcasting and
+    reductions; comparisons return arrays of bits. `reveal` runs the program.
 
     Attributes:
         shape: as in numpy.
@@ -51,7 +51,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
 
     __slots__ = ("_node", "_session", "dtype", "shape")
     __array_priority__ = 1000
-    __pandas_priority__ = 5000  # pandas' series and data frames leave the work to ours
+    __pandas_priority__ = 5000  # pandas then calls our reflected operators
 
     def __init__(self, session: Session, node: int) -> None:
         self._session = session
@@ -111,9 +111,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(native.binary(op, self._operand(x, op), self._operand(y, op), _source.line()))
 
     def __add__(self, other: Any) -> SecretArray:
-        """Sums, and `-` differences, of secrets and of public numbers. Local.
+        """Adds secrets and public numbers; `-` subtracts. Local.
 
-        Dtypes that differ become the narrowest that holds both; public numbers count by their value.
+        Operands convert to the narrowest dtype that holds both; a public number counts by its value.
 
         Example:
             >>> import quorate as qr
@@ -133,9 +133,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("sub", other, self)
 
     def __mul__(self, other: Any) -> SecretArray:
-        """Products. Of fixed point, rounded down; with public reals that the dtype lacks, within 2^-f.
+        """Multiplies. Fixed point is rounded down; with public reals that the dtype does not hold, within 2^-f.
 
-        Rounds: rss 11, aby 9, spdz2k 10, pika 10. Of fixed point by secrets; of integers 1.
+        Rounds: rss 11, aby 9, spdz2k 10, pika 10. For fixed point by secrets; integers take 1.
         """
         return self._binary("mul", self, other)
 
@@ -143,12 +143,13 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> SecretArray:
-        """Quotients of fixed point, and of integers as reals, saturated where they do not fit; whole ones are `//`.
+        """Divides fixed point, and integers as reals. Quotients that do not fit saturate; `//` gives whole quotients.
 
-        By secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers rounded down, or
-        to the nearest where the dtype does not hold the number (0.1). Small reals get more fractional bits.
+        Quotients by secrets are within 4 units (above 64 bits 4 units or 2^-28 of the quotient, whichever is more), by
+        public numbers rounded down, or to the nearest where the dtype lacks the number (0.1). Small reals get more
+        fractional bits.
 
-        Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers a truncation or two.
+        Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers one or two truncations.
 
         Example:
             >>> import quorate as qr
@@ -162,25 +163,24 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._divide(other, self)
 
     def _divide(self, x: Any, y: Any) -> SecretArray:
-        """Of fixed point, and of integers as reals: by secrets within 4 units (of more than 64 bits: or 2^-28 of the
-        quotient), by public numbers rounded down; saturated where it does not fit.
+        """Divides x by y, either of which may be public; `__truediv__` states the error.
 
-        By public reals that the dtype does not hold: within 2^-f of the quotient by the number itself.
+        Quotients by public reals that the dtype does not hold are within 2^-f of the quotient by the number itself.
         """
         native = self._session._native
         return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
 
     def __floordiv__(self, other: Any) -> SecretArray:
-        """Quotients, towards minus infinity as in numpy, exact for all numbers of the dtype; integers also by secrets.
+        """Divides towards minus infinity, as numpy does, exactly for all numbers; integers also by secrets.
 
-        By a secret 0 it is 0, and so is what `%` gives. A quotient that does not fit wraps; there is one, that of the
-        lowest number and -1.
+        Division by a secret 0 gives 0, and so does `%`. The one quotient that does not fit, of the lowest number by -1,
+        wraps.
 
-        Rounds and bytes: by public numbers a truncation where the divisor is a power of two; else a conversion into a
-        ring of about twice the bits and a truncation there (only the truncation where stated bounds prove that products
-        fit the dtype); at 64 bits a comparison more. One comparison where there are only two quotients. `%` is free.
-        By secret numbers of w bits 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds
-        2. Bounds on the operands make it shorter.
+        Rounds and bytes: by public powers of two a truncation; by other public numbers a conversion into a ring of
+        about twice the bits and a truncation there (the truncation alone where stated bounds prove that products fit
+        the dtype), and at 64 bits a comparison more. Where only two quotients are possible, one comparison. `%` is
+        free. By secrets of w bits 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds
+        2. Bounds on the operands reduce this.
 
         Rounds: rss 466, aby 465, spdz2k 465, pika 465. By secrets of 64 bits.
 
@@ -224,31 +224,32 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._both(other, self)
 
     def _both(self, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
-        """Quotients and remainders by secret numbers; these of those."""
+        """Returns quotients by secret numbers, and the remainders that follow from them."""
         whole = self._int_divided("quotient", x, y)
         left = x - whole * y
         return whole, self._session.where(y == 0, 0, left)
 
     def _divides_secretly(self, other: Any) -> bool:
-        """Whether a divisor is secret; of secrets by public numbers more is known."""
+        """Whether the divisor is secret."""
         return isinstance(other, SecretArray) and self._session._native.is_secret(self._operand(other, "//"))
 
     def _int_divided(self, give: str, x: Any, y: Any, quotient_bits: int | None = None) -> SecretArray:
-        """`give` is "quotient" or "remainder".
+        """Returns the quotient or the remainder of integers by a secret divisor; `give` is "quotient" or "remainder".
 
-        With `quotient_bits` the caller promises that quotients by what is not 0 are below 2^bits in magnitude.
+        With `quotient_bits` the caller promises that quotients by divisors other than 0 are below 2^quotient_bits in
+        magnitude.
         """
         native, what = self._session._native, "%" if give == "remainder" else "//"
         operands = self._operand(x, what), self._operand(y, what)
         return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
-        """The quotient by a public number, towards minus infinity, as an integer."""
+        """Returns the quotient by a public number, rounded towards minus infinity, as an integer."""
         native = self._session._native
         return self._new(native.floor_div(self._node, self._operand(other, what), _source.line()))
 
     def _left(self, whole: SecretArray, other: Any) -> SecretArray:
-        """What the quotient leaves, with the sign of the divisor. Local."""
+        """Returns the remainder that belongs to the quotient `whole`, with the sign of the divisor. Local."""
         native = self._session._native
         return self._new(native.remainder(self._node, whole._node, self._operand(other, "%"), _source.line()))
 
@@ -266,7 +267,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
-        """Both, of bits, in 1 round; so does `|`. `^` and `~` are local. Of integers bit by bit, behind `bits()`.
+        """Ands bits in 1 round, as `|` ors them; `^` and `~` are local. Integers go bit by bit, after `bits()`.
 
         Example:
             >>> import quorate as qr
@@ -293,9 +294,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("xor", other, self)
 
     def __lt__(self, other: Any) -> SecretArray:
-        """Comparisons, which give bits; so do `<=`, `>` and `>=`. Exact. With 0, or a power of two, they cost less.
+        """Compares exactly and returns bits, as do `<=`, `>` and `>=`. Comparing with 0 or a power of two costs less.
 
-        Rounds: rss 9, aby 6, spdz2k 7, pika 7. With `pika` a single one by keys, where it is predicted to be faster.
+        Rounds: rss 9, aby 6, spdz2k 7, pika 7. `pika` compares by keys in 1 round where that is predicted to be faster.
 
         Example:
             >>> import quorate as qr
@@ -316,7 +317,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("ge", self, other)
 
     def __eq__(self, other: object) -> SecretArray:  # type: ignore[override]
-        """Whether elements are equal: bits; so does `!=`, and no array of secrets is hashable.
+        """Returns bits that say whether elements are equal; `!=` returns the opposite. Secret arrays are not hashable.
 
         Rounds: rss 7, aby 6, spdz2k 6, pika 6.
 
@@ -335,7 +336,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         raise TypeError("secret arrays are unhashable: == gives secret bits; use id(x) to tell arrays apart")
 
     def __matmul__(self, other: Any) -> SecretArray:
-        """Products of matrices: 1 round, as that of one product; of fixed point a truncation of each result on top.
+        """Multiplies matrices in 1 round. Fixed point takes a truncation of each result in addition.
 
         Example:
             >>> import quorate as qr
@@ -363,9 +364,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
     def dot(self, other: Any, *, dtype: Dtype | None = None) -> SecretArray:
-        """Numpy's dot product: one multiplication round, as many bytes as results.
+        """Returns numpy's dot product, in one multiplication round. Bytes grow with the number of results.
 
-        It wraps in the dtype of the operands, as `@` does; with `dtype=` secret operands convert to that first.
+        It wraps in the dtype of the operands, as `@` does; with `dtype=` secret operands convert to that dtype first.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
@@ -390,13 +391,13 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def sum(
         self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
     ) -> SecretArray:
-        """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round).
+        """Returns the sum over an axis or all; of bits, the number of ones as int(64). Local (of bits: 1 round).
 
-        Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits, of
-        which a local session tells (`RangeError`). With `dtype=` the elements convert first (`astype`, with its cost),
-        as numpy's do. `where=`, public or secret bits, says which elements count; `initial` is added.
+        Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits. A local
+        session raises `RangeError` where it would wrap. With `dtype=` the elements convert first (`astype`, with its
+        cost), as in numpy. `where=`, public or secret bits, selects the elements that count; `initial` is added.
 
-        Rounds: rss 1, aby 1, spdz2k 1, pika 1. Of bits; of numbers it is local.
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. For bits; sums of numbers are local.
 
         Example:
             >>> import quorate as qr
@@ -413,7 +414,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return total if initial is None else total + initial
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.
+        """Returns the maximum; log2(n) comparisons deep. For bits it says whether any is 1, in log2(n) rounds.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -429,7 +430,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._reduce("max", axis, keepdims)
 
     def min(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Minimum; log2(n) comparisons deep. Of bits, whether all are 1: a bit, log2(n) rounds.
+        """Returns the minimum; log2(n) comparisons deep. For bits it says whether all are 1, in log2(n) rounds.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -445,7 +446,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._reduce("min", axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Index of the first maximum, as int(64); log2(n) comparisons deep.
+        """Returns the index of the first maximum, as int(64); log2(n) comparisons deep.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -459,7 +460,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._reduce("argmax", axis, keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Index of the first minimum, as int(64); log2(n) comparisons deep.
+        """Returns the index of the first minimum, as int(64); log2(n) comparisons deep.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -473,15 +474,16 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._reduce("argmin", axis, keepdims)
 
     def astype(self, dtype: Any) -> SecretArray:
-        """The elements in another dtype.
+        """Converts the elements to another dtype.
 
         Numbers convert into each other; bits become 0 and 1. Where fractional bits are dropped, the result is rounded
         *towards minus infinity*: -2.5 becomes -3, where numpy's `astype(int)` gives -2 (a local session and the shadow
-        say so). What does not fit is a `RangeError` in a local session; in a deployment it wraps, as in numpy, and a
-        `RangeWarning` says where that is possible.
-        Local towards fewer bits, about log2(k) rounds towards more; a truncation where fractional bits are dropped.
+        report this). A value that does not fit raises `RangeError` in a local session. In a deployment it wraps, as in
+        numpy, and a `RangeWarning` names the lines where that is possible.
+        Conversions to fewer bits are local, those to more take about log2(k) rounds. Dropping fractional bits takes a
+        truncation.
 
-        Rounds: rss 9, aby 7, spdz2k 8, pika 8. Of 64 bits into 96.
+        Rounds: rss 9, aby 7, spdz2k 8, pika 8. From 64 bits to 96.
 
         Example:
             >>> import quorate as qr
@@ -499,7 +501,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(self._session._native.cast(self._node, wanted.parts, _source.line()))
 
     def _typed(self, dtype: Any) -> SecretArray:
-        """What a sum works on: the array, or what `dtype=` asks for."""
+        """Returns the array, converted where `dtype=` names a dtype."""
         return self if dtype is None else self.astype(dtype)
 
     def _positions(self, key: Any) -> np.ndarray:
@@ -523,7 +525,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
 
     @property
     def at(self) -> Picked:
-        """`x.at[i].set(v)`: a copy of x with some elements replaced.
+        """Picks elements to replace: `x.at[i].set(v)` is a copy of x with some elements replaced.
 
         Example:
             >>> import quorate as qr
@@ -554,15 +556,17 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
 
         Args:
             to: the party, or the parties, that learn it; None for all. Others get None; a local session gets the value.
-            units: fixed point as exact integers, the numbers times 2^f; float64 has 53 bits (a `RangeWarning` tells).
+            units: returns fixed point as exact integers, the numbers times 2^f; float64 has 53 bits (`RangeWarning`).
 
         Returns:
             A numpy array: int64, uint64, float64 or bool, Python's integers for those of more than 64 bits; a numpy
             scalar for an array without axes.
 
         Raises:
-            RangeError: in a local session, a value on the way leaves its dtype: where, by how much, what to do.
-            ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended; what was computed before is kept.
+            RangeError: in a local session, an intermediate value leaves its dtype. The message says where, by how much,
+                and what to do.
+            ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended early; values that were computed before
+                are kept.
 
         Example:
             >>> import quorate as qr
@@ -574,15 +578,15 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._session.reveal_all(self, to=to, units=units)[0]
 
 
-# An index out of bounds: one of ours, and numpy's own. It is shown by the name that is documented.
+# The error for an index out of bounds: a `ShapeError`, its name in tracebacks, and an `IndexError`, as numpy's.
 _INDEX_ERROR = type("ShapeError", (ShapeError, IndexError), {"__module__": ShapeError.__module__})
 
 
 def operand(session: Session, value: Any, what: str) -> Any:
-    """A node's number or packed public numbers.
+    """Returns an operand for the native module: the number of a secret array's node, or packed public numbers.
 
     Raises:
-        ConfigError: an array of another session.
+        ConfigError: the array is of another session.
     """
     if isinstance(value, SecretArray):
         if value._session is not session:

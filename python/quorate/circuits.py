@@ -1,4 +1,4 @@
-"""Boolean circuits: read from Bristol files, looked at, evaluated in the clear, run on secret bits."""
+"""Boolean circuits: read from Bristol files, inspected, evaluated in the clear, run on secret bits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Circuit:
     it are the batch.
 
     Attributes:
-        inputs: the wires of each input.
-        outputs: the wires of each output.
-        and_gates, xor_gates, inverters: how many gates of each kind there are. Only ANDs cost bytes.
-        depth: the ANDs on the longest path: the rounds of protocols that take one for each layer.
+        inputs: the number of wires of each input.
+        outputs: the number of wires of each output.
+        and_gates, xor_gates, inverters: the number of gates of each type. Only ANDs cost bytes.
+        depth: the number of ANDs on the longest path, which is the number of rounds where each layer takes one.
 
     Example:
         >>> import quorate as qr
@@ -35,7 +35,7 @@ class Circuit:
     """
 
     def __init__(self, native: _quorate.Circuit) -> None:
-        """Takes over a circuit that was read: see `from_bristol`."""
+        """Wraps a circuit that the native module has read; see `from_bristol`."""
         self._native = native
         self.inputs: list[int] = list(native.inputs)
         self.outputs: list[int] = list(native.outputs)
@@ -46,8 +46,8 @@ class Circuit:
         """Reads a Bristol Fashion file, or one in the old Bristol format.
 
         Raises:
-            CircuitError: names the file, the line and what is wrong with it; wires that do not exist, are read before
-                they are written or written twice, wrong counts, an early end.
+            CircuitError: the file is not a circuit: wires do not exist, are read before they are written or are written
+                twice, counts are wrong, or the file ends early. The message names the file and the line.
             OSError: the file cannot be read.
         """
         try:
@@ -57,10 +57,10 @@ class Circuit:
 
     @staticmethod
     def from_text(text: str | bytes) -> Circuit:
-        """Reads the text of such a file.
+        """Reads a circuit from the text of a Bristol Fashion file, or of one in the old Bristol format.
 
         Raises:
-            CircuitError: names the line and what is wrong with it.
+            CircuitError: the text is not a circuit; the message names the line.
         """
         return Circuit(_quorate.Circuit.read(text.encode() if isinstance(text, str) else text))
 
@@ -69,7 +69,7 @@ class Circuit:
         Path(path).write_text(self._native.write(), encoding="ascii")
 
     def evaluate(self, *bits: Any) -> np.ndarray | list[np.ndarray]:
-        r"""The outputs for public bits, in the clear: one array of booleans, or a list where there are several outputs.
+        r"""Evaluates the circuit on public bits: one array of booleans, or a list where there are several outputs.
 
         Example:
             >>> import quorate as qr
@@ -89,7 +89,7 @@ class Circuit:
         return self._split(flat)
 
     def _split(self, outputs: Any) -> Any:
-        """The outputs along the last axis, one by one."""
+        """Splits the last axis into the outputs."""
         if len(self.outputs) == 1:
             return outputs
         ends = np.cumsum(self.outputs)

@@ -1,4 +1,4 @@
-"""Types of secret numbers: `int(k)`, `uint(k)`, `fixed(k, f)`, `real` and `bit`."""
+"""The dtypes of secret numbers: `int(k)`, `uint(k)`, `fixed(k, f)`, `real` and `bit`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorate.errors import DtypeError
 
 __all__ = ["MOST_BITS", "Dtype", "bit", "fixed", "int", "real", "uint"]
 
-# The most bits of a dtype.
+# The largest number of bits of a dtype.
 MOST_BITS = 120
 
 
@@ -21,10 +21,10 @@ class Dtype:
 
     Attributes:
         kind: "int", "uint", "fixed" or "bit".
-        bits: width in bits, a sign included.
+        bits: width in bits, including the sign.
         frac: fractional bits (0 unless fixed).
-        grows: of fixed point, whether nobody stated the width: results then get the bits that they need. Dtypes that
-            differ in nothing else are equal.
+        grows: for fixed point, whether the width was left open, as in `real`: results then get the bits that they need.
+            Comparing dtypes ignores it.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Dtype:
 
     @staticmethod
     def of(parts: tuple[str, builtins.int, builtins.int]) -> Dtype:
-        """From the native module's parts."""
+        """Makes a dtype from the native module's parts."""
         kind, bits, frac = parts
         return Dtype("fixed", bits, frac, grows=True) if kind == "real" else Dtype(kind, bits, frac)
 
@@ -45,7 +45,7 @@ class Dtype:
 
     @property
     def parts(self) -> tuple[str, builtins.int, builtins.int]:
-        """As the native module takes it."""
+        """The parts that the native module takes."""
         return "real" if self.grows else self.kind, self.bits, self.frac
 
 
@@ -59,7 +59,7 @@ def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
 
 
 def int(bits: builtins.int = 64) -> Dtype:
-    """Two's complement integers of 2 to 120 bits.
+    """Returns the dtype of two's complement integers of 2 to 120 bits.
 
     >>> int(20)
     int(20)
@@ -68,7 +68,7 @@ def int(bits: builtins.int = 64) -> Dtype:
 
 
 def uint(bits: builtins.int = 64) -> Dtype:
-    """Integers without a sign of 1 to 120 bits: 0 to 2^bits - 1.
+    """Returns the dtype of unsigned integers of 1 to 120 bits: 0 to 2^bits - 1.
 
     >>> uint(32)
     uint(32)
@@ -77,9 +77,9 @@ def uint(bits: builtins.int = 64) -> Dtype:
 
 
 def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
-    """Fixed point: two's complement of `bits` bits (at most 120), `frac` of them after the point.
+    """Returns the dtype of fixed point: two's complement of `bits` bits (at most 120), `frac` of them after the point.
 
-    Results have the operands' dtype; what may leave it is reported. `real` gives them the bits that they need.
+    Results have the operands' dtype; results that may leave it are reported. With `real` they get the bits they need.
 
     >>> fixed(32, 8)
     fixed(32, 8)
@@ -91,20 +91,20 @@ def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
 
 
 bit = Dtype("bit", 1)
-"""0 or 1: what comparisons give, and what Booleans become. Counts as a number among numbers."""
+"""The dtype of bits: results of comparisons, and Boolean inputs. In arithmetic a bit counts as the number 0 or 1."""
 
 real = Dtype("fixed", 64, 16, grows=True)
-"""Real numbers as inputs have them where nothing is stated: 16 bits after the point, magnitudes up to 2^26 or `bound=`.
+"""The default dtype of real inputs: 16 bits after the point, magnitudes up to 2^26 or `bound=`.
 
-Kept in 64 bits; results get as many as their proven range takes, up to 120.
+Inputs have 64 bits; results get the bits that their proven range takes, up to 120.
 """
 
 
 def check(dtype: Any) -> Dtype:
-    """The dtype that a user named.
+    """Returns the dtype that a user named.
 
     Raises:
-        DtypeError: for anything else than one of Quorate's dtypes.
+        DtypeError: it is not one of Quorate's dtypes.
     """
     if isinstance(dtype, Dtype):
         return dtype

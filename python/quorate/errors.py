@@ -1,4 +1,7 @@
-"""Exceptions. Each derives from `QuorateError` and from the nearest built-in, and says what, where and what to do."""
+"""Exceptions and warnings. Errors derive from `QuorateError` and from the nearest built-in exception.
+
+Each message says what happened, where, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ __all__ = [
 
 
 class QuorateError(Exception):
-    """Whatever Quorate raises on purpose.
+    """The base class of all errors that Quorate raises on purpose.
 
     >>> issubclass(ShapeError, (QuorateError, ValueError))
     True
@@ -37,11 +40,11 @@ class QuorateError(Exception):
 
 
 class ShapeError(QuorateError, ValueError):
-    """Shapes that do not fit, an axis that does not exist, a ragged list."""
+    """Shapes that do not fit, an axis that does not exist, or a ragged list."""
 
 
 class DtypeError(QuorateError, TypeError):
-    """An operation that a dtype does not have, or dtypes that do not go together."""
+    """An operation that a dtype does not support, or dtypes that cannot be combined."""
 
 
 class RangeError(QuorateError, ValueError):
@@ -49,13 +52,13 @@ class RangeError(QuorateError, ValueError):
 
 
 class ModelError(QuorateError, ValueError):
-    """A model that cannot be imported, or used in the place where it is."""
+    """A model that cannot be imported, or cannot be used where it is."""
 
 
 class ModelWarning(UserWarning):
-    """Predictions of an imported model may differ from the estimator's, by more than anybody would overlook.
+    """Predictions of an imported model may differ noticeably from the estimator's.
 
-    State `bounds=` or `sample=` when the model is imported, and the warning goes, or the margin that it names shrinks.
+    State `bounds=` or `sample=` when importing the model: the warning then disappears, or names a smaller margin.
     """
 
 
@@ -64,17 +67,17 @@ class CircuitError(QuorateError, ValueError):
 
 
 class RangeWarning(UserWarning):
-    """A result may leave its dtype and wrap, given the bounds that were stated. Under `strict=True` a `RangeError`.
+    """A result may leave its dtype and wrap, given the stated bounds. Under `strict=True` it is a `RangeError`.
 
-    State a smaller `bound=`, or use a wider dtype, and the warning goes.
+    To remove the warning, state a smaller `bound=`, or use a wider dtype.
     """
 
 
 class InputWarning(UserWarning):
-    """Something else is used than what was given may mean.
+    """An input that is probably not used as its author meant.
 
-    In a deployment, values that a party gives for an input of another one: only the owner's are used. A matrix in
-    `mpc.take` without `axis=`: positions count in the flattened array.
+    There are two cases. In a deployment, a party gives values for another party's input: only the owner's are used. Or
+    `mpc.take` gets a matrix without `axis=`: positions then count in the flattened array.
     """
 
 
@@ -83,11 +86,11 @@ class CostWarning(UserWarning):
 
 
 class ConfigError(QuorateError, ValueError):
-    """A configuration, party, network or key that cannot work; found before anything is sent."""
+    """A configuration, party, network or key that cannot be used; found before anything is sent."""
 
 
 class NotApproved(ConfigError):
-    """A run whose plan nobody has approved, where somebody asks for that; refused before anything of it is sent.
+    """A run whose plan was not approved, where approval is required; refused before any of its messages is sent.
 
     >>> issubclass(NotApproved, (QuorateError, ConfigError, ValueError))
     True
@@ -95,15 +98,15 @@ class NotApproved(ConfigError):
 
 
 class ProgramMismatch(QuorateError, RuntimeError):
-    """The parties are not running the same program; names the first operation that differs."""
+    """The parties are not running the same program; the message names the first operation that differs."""
 
 
 class PeerLost(QuorateError, ConnectionError):
-    """A party's connection closed; names the party, the phase and the program step."""
+    """A party's connection closed; the message names the party, the phase and the program step."""
 
 
 class PeerTimeout(QuorateError, TimeoutError):
-    """A party was silent for too long, or did not connect in time."""
+    """A party sent nothing for too long, or did not connect in time."""
 
 
 class CheatingDetected(QuorateError, RuntimeError):
@@ -111,12 +114,13 @@ class CheatingDetected(QuorateError, RuntimeError):
 
 
 class PoolExhausted(QuorateError, RuntimeError):
-    """A step drew correlations that the plan of its run did not count: a defect of Quorate. Nothing was revealed."""
+    """A step drew correlations that the plan of its run did not count: a bug in Quorate. Nothing was revealed."""
 
 
 class ResourceError(QuorateError, MemoryError):
-    """A run that needs more memory than there is, refused before anything is sent; or one that got no more in its
-    midst, which ends the session at every party.
+    """A run that needs more memory than there is.
+
+    It is refused before anything is sent. If memory runs out during the run, the session ends at every party.
 
     >>> issubclass(ResourceError, (QuorateError, MemoryError))
     True
@@ -128,11 +132,11 @@ class RunAborted(QuorateError, RuntimeError):
 
 
 class ShadowError(QuorateError, ArithmeticError):
-    """Under `shadow=True`: an operation gave another result than numpy.
+    """Under `shadow=True`, an operation's result that differs from numpy's.
 
     Attributes:
         line: file and line of the operation.
-        index: of the first element that differs.
+        index: the index of the first element that differs.
         protocol, numpy: the two values, as text.
     """
 
@@ -142,8 +146,10 @@ class ShadowError(QuorateError, ArithmeticError):
 
 
 class SessionClosed(QuorateError, RuntimeError):
-    """The session was closed, or a lost peer ended it, or where parties may cheat a run that was stopped, here or at
-    another party. Open a new one."""
+    """The session was closed, or ended by a lost peer. Open a new one.
+
+    Where parties may cheat, a run that was stopped, here or at another party, ends the session, too.
+    """
 
 
 class SessionBusy(QuorateError, RuntimeError):

@@ -1,11 +1,11 @@
-"""Real functions of secret fixed point, with at most 16 fractional bits; of `log`, `sqrt`, `rsqrt` and `reciprocal` 60.
+"""Real functions of secret fixed point, with at most 16 fractional bits (`log`, `sqrt`, `rsqrt`, `reciprocal`: 60).
 
-All are exact integer arithmetic inside, so that every run and every number of parties gives the same. Errors are
-absolute, in units of 2^-f, for any argument of the domain; outside it a function gives the value stated. Where range
-analysis proves that no argument lies in the domain, or that no result fits the dtype, building fails with `RangeError`.
-Rounds do not grow with the number of elements, but for `softmax`, which are those of 10 to a row. Where an argument is
-proven to have few values it is looked up, in 2 to 24 rounds, to the nearest unit (docs/accuracy.md). Bytes are in
-docs/reference/rounds.md.
+All compute by exact integer arithmetic, so every run and every number of parties gives the same results. Errors are
+absolute, in units of 2^-f, for any argument of the domain; outside it a function returns the value that it states.
+Where range analysis proves that no argument lies in the domain, or that no result fits the dtype, building the program
+fails with `RangeError`. Rounds do not depend on the number of elements, except for `softmax`, whose rounds are stated
+for rows of 10. Where an argument is proven to have few possible values it is looked up, in 2 to 24 rounds, and the
+result is the nearest unit (docs/accuracy.md). Bytes are in docs/reference/rounds.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _real(name: str, x: Any) -> SecretArray:
 
 
 def sigmoid(x: SecretArray) -> SecretArray:
-    """1 / (1 + e^-x): within 1.5 units for every x.
+    """Returns 1 / (1 + e^-x), within 1.5 units for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -47,7 +47,7 @@ def sigmoid(x: SecretArray) -> SecretArray:
 
 
 def tanh(x: SecretArray) -> SecretArray:
-    """The hyperbolic tangent: within 2 units for every x.
+    """Returns the hyperbolic tangent, within 2 units for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -61,7 +61,7 @@ def tanh(x: SecretArray) -> SecretArray:
 
 
 def gelu(x: SecretArray) -> SecretArray:
-    """X times the normal distribution function of x: within 1.5 units for every x.
+    """Returns x times the normal distribution function of x, within 1.5 units for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -75,7 +75,7 @@ def gelu(x: SecretArray) -> SecretArray:
 
 
 def exp(x: SecretArray) -> SecretArray:
-    """e^x: within 2 units for x <= 8, relative 2^-27 above; the dtype's largest number where the power does not fit.
+    """Returns e^x, within 2 units for x <= 8, relative 2^-27 above; the dtype's largest number where it does not fit.
 
     Rounds: rss 28, aby 26, spdz2k 26, pika 26.
 
@@ -89,7 +89,7 @@ def exp(x: SecretArray) -> SecretArray:
 
 
 def log(x: SecretArray) -> SecretArray:
-    """The natural logarithm: within 1 unit for every x > 0; the dtype's lowest number elsewhere.
+    """Returns the natural logarithm, within 1 unit for every x > 0; the dtype's lowest number elsewhere.
 
     Rounds: rss 33, aby 30, spdz2k 31, pika 31.
 
@@ -103,7 +103,7 @@ def log(x: SecretArray) -> SecretArray:
 
 
 def sqrt(x: SecretArray) -> SecretArray:
-    """The square root: within 2 units for every x >= 0; 0 where x is negative.
+    """Returns the square root, within 2 units for every x >= 0; 0 where x is negative.
 
     Rounds: rss 45, aby 41, spdz2k 42, pika 42. A quarter fewer where x is below 2^(62 - 2f), by its dtype or its bound.
 
@@ -117,7 +117,7 @@ def sqrt(x: SecretArray) -> SecretArray:
 
 
 def rsqrt(x: SecretArray) -> SecretArray:
-    """1 / sqrt(x): within 2 units for every x > 0; the dtype's largest number elsewhere.
+    """Returns 1 / sqrt(x), within 2 units for every x > 0; the dtype's largest number elsewhere.
 
     Rounds: rss 33, aby 31, spdz2k 31, pika 31.
 
@@ -131,7 +131,7 @@ def rsqrt(x: SecretArray) -> SecretArray:
 
 
 def reciprocal(x: SecretArray) -> SecretArray:
-    """1 / x: within 2 units; the dtype's largest number for 0, and with the sign of x where the result does not fit.
+    """Returns 1 / x, within 2 units; the dtype's largest number for 0, and with the sign of x where it does not fit.
 
     Rounds: rss 35, aby 33, spdz2k 33, pika 33.
 
@@ -145,7 +145,7 @@ def reciprocal(x: SecretArray) -> SecretArray:
 
 
 def relu(x: SecretArray) -> SecretArray:
-    """X where it is positive, 0 elsewhere, exactly; also of integers. A comparison and 1 round.
+    """Returns x where it is positive, 0 elsewhere, exactly; also for integers. A comparison and 1 round.
 
     Rounds: rss 10, aby 7, spdz2k 8, pika 8.
 
@@ -160,7 +160,7 @@ def relu(x: SecretArray) -> SecretArray:
 
 
 def softmax(x: SecretArray, axis: int = -1) -> SecretArray:
-    """e^x over its sum along an axis: within 1 unit, however far apart the elements are.
+    """Returns e^x over its sum along an axis, within 1 unit, no matter how far apart the elements are.
 
     Rounds: rss 110, aby 92, spdz2k 97, pika 97.
 

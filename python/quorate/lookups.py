@@ -19,9 +19,9 @@ from quorate.errors import DtypeError, RangeError, ShapeError
 
 __all__ = ["lookup"]
 
-# What is tabulated of a number whose range alone says where it lies.
+# The largest table that is made from a proven range alone, without a stated domain.
 _MOST_WITHOUT_DOMAIN = 1 << 20
-# The most bits of a place in a table, and the most entries.
+# The most bits of a position in a table, and the most entries.
 _MOST_BITS = 26
 _MOST_ENTRIES = 1 << _MOST_BITS
 
@@ -36,44 +36,45 @@ def lookup(
     *,
     input_bits: int | None = None,
 ) -> SecretArray:
-    """The entry of each number in a table: fn(x) for any function, or fn[x - domain[0]] for an array.
+    """Looks up secret numbers in a table: fn(x) for a function, fn[x - domain[0]] for an array of entries.
 
-    The function is called while the program is built, on all numbers of the domain: on an array of them, or on one
-    after the other where it takes no arrays. Its results are rounded to the nearest unit of `dtype` (halves to even),
-    so that a look-up is within half a unit. The table is part of the program, and of the hash by which parties compare
-    their programs; whoever has the program knows it.
+    The function is called while the program is built, on all numbers of the domain: on an array of them, or one by one
+    if it takes no arrays. Its results are rounded to the nearest unit of `dtype` (halves to even), so a look-up is
+    within half a unit. The table is public: it is part of the program, and of the hash by which parties compare their
+    programs.
 
-    A number below the domain has the entry of its lowest number, one above that of its highest. Where the range of `x`
-    is not proven to lie within, that takes two comparisons.
+    Numbers below the domain give the entry of its lowest number, numbers above it that of its highest. This takes two
+    comparisons unless the range of `x` is proven to lie within the domain.
 
-    Of two arrays or more, `fn` is a function of as many numbers, or an array of as many axes, and there is a domain for
-    each. A table that nobody knows, or one party, is a secret array of one axis: positions count from 0, and one that
-    is out of range gives 0 (as `mpc.take` does, whose cost it has).
+    For several arrays, `fn` is a function of several numbers or an array with an axis for each, and each has its own
+    domain. A table that is itself secret is a secret array of one axis. Positions in it count from 0, and a position
+    out of range gives 0, at the cost of `mpc.take`.
 
-    Rounds do not grow with the number of elements: 2 with `pika` and `aby`. What a look-up of n bits costs is
-    `mpc.explain`'s to say: with `pika` a key of 16 (n - 5) bytes is dealt to two parties, with `aby` they make it
-    themselves (320 bytes each for 16 bits); with `rss` and `spdz2k` bytes grow with 2^(n/2). Work grows with 2^n.
+    Rounds do not depend on the number of elements: 2 with `pika` and `aby`. `mpc.explain` predicts the bytes of a
+    look-up of n bits. With `pika` a key of 16 (n - 5) bytes is dealt to two parties; with `aby` they make it themselves
+    (320 bytes each for 16 bits); with `rss` and `spdz2k` bytes grow with 2^(n/2). Work grows with 2^n.
 
-    Rounds: rss 20, aby 9, spdz2k 17, pika 10. Of 64 bits in a table of 256 numbers.
+    Rounds: rss 20, aby 9, spdz2k 17, pika 10. For 64 bits in a table of 256 numbers.
 
     Args:
         x: secret numbers: integers, fixed point or bits; or several arrays, whose shapes broadcast.
         fn: a function, or the entries of all numbers of the domain in order, or a secret array of entries.
-        domain: the lowest number, and the one before which the domain ends, as of `range`. Without it all that `x` is
-            proven to be (by `bound=`, or what it is made of), at most 2^20 units; of an array, 0 to its length.
-        dtype: of the result. Without it that of `x`; `qr.bit` where all entries are booleans.
-        input_bits: look up so many bits of the domain's numbers only, 26 at most: what is below them is dropped first,
-            exactly and towards minus infinity, and fn gets numbers without it. Costs a truncation, and saves a larger
-            table.
+        domain: the lowest number, and the end of the domain, which is excluded as in `range`. Without it the domain of
+            a function is the proven range of `x` (by `bound=`, or by the operations before it), at most 2^20 units, and
+            that of an array is 0 to its length.
+        dtype: the dtype of the result. Without it the dtype of `x`; `qr.bit` where all entries are booleans.
+        input_bits: looks up only this number of leading bits of the domain's numbers, at most 26. Lower bits are
+            dropped first, exactly and towards minus infinity, and fn gets numbers without them. It takes a truncation,
+            and allows a smaller table.
 
     Returns:
         An array of the shape of `x`.
 
     Raises:
-        DtypeError: `x` is no secret array; real results and integers without a `dtype`.
+        DtypeError: `x` is not a secret array; or it has integers, results are reals, and no `dtype` is given.
         RangeError: an entry is not a finite number or does not fit `dtype`; the function fails; the domain is empty or
             has more than 2^26 units.
-        ShapeError: an array that has not one entry for each number of the domain.
+        ShapeError: an array does not have one entry for each number of the domain.
 
     Example:
         >>> import quorate as qr
@@ -123,11 +124,11 @@ def lookup(
 
 
 class _Axis:
-    """The numbers of one argument that a table has entries of.
+    """The numbers of one argument for which a table has entries.
 
     Attributes:
-        first, count: the first one, in units of what is looked up, and how many there are.
-        dropped: bits of `x` below such a unit.
+        first, count: the first number, in units of the table, and the number of entries.
+        dropped: the bits of `x` below a unit of the table.
         frac: fractional bits of `x`.
     """
 
@@ -138,13 +139,13 @@ class _Axis:
 
     @staticmethod
     def of(x: SecretArray, domain: Any, count: int | None, input_bits: int | None) -> _Axis:
-        """Those of a domain, or of all that `x` may be; of an array's axis of so many entries, all of them."""
+        """Returns the axis for a domain, for `count` entries of an array, or else for the proven range of `x`."""
         low, high = x._session._native.range(x._node)
         if domain is None and count is not None and x.dtype.kind != "fixed":
             domain = (0, count)
         if domain is not None:
             ends = _ends(domain, x.dtype)
-            if count is None:  # those that no number can have are not tabulated
+            if count is None:  # the table omits numbers outside the proven range of x
                 ends = (min(max(ends[0], low), ends[1]), max(min(ends[1], high), ends[0]))
         elif high - low < _MOST_WITHOUT_DOMAIN:
             ends = (low, high)
@@ -171,16 +172,16 @@ class _Axis:
         return axis
 
     def numbers(self) -> np.ndarray:
-        """The numbers in the user's units."""
+        """Returns the numbers in the user's units."""
         units = (np.arange(self.count, dtype=np.int64) + self.first) << self.dropped
         return units / 2.0**self.frac if self.frac else units
 
     def units(self, x: SecretArray) -> SecretArray:
-        """What is looked up: the argument without the bits that are dropped."""
+        """Returns the argument without its dropped bits, which is looked up."""
         return x >> self.dropped if self.dropped else x
 
     def place(self, x: SecretArray) -> SecretArray:
-        """The place of each number on this axis, as an integer."""
+        """Returns the position of each number on this axis, as an integer."""
         unit = Fraction(1 << self.dropped, 1 << self.frac)
         low, high = float(self.first * unit), float((self.first + self.count - 1) * unit)
         if not self.frac:
@@ -192,8 +193,8 @@ class _Axis:
 
 
 def _joint(arrays: list[SecretArray], axes: list[_Axis]) -> SecretArray:
-    """The place in a table of several axes, the last one running fastest."""
-    arrays = [x._session._places(x) for x in arrays]  # the place is of all owners together, and not proven
+    """Returns positions in a table of several axes, flattened with the last axis fastest."""
+    arrays = [x._session._places(x) for x in arrays]  # a joint position has no single owner who could prove it
     index = axes[0].place(arrays[0])
     for x, axis in zip(arrays[1:], axes[1:], strict=True):
         index = index * axis.count + axis.place(x)
@@ -201,7 +202,7 @@ def _joint(arrays: list[SecretArray], axes: list[_Axis]) -> SecretArray:
 
 
 def _in_secrets(arrays: list[SecretArray], table: SecretArray, domain: Any) -> SecretArray:
-    """The entries of a table that is secret, too."""
+    """Looks up positions in a secret table."""
     if len(arrays) > 1 or table.ndim != 1:
         raise ShapeError(at("lookup in a secret table takes one array of positions, and a table of one axis"))
     if domain is not None:
@@ -211,7 +212,7 @@ def _in_secrets(arrays: list[SecretArray], table: SecretArray, domain: Any) -> S
 
 
 def _ends(domain: Any, dtype: Dtype) -> tuple[int, int]:
-    """The first and the last unit of a domain."""
+    """Returns the first and the last unit of a domain."""
     try:
         low, end = map(Fraction, domain)
     except (TypeError, ValueError, OverflowError):
@@ -223,7 +224,7 @@ def _ends(domain: Any, dtype: Dtype) -> tuple[int, int]:
 
 
 def _values(fn: Any, axes: list[_Axis]) -> np.ndarray:
-    """What the function makes of all numbers, the last argument running fastest; or the array's entries."""
+    """Returns the function's results for all numbers, the last argument running fastest; or the array's entries."""
     if not callable(fn):
         return as_numbers(fn, "lookup").ravel()
     numbers = _points(axes)
@@ -235,13 +236,13 @@ def _values(fn: Any, axes: list[_Axis]) -> np.ndarray:
         if values.shape == numbers[0].shape:
             return as_numbers(values, "lookup")
     except Exception:
-        values = None  # a function of single numbers, as those of math
+        values = None  # the function takes single numbers, as those of math do
     each = [_entry(fn, point) for point in zip(*(part.tolist() for part in numbers), strict=True)]
     return as_numbers(np.array(each, dtype=object), "lookup")
 
 
 def _points(axes: list[_Axis]) -> list[np.ndarray]:
-    """All combinations of the axes' numbers: an array for each axis."""
+    """Returns all combinations of the axes' numbers: an array for each axis."""
     return [part.ravel() for part in np.meshgrid(*(axis.numbers() for axis in axes), indexing="ij")]
 
 
@@ -260,7 +261,7 @@ def _entry(fn: Any, point: tuple[float, ...]) -> Any:
 
 
 def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
-    """The type of results without a stated one."""
+    """Returns the dtype of results where none is stated."""
     if values.dtype == np.bool_:
         return dtypes.bit
     if of.kind == "fixed":
@@ -280,7 +281,7 @@ def _holds(dtype: Dtype, low: int, high: int) -> bool:
 
 
 def _encoded(values: np.ndarray, dtype: Dtype, axes: list[_Axis]) -> np.ndarray:
-    """Entries in units of the result, rounded to the nearest."""
+    """Returns the entries in units of the result, rounded to the nearest."""
 
     def refused(where: np.ndarray, why: str) -> RangeError:
         place = int(np.argmax(where))

@@ -1,4 +1,4 @@
-"""The plan of a reveal: what it tells, and its cost from a dry run."""
+"""The plan of a reveal: what it discloses, and its cost from dry runs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _PUBLIC = (
     "the program: operations, shapes, dtypes, stated bounds, public constants, names and words of tables' columns; who "
     "owns and who learns what"
 )
-# Where the name of a kind goes on with its sizes: "random bit mod 2^44", "edaBit of 32 bits cut at 16".
+# Where sizes follow in the name of a kind of correlations: "random bit mod 2^44", "edaBit of 32 bits cut at 16".
 _SIZES = re.compile(r" (?:mod|of|cut|by|from|for|with)\b|[,:(]")
 _PEAK = "at the worst moment, if steps run one after another: correlations, values in use, working room"
 
 
 @dataclasses.dataclass(frozen=True)
 class PhasePlan:
-    """One phase, predicted.
+    """The predicted cost of one phase.
 
     Attributes:
         rounds: causal rounds.
         bytes_sent: payload by party.
-        compute_seconds: in which parties compute; offline, the dry run of it is part of it.
-        network_seconds: in which they wait for messages; online, for each other's last word, too.
-        bookkeeping_seconds: those of `compute_seconds` in which they plan, run dry and schedule. A clock measured
-            these, so that they differ from one plan to the next; all others follow from what will be done.
+        compute_seconds: seconds in which parties compute; offline, the phase's dry run is included.
+        network_seconds: seconds in which parties wait for messages; online, for each other's last messages, too.
+        bookkeeping_seconds: the part of `compute_seconds` for planning, dry runs and scheduling. It is measured by a
+            clock, and therefore differs from one plan to the next; all other seconds follow from the work to be done.
     """
 
     rounds: int
@@ -47,30 +47,31 @@ class PhasePlan:
 
     @property
     def seconds(self) -> float:
-        """Computing and waiting, which are taken not to overlap."""
+        """Seconds of computing and waiting, which are assumed not to overlap."""
         return self.compute_seconds + self.network_seconds
 
     @staticmethod
     def of(raw: dict[str, Any]) -> PhasePlan:
-        """From the native module's dictionary."""
+        """Makes the plan of a phase from the native module's dictionary."""
         names = ("compute_seconds", "network_seconds", "bookkeeping_seconds")
         return PhasePlan(raw["rounds"], tuple(raw["bytes_sent"]), *(raw[name] for name in names))
 
 
 @dataclasses.dataclass(frozen=True)
 class StepPlan:
-    """One operation that takes part in exchanges.
+    """The predicted cost of one operation that sends messages.
 
     Attributes:
         what: the operation, its shape and dtype.
         line: "file:number" of the line that made it.
         bytes_sent: online payload by party.
-        rounds: (after which it begins, after which it is done); a value and its reveal may lie apart.
-        correlations: that it draws, by kind.
-        compute_seconds: of the parties for this step.
+        rounds: spans of rounds, each as (round after which it begins, round after which it is done). There may be
+            several, since a value and its reveal may lie apart.
+        correlations: the correlations that it draws, by kind.
+        compute_seconds: the parties' seconds of computing for this step.
         sharing: "A", "B" or "Y", where the planner chose among several; None where there was one.
-        runner_up: the best other sharing, and by how many seconds the whole would take longer with it; fewer than 0
-            where a short request was not planned, since planning takes longer than it saves.
+        runner_up: the best other sharing, and by how many seconds the whole request would take longer with it. Negative
+            where a short request was not planned, because planning takes longer than it saves.
     """
 
     what: str
@@ -84,12 +85,12 @@ class StepPlan:
 
     @property
     def done_after_round(self) -> int:
-        """The round after which the step is done."""
+        """The number of the round after which the step is done."""
         return max((done for _, done in self.rounds), default=0)
 
     @staticmethod
     def of(raw: dict[str, Any]) -> StepPlan:
-        """From the native module's dictionary."""
+        """Makes the plan of a step from the native module's dictionary."""
         return StepPlan(
             what=raw["what"],
             line="{}:{}".format(*raw["line"]),
@@ -102,7 +103,7 @@ class StepPlan:
         )
 
     def chosen(self) -> str:
-        """The sharing, and what the runner-up would have taken more, or less where planning takes longer than that."""
+        """Returns the sharing, and the seconds by which the runner-up would take longer, or less long."""
         if self.sharing is None or self.runner_up is None:
             return self.sharing or ""
         other, more = self.runner_up
@@ -111,17 +112,17 @@ class StepPlan:
 
 @dataclasses.dataclass(frozen=True)
 class LinePlan:
-    """What one line of the program costs in the online phase.
+    """The predicted cost of one line of the program in the online phase.
 
     Attributes:
         line: "file:number".
-        text: the line, where its file can be read.
-        rounds: in which some step of the line is under way.
+        text: the text of the line, where its file can be read.
+        rounds: the number of rounds in which some step of the line is under way.
         bytes_sent: online payload by party.
-        correlations: that its steps draw, by kind.
-        memory_bytes: of one party's shares of its values and correlations.
-        compute_seconds, network_seconds: as if the line ran by itself. Lines that do not depend on each other share
-            rounds, so a program may take less than the sum of its lines.
+        correlations: the correlations that its steps draw, by kind.
+        memory_bytes: the size of one party's shares of the line's values and correlations.
+        compute_seconds, network_seconds: seconds if the line ran by itself. Lines that do not depend on each other
+            share rounds, so a program may take less than the sum of its lines.
     """
 
     line: str
@@ -135,12 +136,12 @@ class LinePlan:
 
     @property
     def seconds(self) -> float:
-        """Computing and waiting."""
+        """Seconds of computing and waiting."""
         return self.compute_seconds + self.network_seconds
 
     @staticmethod
     def of(place: tuple[str, int], raw: dict[str, Any]) -> LinePlan:
-        """From the native module's dictionary."""
+        """Makes the plan of a line from the native module's dictionary."""
         return LinePlan(
             line="{}:{}".format(*place),
             text=_source.text(place),
@@ -155,15 +156,16 @@ class LinePlan:
 
 @dataclasses.dataclass(frozen=True)
 class Truncations:
-    """Products of fixed point, and conversions into fewer fractional bits, by how they are rounded.
+    """Counts of truncations, by how they round: products of fixed point, and conversions into fewer fractional bits.
 
     Attributes:
-        exact: numbers rounded down.
-        probabilistic: numbers rounded down or up, at most a unit off.
-        assumed: among those, numbers whose range no stated bound proves: they are right if the product, before its
-            fractional bits are dropped, stays below a quarter of its ring in magnitude.
-        failure_probability: at most how probable it is that any of the program's is further off, if what is assumed
-            holds.
+        exact: the number of elements rounded down.
+        probabilistic: the number of elements rounded down or up, at most a unit off.
+        assumed: the number of elements, among the probabilistic ones, whose range no stated bound proves. They are
+            right if the product, before its fractional bits are dropped, stays below a quarter of its ring in
+            magnitude.
+        failure_probability: an upper bound on the probability that any element of the program is further off, if that
+            assumption holds.
     """
 
     exact: int = 0
@@ -188,21 +190,22 @@ class Truncations:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What revealing some arrays would tell, to whom, and what it would cost.
+    """The plan of a reveal of some arrays: what it would disclose, to whom, and at what cost.
 
     Attributes:
-        reveals: the values that are revealed, in order; nothing else of the parties' inputs gets out.
-        program: the hash of what makes them and of who learns them, after all runs before: what `--approve` takes.
-        network: the network that it is priced on; None: where this session's parties are.
+        reveals: the values that are revealed, in order. Nothing else about the parties' inputs is disclosed.
+        program: the hash of the program that makes these values, of who learns them, and of all runs before.
+            `--approve` takes it.
+        network: the network for which seconds are predicted; None for the one that this session runs on.
         offline, online: the phases.
-        correlations: what the offline phase makes, by kind.
-        memory_bytes: that a party holds at the worst moment, if steps run one after another: what the session holds,
-            correlations that are made ahead, values from their step to their last use, the step's working room.
+        correlations: the correlations that the offline phase makes, by kind.
+        memory_bytes: a party's peak memory if steps run one after another. It counts what the session holds,
+            correlations that are made ahead, values from their step to their last use, and the step's working memory.
         refusal: why a reveal would be refused now (it does not fit max_memory); None if it would not.
         lines: costs by the user's line, in the order of the program.
-        steps: the operations that take part in exchanges, in the order of the program.
-        truncations: how fixed-point results are rounded, and the risk of it.
-        sharings: how many operations run in each sharing, of those for which the planner had a choice.
+        steps: the operations that send messages, in the order of the program.
+        truncations: how fixed-point results are rounded, and the risk of an error.
+        sharings: the number of operations in each sharing, among those for which the planner had a choice.
         public: what every party learns beside the results.
     """
 
@@ -225,7 +228,7 @@ class Plan:
 
     @staticmethod
     def of(raw: dict[str, Any], session: Session, network: str | None, tells: str = "") -> Plan:
-        """From the native module's dictionary, on behalf of the line that asks."""
+        """Makes a plan from the native module's dictionary. The calling line counts as the line that reveals."""
         place = _source.line()
         return Plan(
             tuple(RevealPlan.of(told, place, tells) for told in raw["reveals"]),
@@ -247,21 +250,21 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of reveals that show an owner's input to others."""
+        """Warnings about reveals that show a party's own input to others."""
         return tuple(warning for reveal in self.reveals if (warning := reveal.warning))
 
     @property
     def _remarks(self) -> tuple[str, ...]:
-        """What stands below the table: what owners mean to tell, and warnings."""
+        """The lines below the table: what owners announce, and warnings."""
         return *(reveal.remark for reveal in self.reveals if reveal.tells), *self.warnings
 
     @property
     def seconds(self) -> float:
-        """Both phases."""
+        """Seconds of both phases."""
         return self.offline.seconds + self.online.seconds
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, as JSON has it: attributes under their names, and `seconds` wherever there are parts of them."""
+        """Returns all attributes as a dictionary for JSON, with the total `seconds` wherever parts of it are listed."""
 
         def plain(value: Any) -> Any:
             if dataclasses.is_dataclass(value):
@@ -274,10 +277,12 @@ class Plan:
         return {"reveals": whole.pop("reveals"), "warnings": list(self.warnings), **whole}
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draws the plan: its lines over time, and what each sends. The suffix says how: png, svg, pdf or html.
+        """Draws the plan: its lines over time, and the bytes that each sends.
+
+        The suffix of `path` selects the format: png, svg, pdf or html.
 
         Raises:
-            ConfigError: another suffix, or matplotlib is not installed.
+            ConfigError: the suffix is another one, or matplotlib is not installed.
         """
         from quorate._plot import draw_plans
 
@@ -310,7 +315,7 @@ class Plan:
         return [*(row(each.line, each, each.memory_bytes, each.text) for each in self.lines), total]
 
     def _made(self) -> str:
-        """Returns how many correlations the plan makes, of which sorts, and what they cost, on one line."""
+        """Returns one line: the number of correlations that the plan makes, by sort, and the bytes that they take."""
         sorts: collections.Counter[str] = collections.Counter()
         for kind, count in self.correlations.items():
             sorts[_SIZES.split(kind, maxsplit=1)[0]] += count
@@ -344,7 +349,7 @@ class Plan:
         return [row(steps) for steps in self._folded()]
 
     def _folded(self) -> list[list[StepPlan]]:
-        """The steps of each line of the source, in the order of the program."""
+        """Returns the steps of each line of the source, in the order of the program."""
         by_line: dict[str, list[StepPlan]] = {}
         for step in self.steps:
             by_line.setdefault(step.line, []).append(step)
@@ -422,7 +427,7 @@ class Plan:
 
 
 def _named(steps: list[StepPlan]) -> str:
-    """What the steps of one line do: a single one whole, several by their operations."""
+    """Describes the steps of one line: a single step in full, several by the counts of their operations."""
     if len(steps) == 1:
         return steps[0].what
     counts = collections.Counter(step.what.split()[0] for step in steps)
@@ -430,7 +435,7 @@ def _named(steps: list[StepPlan]) -> str:
 
 
 def _chosen(steps: list[StepPlan]) -> str:
-    """In which sharings the steps of one line run."""
+    """Returns the sharings in which the steps of one line run."""
     if len(steps) == 1:
         return steps[0].chosen()
     counts = collections.Counter(step.sharing for step in steps if step.sharing is not None)

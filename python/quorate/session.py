@@ -1,4 +1,4 @@
-"""Sessions: the parties, in this process or across a network, and the program that they run."""
+"""Sessions: the parties, in this process or connected by a network, and the program that they run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Network:
 
     @property
     def text(self) -> str:
-        """As the command line takes it."""
+        """The network in the form that the command line takes."""
         return f"{self.rtt_ms!r},{self.mbit!r}"
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ def _network_text(network: str | Network | None) -> str | None:
 
 
 def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
-    """What the native module makes of arguments; where it refuses them, with the user's line."""
+    """Calls the native module; a `ConfigError` that it raises then names the user's line."""
     try:
         return call(*arguments)
     except ConfigError as error:
@@ -85,11 +85,11 @@ class Session(Joint, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
-        me: this party's number in a deployment. In a local session, which has all parties, it equals each one's number,
-            so that `values if mpc.me == 0 else None` says the same in both places.
+        me: this party's number in a deployment. In a local session, which has all parties, it equals the number of each
+            of them: `values if mpc.me == 0 else None` works in both places.
         is_local: whether all parties are in this process.
-        parties: how many there are.
-        protocol: as in `qr.local`.
+        parties: the number of parties.
+        protocol: the protocol's name, as `qr.local` takes it.
     """
 
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
@@ -103,7 +103,7 @@ class Session(Joint, Files, Announcing):
         self.parties: int = native.parties
         self.is_local: bool = native.me is None
         self.me: int | Everyone = Everyone(self.parties) if native.me is None else native.me
-        # What counts and positions are: int(64), or as wide as the rings of this session.
+        # The dtype of counts and positions: int(64), or as wide as this session's rings allow.
         self._whole = int_dtype(native.whole_bits)
         self.protocol: str = native.protocol
 
@@ -117,14 +117,14 @@ class Session(Joint, Files, Announcing):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._native.is_forked():  # the session goes on where it was opened
+        if not self._native.is_forked():  # the session belongs to the process that opened it
             self.close(gave_up=kind is not None)
 
     def close(self, gave_up: bool = False) -> None:
-        """Leaves: says goodbye, or tells the peers that this party failed.
+        """Closes the session. The peers are told that this party is done or, with `gave_up`, that it failed.
 
-        A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with`
-        does nothing.
+        A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
+        the `with` does nothing.
         """
         self._kept.clear()
         self._native.close(gave_up)
@@ -146,31 +146,35 @@ class Session(Joint, Files, Announcing):
         bound: float | tuple[float, float] | None = None,
         bound_check: str = "proven",
     ) -> SecretArray:
-        """A party's secret array.
+        """Inputs a party's values as a secret array.
 
         Rounds: rss 1, aby 0, spdz2k 1, pika 0.
 
         Args:
-            values: an array or nested list, a table or column of pandas, polars or pyarrow, or a callable that gives
-                one; it is called at the owner only (and in a local session). Values are copied. Of other parties'
-                values in a deployment nothing is used but shape and dtype: an `InputWarning` says so.
+            values: an array or nested list, a table or column of pandas, polars or pyarrow, or a callable that returns
+                one. The callable is called at the owner only (and in a local session). Values are copied. In a
+                deployment only the owner's values are used. Of values that another party gives, only shape and dtype
+                are used, and an `InputWarning` says so.
             owner: the party whose values these are.
-            shape: mandatory where the values are not given; how many rows there are an owner can tell (`announce`).
-            dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
-                int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where there are no values.
-            bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known:
-                comparisons then cost less, and range analysis starts here. Reals without a stated dtype are held to
-                2^26 = 67,108,864 where none is stated.
-            bound_check: where parties may cheat, a stated bound is "proven" wherever a position or a divisor
-                rests on it, for a comparison of each element; "trusted" leaves the proof out. Alike at all parties.
+            shape: mandatory where the values are not given. The owner may announce the number of rows (`announce`).
+            dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`. Without it integers become
+                int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where the values are not
+                given.
+            bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known.
+                Comparisons then cost less, and range analysis starts from the bound. Reals with neither a dtype nor a
+                bound may not exceed 2^26 = 67,108,864 in magnitude.
+            bound_check: matters where parties may cheat. With "proven", the owner proves a stated bound wherever a
+                position or a divisor depends on it, at the cost of a comparison for each element. "trusted" omits the
+                proof. All parties must give the same value.
 
         Rounds and bytes:
-            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data's
-            owners of "pika": none. "spdz2k", and malicious "pika": 1 round, an element to each of the others.
+            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data
+            owners of "pika": none. "spdz2k", and malicious "pika": 1 round, in which the owner sends an element to each
+            of the others.
 
         Raises:
-            RangeError: a value does not fit the dtype or the bound, is NaN or infinite.
-            ShapeError, DtypeError, ConfigError: before anything is sent.
+            RangeError: a value does not fit the dtype or the bound, or is NaN or infinite.
+            ShapeError, DtypeError, ConfigError: an argument is unsuitable; found before anything is sent.
 
         Example:
             >>> import quorate as qr
@@ -197,7 +201,7 @@ class Session(Joint, Files, Announcing):
         column: tuple[str, list[str] | None] | None,
         is_trusted: bool = False,
     ) -> SecretArray:
-        """An input, which may be a column of a table: its name, and the words or dates that it has."""
+        """Makes an input. `column` is its name and its words where it is a column of a table (`_columns.described`)."""
         here = self.me == owner
         array, is_ours = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
@@ -241,7 +245,7 @@ class Session(Joint, Files, Announcing):
         return int(owner)
 
     def _given(self, values: Any, here: bool, owner: int) -> tuple[np.ndarray | None, bool]:
-        """The values as an array, and whether that is a copy which nobody else has."""
+        """Returns the values as an array, and whether it is a copy that may be wiped."""
         if isinstance(values, SecretArray):
             raise DtypeError(at("input takes public values; this is a secret array already"))
         if callable(values):
@@ -256,7 +260,7 @@ class Session(Joint, Files, Announcing):
 
     @contextlib.contextmanager
     def _without_values(self) -> Iterator[None]:
-        """Within it owners may leave values out, of inputs of programs that are explained and never run."""
+        """Lets owners omit values within the `with`: for programs that are explained and never run."""
         before, self._nothing_is_sent = self._nothing_is_sent, True
         try:
             yield
@@ -264,7 +268,7 @@ class Session(Joint, Files, Announcing):
             self._nothing_is_sent = before
 
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
-        """Says, once for each line, that values which this party gives are not the ones that are computed with."""
+        """Warns, once for each line, that the values which this party gives for another party's input are not used."""
         place = _source.line()
         if place in self._told:
             return
@@ -278,7 +282,7 @@ class Session(Joint, Files, Announcing):
         warnings.warn_explicit(at(text), InputWarning, *place)
 
     def constant(self, values: Any, dtype: Dtype | None = None) -> SecretArray:
-        """Public numbers as an array of the program, alike at all parties. Costs nothing.
+        """Returns public numbers, the same at all parties, as an array of the program. Local, without cost.
 
         Example:
             >>> import quorate as qr
@@ -297,13 +301,13 @@ class Session(Joint, Files, Announcing):
         """Opens several arrays in one run, so that they share rounds.
 
         Args:
-            arrays: what to open.
-            to: the party, or the parties, that learn them; None for all. Each of several gets them by itself, in the
-                same rounds.
-            units: fixed point as integers, the numbers times 2^f.
+            arrays: the arrays to open.
+            to: the party, or the parties, that learn them; None for all. Several parties receive them separately, in
+                the same rounds.
+            units: returns fixed point as integers, the numbers times 2^f.
 
         Returns:
-            For each array what `SecretArray.reveal` returns.
+            The values of each array, as `SecretArray.reveal` returns them.
 
         Example:
             >>> import quorate as qr
@@ -330,7 +334,7 @@ class Session(Joint, Files, Announcing):
         return [(array._node, receiver) for array in arrays for receiver in receivers]
 
     def _tell(self, array: SecretArray, what: str) -> Any:
-        """Reveals to all what its owner means to tell them; `what` it is, a plan says."""
+        """Reveals to all parties a value that its owner announces. A plan shows `what`, its description."""
         return self.reveal_all(array)[0]
 
     def explain(
@@ -339,15 +343,15 @@ class Session(Joint, Files, Announcing):
         to: int | Sequence[int] | None = None,
         network: str | Network | None = None,
     ) -> Plan:
-        """What revealing `arrays` now would tell, to whom, and cost, from dry runs of all parties; nothing is sent.
+        """Predicts what revealing `arrays` now would disclose, to whom, and its cost, by dry runs. Nothing is sent.
 
         Args:
-            arrays: what would be revealed.
-            to: the party, or the parties, that would learn it; None for all.
-            network: "lan", "wan" or a `Network`: the seconds are then those of a deployment there, each party on a
-                machine like this one. Without one they are those of this session: in a local one all parties share the
-                cores of this machine. Bytes, rounds and memory are those of this session in any case; one there may
-                hold more, since on far lines more is under way.
+            arrays: the arrays that would be revealed.
+            to: the party, or the parties, that would learn them; None for all.
+            network: "lan", "wan" or a `Network`. The seconds are then those of a deployment on that network, with each
+                party on a machine like this one. Without it they are those of this session; in a local session all
+                parties share the cores of this machine. Bytes, rounds and memory are always those of this session. A
+                deployment on a slow link may hold more, since more messages are under way at a time.
 
         Example:
             >>> import quorate as qr
@@ -363,10 +367,10 @@ class Session(Joint, Files, Announcing):
         return Plan.of(self._native.plan(self._targets(arrays, to, "explain"), text, [], None), self, text or self._network)
 
     def measure_network(self) -> Network:
-        """The round-trip time and bandwidth between the parties, from two small programs, run a few times each.
+        """Measures round-trip time and bandwidth between the parties by two small programs, run a few times each.
 
-        Every party of a deployment calls it at the same place, as it would reveal; each gets what it saw itself. In a
-        local session the links are this machine's memory, or those of the simulated network.
+        Like a reveal, every party of a deployment calls it at the same place in the program. Each party gets its own
+        measurement. In a local session the links are this machine's memory, or those of the simulated network.
 
         Example:
             >>> import quorate as qr
@@ -379,7 +383,7 @@ class Session(Joint, Files, Announcing):
         return measure(self)
 
     def stats(self) -> Stats:
-        """What all runs of this session cost so far, measured.
+        """Returns the measured cost of all runs of this session so far.
 
         Example:
             >>> import quorate as qr
@@ -401,7 +405,7 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
 
 
 def _no_result(value: Any, which: str, what: str) -> str:
-    """What to say of a value that `what`, reveal or explain, does not take; `which` one of several it is."""
+    """Returns the message for a value that `what`, "reveal" or "explain", does not take; `which` names the argument."""
     which = f", {which}," if which else ""
     if isinstance(value, SecretArray):
         return f"{what}: the array{which} is of another session: {what} it there"
@@ -414,7 +418,7 @@ def _no_result(value: Any, which: str, what: str) -> str:
 
 
 def _receivers(session: Session, to: int | Sequence[int] | None) -> Sequence[int | None]:
-    """Who learns a result, each once; one None for all."""
+    """Returns the parties that learn a result, each once; [None] for all."""
     if to is None:
         return [None]
     named: list[Any] = list(to) if isinstance(to, Iterable) else [to]
@@ -433,7 +437,7 @@ def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
 
 
 def _checked_bound(bound: Any) -> Any:
-    """A largest magnitude, or the lowest and the highest value, as Python's numbers."""
+    """Returns a bound, a largest magnitude or the lowest and the highest value, as Python's numbers."""
     if bound is None:
         return None
     ends = tuple(bound) if isinstance(bound, (tuple, list, np.ndarray)) and np.ndim(bound) == 1 else (bound,)
@@ -452,7 +456,7 @@ def _checked_bound(bound: Any) -> Any:
 
 
 def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
-    """What a reveal gives; says so where float64 has not as many bits as a stated dtype."""
+    """Returns the numpy array of a revealed value. Warns where float64 loses digits of a stated dtype."""
     kind, data = value
     numbers = unpack(kind, data).reshape(array.shape)
     if kind == "f" and array.dtype.bits > _FLOAT_BITS and not array.dtype.grows and numbers.size:
@@ -473,7 +477,7 @@ def local(
     network: str | Network | None = None,
     **options: Any,
 ) -> Session:
-    """All parties in this process, with the real protocol between their threads.
+    """Opens a session with all parties in this process. They run the real protocol between their threads.
 
     Args:
         protocol: "rss" (an honest majority of 3, 5 or 7 parties), "aby" (two parties), "spdz2k" (any number, of which
@@ -483,46 +487,47 @@ def local(
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         options: any of
 
-            - `check=False`: do not look whether values leave their dtype. It is on: a local session has all values, and
-              a result that leaves its dtype is a `RangeError` at its line.
+            - `check=False`: do not check whether values leave their dtype. The check is on by default: a local session
+              has all values, and raises `RangeError` for a result that leaves its dtype, at its line.
             - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
-            - `threads=4`: on which each party computes; each of a deployment may choose its own.
-            - `max_memory="4GB"`: what a party may use; large steps run in pieces, and what cannot is refused. Without
-              it the limit is what is free where the parties run.
-            - `sharings="A+Y"`: what the planner may use; "auto" for all that the protocol has.
-            - `offline_weight=0.1`: what a second of the offline phase counts beside one online, for the planner.
+            - `threads=4`: the threads on which each party computes; each party of a deployment may choose its own
+              number.
+            - `max_memory="4GB"`: the memory that a party may use. Large steps run in pieces; steps that cannot be cut
+              and do not fit are refused. Without it the limit is the free memory where the parties run.
+            - `sharings="A+Y"`: the sharings that the planner may use; "auto" for all that the protocol has.
+            - `offline_weight=0.1`: for the planner, the weight of a second of the offline phase relative to one online.
             - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than always
               down; `explain` prints the risk of a wrong result.
-            - `shadow=True`: numpy repeats every operation, and the first that differs is a `ShadowError` with its line
-              and values. For finding faults: every value of the program is opened in this process.
-            - `seed=7`: all coins grow from this number, so that runs are alike, byte for byte. Insecure.
-            - `forms="masked" | "edabits" | "randbits"`: with "rss", comparisons on values that are opened masked, which
-              takes fewer rounds online: with correlations of whichever kind is cheapest, or those of the paper. "auto"
-              takes what is predicted to be faster on `network`, and three parties' own, in half the bytes, where none
-              is named.
-            - `mac=64 | 48 | 32`: with "spdz2k", bits of the keys of MACs. 64 are for values of up to 126 bits, with
-              57-bit statistical security; 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) for values of up
-              to 32 bits, on the way too, and send less.
-            - `comparisons="auto" | "edabits" | "keys"`: with "pika", semi-honest, by what numbers are compared and
-              truncated: by keys in one round, for 1.8 kB of dealing at 64 bits; by edaBits in six, for 19 bytes. "auto"
-              takes what is predicted to be faster for so many numbers on `network`, or within a process.
-            - `malicious=True`: with "pika", any one of the three parties may do anything, the one who deals included;
-              experimental. It takes `mac`, too.
-            - `allow_weak=True`: less than 40 bits of statistical security will do.
-            - `random_bits="dabit" | "sqrt"`: with "spdz2k", two parties make random bits of bits that both prove, or by
-              the paper's square roots.
-            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
-              paper does, too.
-            - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is ours
-              and takes least; "bucket" takes published parts only, and four times as much or more; "twokeys" is ours,
-              too, with a shorter argument, and takes half as much again as "t3".
-            - `matrices="elementwise" | "experimental"`: with "spdz2k", how matrices are multiplied of which a party
-              knows one: "experimental" takes matrix triples, an eighth of what is sent for an SVM of 10 classes and
-              2048 features. One reader beside their authors has attacked them.
+            - `shadow=True`: numpy repeats every operation. The first result that differs raises `ShadowError` with its
+              line and values. For debugging only: every value of the program is opened in this process.
+            - `seed=7`: all random numbers derive from this number, so that runs are the same, byte for byte. Insecure.
+            - `forms="masked" | "edabits" | "randbits"`: with "rss", compare numbers by opening them masked, which takes
+              fewer rounds online. "masked" uses the cheapest kind of correlations; "edabits" and "randbits" are the
+              paper's. "auto" takes what is predicted to be faster on `network`; without a network, three parties use
+              their own form, in half the bytes.
+            - `mac=64 | 48 | 32`: with "spdz2k", bits of the MAC keys. 64 are for values of up to 126 bits, with 57-bit
+              statistical security. 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) send less, and are for values of
+              up to 32 bits, intermediate ones included.
+            - `comparisons="auto" | "edabits" | "keys"`: with semi-honest "pika", how numbers are compared and
+              truncated. Keys take one round and 1.8 kB of dealing at 64 bits; edaBits take six rounds and 19 bytes.
+              "auto" takes what is predicted to be faster for that number of elements on `network`, or within a process.
+            - `malicious=True`: with "pika", any one of the three parties may cheat arbitrarily, the dealing party
+              included; experimental. It takes `mac`, too.
+            - `allow_weak=True`: permits less than 40 bits of statistical security.
+            - `random_bits="dabit" | "sqrt"`: with "spdz2k", two parties make random bits from bits that both prove, or
+              by the paper's square roots.
+            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" also computes on them as
+              the paper does.
+            - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is our own
+              and sends least. "bucket" has published parts only, and sends at least four times as much. "twokeys" is
+              our own, too, has a shorter security argument, and sends half as much again as "t3".
+            - `matrices="elementwise" | "experimental"`: with "spdz2k", how products are made in which a party knows one
+              of the matrices. "experimental" uses matrix triples, which send an eighth for an SVM of 10 classes and
+              2048 features. They were attacked by one reader beside their authors.
 
     Raises:
-        ConfigError: an unknown protocol, network or option, options that do not go together, or a number of
-            parties that the protocol cannot run with.
+        ConfigError: an unknown protocol, network or option, options that do not go together, or a number of parties
+            that the protocol cannot run with.
 
     Example:
         >>> import quorate as qr
@@ -543,17 +548,18 @@ def local(
 
 @named(*OPTIONS)
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:
-    """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
+    """Makes this process one party of a deployment, as `path` (a party.toml) describes. Waits for the other parties.
 
-    Where the file, or `quorate party --approve`, says what is approved, other runs are refused; where one says so, what
-    is revealed is logged. An approval is for the first session of a process with the file.
+    The file, or `quorate party --approve`, may list approved runs; all others are then refused. Either may also name an
+    audit log, in which reveals are recorded. An approval is for the first session of a process with the file.
 
-    As long as the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143: the peers are told.
-    A handler of your own stays.
+    While the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143, and the peers are told.
+    Your own handler for SIGTERM stays in place.
 
     Args:
         path: this party's configuration.
-        options: those of `qr.local` but shadow and seed; all but strict and threads must be alike at all parties.
+        options: those of `qr.local` except shadow, seed and check. All except strict and threads must be the same at
+            all parties.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.

@@ -1,4 +1,4 @@
-"""What a session's runs cost, measured, beside what was predicted of them."""
+"""The measured cost of a session's runs, beside what dry runs predicted."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["LineStats", "PhaseStats", "Predicted", "Stats"]
 
 @dataclasses.dataclass(frozen=True)
 class PhaseStats:
-    """One phase, over all runs so far.
+    """The measured cost of one phase, over all runs so far.
 
     Attributes:
-        seconds: by the clock, of all runs. The offline phase of a run lasts until the slowest party of this process is
-            done with it, and the online phase from then on.
-        compute_seconds: for which the parties' threads had cores, added up as those of a plan are: the busiest party's,
-            or, where parties of this process share its cores, the busiest core's. Further threads (`threads=`) and
-            those of links are no part of it.
+        seconds: wall-clock seconds of all runs. The offline phase of a run lasts until the slowest party of this
+            process is done with it; then the online phase begins.
+        compute_seconds: seconds in which the parties' threads ran on a core, added up as in a plan: those of the
+            busiest party or, where parties of this process share its cores, of the busiest core. Further threads
+            (`threads=`) and the threads of links are not included.
         rounds: causal rounds.
         bytes_sent: payload by party of this process: of all parties in a local session, of one in a deployment.
         wire_bytes: payload, framing, handshakes and TLS, by party of this process.
-        correlations: how many of each kind were made (offline only).
+        correlations: the number of correlations made, by kind (offline only).
     """
 
     seconds: float
@@ -41,16 +41,16 @@ class PhaseStats:
 
 @dataclasses.dataclass(frozen=True)
 class LineStats:
-    """One line of the program in the online phases of all runs so far.
+    """The measured cost of one line of the program, in the online phases of all runs so far.
 
     Attributes:
-        line, text: "file:number", and the line where its file can be read.
-        rounds: in which some step of the line was under way.
+        line, text: "file:number", and the text of the line where its file can be read.
+        rounds: the number of rounds in which some step of the line was under way.
         bytes_sent: payload by party of this process.
-        seconds: in which some step of the line was under way, at the slowest party of this process; waiting for peers
-            and for the steps of other lines, which run side by side, included.
-        busy_seconds: in which the thread of the busiest party of this process worked on the line.
-        predicted: what was predicted of the same line.
+        seconds: seconds in which some step of the line was under way, at the slowest party of this process. They
+            include waiting for peers, and for steps of other lines that run in parallel.
+        busy_seconds: seconds in which the thread of the busiest party of this process worked on the line.
+        predicted: the predicted cost of the line.
     """
 
     line: str
@@ -64,7 +64,7 @@ class LineStats:
 
 @dataclasses.dataclass(frozen=True)
 class Predicted:
-    """What the dry runs of the same runs predicted, for the parties of this process."""
+    """The cost that dry runs predicted for the measured runs, for the parties of this process."""
 
     offline: PhasePlan
     online: PhasePlan
@@ -72,16 +72,16 @@ class Predicted:
 
 @dataclasses.dataclass(frozen=True)
 class Stats:
-    """What a session did and cost.
+    """The measured cost of a session's runs.
 
     Attributes:
-        protocol, parties: as in the session.
-        security: who may cheat, in words.
-        insecure: what was switched off for testing; empty in any real use.
-        offline, online: the phases, measured.
-        predicted: what was predicted of both phases; None before the first run.
+        protocol, parties: those of the session.
+        security: a description of who may cheat.
+        insecure: protections that were switched off for testing; empty in real use.
+        offline, online: the measured phases.
+        predicted: the predicted cost of both phases; None before the first run.
         by_line: the online phase by the user's line, {"file:line": LineStats}, predicted beside measured.
-        timeline: per party, {party: {phase: seconds}}.
+        timeline: seconds by party and phase, {party: {phase: seconds}}.
     """
 
     protocol: str
@@ -96,7 +96,7 @@ class Stats:
 
     @staticmethod
     def of(session: Session) -> Stats:
-        """The session's totals."""
+        """Returns the totals of a session."""
         raw = session._native.stats()
         runs = raw["measured"]
 
@@ -179,7 +179,7 @@ class Stats:
 
 
 def _lines(raw: dict[str, Any]) -> dict[str, LineStats]:
-    """The lines of all runs, measured and predicted: both name the same lines."""
+    """Returns the lines of all runs, measured and predicted; both have the same lines."""
     predicted = dict(raw["predicted"]["lines"]) if "predicted" in raw else {}
     lines = {}
     for place, costs in raw.get("lines", ()):
