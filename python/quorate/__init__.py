@@ -121,11 +121,11 @@ __all__ = [
 
 _let_complete()
 
-# Numpy has a function of this name, and here it is a module with nothing in it for users.
+# Importing the submodule sets `quorate.array`; users would mistake it for numpy's function `array`.
 globals().pop("array", None)
 
 
-#: Imported when they are first asked for: half of what importing the package takes.
+#: Modules that are imported on first use: they take half of the package's import time.
 _LATER = ("apps", "learn", "models", "nn")
 
 

@@ -1,4 +1,4 @@
-"""How two sorted arrays become one: Batcher's odd-even merge, for any two lengths (Knuth, volume 3, section 5.3.4)."""
+"""Batcher's odd-even merge of two sorted arrays, for any two lengths (Knuth, volume 3, section 5.3.4)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _NONE: Pairs = (np.arange(0), np.arange(0))
 
 
 def layers(first: int, second: int) -> Network:
-    """How two sorted arrays of these lengths, one after the other, become one.
+    """Returns the network that merges two sorted arrays of these lengths, which stand one after the other.
 
     Returns:
-        Layers of pairs of wires, the lower value to go to the first of each; and the wires in their order at the end.
+        Layers of pairs of wires, where the lower value goes to the first wire of a pair; and the wires in sorted order.
     """
     return _network(first, second, {})
 
 
 def _network(m: int, n: int, known: dict[tuple[int, int], Network]) -> Network:
-    """Of m and n: elements 0, 2, 4... of both are merged, and 1, 3, 5...; then neighbours of the two results meet.
+    """Returns the network for lengths m and n; `known` holds those that were made already.
 
-    There are at most four networks of each size, so that each is made once.
+    Elements 0, 2, 4... of both arrays are merged, and elements 1, 3, 5...; then neighbours of the two results are
+    compared. At most four pairs of lengths occur on each level of the recursion, so `known` keeps it short.
     """
     if m == 0 or n == 0:
         return [], np.arange(m + n)

@@ -1,4 +1,4 @@
-"""`quorate bench`: the standard workloads as a table, JSON and a picture."""
+"""`quorate bench`: measures the standard workloads, and writes a table, JSON and a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Asked", "document", "line", "run"]
 
 Row = dict[str, Any]
 
-#: Raised by one whenever a key of the JSON document changes its meaning or goes away.
+#: Version of the JSON document; increased by one whenever a key changes its meaning or is removed.
 FORMAT = 1
 
 NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install matplotlib)"
@@ -35,10 +35,10 @@ HEAD = (
 
 
 def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: Path | None) -> int:
-    """Measures the workloads called `names` (but applications if none), prints the table, writes JSON and a picture.
+    """Measures the workloads `names`, prints the table, writes JSON and a picture, and returns the exit status.
 
-    Returns the exit status. A wrong result raises and nothing is reported for it; rows measured before an error or
-    Ctrl-C have been printed and are in the JSON file.
+    Without names it measures all workloads that are not applications. A wrong result raises an error, and has no row.
+    Rows that were measured before an error or Ctrl-C have been printed and are in the JSON file.
     """
     for path in (json_path, plot_path):
         _check_place(path)
@@ -71,13 +71,13 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
 
 
 def measurements(names: Sequence[str], asked: Asked, options: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    """Rows of workloads that are no applications, each measured when it is asked for."""
+    """Yields rows of workloads that are not applications; each is measured when it is requested."""
     places = list(asked.parties), list(options), list(asked.links)
     return Bench(list(names), asked.protocol, *places, rings=list(asked.rings), batches=list(asked.batches))
 
 
 def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
-    """`quorate bench scaling`."""
+    """Runs `quorate bench scaling` and returns the exit status."""
     if protocol != _scaling.PROTOCOL:
         raise ConfigError(f'no benchmarks of scaling for protocol "{protocol}"; this release has {_scaling.PROTOCOL}')
     rows: dict[_scaling.Point, _scaling.Figures] = {}
@@ -100,7 +100,7 @@ def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int
 
 
 def document(rows: Iterable[Row], protocol: str, options: dict[str, str]) -> dict[str, Any]:
-    """The JSON document; docs/benchmarks.md says what its keys mean."""
+    """Returns the JSON document; docs/benchmarks.md explains its keys."""
     return {
         "format": FORMAT,
         "quorate": __version__,
@@ -114,7 +114,7 @@ def document(rows: Iterable[Row], protocol: str, options: dict[str, str]) -> dic
 
 
 def line(row: Row) -> str:
-    """One line of the table."""
+    """Returns one line of the table."""
     batch = f"{row['batch']}^2" if row["workload"] == "matmul" else f"{row['batch']:,}"
     cell = f"{row['workload']:<26} {row['k']:>3} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
     if row["skipped"] is not None:
@@ -167,13 +167,13 @@ def _say(*lines: str) -> None:
 
 
 def _check_place(path: Path | None) -> None:
-    """Says at once, and not after minutes of measuring, that a file cannot be written."""
+    """Raises `ConfigError` before minutes of measuring if a file cannot be written."""
     if path is not None and not path.resolve().parent.is_dir():
         raise ConfigError(f"cannot write {path}: the directory {path.resolve().parent} does not exist; make it first")
 
 
 def _draw(rows: list[Row], path: Path) -> None:
-    """Time against batch, a panel for each workload at its largest ring, a colour for each number of parties."""
+    """Draws time against batch: a panel for each workload at its largest ring, a colour for each number of parties."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,4 +1,4 @@
-"""Applications as users call them, in sizes of the papers: `quorate bench psi nearest powmod tree svm mnist ...`."""
+"""Benchmarks of applications, called as users call them, in the papers' sizes: `quorate bench psi nearest tree ...`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from quorate.session import Network, Session, local
 
 __all__ = ["NAMES", "Asked", "rows"]
 
-#: Links of memory, a local network, and the cloud setting of the paper.
+#: Links in memory, a local network, and the cloud setting of the paper.
 LINKS: dict[str, Network | None] = {
     "memory": None,
     "1 Gbit/s, 1 ms": Network(rtt_ms=1, mbit=1000),
     "70 Mbit/s, 170 ms": Network(rtt_ms=170, mbit=70),
 }
-#: Between two parties: the sharings of the paper's hand assignments, and what the planner makes of all of them. Where A
-#: is allowed, products are there.
+#: The sharings to measure where a family has Y: the paper's assignments by hand, and the planner's choice among all.
+#: Wherever A is allowed, products run in A.
 MIXES: dict[str, tuple[str, ...]] = {
     "psi": ("B", "Y", "B+Y", "auto"),
     "nearest": ("A+B", "A+Y", "Y", "auto"),
@@ -46,9 +46,9 @@ MIXES: dict[str, tuple[str, ...]] = {
     "mobilenet": ("auto",),
     "train": ("auto",),
 }
-#: How links are called on the command line.
+#: The names of links on the command line.
 _CALLED = {"memory": "memory", "lan": "1 Gbit/s, 1 ms", "wan": "70 Mbit/s, 170 ms"}
-#: Rows of more predicted seconds are left out; of more than `LONG` are run once.
+#: Rows predicted to take more seconds than `MOST` are left out; rows of more than `LONG` seconds are run once.
 MOST, LONG, RUNS = 60.0, 4.0, 3
 _PAPER = "paper, two parties, local network"
 _ONLINE = "paper, two parties, online phase, 1 Gbit/s"
@@ -57,14 +57,14 @@ _CHECKED = "SPDZ2k, two parties, loopback, k = 64"
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What a run of benchmarks is asked for.
+    """The arguments of a run of benchmarks.
 
     Attributes:
         protocol: the family, or "ot".
-        parties: how many; of none, those that it is tested with, of applications the usual number.
-        links: of none, memory and TLS, of applications memory and two networks.
-        options: of the family, by name.
-        rings, batches: of none, the usual ones; applications have sizes of their own.
+        parties: numbers of parties; if empty, those that the family is tested with (applications: the usual one).
+        links: links to measure on; if empty, memory and TLS (applications: memory and two networks).
+        options: the family's options, by name.
+        rings, batches: if empty, the usual ones; applications have sizes of their own.
     """
 
     protocol: str
@@ -77,14 +77,14 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class _Application:
-    """A program with its result in the clear.
+    """A program to measure, and its right result.
 
     Attributes:
-        bits, batch: as the table has them.
-        plan: the arrays that it reveals.
-        ask: runs it; gives what is compared with `wanted`.
-        wanted: what is right.
-        peers: published figures.
+        bits, batch: the columns of the table.
+        plan: returns the arrays that the program reveals.
+        ask: runs the program and returns its result.
+        wanted: the right result.
+        peers: published figures of other systems.
     """
 
     bits: int
@@ -146,7 +146,7 @@ def _powmod() -> _Application:
 
 
 def _model_of(model: _model.Model, records: np.ndarray, bits: int, peers: list[dict[str, Any]]) -> _Application:
-    """Predictions of party 0's model for party 1's records; each run shares the model anew."""
+    """Returns predictions of party 0's model for party 1's records; each run shares the model again."""
     encoded, owners = _model.encode_records(model.shape, records), (0, 1)
 
     def plan(mpc: Session) -> Sequence[Any]:
@@ -163,7 +163,7 @@ def _model_of(model: _model.Model, records: np.ndarray, bits: int, peers: list[d
 
 
 def _tree(depth: int = 9, features: int = 8, records: int = 1) -> _Application:
-    """A complete tree with random features, thresholds and labels, as large as that on diabetes."""
+    """Returns a complete tree with random features, thresholds and labels, of the size of the paper's diabetes tree."""
     rng = np.random.default_rng(4)
     inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
     left = np.where(np.arange(count) < inner, 2 * np.arange(count) + 1, -1)
@@ -176,7 +176,7 @@ def _tree(depth: int = 9, features: int = 8, records: int = 1) -> _Application:
 
 
 def _svm(classes: int = 10, features: int = 2048, records: int = 1) -> _Application:
-    """The largest of some linear decisions with random weights, as many as on CIFAR-10."""
+    """Returns the largest of several linear decisions with random weights, with the dimensions of CIFAR-10."""
     rng = np.random.default_rng(5)
     weights, intercepts = rng.normal(size=(classes, features)), rng.normal(size=classes)
     plain = PlainLinear.direct(weights, intercepts, np.dtype(np.float64))
@@ -186,7 +186,7 @@ def _svm(classes: int = 10, features: int = 2048, records: int = 1) -> _Applicat
     return _model_of(_model.Model(shape, secrets, margin), rng.uniform(-1, 1, (records, features)), 64, peers)
 
 
-#: By how many images: what others take on their machines, and two others on one like ours.
+#: Published figures by the number of images: others on their own machines, and two others on a machine like ours.
 _MNIST: dict[int, list[dict[str, Any]]] = {
     1: [
         _peer("Falcon", 0.042, "three parties, semi-honest, masks of zero"),
@@ -200,7 +200,7 @@ _MNIST: dict[int, list[dict[str, Any]]] = {
 
 
 def _mnist(images: int, peers: list[dict[str, Any]]) -> _Application:
-    """MiniONN's network for images of 28 x 28, with random weights: two convolutions and two dense layers."""
+    """Returns MiniONN's network for images of 28 x 28, with random weights: two convolutions and two dense layers."""
     rng = np.random.default_rng(6)
 
     def weights(*sizes: int) -> np.ndarray:
@@ -223,7 +223,7 @@ def _mnist(images: int, peers: list[dict[str, Any]]) -> _Application:
     model = scaled(steps, (1, 28, 28), (0.0, 1.0), bits=16, weight_bits=12, labels=range(10))
     drawn = rng.uniform(size=(8 * images, 1, 28, 28))
     two = np.sort(run_clear(steps, [drawn])[-1], axis=1)[:, -2:]
-    # Of images with two outputs alike either label is right.
+    # Images whose two largest outputs nearly agree are left out: either label would be right.
     records = drawn[two[:, 1] - two[:, 0] > 0.2][:images]
     shape = model.shape
 
@@ -232,13 +232,13 @@ def _mnist(images: int, peers: list[dict[str, Any]]) -> _Application:
 
     def ask(mpc: Session) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # of what is proven, not of what is
+            warnings.simplefilter("ignore", ModelWarning)  # it concerns proven ranges, not these inputs
             return model.predict(mpc, records)
 
     return _Application(shape.ring, images, plan, ask, model.predict_clear(records), peers)
 
 
-#: Of 0.25, 128, on their machines, one for each party.
+#: Published figures for width 0.25 and resolution 128, on the authors' machines, one for each party.
 _MOBILENET = [
     _peer("RSS over rings", 3.19, "the paper, three parties; 23.7 s of five"),
     _peer("MP-SPDZ", 3.19, "there, three parties; 442 s of five"),
@@ -246,7 +246,7 @@ _MOBILENET = [
 
 
 def _mobilenet(width: float, resolution: int, peers: list[dict[str, Any]]) -> _Application:
-    """Quantised MobileNet V1 with random weights, on one picture: outputs equal TFLite's kernels bit for bit."""
+    """Returns quantised MobileNet V1 with random weights, on one picture; outputs equal TFLite's bit for bit."""
     network = mobilenet(width, resolution, "exact")
     shape, rng = network.shape, np.random.default_rng(8)
     picture = rng.integers(0, 256, (1, *shape.sizes)).astype(np.uint8)
@@ -260,7 +260,7 @@ def _mobilenet(width: float, resolution: int, peers: list[dict[str, Any]]) -> _A
 
 
 def _train(records: int = 512, features: int = 30, size: int = 64) -> _Application:
-    """An epoch of logistic regression on random records, with labels that a hyperplane gives, of two owners."""
+    """Returns an epoch of logistic regression on random records of two owners, with labels by a hyperplane."""
     rng = np.random.default_rng(7)
     x = np.rint(rng.normal(size=(records, features)).clip(-4, 4) * 1024) / 1024
     y = (x @ rng.normal(size=features) > 0).astype(int)
@@ -294,12 +294,13 @@ NAMES = tuple(_MADE)
 
 
 def rows(names: Sequence[str], asked: Asked) -> Iterator[dict[str, Any]]:
-    """A row for each application, link and choice of sharings, like those of the other workloads.
+    """Yields a row for each application, link and choice of sharings, in the format of the other workloads.
 
-    Inputs and results are timed with it; planning is not, where there are several runs: what was run once is planned.
+    Input and reveal are timed, too. Where there are several runs, planning is not: the plan of the first, uncounted run
+    is reused.
 
     Raises:
-        ConfigError: at once, for a protocol or links that applications do not have. Of no names, nothing is asked.
+        ConfigError: at once, where applications do not have the protocol or a link. Without names nothing is checked.
     """
     if not names:
         return iter(())
@@ -329,7 +330,7 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
         plan = mpc.explain(*application.plan(mpc))
         predicted = plan.offline.seconds + plan.online.seconds
         skipped = f"skipped: predicted to take {predicted:.0f} s" if predicted > MOST else None
-    except (ConfigError, DtypeError) as error:  # such as values that are too wide for what was asked for
+    except (ConfigError, DtypeError) as error:  # such as values that are too wide for an option
         predicted, skipped = 0.0, f"skipped: {error}"
     if skipped is None:
         measured = _measured(application, mpc, 1 if predicted > LONG else RUNS)
@@ -356,7 +357,7 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
 
 
 def _measured(application: _Application, mpc: Session, runs: int) -> dict[str, Any]:
-    """Figures of so many runs, after one that is not counted where there are several."""
+    """Returns the figures of `runs` runs. Before several runs, one run is made that is not counted."""
     taken, walls = [], []
     for _ in range(runs + (runs > 1)):
         before, started = _phases(mpc), time.perf_counter()
@@ -391,7 +392,7 @@ def _seconds(values: np.ndarray) -> dict[str, float]:
 
 
 def _phases(mpc: Session) -> np.ndarray:
-    """Seconds, bytes and wire bytes of an average party, and rounds, of offline and online so far."""
+    """Returns seconds, an average party's bytes and wire bytes, and rounds so far, of offline and online."""
     stats = mpc.stats()
 
     def average(values: Sequence[int | None]) -> float:

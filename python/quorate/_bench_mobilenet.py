@@ -1,4 +1,4 @@
-"""Quantised MobileNet V1 of any width and resolution with random weights, which cost what trained ones do."""
+"""Quantised MobileNet V1 of any width and resolution, with random weights; they cost as much as trained ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVELS = Quantised(6 / 255, 0, 0)
 
 
 def _conv(r: np.random.Generator, sizes: tuple[int, ...], filters: int, window: int, stride: int, groups: int) -> Layer:
-    """A convolution with random weights, whose results spread over the levels of ReLU6."""
+    """Returns a convolution with random weights, whose results spread over the levels of ReLU6."""
     channels, rows, columns = sizes
     shape = (filters, channels // groups, window, window)
     weights = r.integers(0, 256, shape) - 128
@@ -37,7 +37,7 @@ def _conv(r: np.random.Generator, sizes: tuple[int, ...], filters: int, window: 
 
 
 def mobilenet(width: float, resolution: int, mode: str) -> QuantisedNetwork:
-    """A network in mode "exact" or "paper": programs depend on sizes, and on how many bits sums have."""
+    """Returns a network in mode "exact" or "paper". Its program depends on sizes, and on the bits of its sums."""
     r = np.random.default_rng(7)
     known = Quantised(1 / 128, 128, 0)
     layers = [_conv(r, (3, resolution, resolution), round(32 * width), 3, 2, 1)]

@@ -1,4 +1,4 @@
-"""Which build of the native module this is: as fast as it gets, or for trying out."""
+"""Remarks about the build of the native module: an optimised one, or one for trying out."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ SLOW = "this build is for trying out, and its seconds are not Quorate's: `make b
 
 
 def remarks() -> list[str]:
-    """What whoever reads seconds has to know of this build, in lines; none of one that is as fast as it gets."""
+    """Returns the lines that warn readers of timings about a slow build; none for an optimised build."""
     return [] if OPTIMISED else [SLOW]

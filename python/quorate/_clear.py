@@ -1,4 +1,4 @@
-"""The operations of a program in numpy, on exact integers in ring units: what results a protocol may have."""
+"""The operations of a program in numpy, on exact integers in ring units: the results that a protocol may have."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["Span", "encoded", "exact", "limits", "shuffled", "span"]
 
 Operand = tuple[np.ndarray, Dtype]
 
-# Beyond this, sums and products go through Python's integers.
+# Sums and products beyond this use Python's integers.
 _SAFE = 1 << 62
 
 
 @dataclasses.dataclass
 class Span:
-    """From which result to which one is right, in ring units.
+    """The interval of right results of an operation, in ring units.
 
     Attributes:
-        low, high: the ends.
-        nearest: what numpy says.
-        wide: where a value is too wide for its ring before its fractional bits are dropped: beyond a quarter of the
-            ring where they may be dropped either way.
+        low, high: the ends of the interval.
+        nearest: numpy's result.
+        wide: where a value is too wide for its ring before its fractional bits are dropped; where rounding may go
+            either way, beyond a quarter of the ring.
         saturates: why some results are the stated saturation; empty if none is.
-        exact: results before they are rounded, where that may take many of their digits.
+        exact: the results before rounding, where rounding may lose many of their digits.
     """
 
     low: np.ndarray
@@ -46,12 +46,12 @@ class Span:
 
     @staticmethod
     def exactly(values: np.ndarray) -> Span:
-        """One right result."""
+        """Returns the interval of a single right result."""
         return Span(values, values, values)
 
 
 def exact(values: Any) -> np.ndarray:
-    """As integers that do not wrap: int64 where that is far off, Python's own elsewhere."""
+    """Returns an array of exact integers: bools and int64 as int64, other types as Python's integers."""
     array = np.asarray(values)
     if array.dtype == np.bool_:
         return array.astype(np.int64)
@@ -59,7 +59,7 @@ def exact(values: Any) -> np.ndarray:
 
 
 def limits(dtype: Dtype) -> tuple[int, int]:
-    """The smallest and largest units that a dtype holds."""
+    """Returns the smallest and largest units that a dtype holds."""
     if dtype.kind == "bit":
         return 0, 1
     if dtype.kind == "uint":
@@ -68,7 +68,7 @@ def limits(dtype: Dtype) -> tuple[int, int]:
 
 
 def encoded(values: np.ndarray, dtype: Dtype) -> Span:
-    """An input: integers as they are, reals to the nearest unit."""
+    """Returns the units of an input: integers exactly, reals rounded to the nearest unit."""
     if values.dtype.kind != "f":
         return Span.exactly(_wide(exact(values), 1 << dtype.frac) << dtype.frac)
     with np.errstate(all="ignore"):
@@ -81,12 +81,12 @@ def _size(array: np.ndarray) -> int:
 
 
 def _wide(array: np.ndarray, growth: int) -> np.ndarray:
-    """Fit for a result that is `growth` times as large."""
+    """Returns the array in a type that holds results `growth` times as large."""
     return array if array.dtype == object or _size(array) * growth < _SAFE else array.astype(object)
 
 
 def _integers(reals: np.ndarray) -> np.ndarray:
-    """Whole floats as exact integers."""
+    """Returns floats with whole values as exact integers."""
     if not reals.size or float(np.abs(reals).max()) < _SAFE:
         return reals.astype(np.int64)
     return np.array([int(v) for v in reals.ravel()], dtype=object).reshape(reals.shape)
@@ -97,10 +97,10 @@ def _pair(a: np.ndarray, b: np.ndarray, growth: int) -> tuple[np.ndarray, np.nda
 
 
 def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
-    """The right results of a step on these operands.
+    """Returns the right results of a step on these operands.
 
     Raises:
-        QuorateError: an operation that is not written down here, which would go unchecked.
+        QuorateError: this module does not define the operation, which would remain unchecked.
     """
     if step.op in ("mul", "matmul", "conv"):
         return _product(step, operands, either_way)
@@ -123,14 +123,14 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
 
 
 def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int] | None:
-    """The first number of a column that loses more than 2^-8 of itself, and how many bits more would keep it.
+    """Returns the first number of a column that loses more than 2^-8 of itself, and the extra bits that would keep it.
 
-    A column is the numbers with one last index, or an array of one axis.
+    A column is all numbers with the same last index, or an array of one axis. The result is None if there is none.
     """
     columns = exact.reshape(-1, exact.shape[-1]) if exact.ndim > 1 else exact.reshape(-1, 1)
     got = result.astype(float)
     off = np.abs(got.reshape(columns.shape) - columns)
-    # Rounding takes no more: what is further off was saturated, or has wrapped, which is said elsewhere.
+    # Rounding causes no larger error: results further off were saturated or wrapped, which other checks report.
     off = np.where(off > _MOST_ROUNDED, 0, off)
     sums, sizes = off.sum(axis=0), np.abs(columns).sum(axis=0)
     lost = np.flatnonzero(sums * _SHARE > sizes)
@@ -144,7 +144,7 @@ def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int]
 
 
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
-    """Any order of the rows is right; other rows are not."""
+    """Returns the interval for a shuffle: any order of the same rows is right."""
     old, new = (sorted(map(tuple, value.reshape(rows, -1).tolist())) for value in (before, after))
     return Span.exactly(after if old == new else before)
 
@@ -171,14 +171,14 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
 
 
 def _terms(step: Step) -> int:
-    """Products that are summed for an element."""
+    """Returns the number of products that are summed for an element."""
     if step.op == "matmul":
         return step.numbers[2]
     return math.prod(step.numbers[i] for i in (2, 6, 7)) if step.op == "conv" else 1
 
 
 def _convolved(numbers: list[int], images: np.ndarray, filters: np.ndarray) -> np.ndarray:
-    """A window's element at a time: so many products of a weight and a part of the images."""
+    """Convolves by adding, for each element of the window, products of a weight and a part of the images."""
     batch, groups, channels, count, height, width, rows, columns, *pairs = numbers
     strides, apart, before, after = (pairs[i : i + 2] for i in range(0, 8, 2))
     padding = [(0, 0)] * 3 + [(before[0], after[0]), (before[1], after[1])]
@@ -198,13 +198,13 @@ def _convolved(numbers: list[int], images: np.ndarray, filters: np.ndarray) -> n
 
 
 def _cut(whole: np.ndarray, bits: int, either_way: bool) -> Span:
-    """Without the lowest bits: down, or either way."""
+    """Drops the lowest bits: rounded down, or with `either_way` down or up."""
     low = whole >> bits
     return Span(low, -(-whole >> bits) if either_way else low, low)
 
 
 def _too_wide(whole: np.ndarray, dtype: Dtype, either_way: bool) -> np.ndarray:
-    """Where the protocol that drops bits is not right: outside the ring, or outside a quarter of it."""
+    """Returns where a truncation protocol fails: outside the ring or, with `either_way`, outside a quarter of it."""
     low, high = (end // 2 if either_way else end for end in limits(dtype))
     return np.asarray((whole < low) | (whole > high))
 
@@ -224,7 +224,7 @@ def _converted(step: Step, operand: Operand, either_way: bool) -> Span:
 
 
 def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
-    """The product with whole + factors / 2^shift: to the nearest, or either way; saturated beyond the limits."""
+    """Multiplies by whole + factors / 2^shift, rounded to the nearest, or either way; saturated beyond the limits."""
     if step.scaling is None:
         raise ValueError("a scaling names what it multiplies by")
     x, shift = value.astype(object), step.numbers[0]
@@ -243,7 +243,7 @@ def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
 
 
 def _lines(step: Step, value: np.ndarray) -> np.ndarray:
-    """Axis 1 is the one that the step runs along."""
+    """Returns the value in three axes, of which axis 1 is the one that the step runs along."""
     outer, length, inner = step.numbers
     return value.reshape(outer, length, inner)
 
@@ -284,7 +284,7 @@ def _bits(step: Step, value: np.ndarray) -> np.ndarray:
 
 
 def _divided(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Quotients and remainders; 0 where the divisor is 0."""
+    """Returns quotients and remainders; both are 0 where the divisor is 0."""
     zero = np.asarray(b == 0).astype(bool)
     x, y = a.astype(object), np.where(zero, 1, b).astype(object)
     return np.where(zero, 0, x // y), np.where(zero, 0, x % y)
@@ -342,12 +342,12 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
 
 # ---- within a stated error ------------------------------------------------------------------------------------------
 
-# Units, or this share of the result: what the docstrings of the real functions state, at most.
+# The largest error that docstrings of real functions state: units, or this share of the result.
 _ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
-# Rounding may take this part of a column's magnitudes.
+# Rounding may lose 1 / 256 of a column's magnitudes.
 _SHARE = 256.0
 _MOST_ROUNDED = 8.0
-# Logarithms are within two to minus this.
+# Logarithms are within 2^-24.
 _LOG_ERROR_BITS = 24
 
 
@@ -367,12 +367,12 @@ _REAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "reciprocal": lambda x: 1.0 / x,
 }
 
-# What a function gives where numpy has no number.
+# Results outside of a function's domain, in multiples of the dtype's largest number.
 _OUTSIDE = {"log": -1, "sqrt": 0, "rsqrt": 1, "reciprocal": 1}
 
 
 def _near(real_units: np.ndarray, step: Step, outside: np.ndarray, instead: int) -> Span:
-    """Around reals in ring units: within the error, and saturated where the dtype ends."""
+    """Returns the interval around reals in ring units: within the stated error, saturated where the dtype ends."""
     most = limits(step.dtype)[1]
     beyond = ~outside & (np.abs(np.where(outside, 0.0, real_units)) > float(most) * (1 + _ERROR_SHARE))
     meant = np.clip(np.where(outside, 0.0, real_units), -float(most), float(most))

@@ -1,4 +1,4 @@
-"""Completion of the command line: a script for a shell, which `shtab` writes from the parser."""
+"""Shell completion of the command line: a script that `shtab` writes from the parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """What a shell reads to complete the command; `parser` is of no other use afterwards.
+    """Returns the script that a shell reads to complete the command. It changes `parser`, so do not use it afterwards.
 
     Raises:
         ConfigError: shtab is not installed, or too old for the shell.
@@ -39,7 +39,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Those of all commands."""
+    """Yields the actions of a parser and of all its commands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

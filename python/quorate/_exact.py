@@ -1,7 +1,7 @@
 """Means, variances, covariances and correlations of integers: exact sums, and one division that rounds.
 
-Integers get as many bits as their proven ranges take, so that nothing wraps whatever the values; the result is a real
-(`qr.real`), the exact one rounded down to a multiple of 2^-16. Where 120 bits do not hold it, it is refused.
+Integers get the bits that their proven ranges take, so that nothing wraps. The result is a real (`qr.real`): the exact
+result, rounded down to a multiple of 2^-16. A result that 120 bits do not hold is refused.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ __all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "
 
 
 def as_real(x: SecretArray) -> SecretArray:
-    """Integers and bits as reals, as wide as their dtype or their bounds take; fixed point as it is."""
+    """Returns integers and bits as reals, in the width that their dtype or bounds take; fixed point as it is."""
     return x if x.dtype.kind == "fixed" else x.astype(real)
 
 
 def held(x: SecretArray) -> SecretArray:
-    """The same values, which lie in their dtype whatever they are: that is then their proven range. Free."""
+    """Returns the values with their dtype's range as their proven range, which holds for any values. Free."""
     return x._new(x._session._native.held(x._node, _source.line()))
 
 
 def units(x: SecretArray) -> SecretArray:
-    """Fixed point times 2^f, as integers; integers and bits as they are, as integers with a sign. Local."""
+    """Returns fixed point times 2^f as integers, bits as signed integers, and integers as they are. Local."""
     if x.dtype.kind == "fixed":
         return x._whole(2.0**-x.dtype.frac, "units")
     return x.astype(x._session._whole) if x.dtype.kind == "bit" else x
 
 
 def reach(x: SecretArray) -> tuple[int, int]:
-    """Where all values lie, by bounds or by the dtype, in units."""
+    """Returns the proven range of all values, by bounds or by the dtype, in units."""
     low, high = x._session._native.range(x._node)
     return int(low), int(high)
 
 
 def _most_bits(x: SecretArray) -> int:
-    """Those of the widest dtype here: rings of a session may have 32 bits only (`mac=48`), else they have enough."""
+    """Returns the bits of the session's widest dtype: its rings may have only 32 bits (`mac=48`), else up to 120."""
     bits = x._session._whole.bits
     return MOST_BITS if bits >= 64 else bits
 
 
 def in_room(what: str, x: SecretArray, most: int, frac: int = real.frac) -> SecretArray:
-    """Integers in a dtype with a sign that holds magnitudes up to `most`, also with so many fractional bits.
+    """Converts integers to a signed dtype that holds magnitudes up to `most`, also with `frac` fractional bits.
 
     Raises:
-        DtypeError: there is none.
+        DtypeError: no dtype holds them.
     """
     bits = most.bit_length() + 1
     if bits + frac > MOST_BITS:
@@ -74,7 +74,7 @@ def in_room(what: str, x: SecretArray, most: int, frac: int = real.frac) -> Secr
 
 
 def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
-    """The mean of integers or bits, rounded down to a multiple of 2^-16."""
+    """Returns the mean of integers or bits, rounded down to a multiple of 2^-16."""
     if isinstance(axis, tuple):
         return one_axis("mean", x, axis, keepdims, lambda rows: mean(rows, -1, False))
     count = _counted("mean", x, axis, 0)
@@ -85,10 +85,10 @@ def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
 
 
 def between(what: str, low: SecretArray, high: SecretArray, part: fractions.Fraction) -> SecretArray:
-    """The real that lies between two integers, a public part of the way from `low` to `high`.
+    """Returns the real at a public fraction `part` of the way from the integers `low` to `high`.
 
-    Rounded down to a multiple of 2^-16 where the part's denominator has as many bits as the integers leave room for;
-    else the part is the nearest fraction with such a denominator.
+    It is rounded down to a multiple of 2^-16. If the denominator of `part` has more bits than the integers leave room
+    for, the nearest fraction with a smaller denominator takes its place.
     """
     most = max(max(-least, largest) for least, largest in (reach(low), reach(high)))
     room = max(MOST_BITS - real.frac - 2 - most.bit_length(), 1)
@@ -97,7 +97,7 @@ def between(what: str, low: SecretArray, high: SecretArray, part: fractions.Frac
 
 
 def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
-    """The mean of integers or bits with public weights, rounded down to a multiple of 2^-16."""
+    """Returns the mean of integers or bits with public weights, rounded down to a multiple of 2^-16."""
     total = sum(weight for _, weight in parts)
     most = total * max(max(-low, high) for low, high in (reach(x) for x, _ in parts))
     wide = [in_room(what, x.astype(x._session._whole) if x.dtype.kind == "bit" else x, most) for x, _ in parts]
@@ -106,7 +106,7 @@ def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
 
 
 def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> SecretArray:
-    """The mean with public weights that broadcast to x: products with whole numbers, and one division."""
+    """Returns the mean with public weights that broadcast to x, by products with whole numbers and one division."""
     x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
     low, high = reach(x)
     most, stated = max(-low, high, 1), x.dtype
@@ -115,13 +115,13 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
     total = np.asarray(spread.sum(axis=axis, keepdims=keepdims))
     if not np.all(total != 0):
         raise RangeError(at("numpy.average: the weights add up to 0"))
-    # What the largest weight says of a sum is proven.
+    # An upper bound on the magnitude of sums, from the largest weight; range analysis proves no better one.
     largest = most * (x.size // max(total.size, 1)) * int(np.abs(spread).max(initial=0))
     if stated.kind != "fixed":
         return as_real((in_room("numpy.average", x, largest) * spread).sum(axis, keepdims)) / total
     bits = largest.bit_length() + 1
     if bits > max(_most_bits(x), stated.bits):
-        # A sum must fit, as that of a mean; only where weights are many is each product rounded by itself.
+        # As in `mean`, the sum must fit. Each product is rounded by itself only where weights add up to 256 or more.
         if int(np.abs(total).max()) < _SMALL_SUM:
             return (x * spread).sum(axis, keepdims) / total
         shares = spread / np.broadcast_to(spread.sum(axis=axis, keepdims=True), x.shape)
@@ -129,21 +129,22 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
     wide = x if stated.grows or bits <= stated.bits else x.astype(fixed(bits, stated.frac))
     found = (wide * spread).sum(axis, keepdims) / total
     if np.all(spread >= 0) and most + 1 < 1 << stated.bits - 1:
-        # A mean lies among its numbers, but for a unit by rounding.
+        # With weights from 0 on, the mean lies between the lowest and the highest number, up to a unit by rounding.
         found = found._new(found._session._native.stated(found._node, low - 1, high + 1, _source.line()))
     return found if stated.grows else found.astype(stated)
 
 
-# Weights that are no small multiples of one number are rounded to so many bits, or to fewer where there is no room.
+# Weights that are not small multiples of one number are rounded to `_WEIGHT_BITS` bits, or fewer where room is short.
 _WEIGHT_BITS = 40
 _FEWEST_BITS = 16
 _SMALL_SUM = 256
 
 
 def _whole_weights(weights: np.ndarray, count: int, bits: int) -> np.ndarray:
-    """Whole numbers in the proportions of the weights, as they are written: 0.1 is a tenth.
+    """Returns whole numbers in the proportions of the weights; a weight written 0.1 counts as one tenth.
 
-    So many of the largest are below 2^bits, and the others as near as that lets them be.
+    If exact proportions would take too many bits, they are rounded so that `count` times the largest number is at most
+    2^bits.
 
     Raises:
         RangeError: a weight is not finite.
@@ -162,7 +163,7 @@ def _whole_weights(weights: np.ndarray, count: int, bits: int) -> np.ndarray:
 
 
 def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
-    """(n sum(x^2) - sum(x)^2) / (n (n - ddof)) of integers or bits, rounded down to a multiple of 2^-16."""
+    """Returns (n sum(x^2) - sum(x)^2) / (n (n - ddof)) of integers or bits, rounded down to a multiple of 2^-16."""
     if isinstance(axis, tuple):
         return one_axis("var", x, axis, keepdims, lambda rows: var(rows, -1, False, ddof))
     count = _counted("var", x, axis, ddof)
@@ -172,7 +173,7 @@ def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
 
 
 def _spread(what: str, x: SecretArray, axis: int | None, keepdims: bool, count: int) -> SecretArray:
-    """The n sum(x^2) - sum(x)^2 of integers: n^2 times their variance."""
+    """Returns n sum(x^2) - sum(x)^2 of integers, which is n^2 times their variance."""
     y, most = _centred(what, x, count)
     squares, total = (y * y).sum(axis, keepdims), y.sum(axis, keepdims)
     squares, total = (in_room(what, part, most) for part in (squares, total))
@@ -180,7 +181,10 @@ def _spread(what: str, x: SecretArray, axis: int | None, keepdims: bool, count: 
 
 
 def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
-    """The root of the sum of squares, where they have room; its precision is that of the root, not of the variance."""
+    """Returns the standard deviation, as the root of the sum of squares where that has room, else of `var`.
+
+    The root of the sum of squares has the precision of a root; that of `var` is limited by the variance's rounding.
+    """
     from quorate.functions import sqrt
 
     if isinstance(axis, tuple):
@@ -200,10 +204,10 @@ def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
 
 
 def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
-    """How many elements are summarised.
+    """Returns the number of elements that are summarised.
 
     Raises:
-        ShapeError: too few.
+        ShapeError: there are too few.
     """
     count = len(_network.lined_up(what, x, axis)[0])
     if count == 0:
@@ -214,21 +218,23 @@ def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
 
 
 def _has_room(x: SecretArray, count: int) -> bool:
-    """Whether n^2 squares of integers, and a difference of these, have room as reals."""
+    """Whether n^2 squares of integers, and a difference of two such sums, have room as reals."""
     _, most = _middle(x)
     return (2 * count * count * most * most).bit_length() + 1 + real.frac <= MOST_BITS
 
 
 def _middle(x: SecretArray) -> tuple[int, int]:
-    """The middle of the range of integers, or 0 where it is among them; and how far from there they may be."""
+    """Returns the middle of the range of integers (0 if the range contains 0), and the largest distance from it."""
     low, high = reach(units(x))
     middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
     return middle, max(high - middle, middle - low, abs(middle))
 
 
 def _centred(what: str, x: SecretArray, count: int) -> tuple[SecretArray, int]:
-    """Integers about the middle of their range, in a dtype that holds `count` squares; and what a difference of n^2
-    of them may be."""
+    """Returns integers less the middle of their range, in a dtype that holds the sum of `count` squares.
+
+    The second result is the largest magnitude of a difference of two sums of n^2 squares.
+    """
     middle, most = _middle(x)
     x = units(x)
     low, high = reach(x)
@@ -240,7 +246,7 @@ def _centred(what: str, x: SecretArray, count: int) -> tuple[SecretArray, int]:
 
 
 def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArray:
-    """numpy.cov: of integers exact and rounded down to a multiple of 2^-16, of fixed point as `var` is."""
+    """Returns `numpy.cov`: of integers exact, rounded down to a multiple of 2^-16; of fixed point rounded as `var`."""
     x = _variables("cov", m, y, rowvar)
     count = x.shape[1]
     ddof = (0 if bias else 1) if ddof is None else ddof
@@ -257,7 +263,7 @@ def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArr
 
 
 def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
-    """numpy.corrcoef: 0, where numpy has none, of a variable that does not vary."""
+    """Returns `numpy.corrcoef`; correlations with a constant variable are 0, where numpy returns NaN."""
     x = _variables("corrcoef", m, y, rowvar)
     if x.shape[1] == 0:
         raise ShapeError(at("corrcoef: there are no observations"))
@@ -270,7 +276,7 @@ def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
         products = _times_squared("corrcoef", x)
     squares = products[np.arange(size), np.arange(size)]
     varies = squares > 0
-    roots = mpc.maximum(sqrt(squares.astype(real)), 1)  # of whole numbers: 0, or 1 and more
+    roots = mpc.maximum(sqrt(squares.astype(real)), 1)  # squares are whole numbers: roots are 0, or at least 1
     one, other = np.triu_indices(size, 1)
     found = varies.astype(real)
     if len(one):
@@ -283,7 +289,7 @@ def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
 
 
 def _times_units(off: SecretArray) -> SecretArray:
-    """Products of every two rows of fixed point, in units: of squares where these have room, or as the dtype has it."""
+    """Returns the products of every two rows of fixed point, as integers; rounded where exact ones have no room."""
     whole = held(units(off))
     most = off.shape[1] * max(map(abs, reach(whole))) ** 2
     if most.bit_length() + 1 + real.frac > MOST_BITS:
@@ -293,7 +299,7 @@ def _times_units(off: SecretArray) -> SecretArray:
 
 
 def _times_squared(what: str, x: SecretArray) -> SecretArray:
-    """The n sum(x y) - sum(x) sum(y) of every two rows: n^2 times their covariance."""
+    """Returns n sum(x y) - sum(x) sum(y) of every two rows, which is n^2 times their covariance."""
     count = x.shape[1]
     y, most = _centred(what, x, count)
     products, total = y @ y.T, y.sum(axis=1)
@@ -302,7 +308,7 @@ def _times_squared(what: str, x: SecretArray) -> SecretArray:
 
 
 def _variables(what: str, m: Any, y: Any, rowvar: bool) -> SecretArray:
-    """Variables in rows, observations in columns, as numpy takes them.
+    """Returns variables in rows and observations in columns, from numpy's arguments.
 
     Raises:
         ShapeError: there are more than two axes.

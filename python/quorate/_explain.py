@@ -1,4 +1,4 @@
-"""Sessions in which nothing is sent: `quorate explain SCRIPT`."""
+"""Sessions for `quorate explain SCRIPT`, in which nothing is sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Explaining", "Placeholder"]
 
 
 class Placeholder:
-    """Stands for a value that is not known because nothing was run. It has a shape, and refuses everything else."""
+    """Stands for a revealed value where nothing was run. It has a shape, and refuses all other uses."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -61,7 +61,7 @@ class Explaining(Session):
 
     @staticmethod
     def begin() -> None:
-        """Forgets the plans of another script."""
+        """Forgets the plans of earlier scripts."""
         Explaining.plans, Explaining.sessions = [], 0
 
     def explain(
@@ -70,7 +70,7 @@ class Explaining(Session):
         to: int | Sequence[int] | None = None,
         network: str | Network | None = None,
     ) -> Plan:
-        """The plan of a reveal that the script only asks about: its next run, after those that were planned."""
+        """Returns the plan of a reveal that the script explains: as its next run, after those planned so far."""
         text = _network_text(network)
         raw = self._native.plan(self._targets(arrays, to, "explain"), text or self._network, self._done, self._last)
         return Plan.of(raw, self, text or self._network)
@@ -79,11 +79,11 @@ class Explaining(Session):
         return self._planned([array], None, what)[0]
 
     def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
-        """Plans the run instead of running it; gives placeholders."""
+        """Plans the run instead of running it, and returns placeholders."""
         return self._planned(arrays, to)
 
     def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
-        """`tells`: what an owner means to tell, where this is such a run."""
+        """Plans a run and returns placeholders. `tells` describes what an owner announces by it, if it does."""
         raw = self._native.plan(self._targets(arrays, to, "explain"), _network_text(self._network), self._done, self._last)
         self._done += raw["executed"]
         self._last = raw["program"]

@@ -1,4 +1,4 @@
-"""The families of protocols, as the native module describes them: names, numbers of parties, sharings, own options."""
+"""The families of protocols, as the native module describes them: names, numbers of parties, sharings and options."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["DEFAULT", "FAMILIES", "Choice", "Family", "choices", "listed", "tabl
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """An option that some families have of their own.
+    """An option that only some families have.
 
     Attributes:
-        name: how it is called.
-        values: what it may be; the first holds where nothing is asked for.
-        help: what it chooses, in a line.
+        name: its name.
+        values: its possible values, of which the first is the default.
+        help: a line that says what it chooses.
     """
 
     name: str
@@ -26,26 +26,26 @@ class Choice:
 
     @property
     def listed(self) -> str:
-        """Its values, as a sentence has them."""
+        """Its values, listed for a sentence."""
         return listed(self.values)
 
     @property
     def is_switch(self) -> bool:
-        """Whether it is off or on."""
+        """Whether its values are no and yes."""
         return self.values == ("no", "yes")
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """One security model.
+    """A family of protocols, with one security model.
 
     Attributes:
-        name: as `qr.local` takes it.
-        about: who computes, and who may cheat, in a line.
-        parties: numbers of parties that it is tested with, the usual one first.
+        name: the name that `qr.local` takes.
+        about: a line that says who computes, and who may cheat.
+        parties: the numbers of parties that it is tested with, the usual one first.
         takes: the numbers of parties that it runs with, in words.
-        sharings: those that programs are planned over.
-        options: its own.
+        sharings: the sharings that the planner chooses from.
+        options: the family's own options, which other families may lack.
     """
 
     name: str
@@ -66,23 +66,23 @@ def _read() -> dict[str, Family]:
 
 
 FAMILIES = _read()
-"""By name, the one first that holds where none is named."""
+"""All families by name; the first is the default."""
 
 DEFAULT = next(iter(FAMILIES))
 
 
 def choices() -> dict[str, Choice]:
-    """The options that some family has of its own, by name."""
+    """Returns the options that only some families have, by name."""
     return {option.name: option for family in reversed(FAMILIES.values()) for option in family.options}
 
 
 def listed(names: tuple[str, ...], last: str = "or") -> str:
-    """ "a, b or c"."""
+    """Joins names as in "a, b or c"."""
     return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def table() -> str:
-    """What there is, for `quorate protocols`."""
+    """Returns the text of `quorate protocols`: all families, with their parties, sharings and options."""
     lines = []
     for family in FAMILIES.values():
         lines += [f"{family.name}: {family.about}", f"  parties: {family.takes}"]

@@ -1,4 +1,4 @@
-"""What a party's runs are held to, as its command line says: approval, and a log."""
+"""The constraints of a party's command line on its runs: approved programs, and an audit log."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 __all__ = ["held", "opened"]
 
-# Sessions that this process has opened, whatever their files are called: what was approved once is not to be done
-# twice, and a script can copy a file.
+# The number of sessions with peers that this process has opened before, for all configuration files together. An
+# approval is for one session, and a script could copy its file to get another one.
 _before = 0
 
 
 def held() -> dict[str, Any]:
-    """For the session that is opened next, as the native module takes it."""
+    """Returns the constraints of the session that is opened next, for the native module."""
     from quorate._script import settings
 
     return {"approve": settings.approve, "audit": settings.audit, "sessions_before": _before}
 
 
 def opened() -> None:
-    """There is another session with peers."""
+    """Counts a session with peers that was opened."""
     global _before
     _before += 1

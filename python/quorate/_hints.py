@@ -1,4 +1,4 @@
-"""What to write instead of a name that does not exist."""
+"""Hints for names that do not exist: what to write instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_THE_PACKAGE = {
 
 
 def _near(name: str, known: Iterable[str]) -> str | None:
-    """The name that was meant, most likely; None for names such as numpy asks every operand for."""
+    """Returns a hint with the most similar known name. None for names that begin with "_", as numpy probes them."""
     if name.startswith("_"):
         return None
     close = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], 1, 0.75)
@@ -32,7 +32,7 @@ def _near(name: str, known: Iterable[str]) -> str | None:
 
 
 def no_attribute(array: Any, name: str) -> AttributeError:
-    """Of secret arrays."""
+    """Returns the error for an attribute that secret arrays do not have."""
     if name in _OF_ARRAYS:
         return AttributeError(f"secret arrays have no {name!r} in this release: {_OF_ARRAYS[name]}", name=name)
     hint = _near(name, dir(type(array)))
@@ -40,7 +40,7 @@ def no_attribute(array: Any, name: str) -> AttributeError:
 
 
 def no_name(name: str, known: Iterable[str], methods: Iterable[str]) -> AttributeError:
-    """Of the package: what it has itself, and what sessions have."""
+    """Returns the error for a name that the package does not have; `methods` are those of sessions."""
     hint = _OF_THE_PACKAGE.get(name)
     if hint is None and not name.startswith("_") and name in methods:
         hint = f"it is a method of sessions: mpc.{name}"

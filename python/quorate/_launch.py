@@ -1,4 +1,4 @@
-"""Runs users' scripts: here as one party or as all of them, or as one process per party."""
+"""Runs users' scripts: in this process as one or all parties, or in one process for each party."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GRACE_SECONDS = 15.0
 
 
 def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> int:
-    """Runs a script with `qr.session()` set to what was chosen; returns its exit status."""
+    """Runs a script with `qr.session()` configured by `chosen`; returns its exit status."""
     from quorate.cli import exit_status
 
     if not script.is_file():
@@ -67,7 +67,7 @@ def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> in
 
 
 def _is_unread() -> bool:
-    """Whether whoever read our output is gone."""
+    """Whether the reader of our standard output has closed it."""
     with contextlib.suppress(OSError, ValueError):
         poll = select.poll()
         poll.register(sys.stdout.fileno(), select.POLLOUT)
@@ -76,14 +76,14 @@ def _is_unread() -> bool:
 
 
 def _show(error: QuorateError, script: Path) -> None:
-    """One line with the user's place instead of our stack."""
+    """Prints an error in one line, with the user's place instead of our stack."""
     here = [f for f in traceback.extract_tb(error.__traceback__) if os.path.basename(f.filename) == script.name]
     place = f"{script.name}:{here[-1].lineno}: " if here else ""
     print(f"quorate: {place}{type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports of the loopback that are free now; another process may still take one, which the party then reports."""
+    """Returns ports of the loopback that are free now. If another process takes one, the party reports it."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for opened in sockets:
@@ -92,7 +92,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def write_deployment(folder: Path, protocol: str, parties: int) -> list[Path]:
-    """Keys and configurations of a deployment on this machine; returns the configurations."""
+    """Writes keys and configurations of a deployment on this machine; returns the paths of the configurations."""
     for party in range(parties):
         _quorate.keygen(str(folder), party)
     ports = _free_ports(parties)
@@ -116,11 +116,12 @@ def as_processes(
     options: Sequence[str] = (),
     files: Mapping[str, Any] = NO_FILES,
 ) -> int:
-    """Runs every party of a script as a process of its own, over TLS on the loopback; `options` go to each, and of
-    `files` to each what is its own.
+    """Runs a script with a process for each party, over TLS on the loopback.
+
+    Every party gets `options`, and its own part of `files`.
 
     Returns:
-        The first exit status that is not 0, in the order of the parties' ends.
+        The exit status of the first party that ends with another one than 0; else 0.
     """
     if not script.is_file():
         raise ConfigError(f"there is no script {script}")
@@ -157,7 +158,7 @@ def as_processes(
 
 
 def _echo(stream: IO[str] | None, party: int) -> threading.Thread:
-    """Copies a party's output, each line with its number."""
+    """Copies a party's output, each line preceded by the party's number."""
 
     def copy() -> None:
         is_read = True
@@ -175,7 +176,7 @@ def _echo(stream: IO[str] | None, party: int) -> threading.Thread:
 
 
 def _first_failure(processes: Sequence[subprocess.Popen[str]]) -> int:
-    """Waits for all; the others learn of a failure from the protocol."""
+    """Waits for all processes and returns the first failure. The protocol tells the other parties of a failure."""
     status = 0
     running = list(processes)
     while running:

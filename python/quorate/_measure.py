@@ -17,23 +17,23 @@ __all__ = ["measure"]
 _RUNS = 3
 _CHAIN = 20
 _BURST = 1 << 17
-# What links have at least, and beyond which a number means nothing.
+# The range to which measured bandwidths are limited.
 _LEAST_MBIT, _MOST_MBIT = 1e-3, 1e6
 
 
 def measure(mpc: Session) -> Network:
-    """The network between the parties, as this party sees it."""
+    """Returns the network between the parties, as this party measures it."""
     from quorate.session import Network
 
     def chain() -> None:
-        # A round for each product, of what no party knows: each waits for the others. Zeros do not overflow.
+        # Products of values that no party knows: each takes a round, in which all wait. Zeros do not overflow.
         x, y = (mpc.input(lambda: np.zeros(1, np.int64), owner=i, shape=1, dtype=_word()).to("A") for i in range(2))
         x = x + y
         for _ in range(_CHAIN):
             x = x * x
         x.reveal()
 
-    # What the first run computes is held; the others only open it.
+    # The first run computes the value, which the session keeps; the other runs only open it.
     held = mpc.input(lambda: np.zeros(_BURST, np.int64), owner=0, shape=_BURST, dtype=_word()).to("A")
 
     def burst() -> None:
@@ -49,7 +49,7 @@ def measure(mpc: Session) -> Network:
 
 
 def _receivers(mpc: Session) -> int:
-    """To how many peers a party sends what it opens, side by side: t of 2t + 1, or the other one of two."""
+    """Returns the number of peers to which a party sends its share of an opening: t of 2t + 1, or the other of two."""
     return max(1, (mpc.parties - 1) // 2)
 
 
@@ -60,8 +60,7 @@ def _word() -> Dtype:
 
 
 def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]:
-    """Seconds, rounds, and bytes of the busiest party known here: medians of online phases, after one to warm
-    up."""
+    """Returns medians of online phases, after one run to warm up: seconds, rounds, bytes of the busiest known party."""
     rows = []
     for _ in range(_RUNS + 1):
         before = mpc.stats().online

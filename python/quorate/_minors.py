@@ -1,11 +1,11 @@
-"""Small systems of linear equations, exactly: by minors.
+"""Exact solution of small systems of linear equations, by minors.
 
 By Cramer's rule x_i = det(A_i) / det(A), where A_i has the right side in place of column i. All these determinants are
-minors of the matrix [A | b], and Laplace's expansion by rows gives minors of r + 1 rows from those of r:
-D(S) = sum over c in S of +- a_rc D(S without c). So n 2^(n-1) products make det(A), and as many more about each right
-side, n deep. They are computed on integers, in as many bits as their proven ranges take: nothing is rounded before the
-one division at the end, however badly the matrix is conditioned, and no pivots are needed. What 104 bits do not hold is
-refused.
+minors of the matrix [A | b], and Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum
+over c in S of +- a_rc D(S without c). So det(A) takes n 2^(n-1) products, and each right side about n 2^(n-1) more;
+they are n deep. They are computed on integers, in the bits that their proven ranges take. Nothing is rounded before the
+one division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Determinants that 104
+bits do not hold are refused.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["det", "inv", "solve"]
 
-# Beyond this, products are too many: n 2^(n-1).
+# The largest size of a matrix; the number of products, n 2^(n-1), is too large beyond it.
 _MOST = 10
 
-# What is advised keeps so many fractional bits of inputs.
+# Hints advise at least this many fractional bits of inputs.
 _FEWEST_FRAC = 8
 
-# What has the same solution, of numbers that are n times as small.
+# Expressions with the same result, on numbers that are n times smaller.
 _OF_MEANS = {
     "inv": "np.linalg.inv(X.T @ X / n) / n",
     "solve": "np.linalg.solve(X.T @ X / n, X.T @ y / n)",
@@ -41,7 +41,7 @@ _OF_MEANS = {
 
 
 def det(a: SecretArray) -> SecretArray:
-    """The determinant: of integers an integer, of fixed point rounded down to a multiple of 2^-16."""
+    """Returns the determinant: of integers an integer, of fixed point rounded down to a multiple of 2^-16."""
     size = _square("det", a)
     if size == 0:
         return a._session.constant(1, a.dtype)
@@ -54,7 +54,7 @@ def det(a: SecretArray) -> SecretArray:
 
 
 def solve(a: Any, b: Any, what: str = "solve") -> SecretArray:
-    """X of a @ x = b, for b of one axis, or of two with a system in each column."""
+    """Solves a @ x = b, for b of one axis, or of two axes with a system in each column."""
     a, b = _both(a, b)
     size = _square(what, a)
     if b.ndim not in (1, 2) or len(b) != size:
@@ -68,26 +68,26 @@ def solve(a: Any, b: Any, what: str = "solve") -> SecretArray:
     whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, _magnitude(x)), 0) for x in (whole, right))
     below, above = _minors(whole, right.T)
     signs = np.array([(-1) ** (size - 1 - i) << up for i in range(size)])
-    # Without the last column comes first.
+    # The minors without the last column come first.
     found = (above[:, ::-1] * signs) / (below * (1 << down))
     return found.T.reshape(b.shape)
 
 
 def inv(a: SecretArray) -> SecretArray:
-    """The inverse: `solve` of the unit matrix."""
+    """Returns the inverse, by `solve` for the unit matrix."""
     size = _square("inv", a)
     return solve(a, np.eye(size, dtype=np.int64), "inv")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Room:
-    """What minors take.
+    """The size of the numbers that minors need.
 
     Attributes:
-        what: numpy's function.
-        rows: of the matrix.
-        parts: of the matrix, and of a right side: fractional bits, the largest magnitude in units, and whether users
-            say both.
+        what: the name of numpy's function.
+        rows: the rows of the matrix.
+        parts: for the matrix, and for a right side: fractional bits, the largest magnitude in units, and whether it is
+            secret.
     """
 
     what: str
@@ -102,7 +102,7 @@ class _Room:
         )
 
     def most(self) -> tuple[int, int]:
-        """The largest magnitudes: of the matrix's determinant, and of what is divided by it."""
+        """Returns the largest magnitudes of the matrix's determinant, and of the numbers that it divides."""
         (frac, of_a, _), *right = self.parts
         below, above = of_a**self.rows, 0
         if right:
@@ -111,15 +111,15 @@ class _Room:
         return math.factorial(self.rows) * below, math.factorial(self.rows) * above
 
     def bits(self) -> int:
-        """Bits of the largest number: quotients by 1 and more have fractional bits beside those of what is divided."""
+        """Returns the bits of the largest number. Quotients need fractional bits in addition to the dividend's bits."""
         below, above = (most.bit_length() + 1 for most in self.most())
         return max(below, above + real.frac + 1) if len(self.parts) > 1 else below + real.frac
 
     def check(self) -> int:
-        """The largest magnitude on the way.
+        """Returns the largest magnitude of the computation.
 
         Raises:
-            DtypeError: it has no room; what has, is said.
+            DtypeError: there is no room for it; the message names inputs for which there is.
         """
         if self.bits() <= MOST_BITS:
             return max(self.most())
@@ -133,7 +133,7 @@ class _Room:
         )
 
     def _instead(self, frac: int, bound: int) -> str:
-        """Inputs that have room: of smaller bounds, or of fewer fractional bits."""
+        """Describes inputs for which there is room: with smaller bounds, or with fewer fractional bits."""
         largest = {f: self._largest(f) for f in range(frac + 1)}
         said = []
         if largest[frac] >= 1:
@@ -148,7 +148,7 @@ class _Room:
         return f"where the matrix is a sum over n rows, take its mean, {_OF_MEANS[self.what]}; else {instead}"
 
     def _largest(self, frac: int) -> int:
-        """The largest bound that has room with so many fractional bits; 0 where none has."""
+        """Returns the largest bound for which there is room with `frac` fractional bits; 0 if there is none."""
 
         def fits(bound: int) -> bool:
             parts = tuple((min(f, frac), bound << min(f, frac), True) if s else (f, u, s) for f, u, s in self.parts)
@@ -182,7 +182,7 @@ def _square(what: str, a: SecretArray) -> int:
 
 
 def _whole(x: SecretArray) -> SecretArray:
-    """Integers, or fixed point times 2^f, of a proven range."""
+    """Returns integers, or fixed point times 2^f, with a proven range."""
     return held(units(x))
 
 
@@ -192,10 +192,11 @@ def _magnitude(x: SecretArray) -> int:
 
 
 def _minors(a: SecretArray, right: SecretArray) -> tuple[SecretArray, SecretArray]:
-    """Det(a); and, for each right side b, the determinants of [a without column i | b], i from the last one down.
+    """Returns det(a) and, for each right side b, the determinants of [a without column i | b], from the last i down.
 
-    Rows of `right` are right sides. Minors go by their columns, in the order of `itertools.combinations`; b is the
-    last column of those that have it. The new row is the last one, so a column's sign is that of how many are behind.
+    Rows of `right` are right sides. Minors are indexed by their columns, in the order of `itertools.combinations`;
+    where b is a column, it is the last one. Each expansion adds the last row, so a column's sign follows from the
+    number of columns behind it.
     """
     without, with_it = a[0], right[:, :1]
     for row in range(1, len(a)):
@@ -206,9 +207,9 @@ def _minors(a: SecretArray, right: SecretArray) -> tuple[SecretArray, SecretArra
 
 
 def _expanded(row: SecretArray, known: SecretArray, columns: int, place: int) -> SecretArray:
-    """Minors of one row more, from `known` ones along the last axis: over sets of so many columns of `row`.
+    """Returns minors with one more row, from the `known` ones along the last axis, for all sets of `columns` columns.
 
-    `place` is where the last one of the columns would stand that a minor of all these rows has.
+    `place` is the position of the last column in a minor of all these rows, which determines signs.
     """
     size = len(row)
     smaller = {found: i for i, found in enumerate(itertools.combinations(range(size), columns - 1))}
@@ -219,6 +220,6 @@ def _expanded(row: SecretArray, known: SecretArray, columns: int, place: int) ->
 
 
 def _scaled(x: SecretArray, frac: int) -> SecretArray:
-    """An integer over 2^frac, rounded down to a multiple of 2^-16."""
+    """Returns an integer divided by 2^frac, rounded down to a multiple of 2^-16."""
     drop = frac - real.frac
     return (x >> drop).astype(real) / (1 << real.frac) if drop >= 0 else x.astype(real) / (1 << frac)

@@ -19,9 +19,9 @@ __all__ = ["layers", "lined_up", "places", "sort"]
 
 
 def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
-    """Layers of comparisons that run side by side: `count`, p, r and d.
+    """Yields the layers of the network, whose comparisons run in parallel: `count`, p, r and d.
 
-    Row i meets row i + d where i & p == r; some layers have no such rows.
+    Row i is compared with row i + d where i & p == r; some layers have no such rows.
     """
     top = 1 << max(count - 1, 0).bit_length() >> 1
     p = top
@@ -36,7 +36,7 @@ def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def lined_up(what: str, x: SecretArray, axis: Any) -> tuple[SecretArray, Callable[[SecretArray], SecretArray]]:
-    """The array with `axis` first, and the way back; None flattens.
+    """Returns the array with `axis` first, and a function that moves it back; None flattens.
 
     Raises:
         ShapeError: there is no such axis.
@@ -52,9 +52,10 @@ def lined_up(what: str, x: SecretArray, axis: Any) -> tuple[SecretArray, Callabl
 
 
 def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending: bool = False) -> list[SecretArray]:
-    """Keys sorted along axis 0 and whatever goes with them, in the same order.
+    """Returns the keys sorted along axis 0, and the other arrays in the same order.
 
-    With `stable`, equal keys keep their order, and their former positions come second, as int(64).
+    With `stable`, equal keys keep their order, and the second array of the result is their former positions, as
+    int(64).
     """
     mpc, count = keys._session, len(keys)
     rows = [keys]
@@ -76,9 +77,10 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending:
 
 
 def places(keys: SecretArray) -> SecretArray:
-    """Each row's position, as a whole number.
+    """Returns the position of each row, as a whole number.
 
-    That of one row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
+    A single row's position is made secret, so that it has a fixed dtype, as positions from a network do. A public
+    number would take the dtype of the other operand.
     """
     if len(keys) == 0:
         return keys.astype(keys._session._whole)

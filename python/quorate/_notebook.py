@@ -1,4 +1,4 @@
-"""What IPython is told of secret arrays, so that it completes the names of their methods' arguments."""
+"""Settings of IPython that let it complete the names of arguments of secret arrays' methods."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OURS = {("quorate", "SecretArray"), ("quorate.tables._secret", "Frame")}
 
 
 def let_complete() -> None:
-    """Lets a running IPython look at attributes of secret arrays and frames while it completes a line.
+    """Lets a running IPython read attributes of secret arrays and frames while it completes a line.
 
-    It does not look at objects with a `__getattr__` of their own, which might compute; ours only say what to write
-    instead of a name that does not exist. Without IPython, or where it keeps its list elsewhere, nothing happens.
+    By default it reads no attributes of objects that define `__getattr__`, which might compute. Ours only raises an
+    error with a hint. Without IPython, or if it keeps its list elsewhere, nothing happens.
     """
     shell: Any = sys.modules.get("IPython")
     if getattr(shell, "get_ipython", lambda: None)() is None:

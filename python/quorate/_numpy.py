@@ -1,7 +1,7 @@
 """numpy's own functions on secret arrays: `np.sum(x)`, `np.where(c, x, y)`, `np.exp(x)`.
 
-Each is what the array's method or the session's function is, with its rounds and its errors. Who calls one that has no
-meaning here, or takes an argument that has none, is told what to write instead (`_numpy_absent.py`).
+Each calls the array's method or the session's function, with its rounds and errors. Unsupported functions and arguments
+raise an error that says what to write instead (`_numpy_absent.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["FUNCTIONS", "UFUNCS", "call_function", "call_ufunc"]
 
 
 def _either(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operator of which the second operand alone may be secret: numpy's arrays leave it to ours."""
+    """Returns the operator for a ufunc, whose second operand alone may be secret."""
 
     def of_both(x: Any, y: Any) -> Any:
         if isinstance(x, SecretArray):
@@ -71,7 +71,7 @@ def _trunc(x: SecretArray) -> SecretArray:
 
 
 def _never(x: SecretArray) -> SecretArray:
-    """Of what holds for no number here: there are no infinities, and nothing that is no number."""
+    """Returns zeros, for tests of infinity and NaN, which secret numbers never are."""
     session: Any = x._session
     result: SecretArray = session.constant(np.zeros(x.shape, bool))
     return result
@@ -128,7 +128,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.signbit: lambda x: x < 0,
 }
 
-# What `np.add.reduce(x)` and the like are.
+# The functions that `reduce` of a ufunc stands for, as in `np.add.reduce(x)`.
 _REDUCED = {
     np.add: "sum",
     np.multiply: "prod",
@@ -140,7 +140,7 @@ _REDUCED = {
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`SecretArray.__array_ufunc__`."""
+    """Implements `SecretArray.__array_ufunc__`."""
     if kwargs.get("out") is not None:
         raise DtypeError(at("a secret cannot be written into a numpy array: write x = x + y, not x += y"))
     if method == "reduce" and ufunc in _REDUCED:
@@ -161,7 +161,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """The secret array's own."""
+    """Returns a function that calls the secret array's method, with its signature."""
     of_arrays = getattr(SecretArray, name)
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -172,7 +172,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _move(function: Any) -> Callable[..., Any]:
-    """What only moves elements."""
+    """Returns a function for one of numpy's that only moves elements."""
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         if next(secrets_in((args, kwargs)), None) is not None:
@@ -183,7 +183,7 @@ def _move(function: Any) -> Callable[..., Any]:
 
 
 def _join(function: Any) -> Callable[..., Any]:
-    """What puts arrays together."""
+    """Returns a function for one of numpy's that joins arrays."""
 
     def call(arrays: Any, *args: Any, **kwargs: Any) -> Any:
         return moved(function, [*arrays], *args, **kwargs)
@@ -253,10 +253,10 @@ def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fal
 
 
 def _along(weights: Any, x: Any, axis: Any) -> Any:
-    """Weights of the shape of x; those of one axis are laid along it.
+    """Returns weights that broadcast to x; weights of one axis are laid along `axis`.
 
     Raises:
-        ShapeError: they are neither.
+        ShapeError: the weights have neither the shape of x nor the length of the axis.
     """
     if weights.shape == x.shape:
         return weights
@@ -267,7 +267,7 @@ def _along(weights: Any, x: Any, axis: Any) -> Any:
 
 
 def _total(weights: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The sum of secret weights of the shape of x, or of one that broadcasts to it."""
+    """Returns the sum of secret weights, broadcast to the shape of x."""
     return moved(np.broadcast_to, weights, x.shape).sum(axis, keepdims)
 
 
@@ -352,7 +352,7 @@ _PADDED = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
 def _pad(x: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, reflect_type: str = "even") -> Any:
-    """Zeros or the array's own elements around it: other modes compute what they put there."""
+    """Pads with zeros or with the array's own elements; modes that compute new elements are refused."""
     if mode not in _PADDED or reflect_type != "even":
         raise DtypeError(
             at(f"numpy.pad of secret arrays takes mode={', '.join(map(repr, _PADDED))}, not odd reflection")
@@ -475,10 +475,10 @@ for _name in ("vstack", "hstack", "dstack", "column_stack"):
 
 
 def _stated(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments less those that say what is so anyway.
+    """Returns the arguments without those that state a default.
 
     Raises:
-        DtypeError: a place for the result, or a mask of elements.
+        DtypeError: the argument is a numpy array for the result.
     """
     idle = {
         "overwrite_input": False,
@@ -501,7 +501,7 @@ def _stated(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`SecretArray.__array_function__`."""
+    """Implements `SecretArray.__array_function__`."""
     here = FUNCTIONS.get(function)
     name = f"{function.__module__}.{function.__name__}"
     if here is None:
@@ -515,7 +515,7 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def _by_place(
     function: Any, here: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """`np.sum(a=x)` as `np.sum(x)`: what must be given has numpy's names, and ours only has places."""
+    """Turns mandatory arguments given by numpy's names into positional ones: `np.sum(a=x)` into `np.sum(x)`."""
     try:
         theirs = list(inspect.signature(function).parameters)
     except ValueError:
@@ -529,7 +529,7 @@ def _by_place(
     return tuple(given), kwargs
 
 
-# What to write instead of an argument.
+# Hints for arguments that are not supported.
 _UNKNOWN = {
     "where": "mpc.where(mask, x, v) puts what changes nothing in place of elements that do not count, and "
     "mask.sum() of secret bits is how many do",
@@ -543,10 +543,10 @@ _UNKNOWN = {
 
 
 def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: dict[str, Any]) -> Any:
-    """What the function makes of its arguments.
+    """Calls the function.
 
     Raises:
-        DtypeError: it does not take these.
+        DtypeError: it does not take these arguments.
     """
     signature = inspect.signature(here)
     try:
@@ -561,10 +561,10 @@ def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: d
 
 
 def _agree(name: str, function: Any, ours: inspect.Signature, given: int) -> None:
-    """What is optional has numpy's name in numpy's place, as far as arguments are given by place.
+    """Checks that optional arguments given by position have the same name in numpy's signature and in ours.
 
     Raises:
-        DtypeError: it has not.
+        DtypeError: the names differ.
     """
     try:
         theirs = list(inspect.signature(function).parameters)

@@ -1,4 +1,4 @@
-"""What to write instead of a numpy function that takes no secrets, or why there is nothing."""
+"""Hints for numpy functions that take no secrets: what to write instead, or why there is no replacement."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ _WHOLE: dict[str, str] = {
     "sinc": _LOOKED_UP.format(name="sinc"),
 }
 
-# What is computed by a method of a ufunc, as in np.add.at.
+# Hints for methods of ufuncs, as in np.add.at.
 _METHODS: dict[str, str] = {
     "add.at": "x.at[i].add(v), which gives a changed copy, of places that are named once",
     "subtract.at": "x.at[i].add(-v), which gives a changed copy, of places that are named once",
@@ -165,7 +165,7 @@ _GROUPS: list[tuple[str, str]] = [
 
 
 def instead(name: str) -> str:
-    """What a message or a table says after the name of a function, as `linalg.solve`."""
+    """Returns the hint that follows a function's name, such as `linalg.solve`, in messages and tables."""
     if name in _WHOLE:
         return _WHOLE[name]
     for names, text in _GROUPS:

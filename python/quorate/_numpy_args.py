@@ -13,7 +13,7 @@ __all__ = ["secrets_in", "session_of"]
 
 
 def secrets_in(values: Any) -> Iterator[SecretArray]:
-    """All secret arrays among arguments, also in lists of them."""
+    """Yields all secret arrays among arguments, also those in lists, tuples and dictionaries."""
     for value in values:
         if isinstance(value, SecretArray):
             yield value
@@ -24,10 +24,10 @@ def secrets_in(values: Any) -> Iterator[SecretArray]:
 
 
 def session_of(*values: Any) -> Any:
-    """The session of the secret arrays among arguments.
+    """Returns the session of the secret arrays among arguments.
 
     Raises:
-        ConfigError: there are several.
+        ConfigError: the arrays belong to several sessions.
     """
     found = {id(x._session): x._session for x in secrets_in(values)}
     if len(found) > 1:

@@ -17,7 +17,7 @@ from quorate.errors import DtypeError, RangeError, ShapeError
 __all__ = ["COUNTS"]
 
 
-# `kind` is numpy's way to sort: equal numbers are alike in any, and positions are those of a stable sort.
+# numpy's `kind` is ignored: equal numbers cannot be told apart, and positions are those of a stable sort.
 def _sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     return x.sort(axis)
 
@@ -61,7 +61,7 @@ def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
 
 
 def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    """How many of `a` are smaller than each of `v`, or not larger: `a` is sorted, or nothing else would make sense."""
+    """Counts the elements of `a` that are smaller than each of `v`, or not larger. `a` must be sorted, as for numpy."""
     if side not in ("left", "right"):
         raise RangeError(at(f'numpy.searchsorted: side is "left" or "right", not {side!r}'))
     if np.ndim(a) != 1:

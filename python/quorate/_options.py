@@ -1,4 +1,4 @@
-"""The options of a session: what there is, and what each may be."""
+"""The options of a session, and checks of their values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LOCAL", "OPTIONS", "Options", "named"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# What sessions of every place have, with the options of some families, and what local ones have alone.
+# The options of all sessions, including those that only some families have; and the options of local sessions alone.
 OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
 LOCAL = ("seed", "shadow", "check")
 
@@ -30,7 +30,7 @@ _LOCAL_ONLY = {
 
 
 def named(*options: str) -> Callable[[Function], Function]:
-    """Names the options of a function that takes `**options`, for whatever completes or shows its arguments."""
+    """Names the options of a function that takes `**options` in its signature, for completion and help."""
 
     def with_names(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -44,21 +44,22 @@ def named(*options: str) -> Callable[[Function], Function]:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a session was asked for.
+    """The options of a session.
 
     Attributes:
         strict: refuse a program whose values may leave their dtype; inputs then need a bound.
         trunc: "exact" or "probabilistic", how products of fixed point are rounded.
-        threads: on which a party computes; each party may choose its own.
-        max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also 4e9, kB,
-            MB, KiB, MiB, GiB); None for what is free where the parties run. Alike at all parties. Large steps run in
-            pieces; what cannot, and does not fit, is refused before anything is sent.
+        threads: the threads on which a party computes; each party may choose its own number.
+        max_memory: bytes that a party may use for the values that it holds and computes, as a number or as "4GB" (also
+            4e9, kB, MB, KiB, MiB, GiB); None for the free memory where the parties run. It must be the same at all
+            parties. Large steps run in pieces; steps that cannot be cut and do not fit are refused before anything is
+            sent.
         sharings: "auto", or the sharings that the planner may use, as in "A+Y".
-        offline_weight: what a second of the offline phase counts beside one of the online phase, for the planner.
-        family: options that families have of their own, by name; only what was asked for.
-        seed: of all coins; None for the operating system's. Local sessions only.
+        offline_weight: for the planner, the weight of a second of the offline phase relative to one online.
+        family: the options that only some families have, by name; only those that were given.
+        seed: the seed of all random numbers; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
-        check: whether values are held to their dtypes before a run. Local sessions only.
+        check: whether a run first checks that values fit their dtypes. Local sessions only.
     """
 
     strict: bool = False
@@ -74,15 +75,16 @@ class Options:
 
     @staticmethod
     def of(given: dict[str, Any], places: tuple[str, ...], local: bool) -> Options:
-        """From keyword arguments.
+        """Makes options from keyword arguments.
 
         Args:
-            given: what a caller passed.
-            places: the names of the caller's other arguments, to list where one is refused.
+            given: the keyword arguments of the caller.
+            places: the names of the caller's other arguments, for the message that refuses an option.
             local: whether all parties are in this process.
 
         Raises:
-            ConfigError: naming the options that there are, or why one is not for deployments.
+            ConfigError: an option is unknown, or not for deployments. The message lists the options, or gives the
+                reason.
         """
         known = OPTIONS + (LOCAL if local else ())
         chosen: dict[str, Any] = {"family": {}}
@@ -103,12 +105,12 @@ class Options:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """As the native module takes them."""
+        """The options in the form that the native module takes."""
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in LOCAL}
 
     @property
     def insecure(self) -> tuple[str, ...]:
-        """What these options switch off, in words."""
+        """Descriptions of the protections that these options switch off."""
         found = []
         if self.seed is not None:
             found.append("seed: every share and mask grows from a seed that was given")
@@ -124,7 +126,7 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _choice(option: Choice, value: Any) -> str:
-    """A family's own option; what is on or off may be True or False, and a number needs no quotes."""
+    """Checks the value of a family's option. Switches may be True or False, and numbers need no quotes."""
     if option.is_switch and isinstance(value, (bool, np.bool_)):
         return option.values[bool(value)]
     number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -188,7 +190,7 @@ def _weight(name: str, value: Any) -> float:
 
 
 def _number(value: Any) -> float | None:
-    """A number, also as the command line has it."""
+    """Returns a number, also from the command line's text; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number, str)):
         return None
     try:

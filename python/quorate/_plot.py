@@ -1,4 +1,4 @@
-"""Pictures of plans: which line runs when, and what it sends."""
+"""Pictures of plans: when each line runs, and the bytes that it sends."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = ["draw_plans", "drawn", "pyplot", "save"]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".html")
 
-# What kinds of steps there are, by the first word of what they do, and their colours (Okabe and Ito's, safe for the
-# colour-blind).
+# Categories of operations, and their colours (Okabe and Ito's, safe for the colour-blind).
 _KINDS = {
     "input": ("input", "#999999"),
     "product": ("product", "#0072b2"),
@@ -66,7 +65,7 @@ _MOST_LINES = 24
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, drawing into files.
+    """Returns matplotlib.pyplot, set to draw into files.
 
     Raises:
         ConfigError: matplotlib is not installed.
@@ -83,7 +82,7 @@ def pyplot() -> Any:
 
 @contextlib.contextmanager
 def drawn(**settings: Any) -> Iterator[None]:
-    """Dark on white, whatever style the user has: so that a picture is legible on light and on dark pages."""
+    """Sets matplotlib to draw dark on white in any user's style, so that pictures suit light and dark pages."""
     import matplotlib.style
 
     stated: Any = {"savefig.facecolor": "white", **settings}
@@ -92,10 +91,10 @@ def drawn(**settings: Any) -> Iterator[None]:
 
 
 def save(figure: Any, path: str | os.PathLike[str], tables: str = "") -> None:
-    """Writes a figure, and in an HTML page the tables below it, in the format that the suffix names.
+    """Writes a figure in the format that the suffix selects. An HTML page also gets the tables, below the figure.
 
     Raises:
-        ConfigError: another suffix.
+        ConfigError: the suffix is not supported.
     """
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
@@ -120,7 +119,7 @@ def draw_plans(plans: Sequence[Plan], path: str | os.PathLike[str]) -> None:
     """Draws plans below each other: lines over time on the left, bytes of the busiest party on the right.
 
     Raises:
-        ConfigError: nothing to draw, another suffix, or matplotlib is not installed.
+        ConfigError: there is nothing to draw, the suffix is not supported, or matplotlib is not installed.
     """
     if not plans:
         raise ConfigError("there is no plan to draw: the script reveals nothing")
@@ -163,11 +162,11 @@ Row = tuple[str, list["StepPlan"], int]
 
 @dataclasses.dataclass(frozen=True)
 class _Scales:
-    """What the axes of all runs have in common, so that their lengths can be compared.
+    """The scales that the axes of all runs share, so that their bars can be compared.
 
     Attributes:
-        seconds: the longest run.
-        bytes_sent: the most that a line sends.
+        seconds: the seconds of the longest run.
+        bytes_sent: the largest number of bytes that a line sends.
     """
 
     seconds: float
@@ -180,12 +179,12 @@ class _Scales:
 
     @property
     def unit(self) -> tuple[str, float]:
-        """Of time, and how many make a second."""
+        """The unit of time, and the number of units in a second."""
         return ("ms", 1e3) if self.seconds < 1 else ("s", 1.0)
 
 
 def _rows(plan: Plan) -> list[Row]:
-    """Lines to draw: label, steps, bytes of the busiest party. Those beyond the most are summed up in one."""
+    """Returns the lines to draw: label, steps, bytes of the busiest party. The last row sums up all further lines."""
     texts = {line.line: line for line in plan.lines}
     by_line: dict[str, list[StepPlan]] = {}
     for step in plan.steps:
@@ -208,8 +207,11 @@ def _rows(plan: Plan) -> list[Row]:
 
 
 def _boundaries(plan: Plan) -> list[float]:
-    """When each online round is over: rounds take their share of the network's time, in which the parties' last words
-    are, and the computing of the steps that are under way; the last one ends with the phase."""
+    """Returns the times at which online rounds end; the last one ends with the phase.
+
+    Each round takes an equal share of the phase's network time, in which the parties' last messages are included, and
+    the computing of the steps that are under way in it.
+    """
     rounds = plan.online.rounds
     work = [0.0] * (rounds + 1)
     for step in plan.steps:

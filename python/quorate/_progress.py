@@ -1,4 +1,4 @@
-"""Progress of long runs on a terminal or in a notebook; silent in logs."""
+"""Progress of long runs, on a terminal or in a notebook; nothing is printed to logs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MUCH_BYTES = 100 * 10**9
 
 @dataclasses.dataclass
 class _Whole:
-    """What a run is a part of."""
+    """A sequence of runs whose progress is shown as a whole."""
 
     done: int
     count: int
@@ -34,7 +34,7 @@ _whole: ContextVar[_Whole | None] = ContextVar("_whole", default=None)
 
 @contextmanager
 def parts(of: Sequence[Any]) -> Iterator[Iterator[Any]]:
-    """One after another; runs meanwhile show how far the whole is, not how far they are.
+    """Iterates over parts. Within the `with`, runs show the progress of the whole sequence instead of their own.
 
     >>> with parts(range(0, 10, 4)) as firsts:
     ...     list(firsts)
@@ -55,14 +55,14 @@ def parts(of: Sequence[Any]) -> Iterator[Iterator[Any]]:
 
 
 class Progress:
-    """Shows phase, share done and time left once a run has taken a second, and takes it away again."""
+    """Shows phase, share done and time left once a run has taken a second, and clears the line afterwards."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._shown = False
         self._warned = False
         self._notebook = _in_notebook()
-        self._output: Any = None  # of a notebook: what is rewritten
+        self._output: Any = None  # the notebook's output, which is rewritten
         self._wanted = self._notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
 
     def __enter__(self) -> Progress:
@@ -73,7 +73,7 @@ class Progress:
             self._write("")
 
     def show(self, phase: str, share: float, predicted_bytes: int | None = None) -> None:
-        """Rewrites one line in place. Warns of a run that is predicted to send much, when its bytes are known.
+        """Rewrites the line in place. Warns, once the bytes are known, of a run that is predicted to send many.
 
         >>> Progress().show("online", 0.5)
         """
@@ -113,6 +113,6 @@ class Progress:
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel runs this, whose outputs can be rewritten."""
+    """Whether this runs in a notebook's kernel, whose outputs can be rewritten."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

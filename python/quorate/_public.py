@@ -1,4 +1,4 @@
-"""Public numbers on their way into a program."""
+"""Conversion of public numbers for a program."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of bool, int64 or float64, of uint64 or Python's integers where a value needs it.
+    """Returns an array of bool, int64 or float64, or of uint64 or Python's integers where a value needs it.
 
-    Of a data frame: (rows, columns).
+    A data frame gives (rows, columns).
 
     Raises:
-        ShapeError: a ragged list.
-        DtypeError: not numbers.
-        RangeError: integers beyond 120 bits.
+        ShapeError: a list is ragged.
+        DtypeError: the values are not numbers.
+        RangeError: an integer has more than 120 bits.
     """
     if is_frame(values):
         return of_frame(values, what)[0]
@@ -35,7 +35,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise DtypeError(at(f"{what}: some values are masked; fill or drop them first"))
     try:
         array = np.asarray(values)
-        is_new = type(values) in (list, tuple)  # not copied again: what is freed of it is not wiped
+        is_new = type(values) in (list, tuple)  # do not copy it again: memory that is freed is not wiped
     except ValueError as error:
         raise ShapeError(at(f"{what}: the values do not form an array; are all rows equally long? ({error})")) from None
     if _lost_integers(values, array):
@@ -67,14 +67,14 @@ def _instead(kind: str) -> str:
 
 
 def _lost_integers(values: Any, array: np.ndarray) -> bool:
-    """Whether numpy made floats of large integers, as it does of [2**63, 1]."""
+    """Whether numpy converted large integers to floats, as it does with [2**63, 1]."""
     if isinstance(values, (np.ndarray, np.generic)) or array.dtype.kind != "f" or not array.size:
         return False
     return bool(np.abs(array).max() >= 2.0**63)
 
 
 def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
-    """Numbers that numpy has no type for: as int64, uint64, float64 or bool; integers beyond 64 bits as they are."""
+    """Converts an array of objects to int64, uint64, float64 or bool; integers beyond 64 bits stay Python's."""
     flat = array.ravel().tolist()
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
         raise ShapeError(at(f"{what}: the rows are not equally long: make them so, for instance by padding"))
@@ -98,7 +98,7 @@ def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def pack(array: np.ndarray) -> Packed:
-    """Kind, shape and little-endian bytes."""
+    """Packs an array as kind, shape and little-endian bytes."""
     kind = {"b": "?", "i": "i", "u": "u", "f": "f", "O": "w"}[array.dtype.kind]
     if kind == "w":
         return kind, array.shape, b"".join(int(v).to_bytes(16, "little", signed=True) for v in array.ravel())
@@ -107,9 +107,9 @@ def pack(array: np.ndarray) -> Packed:
 
 @contextlib.contextmanager
 def wiped(array: np.ndarray, *, is_ours: bool) -> Iterator[tuple[str, bytearray]]:
-    """Kind and bytes of secret values, which are wiped at the end, and with them the array where it is the package's.
+    """Yields kind and bytes of secret values, and wipes the bytes at the end, with `is_ours` the array, too.
 
-    Integers of more than 64 bits are Python's, which cannot be wiped.
+    Integers of more than 64 bits are Python's, and cannot be wiped.
     """
     if array.dtype.kind == "O":
         kind, _, packed = pack(array)
@@ -131,7 +131,7 @@ _NUMPY: dict[str, str] = {"i": "<i8", "u": "<u8", "f": "<f8", "?": "?"}
 
 
 def unpack(kind: str, data: bytes) -> np.ndarray:
-    """The numbers that `pack` packed, in one row; those of 128 bits as Python's integers."""
+    """Returns the numbers that `pack` packed, along one axis; those of 128 bits as Python's integers."""
     if kind != "w":
         return np.frombuffer(data, dtype=_NUMPY[kind])
     words = [int.from_bytes(data[i : i + 16], "little", signed=True) for i in range(0, len(data), 16)]
@@ -141,7 +141,7 @@ def unpack(kind: str, data: bytes) -> np.ndarray:
 
 
 def whole_axis(what: str, axis: Any) -> int | None:
-    """An axis, or None for all.
+    """Returns an axis as an int, or None for all axes.
 
     Raises:
         ShapeError: it is something else.
@@ -150,7 +150,7 @@ def whole_axis(what: str, axis: Any) -> int | None:
 
 
 def row_axis(what: str, axis: Any, more: str = "") -> int:
-    """An axis where there must be one.
+    """Returns an axis as an int, where None is not allowed.
 
     Raises:
         ShapeError: it is something else.
@@ -161,10 +161,10 @@ def row_axis(what: str, axis: Any, more: str = "") -> int:
 
 
 def natural_dtype(array: np.ndarray, whole: Dtype = int_dtype(64)) -> Dtype:  # noqa: B008
-    """The dtype that an array gets if the user names none; integers are `whole`.
+    """Returns the dtype that an array gets if the user names none; integers get `whole`.
 
     Raises:
-        RangeError: integers beyond int64.
+        RangeError: an integer does not fit int64.
     """
     if array.dtype.kind in "uO":
         low, high = int(array.min()), int(array.max())

@@ -1,4 +1,4 @@
-"""What numpy's arrays have and secrets do not: each refusal says what to write instead."""
+"""Operations of numpy's arrays that secret arrays refuse. Each message says what to write instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_INDEX", "Refused"]
 
-# Of an index that is secret.
+# The message for a secret index.
 NO_INDEX = (
     "an index must be public: write mpc.take(x, i, axis=0) for secret positions, and mpc.where(bits, x, 0) for secret "
     "truth values, which keeps the elements that count"
@@ -54,7 +54,7 @@ class Refused:
             raise TypeError(f"a secret cannot be written as {spec!r}: reveal it first, as in {{x.reveal():{spec}}}")
         return repr(self)
 
-    if TYPE_CHECKING:  # what numpy's stubs ask of an argument of its functions, which secret arrays answer themselves
+    if TYPE_CHECKING:  # numpy's stubs ask for it in arguments of functions that secret arrays implement themselves
 
         def __array__(self) -> np.ndarray[Any, np.dtype[Any]]: ...
 

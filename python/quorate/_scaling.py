@@ -1,4 +1,4 @@
-"""`quorate bench scaling`: time by batch, bits, parties and network, as a table and a picture."""
+"""`quorate bench scaling`: measures time by batch, bits, parties and network, and writes a table and a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ NETWORKS = (None, "lan", "wan")
 BITS = (8, 16, 32, 64)
 PROTOCOL = "rss"
 PARTIES = FAMILIES[PROTOCOL].parties
-#: Runs of a point, of which the median counts; a first one of more seconds than `LONG` is the only one.
+#: The number of runs of a point, of which the median counts. If the first takes more than `LONG` seconds, it is the
+#: only one.
 RUNS = 3
 LONG = 1.0
 
@@ -38,11 +39,11 @@ class Point:
     """One point of the curves.
 
     Attributes:
-        operation: as a line of Python.
-        bits: of the integers.
-        parties: n.
-        batch: elements of either operand.
-        network: simulated, or None for links of memory.
+        operation: the operation, as Python code.
+        bits: the bits of the integers.
+        parties: the number of parties.
+        batch: the elements of either operand.
+        network: the simulated network, or None for links in memory.
     """
 
     operation: str
@@ -54,7 +55,7 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Figures:
-    """Both phases of a point: seconds (median), megabytes that a party sent on average, rounds."""
+    """The measured cost of a point, both phases: seconds (median), megabytes sent by an average party, rounds."""
 
     seconds: float
     megabytes: float
@@ -62,7 +63,7 @@ class Figures:
 
 
 def points() -> Iterator[Point]:
-    """All points: batches for every n and network, rings at the largest batch."""
+    """Yields all points: batches for every number of parties and network, rings at the largest batch."""
     for operation in _OPERATIONS:
         for batch in BATCHES:
             yield from (Point(operation, 64, parties, batch, None) for parties in PARTIES)
@@ -71,7 +72,7 @@ def points() -> Iterator[Point]:
 
 
 def measure(point: Point) -> Figures:
-    """Runs a point, with its result compared with numpy's; operands are shared before, the result is opened after."""
+    """Measures a point, and compares its result with numpy's. Sharing operands and opening the result are not timed."""
     rng = np.random.default_rng(point.batch)
     reach = 2 ** (point.bits - 2)
     x, y = rng.integers(-reach, reach, (2, point.batch))
@@ -87,7 +88,7 @@ def measure(point: Point) -> Figures:
         for _ in range(RUNS):
             before = _totals(mpc.stats())
             result = work(a, b)
-            # Opens one element, of a result that is computed whole and kept.
+            # Opens one element only; the whole result is computed and kept.
             result[:1].reveal()
             taken.append([now - then for now, then in zip(_totals(mpc.stats()), before, strict=True)])
             if taken[0][0] > LONG:
@@ -105,7 +106,7 @@ def _totals(stats: Any) -> tuple[float, float, float]:
 
 
 def line(point: Point, figures: Figures) -> str:
-    """One line of the table."""
+    """Returns one line of the table."""
     network = point.network or "memory"
     return (
         f"{point.operation:<10} {point.bits:>3} {point.parties:>2} {point.batch:>9,}  {network:<8} "
@@ -114,10 +115,10 @@ def line(point: Point, figures: Figures) -> str:
 
 
 def draw(rows: dict[Point, Figures], path: Path, machine: str) -> None:
-    """Three panels for each operation: batch and parties, batch and network, bits.
+    """Draws three panels for each operation: batch and parties, batch and network, bits.
 
     Raises:
-        ImportError: without matplotlib.
+        ImportError: matplotlib is not installed.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Running results along an axis: what all elements up to each make, log2(n) operations deep (Sklansky, 1960)."""
+"""Prefix operations along an axis, such as cumulative products: log2(n) operations deep (Sklansky, 1960)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Op = Callable[[Any, Any], Any]
 
 
 def scanned(what: str, op: Op, x: SecretArray, axis: Any) -> SecretArray:
-    """`op`, which is associative, of all elements up to each along an axis; None flattens.
+    """Combines, for each element of an axis, all elements up to it by the associative `op`; None flattens.
 
-    In step l blocks of 2^l elements meet two and two: each element of the second block meets what the first one makes.
-    That is n / 2 operations a step.
+    Step l works on pairs of blocks of 2^l elements: it combines the result of the first block with each element of the
+    second. That is n / 2 operations a step.
 
     Raises:
         ShapeError: there is no such axis.
@@ -52,7 +52,7 @@ def _of_bits(name: str, op: Op) -> Callable[..., Any]:
     return accumulate
 
 
-#: What `np.maximum.accumulate(x)` and the like are.
+#: The functions that `accumulate` of a ufunc stands for, as in `np.maximum.accumulate(x)`.
 ACCUMULATED: dict[Any, Callable[..., Any]] = {
     np.add: lambda x, axis=0, dtype=None: x.cumsum(axis, dtype=dtype),
     np.multiply: lambda x, axis=0, dtype=None: x.cumprod(axis, dtype=dtype),

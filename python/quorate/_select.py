@@ -1,9 +1,9 @@
-"""The k smallest, or largest, by a network of comparisons: fewer than sorting everything takes.
+"""Selection of the k smallest or largest by a network with fewer comparisons than a whole sort.
 
-Rows are sorted in blocks of k, and two blocks are merged into the k first of both until one is left: for n rows about
-n log2(k)^2 / 4 + n log2(k) comparisons, where sorting all takes n log2(n)^2 / 4. Comparisons on which none of the k
-depends are left out (Knuth, volume 3, section 5.3.4). For k near n that saves nothing, and all are sorted: whichever
-network has fewer comparisons is taken.
+Rows are sorted in blocks of k. Then two blocks at a time are merged, and the first k rows of both are kept, until one
+block is left. For n rows this takes about n log2(k)^2 / 4 + n log2(k) comparisons, where sorting all takes n log2(n)^2
+/ 4. Comparisons on which none of the k rows depends are left out (Knuth, volume 3, section 5.3.4). For k near n this
+saves nothing: the network with fewer comparisons, this one or that of a whole sort, is taken.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Selection:
     """A network that puts the first k rows in order.
 
     Attributes:
-        layers: pairs of wires that are compared side by side; the lower value goes to the first of each.
-        order: the wires on which the k first are, in their order.
+        layers: pairs of wires that are compared in parallel; the lower value goes to the first wire of a pair.
+        order: the wires that hold the first k rows, in sorted order.
     """
 
     layers: tuple[Pairs, ...]
@@ -43,13 +43,13 @@ class Selection:
 
     @property
     def comparisons(self) -> int:
-        """How many there are."""
+        """The number of comparisons."""
         return sum(len(low) for low, _ in self.layers)
 
 
 @functools.lru_cache(maxsize=64)
 def selection(count: int, k: int) -> Selection:
-    """Of `count` rows the k first: the network with the fewest comparisons."""
+    """Returns the network with fewer comparisons that selects the first k of `count` rows."""
     if k == 0:
         return Selection((), np.arange(0))
     whole = _pruned(_all_sorted(count), np.arange(k))
@@ -57,7 +57,7 @@ def selection(count: int, k: int) -> Selection:
 
 
 def _all_sorted(count: int) -> list[Pairs]:
-    """Batcher's merge exchange."""
+    """Returns Batcher's merge exchange, which sorts all rows."""
     found = []
     for _, p, r, d in _network.layers(count):
         rows = np.arange(max(count - d, 0))
@@ -67,7 +67,7 @@ def _all_sorted(count: int) -> list[Pairs]:
 
 
 def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
-    """Blocks of k are sorted; then two and two are merged, and the k first of both go on."""
+    """Returns the network that sorts blocks of k rows, merges two at a time, and keeps the first k of both."""
     blocks = [np.arange(start, min(start + k, count)) for start in range(0, count, k)]
     found = _beside([[(b[low], b[high]) for low, high in _all_sorted(len(b))] for b in blocks])
     while len(blocks) > 1:
@@ -83,13 +83,13 @@ def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
 
 
 def _beside(networks: list[list[Pairs]]) -> list[Pairs]:
-    """Networks on different wires as one."""
+    """Joins networks on different wires into one, whose layers run in parallel."""
     layers = itertools.zip_longest(*networks, fillvalue=(np.arange(0), np.arange(0)))
     return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
 
 
 def _pruned(layers: list[Pairs], order: Wires) -> Selection:
-    """Without comparisons on which nothing in `order` depends."""
+    """Returns the network without comparisons on which no wire in `order` depends."""
     wires = 1 + max([int(order.max()), *(int(high.max()) for _, high in layers if len(high))])
     wanted = np.zeros(wires, bool)
     wanted[order] = True
@@ -104,9 +104,9 @@ def _pruned(layers: list[Pairs], order: Wires) -> Selection:
 
 
 def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[SecretArray]:
-    """The k first of rows by what comes first, in their order; behind them, with `rest`, all others in any order.
+    """Returns the first k rows in order of the first array; with `rest`, all others follow in any order.
 
-    Of equal ones any come first, and always the same ones.
+    Which of several equal rows come first is arbitrary, but always the same.
     """
     mpc, count = rows[0]._session, len(rows[0])
     network = selection(count, k)
@@ -132,7 +132,7 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
 
 
 def _last_uses(network: Selection, count: int, rest: bool) -> Wires:
-    """After which layer a wire's value is not asked for any more."""
+    """Returns, for each wire, the last layer that uses its value."""
     end = len(network.layers) + 1
     last = np.full(count, end if rest else 0)
     for layer, (low, high) in enumerate(network.layers):
@@ -143,10 +143,10 @@ def _last_uses(network: Selection, count: int, rest: bool) -> Wires:
 
 
 def partitioned(what: str, rows: list[SecretArray], kth: Any) -> list[SecretArray]:
-    """Rows of which those at `kth` stand where they would stand sorted, lower ones before them and higher ones behind.
+    """Returns the rows so that those at `kth` are in their sorted places, lower ones before and higher ones after them.
 
     Raises:
-        ShapeError: there is no such place.
+        ShapeError: there is no such position.
     """
     count = len(rows[0])
     named = [row_axis(what, k) for k in (kth if isinstance(kth, (list, tuple, np.ndarray)) else [kth])]

@@ -1,7 +1,7 @@
-"""Numpy beside the protocol: every operation of a run is repeated in the clear, and the first that differs is named.
+"""The shadow: every operation of a run is repeated in numpy, and the first that differs is reported.
 
-Each operation is judged by itself, on the operands that the protocol had, so that the first one that differs is the one
-to look at. Integers are exact whatever their size: what wraps in the ring differs from what numpy says here.
+Each operation is checked by itself, on the protocol's own operands, so that the first one that differs is at fault.
+Integers of any size are exact here: a result that wraps in the ring differs from the shadow's.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class Step:
 
     Attributes:
         node: its number.
-        op: what it does, by the name that plans use.
-        inputs: the nodes that it works on.
-        shape, dtype: of its result.
-        numbers: what the operation needs beside its operands, such as an axis or a shift.
-        index: positions, of a gather.
-        units: values in ring units, of a constant.
-        divisors: what is divided by, of a floor division or a remainder.
-        circuit: of a circuit.
-        table: of a look-up: the number that the first entry is of, and all entries, in ring units.
-        scaling: what a scaling multiplies by: the whole part and the rest times 2^shift; and the magnitudes beyond
-            which it saturates (the largest element where it does not).
-        what: the step in words, with its place.
+        op: the operation, by the name that plans use.
+        inputs: the numbers of its operands' nodes.
+        shape, dtype: the shape and dtype of its result.
+        numbers: further arguments of the operation, such as an axis or a shift.
+        index: the positions of a gather.
+        units: the values of a constant, in ring units.
+        divisors: the divisors of a floor division or a remainder.
+        circuit: the circuit of a circuit's evaluation.
+        table: for a look-up, the number that the first entry belongs to, and all entries, in ring units.
+        scaling: the factor of a scaling, as the whole part and the rest times 2^shift; and the magnitudes beyond which
+            it saturates (the dtype's largest number where it does not).
+        what: a description of the step, with its place.
         line: file and line.
     """
 
@@ -64,7 +64,7 @@ class Step:
 
     @staticmethod
     def of(raw: dict[str, Any]) -> Step:
-        """From the native module's dictionary."""
+        """Makes a step from the native module's dictionary."""
         shape = tuple(raw["shape"])
         units, divisors = (_spread(raw.get(name), shape) for name in ("units", "divisors"))
         index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
@@ -94,13 +94,13 @@ def _spread(values: list[int] | None, shape: tuple[int, ...]) -> np.ndarray | No
 
 
 def _every(values: list[int], shape: tuple[int, ...]) -> np.ndarray:
-    """One value for each element, where one stands for all."""
+    """Returns an array with a value for each element; a single value is repeated."""
     array = _clear.exact(values)
     return np.full(shape, array[0], array.dtype) if len(array) == 1 else array.reshape(shape)
 
 
 class Shadow:
-    """What numpy knows of a session: the values of all nodes that were run, in ring units."""
+    """The shadow of a session: the values of all nodes that were run, in ring units."""
 
     def __init__(self, session: Session, rounds_either_way: bool) -> None:
         self._session = session
@@ -109,26 +109,26 @@ class Shadow:
         self._dtypes: dict[int, Dtype] = {}
         self._known: dict[int, np.ndarray] = {}
         self._shuffles: dict[int, Step] = {}
-        self._terms: dict[int, int] = {}  # of sums
+        self._terms: dict[int, int] = {}  # the number of terms of each sum
 
     def give(self, node: int, values: np.ndarray) -> None:
-        """Notes an input as its owner gave it."""
+        """Records the values of an input as its owner gave them."""
         self._given[node] = values.copy()
 
     def run(self, targets: list[tuple[int, int | None]], progress: Any, units: bool = False) -> list[np.ndarray]:
-        """Runs what `targets` need with every value on the way opened, and compares.
+        """Runs the program of `targets`, opens every intermediate value, and compares each with numpy's.
 
         Returns:
-            The targets' values, in the user's units, or in the ring's.
+            The targets' values, in the user's units or, with `units`, in ring units.
 
         Raises:
-            ShadowError: the first operation whose result differs from numpy's.
+            ShadowError: a result differs from numpy's; it reports the first operation that does.
         """
         native = self._session._native
         wanted = [node for node, _ in targets]
         steps = [Step.of(raw) for raw in native.ancestors(wanted, [*self._known, *self._shuffles])]
         self._shuffles.update({step.node: step for step in steps if step.op == "shuffle"})
-        steps = [step for step in steps if step.op != "shuffle"]  # whose parts are nodes of their own
+        steps = [step for step in steps if step.op != "shuffle"]  # its results are the nodes of op "part"
         secret = [step for step in steps if step.units is None]
         opened = [(step.node, None) for step in secret]
         values = native.run([*targets, *opened], progress, True)[len(targets) :]
@@ -164,7 +164,7 @@ class Shadow:
         elif shuffle is not None:
             span = _clear.shuffled(operands[0][0], result, shuffle.numbers[0])
         elif step.op == "input":
-            return  # given as units, which are what they are
+            return  # its values were given as units, without reals to compare with
         else:
             span = _clear.span(step, operands, self._either_way)
         if span.saturates:
@@ -197,7 +197,7 @@ class Shadow:
         warnings.warn_explicit(text, RangeWarning, file, line)
 
     def _is_mean(self, step: Step) -> bool:
-        """Whether a sum is divided by no more than the number of its terms, which may cancel: no digit is lost."""
+        """Whether the step divides a sum by at most the number of its terms. Small means then lose no digits."""
         most = self._terms.get(step.inputs[0], 0)
         return step.op == "floor_div" and step.divisors is not None and bool((abs(step.divisors) <= most).all())
 
@@ -239,7 +239,7 @@ class Shadow:
 
 
 def _keeping(op: str, more: int) -> str:
-    """What keeps `more` bits of small results."""
+    """Returns the advice that keeps `more` bits of small results."""
     if op in ("divide", "floor_div", "scale"):
         first = f"multiply what is divided by 2**{more} first"
     elif op == "reciprocal":

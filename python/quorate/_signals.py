@@ -1,4 +1,4 @@
-"""SIGTERM: a party that is told to end says goodbye to its peers first, as it does on Ctrl-C."""
+"""Handling of SIGTERM: the party ends its sessions in order and tells its peers, as it does on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NoReturn
 __all__ = ["TERMINATED", "Terminated", "unwatch", "watch"]
 
 TERMINATED = 128 + signal.SIGTERM
-"""The exit status of a process that was told to end."""
+"""The exit status of a process that SIGTERM ended."""
 
-# Sessions of deployments that are open in this process.
+# The number of deployment sessions that are open in this process.
 _open = 0
 
 
 class Terminated(SystemExit):
-    """What SIGTERM raises: the process ends with `TERMINATED` unless somebody catches it."""
+    """The exception that SIGTERM raises. Unless it is caught, the process ends with status `TERMINATED`."""
 
 
 def _leave(_: int, __: FrameType | None) -> NoReturn:
@@ -25,7 +25,7 @@ def _leave(_: int, __: FrameType | None) -> NoReturn:
 
 
 def watch() -> None:
-    """From now on SIGTERM unwinds the program, so that sessions are left in order, unless the user has a handler."""
+    """Lets SIGTERM unwind the program, so that sessions are closed in order. A user's own handler stays in place."""
     global _open
     _open += 1
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -33,7 +33,7 @@ def watch() -> None:
 
 
 def unwatch() -> None:
-    """A session less; after the last one SIGTERM does what it did before."""
+    """Counts a session that was closed; after the last one SIGTERM has its previous effect again."""
     global _open
     _open -= 1
     ours = _open == 0 and signal.getsignal(signal.SIGTERM) is _leave

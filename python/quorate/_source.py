@@ -1,4 +1,4 @@
-"""The user's line: the innermost frame outside this package, and outside of numpy, which calls it."""
+"""The user's line: the innermost frame outside of this package, and outside of numpy, which calls this package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 _HERE = tuple(os.path.dirname(os.path.abspath(str(file))) + os.sep for file in (__file__, np.__file__))
 _OURS: dict[str, bool] = {}
-# The files that lines came from, to show their text: the program knows a file's name without its folder.
+# The full paths of files, to show the text of lines; the program has file names without folders.
 _FILES: dict[tuple[str, int], str] = {}
 
 
 def line() -> tuple[str, int]:
-    """File name (without its folder) and line number of the user's call; in a notebook the cell's, as in `In[3]`."""
+    """Returns file name (without folder) and line number of the user's call; in a notebook the cell, as in `In[3]`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -32,7 +32,7 @@ def line() -> tuple[str, int]:
 
 
 def _cell(name: str) -> str | None:
-    """What a notebook calls the cell that it has compiled under a name; None elsewhere."""
+    """Returns a notebook's name for the cell that it compiled under the file name `name`; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     naming = getattr(getattr(shell, "compile", None), "format_code_name", None)
     named = naming(name) if naming is not None else None
@@ -40,11 +40,11 @@ def _cell(name: str) -> str | None:
 
 
 def text(place: tuple[str, int]) -> str:
-    """The text of a line that `line` gave; empty where its file cannot be read."""
+    """Returns the text of a line that `line` returned; empty where its file cannot be read."""
     return linecache.getline(_FILES.get(place, ""), place[1]).strip()
 
 
 def at(message: str) -> str:
-    """The message with the place of the user's call, as the native module's messages have it."""
+    """Returns the message with the place of the user's call, in the format of the native module's messages."""
     file, number = line()
     return f"{message} (at {file}:{number})"

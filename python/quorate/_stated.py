@@ -1,4 +1,4 @@
-"""Ranges that are proven elsewhere than in the graph."""
+"""Ranges that Python code states because it proves them; the graph's own analysis does not."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from quorate import _source
 
 
 def stated(x: Any, bits: int, low: int | None = None) -> Any:
-    """The same array, of which it is proven that units are at most 2^bits in magnitude, or at least `low`."""
+    """Returns the array with a proven range: units from -2^bits, or from `low`, to 2^bits."""
     return between(x, -(1 << bits) if low is None else low, 1 << bits)
 
 
 def between(x: Any, low: int, high: int) -> Any:
-    """The same array, of which it is proven that units lie between `low` and `high`."""
+    """Returns the array with a proven range: units from `low` to `high`."""
     return x._new(x._session._native.stated(x._node, low, high, _source.line()))

@@ -1,4 +1,4 @@
-"""Small tables for terminals and notebooks."""
+"""Small tables, as text for terminals and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 __all__ = ["bars", "counted", "html_table", "number_bytes", "paragraph", "seconds", "text_table"]
 
-# Colours that are transparent, so that they suit light and dark pages alike.
+# Transparent colours suit light and dark pages.
 _BAR = "rgba(80,140,210,0.32)"
 _CELL = "padding:1px 10px;white-space:nowrap;text-align:{align};color:inherit;background:{back}"
 
 
 def seconds(value: float) -> str:
-    """A time in the unit that suits it.
+    """Formats a time in a suitable unit.
 
     >>> seconds(0.00123), seconds(2.5), seconds(0)
     ('1.23 ms', '2.5 s', '0 s')
@@ -25,7 +25,7 @@ def seconds(value: float) -> str:
 
 
 def number_bytes(value: float) -> str:
-    """A number of bytes in the unit that suits it.
+    """Formats a number of bytes in a suitable unit.
 
     >>> number_bytes(999), number_bytes(12_345_678)
     ('999 B', '12.3 MB')
@@ -37,7 +37,7 @@ def number_bytes(value: float) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """So many of something.
+    """Formats a count with its noun, in the singular or plural.
 
     >>> counted(1, "round"), counted(1200, "round"), counted(2, "entry")
     ('1 round', '1,200 rounds', '2 entries')
@@ -47,7 +47,7 @@ def counted(count: int, what: str) -> str:
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Lines of a table whose first `left` columns, and a last one without a head, are flush left.
+    r"""Returns the lines of a table; the first `left` columns, and a last one without a head, are flush left.
 
     >>> print(*text_table(["name", "n"], [["x", "10"], ["long name", "3"]]), sep="\n")
     name        n
@@ -64,7 +64,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 
 
 def bars(values: Sequence[float]) -> list[float]:
-    """Shares of the largest value, for the bars of a column.
+    """Returns the values as shares of the largest one, for the bars of a column.
 
     >>> bars([1, 4, 0])
     [0.25, 1.0, 0.0]
@@ -74,7 +74,7 @@ def bars(values: Sequence[float]) -> list[float]:
 
 
 def paragraph(text: str, strong: str = "") -> str:
-    """A paragraph of plain text, perhaps with a strong beginning."""
+    """Returns an HTML paragraph of plain text, with an optional beginning in bold."""
     start = f"<b>{html.escape(strong)}</b>" if strong else ""
     return f'<p style="margin:4px 0;color:inherit">{start}{html.escape(text)}</p>'
 
@@ -82,7 +82,7 @@ def paragraph(text: str, strong: str = "") -> str:
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], shares: Sequence[Sequence[float | None]] = (), left: int = 1
 ) -> str:
-    """A table of plain text; `shares` gives bars behind cells, from 0 to 1, or None.
+    """Returns an HTML table of plain text; `shares`, from 0 to 1 or None, draws bars behind its cells.
 
     >>> "&lt;b&gt;" in html_table(["x"], [["<b>"]])
     True

@@ -1,4 +1,4 @@
-"""Words and dates beside secret columns of them: words are compared as codes, dates as days."""
+"""Comparison of secret columns with words and dates: words are compared as codes, dates as days."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def coded(op: str, x: Any, y: Any) -> Any:
-    """What a comparison of a secret array has on its other side: of texts and dates the numbers that x has for them.
+    """Returns the other operand of a comparison with x; texts and dates become the numbers that x has for them.
 
     Raises:
-        DtypeError: x has no words, or no dates; or the order of words is asked for.
+        DtypeError: x is not a column of words, or of dates; or the comparison orders words.
         RangeError: x has no such word.
     """
-    # numpy, asked what a secret array is, would look for half a dozen attributes.
+    # Secret operands are not converted: numpy would probe them for half a dozen attributes.
     given = None if op not in _COMPARISONS or isinstance(y, type(x)) else _texts_or_dates(y)
     if given is None:
         return y

@@ -29,18 +29,18 @@ from quorate.tables._command import add_file_options, file_settings
 
 __all__ = ["main"]
 
-# Options that a command does not know are the script's own, so none may be abbreviated.
+# Unknown options belong to the script, so the command's own must not be abbreviated.
 _SCRIPT: dict[str, Any] = {
     "allow_abbrev": False,
     "epilog": "Other options that are like none of these, and all after --, are the script's own.",
 }
 
 OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
-UNREAD = 141  # as shells have it of SIGPIPE
+UNREAD = 141  # the status that shells report for SIGPIPE
 
 
 def exit_status(error: BaseException) -> int:
-    """The documented exit status for an error.
+    """Returns the documented exit status for an error.
 
     >>> exit_status(PeerLost("party 1 is gone"))
     3
@@ -139,7 +139,7 @@ def _parties() -> str:
 
 
 def _add_options(command: argparse.ArgumentParser) -> None:
-    """The options of a session; only those that are given go to the script's session."""
+    """Adds the options of a session; only those that are given are passed on to the script's session."""
     absent = argparse.SUPPRESS
     command.add_argument("--strict", action="store_true", default=absent, help="refuse what may leave its dtype")
     command.add_argument("--threads", metavar="N", default=absent, help="threads on which a party computes (default 1)")
@@ -155,7 +155,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
-    """The options that some families have of their own."""
+    """Adds the options that only some families have."""
     absent = argparse.SUPPRESS
     for option in choices().values():
         families = listed(tuple(name for name, family in FAMILIES.items() if option in family.options), "and")
@@ -183,7 +183,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _as_arguments(chosen: dict[str, Any]) -> list[str]:
-    """Session options as another `quorate` takes them."""
+    """Returns session options as arguments for another `quorate` process."""
     flags = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is True]
     valued = [(f"--{name.replace('_', '-')}", str(value)) for name, value in chosen.items() if value is not True]
     return [*flags, *(part for pair in valued for part in pair)]
@@ -197,7 +197,7 @@ def _version() -> str:
 
 
 def _options(given: list[str]) -> argparse.Namespace:
-    """The command's options; what is not the command's goes to the script, in order."""
+    """Parses the command's options; all other arguments are passed on to the script, in order."""
     end = given.index("--") if "--" in given else len(given)
     parser = _parser()
     options, others = parser.parse_known_args(_switched(given[:end]))
@@ -211,7 +211,7 @@ def _options(given: list[str]) -> argparse.Namespace:
 
 
 def _switched(given: list[str]) -> list[str]:
-    """Arguments with `--malicious yes` and `--malicious=yes` as `--malicious`, and without it where it is `no`.
+    """Replaces `--malicious yes` and `--malicious=yes` by `--malicious`, and removes it where it is `no`.
 
     >>> _switched(["bench", "mul", "--malicious", "yes"]), _switched(["demo", "--malicious", "--malicious=no"])
     (['bench', 'mul', '--malicious'], ['demo'])
@@ -229,12 +229,12 @@ def _switched(given: list[str]) -> list[str]:
     return found
 
 
-# As alike as a slip of the fingers leaves an option: --max-memroy, but not --format for --form.
+# The similarity from which an option counts as mistyped: --max-memroy does, --format for --form does not.
 _ALIKE = 0.82
 
 
 def _meant(argument: str, options: argparse.Namespace) -> str | None:
-    """Which option of the command an argument for the script looks like, in words; None if it looks like none."""
+    """Returns a hint if an argument for the script looks like an option of the command; else None."""
     name = argument.lstrip("-").partition("=")[0].lower().replace("_", "-")
     if not argument.startswith("-") or len(name) < 3:
         return None
@@ -249,8 +249,11 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
-    peer was lost, 4 cheating was detected, 141 nobody reads the output any more, 143 told to end by SIGTERM."""
+    """Runs the command and returns its exit status.
+
+    0: success; 1: another error; 2: bad arguments or configuration; 3: a peer was lost; 4: cheating was detected; 141:
+    the output was closed by its reader; 143: ended by SIGTERM.
+    """
     started_by = os.path.basename(sys.argv[0])
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
@@ -258,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # as of `quorate explain SCRIPT | head`
-        with contextlib.suppress(OSError, ValueError):  # what is left in the buffer has nowhere to go
+        with contextlib.suppress(OSError, ValueError):  # the rest of the buffer would raise the error again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except QuorateError as error:
@@ -273,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _without_line_of(command: str, message: str) -> str:
-    """A message without the place of a call where that is the command itself, in which users have no line."""
+    """Removes the place of a call from a message if it is in the command itself, where users have no line."""
     return re.sub(rf" \(at {re.escape(command)}:\d+\)", "", message)
 
 
@@ -319,7 +322,7 @@ def _explain(options: argparse.Namespace) -> int:
     from quorate._explain import Explaining
 
     Explaining.begin()
-    # What the script prints is not the plan.
+    # With --json, the script's own output goes to stderr, so that stdout holds the plan alone.
     with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
         status = _launch.in_this_process(
             options.script,

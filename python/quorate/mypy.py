@@ -1,7 +1,6 @@
-"""A plugin of mypy: numpy's functions of secret arrays give secret arrays.
+"""A plugin for mypy: numpy's functions on secret arrays return secret arrays.
 
-numpy's stubs say that `np.stack([x, y])` is an array of numpy's. Whoever checks a program with mypy lists the plugin in
-its configuration:
+Without it, numpy's stubs type `np.stack([x, y])` as a numpy array. To use it, list the plugin in mypy's configuration:
 
     [tool.mypy]
     plugins = ["quorate.mypy"]
@@ -19,15 +18,15 @@ __all__ = ["plugin"]
 
 _OURS = "quorate.array.SecretArray"
 
-# What numpy's stubs say of them is right: shapes and numbers of elements are public.
+# Functions for which numpy's stubs are right: shapes and numbers of elements are public.
 _PUBLIC = ("numpy.shape", "numpy.size", "numpy.ndim", "numpy.broadcast_shapes", "numpy.isscalar")
 
-# Functions of numpy that give several arrays.
+# Functions of numpy that return several arrays.
 _SEVERAL = ("split", "array_split", "vsplit", "hsplit", "dsplit", "unstack", "meshgrid", "broadcast_arrays")
 
 
 def _secrets(kind: Type) -> Iterator[Instance]:
-    """The types of secret arrays in the type of an argument, or of what it is a list, a tuple or a union of."""
+    """Yields the types of secret arrays in the type of an argument, also within lists, tuples and unions."""
     proper = get_proper_type(kind)
     if isinstance(proper, Instance):
         if proper.type.has_base(_OURS):
@@ -40,7 +39,7 @@ def _secrets(kind: Type) -> Iterator[Instance]:
 
 
 def _given(context: FunctionContext | MethodContext) -> Type:
-    """The type of a call: of secret arrays one of these."""
+    """Returns the type of a call: that of a secret array among its arguments, else the default."""
     for expressions in context.args:
         for expression in expressions:
             for secret in _secrets_of(context, expression):
@@ -49,7 +48,10 @@ def _given(context: FunctionContext | MethodContext) -> Type:
 
 
 def _secrets_of(context: FunctionContext | MethodContext, expression: Expression) -> Iterator[Instance]:
-    """Those of an argument; of a list that is written out each element's, since the list has what numpy asks for."""
+    """Yields the types of secret arrays in an argument expression.
+
+    In a literal list each element is inspected, because mypy gives the list itself the type that numpy asks for.
+    """
     if isinstance(expression, (ListExpr, TupleExpr)):
         for item in expression.items:
             yield from _secrets_of(context, item)
@@ -59,12 +61,12 @@ def _secrets_of(context: FunctionContext | MethodContext, expression: Expression
 
 class _Numpy(Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
-        """Of `np.stack` and the like."""
+        """Returns the hook for functions such as `np.stack`."""
         numpys = fullname.startswith("numpy.") and fullname not in _PUBLIC
         return _given if numpys and fullname.rpartition(".")[2] not in _SEVERAL else None
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        """Of `np.exp`, which is an object with `__call__`, and of operators of numpy's arrays."""
+        """Returns the hook for ufuncs such as `np.exp`, which are called by `__call__`, and for numpy's operators."""
         owner, _, name = fullname.rpartition(".")
         ufunc = owner.startswith("numpy.") and "ufunc" in owner.lower() and name == "__call__"
         operator = owner == "numpy.ndarray" and name.startswith("__") and name.endswith("__")
@@ -72,5 +74,5 @@ class _Numpy(Plugin):
 
 
 def plugin(_: str) -> type[Plugin]:
-    """What mypy calls, with its version."""
+    """Returns the plugin's class; mypy calls this function with its version."""
     return _Numpy
