@@ -15,8 +15,7 @@ class Kept:
         self._found: dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]] = {}
 
     def of(self, thing: Any, party: int) -> dict[str, Any]:
-        """Returns the dictionary held for an object and a party, to read and to change. It lives as long as the object.
-        """
+        """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""
         key, found = (id(thing), party), self._found
         if key not in found:
             found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), {}

@@ -20,7 +20,8 @@ __all__ = ["draw_plans", "drawn", "pyplot", "save"]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".html")
 
-# Categories of operations, and their colours (Okabe and Ito's, safe for the colour-blind).
+# Categories of operations with their labels and colours (Okabe and Ito's, safe for the colour-blind). `_OF` has the
+# category of each operation, the first word of its description.
 _KINDS = {
     "input": ("input", "#999999"),
     "product": ("product", "#0072b2"),

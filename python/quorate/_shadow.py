@@ -197,7 +197,10 @@ class Shadow:
         warnings.warn_explicit(text, RangeWarning, file, line)
 
     def _is_mean(self, step: Step) -> bool:
-        """Whether the step divides a sum by at most the number of its terms. Small means then lose no digits."""
+        """Whether the step divides a sum by at most the number of its terms. Such a mean loses no digits.
+
+        It may be small, but only because its terms cancel.
+        """
         most = self._terms.get(step.inputs[0], 0)
         return step.op == "floor_div" and step.divisors is not None and bool((abs(step.divisors) <= most).all())
 

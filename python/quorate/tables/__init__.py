@@ -1,7 +1,7 @@
-"""Tables: data frames and files as arrays on their way in, results as files on their way out.
+"""Tables: data frames and files as inputs, and files of results.
 
-pandas, polars and pyarrow are used where their objects are given, and pyarrow for Parquet and Arrow files; CSV and JSON
-need none of them.
+pandas, polars and pyarrow are used only where their objects are given, and pyarrow for Parquet and Arrow files. CSV and
+JSON need none of them.
 """
 
 from quorate.tables._read import Table, read

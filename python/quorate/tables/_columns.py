@@ -1,4 +1,4 @@
-"""Columns of a party's own table as numbers: what they are said to be, and which value of which row is not so."""
+"""Columns of a party's own table as numbers, and errors that name the row of a value that does not fit."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EPOCH = np.datetime64("1970-01-01", "D")
 _DAYS = int_dtype(32)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATES = "dates are datetime.date, datetime64 or texts such as 2000-01-31"
-_MOST_EXACT = 1 << 53  # whole numbers up to here are floats without a loss
+_MOST_EXACT = 1 << 53  # floats hold all whole numbers up to here exactly
 
 
 def is_date(one: Any) -> bool:
-    """Whether it is a whole date; times of day would be lost, and midnight is one that says nothing."""
+    """Whether a value is a date without a time of day, which would be lost; midnight counts as no time of day."""
     if isinstance(one, str):
         return _DATE.fullmatch(one) is not None
     if isinstance(one, datetime.datetime):
@@ -35,20 +35,20 @@ def is_date(one: Any) -> bool:
 
 
 def _day(one: Any) -> Any:
-    """Midnight as its date, and pandas' missing date as a missing one."""
+    """Returns the date of a midnight, and None for pandas' missing date."""
     if not isinstance(one, datetime.datetime):
         return one
     return one.date() if one == one else None
 
 
 def days(date: Any) -> Any:
-    """Days from 1970-01-01 to a date, or to each of several: how columns of dates are kept.
+    """Returns the days from 1970-01-01 to a date, or to each of several, as columns of dates hold them.
 
     >>> days("1970-01-31"), days(datetime.date(2000, 1, 1))
     (30, 10957)
 
     Raises:
-        DtypeError: it is no date, or one is missing.
+        DtypeError: a value is not a date, or is missing.
     """
     given = np.asarray(date)
     if given.dtype.kind == "M":
@@ -73,10 +73,10 @@ def days(date: Any) -> Any:
 
 
 def checked(name: Any, kind: Any) -> Kind:
-    """What a column is said to be.
+    """Returns the stated content of a column, checked.
 
     Raises:
-        ConfigError: neither a dtype, nor words, nor dates; or the name is no text.
+        ConfigError: it is not a dtype, a list of words or `datetime.date`; or the name is not a text.
     """
     if not isinstance(name, str) or not _is_text(name):
         raise ConfigError(at(f"input_frame: names of columns are texts, not {name!r}"))
@@ -94,12 +94,12 @@ def checked(name: Any, kind: Any) -> Kind:
 
 
 def _is_text(word: str) -> bool:
-    """Whether it is Unicode, which parties agree on, and survives in arrays of numpy, which drop zeros at the end."""
+    """Whether a word is valid Unicode, which all parties encode alike, without zeros, which numpy drops at the end."""
     return "\0" not in word and not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def kept(kind: Kind) -> tuple[Dtype, int | None]:
-    """Dtype and bound of a column."""
+    """Returns the dtype and the bound of a column."""
     if isinstance(kind, Dtype):
         return kind, None
     if isinstance(kind, type):
@@ -108,25 +108,25 @@ def kept(kind: Kind) -> tuple[Dtype, int | None]:
 
 
 def described(name: str, kind: Kind) -> tuple[str, list[str] | None]:
-    """A column as the program has it: its name and its words, of dates none of these, of numbers None."""
+    """Returns a column's name and words for the program: an empty list for dates, None for numbers."""
     if isinstance(kind, Dtype):
         return name, None
     return name, [] if isinstance(kind, type) else list(kind)
 
 
 def column(table: Any, name: str, kind: Kind) -> np.ndarray:
-    """A column of the owner's table as numbers that fit; the messages are for the owner's eyes.
+    """Returns a column of the owner's table as numbers that fit. Error messages are shown to the owner alone.
 
     Raises:
         ConfigError: the table has no such column.
-        RangeError, DtypeError: a value is not what the column is said to be: its row is named.
-        ShapeError: it has not one axis.
+        RangeError, DtypeError: a value does not have the stated type; the message names its row.
+        ShapeError: the column does not have one axis.
     """
     try:
         found = table[name]
     except (KeyError, IndexError, TypeError):
         raise ConfigError(at(f"input_frame: the table has no column {name!r}")) from None
-    except Exception as error:  # other libraries have errors of their own
+    except Exception as error:  # each library raises its own errors
         raise ConfigError(at(f"input_frame: the table has no column {name!r} ({error})")) from None
     of = f"input_frame: column {name!r}"
     if isinstance(kind, Dtype):
@@ -142,7 +142,7 @@ def _one_axis(values: np.ndarray, of: str) -> None:
 
 
 def _whole(array: np.ndarray, of: str, dtype: Dtype, name: str) -> np.ndarray:
-    """Floats that are whole numbers, as such: a column with a gap is read as floats, which have 53 bits."""
+    """Converts whole floats to integers: a column with a missing value is read as floats, which have 53 bits."""
     whole = f"{dtype} holds whole numbers: round the column, or name a dtype=qr.fixed(k, f) for it"
     _refuse(array % 1 != 0, array, of, f"{{}} is not whole, and {whole}")
     reads = f"pandas.read_csv(path, dtype={{{{{name!r}: 'Int64'}}}})"
@@ -169,7 +169,7 @@ def _numbers(found: Any, of: str, dtype: Dtype, name: str) -> np.ndarray:
         units = np.rint(np.ldexp(array, dtype.frac))
         outside = (units < low) | (units >= high + 1)
     else:
-        # Whole numbers compare with Python's, however long, one by one where numpy's are too short.
+        # Python's integers, one by one, where bounds may exceed numpy's.
         first, last = -((-low) >> dtype.frac), high >> dtype.frac
         outside = np.array([not first <= int(v) <= last for v in array.tolist()], bool)
     one = 1 << dtype.frac
@@ -179,10 +179,10 @@ def _numbers(found: Any, of: str, dtype: Dtype, name: str) -> np.ndarray:
 
 
 def _refuse(bad: np.ndarray, values: np.ndarray, of: str, problem: str) -> None:
-    """Names the first row that is bad.
+    """Refuses a column with bad values; the message names the first bad row.
 
     Raises:
-        RangeError: there is one.
+        RangeError: a value is bad.
     """
     if np.any(bad):
         row = int(np.argmax(bad))

@@ -17,7 +17,7 @@ NO_FILES: Mapping[str, Any] = {"inputs": {}, "forms": {}, "output": None}
 
 
 def add_file_options(command: argparse.ArgumentParser, one_party: bool) -> None:
-    """`--input`, `--form` and `--output`."""
+    """Adds the options `--input`, `--form` and `--output`."""
     if one_party:
         command.add_argument("--input", metavar="FILE", default=None, help="this party's data: CSV, Parquet or Arrow")
     else:
@@ -35,10 +35,10 @@ def add_file_options(command: argparse.ArgumentParser, one_party: bool) -> None:
 
 
 def file_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the options name; files are there, and forms make sense.
+    """Returns the settings of the options, with files and forms checked.
 
     Raises:
-        ConfigError: one does not.
+        ConfigError: a file does not exist, or a form is not valid.
     """
     given = options.input
     inputs = ({} if given is None else {MINE: given}) if options.command == "party" else parse_owned(given, "--input")
@@ -63,10 +63,10 @@ def file_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def of_party(files: Mapping[str, Any], party: int, parties: int) -> list[str]:
-    """Returns the arguments of one party's process: its own file, forms that were stated, and where results go.
+    """Returns the arguments of one party's process: its own file, stated forms, and the file for results.
 
     Raises:
-        ConfigError: a file is of a party that there is not.
+        ConfigError: a file belongs to a party that does not exist.
     """
     arguments: list[str] = []
     for owner, file in files["inputs"].items():

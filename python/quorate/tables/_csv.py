@@ -1,4 +1,4 @@
-"""Numbers from CSV files; a cell that is not one is named by line and column."""
+"""Reading numbers from CSV files; errors name line and column of a cell that is not a number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK = 1 << 15
 _DELIMITERS = ",;\t|"
 _TOO_LONG = "too long beside reals or negative numbers: give them apart, or scale them"
 _WORDS = {"true": True, "false": False}
-_INTEGER = re.compile(r"[+-]?[0-9]{1,640}\Z")  # what int() takes under every setting
+_INTEGER = re.compile(r"[+-]?[0-9]{1,640}\Z")  # int() takes 640 digits under any limit that Python allows
 _PADDED = re.compile(r"[+-]?0[0-9]+\Z")
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
@@ -29,10 +29,11 @@ _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 def read_csv(
     path: Path, columns: Sequence[str | int] | None, header: bool | None, delimiter: str | None
 ) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
-    """The wanted columns and their names, None without a header.
+    """Returns the wanted columns and their names; the names are None without a header.
 
     Raises:
-        DtypeError, RangeError: a cell is not a number, or missing; line and column are named, lines counted from 1.
+        DtypeError, RangeError: a cell is not a number, or is missing; the message names line and column, with lines
+            counted from 1.
         ShapeError: a line has another number of cells than the first.
         ConfigError: the file cannot be read, or lacks a column.
     """
@@ -58,7 +59,7 @@ def _delimiter(path: Path, first: str) -> str:
 
 
 def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Lines that are not blank, with their numbers in the file."""
+    """Yields the lines that are not blank, with their numbers in the file."""
     for cells in reader:
         if any(cell.strip() for cell in cells) or len(cells) > 1:
             yield reader.line_num, cells
@@ -98,7 +99,7 @@ def _is_number(cell: str) -> bool:
 
 
 def listed(columns: Any) -> list[str | int] | None:
-    """The columns that are asked for, as a list; None for all.
+    """Returns the requested columns as a list; None for all.
 
     >>> listed("age"), listed(None)
     (['age'], None)
@@ -119,7 +120,7 @@ def listed(columns: Any) -> list[str | int] | None:
 def positions(
     path: Path, columns: Sequence[str | int] | None, names: Sequence[str] | None, count: int
 ) -> Sequence[int]:
-    """Which columns are wanted, by name or by number from 0.
+    """Returns the positions of the wanted columns, which are given by name or by number from 0.
 
     Raises:
         ConfigError: there is no such column, or two have that name.
@@ -143,7 +144,7 @@ def positions(
 
 
 def _advice(cell: str) -> str:
-    """What to do about a cell that is not a number."""
+    """Returns advice on a cell that is not a number."""
     if re.match(r"[-+0-9. ,]*[0-9],[0-9]", cell):
         return "decimals need a point, and thousands nothing between them"
     mark = next((mark for mark in ";\t| ," if mark in cell and _REAL.match(cell.partition(mark)[0])), None)
@@ -156,7 +157,7 @@ def _advice(cell: str) -> str:
 
 
 class _Column:
-    """A column as it grows: words true and false, integers, reals; what comes later may widen it."""
+    """A column that is being read: words true and false, integers, or reals. Later cells may widen its type."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name
@@ -172,7 +173,7 @@ class _Column:
         self._refuse(cells, numbers)
 
     def _refuse_padded(self, cells: list[str], numbers: list[int]) -> None:
-        """Leading zeros are part of an identifier: as numbers, 00491 and 491 would be one."""
+        """Refuses numbers with leading zeros, which are identifiers: as numbers, 00491 and 491 would be the same."""
         place = next((i for i, cell in enumerate(cells) if cell[:1] in "0+-" and _PADDED.match(cell)), None)
         if place is not None:
             raise DtypeError(
@@ -197,7 +198,7 @@ class _Column:
     def _reals(cells: list[str]) -> np.ndarray | None:
         if not all(map(_REAL.match, cells)):
             return None
-        if all(map(_INTEGER.match, cells)):  # beyond int64
+        if all(map(_INTEGER.match, cells)):  # integers beyond int64
             whole = list(map(int, cells))
             return np.array(whole, np.uint64) if min(whole) >= 0 and max(whole) < 1 << 64 else None
         long = [int(cell) for cell in cells if len(cell) > 15 and _INTEGER.match(cell)]
@@ -212,7 +213,7 @@ class _Column:
         return None if None in words else np.array(words, bool)
 
     def _refuse(self, cells: list[str], numbers: list[int]) -> None:
-        """Says which cell is at fault: the first that is no number, or that is of another kind than the first is."""
+        """Raises an error for the first cell that is not a number, or has another type than the column's first cell."""
         words = [cell.lower() in _WORDS for cell in cells]
         for cell, number, word in zip(cells, numbers, words, strict=True):
             place = f"{self._path}: line {number}, column {self._name!r}"
@@ -230,7 +231,7 @@ class _Column:
         raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
 
     def whole(self) -> np.ndarray:
-        """All of it, in the least kind that holds it."""
+        """Returns the whole column, in the narrowest type that holds it."""
         kinds = {part.dtype.kind for part in self._parts}
         if "b" in kinds and len(kinds) > 1:
             raise DtypeError(at(f"{self._path}: column {self._name!r} has true and false beside numbers"))

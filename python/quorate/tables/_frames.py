@@ -1,6 +1,6 @@
-"""Columns of numbers from pandas, pyarrow, and whatever else has Arrow's C interface, such as polars.
+"""Columns of numbers from pandas, pyarrow, and other libraries with Arrow's C interface, such as polars.
 
-Nothing of theirs is imported before they gave an object.
+The libraries are imported only when one of their objects is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INSTEAD = f"leave it out, or encode it; {WORDS}"
 
 
 def pyarrow(purpose: str) -> Any:
-    """The module pyarrow.
+    """Returns the module pyarrow.
 
     Raises:
         ConfigError: it is not installed.
@@ -36,7 +36,7 @@ def pyarrow(purpose: str) -> Any:
 
 
 def is_frame(values: Any) -> bool:
-    """Whether an object is a table or a column of one of the libraries.
+    """Whether an object is a table or a column of one of these libraries.
 
     >>> is_frame([1, 2]), is_frame(np.ones(3))
     (False, False)
@@ -58,11 +58,11 @@ def _exports(values: Any) -> bool:
 
 
 def of_frame(values: Any, what: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """The numbers of a table, (rows, columns), with the columns' names, or those of one column, without.
+    """Returns the numbers of a table, (rows, columns), and the columns' names; or those of one column, and None.
 
     Raises:
-        DtypeError: a column is not numbers; it is named.
-        RangeError: a value is missing, NaN or infinite; column and row are named, rows counted from 0.
+        DtypeError: a column does not consist of numbers; the message names it.
+        RangeError: a value is missing, NaN or infinite; the message names column and row, with rows counted from 0.
     """
     if _of_pandas(values):
         if type(values).__name__ != "DataFrame":
@@ -87,7 +87,7 @@ def _named(name: Any) -> str:
 
 
 def number_column(column: np.ndarray, of: str, what: str) -> np.ndarray:
-    """The column as bool, int64, uint64 or finite float64; `of` names it in errors."""
+    """Returns the column as bool, int64, uint64 or finite float64; `of` names it in errors."""
     if column.dtype.kind == "b":
         return column
     if column.dtype.kind in "iu":
@@ -110,7 +110,7 @@ def _refuse_missing(missing: np.ndarray, of: str, what: str) -> None:
 
 
 def _pandas_column(series: Any, what: str) -> np.ndarray:
-    """The series, whatever its numbers are kept in: numpy, pandas' own nullable types, or Arrow."""
+    """Returns the numbers of a pandas series, from numpy's types, pandas' own nullable types, or Arrow's."""
     from pandas.api import types
 
     of, dtype = _named(series.name), series.dtype
@@ -128,7 +128,7 @@ def _pandas_column(series: Any, what: str) -> np.ndarray:
 
 
 def _arrow_table(values: Any, what: str) -> Any:
-    """A pyarrow table or column; what other libraries have comes through Arrow's C interface."""
+    """Returns a pyarrow table or column; objects of other libraries are read by Arrow's C interface."""
     pa = pyarrow(f"{what} from {type(values).__module__.partition('.')[0]}")
     if isinstance(values, (pa.Table, pa.Array, pa.ChunkedArray)):
         return values
@@ -153,7 +153,7 @@ def _arrow_column(column: Any, of: str, what: str) -> np.ndarray:
 
 
 def joined(columns: Sequence[np.ndarray], names: Sequence[str] | None, what: str) -> np.ndarray:
-    """Columns side by side: bool if all are, integers if none is real, float64 otherwise; nothing is rounded.
+    """Joins columns into one array: bool if all are, integers if none is real, float64 otherwise; without rounding.
 
     >>> joined([np.array([1, 2]), np.array([True, False])], None, "input").tolist()
     [[1, 1], [2, 0]]

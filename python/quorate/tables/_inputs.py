@@ -1,4 +1,4 @@
-"""Files that parties give to a program: who has which, and what the others know of it."""
+"""Files that parties input: which party has which, and the shape and dtype that other parties learn of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["MINE", "Files", "Form", "parse_form", "parse_owned"]
 Columns = str | int | Sequence[str | int] | None
 
 MINE = -1
-"""In the settings: this party, whichever it is."""
+"""The owner of a file in the settings of one party's process: that party, whatever its number."""
 
 _TOO_MANY = 1 << 32
 _FORM = re.compile(r"(\d+(?:x\d+)*):(int|uint|fixed|bit)(\d+)?(?:\.(\d+))?\Z")
@@ -37,7 +37,7 @@ _FORM = re.compile(r"(\d+(?:x\d+)*):(int|uint|fixed|bit)(\d+)?(?:\.(\d+))?\Z")
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """Shape and dtype of a file whose values this party does not have."""
+    """The shape and dtype of a file whose values this party does not have."""
 
     shape: tuple[int, ...]
     dtype: Dtype
@@ -46,7 +46,7 @@ class Form:
         return f"{'x'.join(map(str, self.shape))} of {self.dtype}"
 
     def selected(self, columns: Columns) -> Form:
-        """Of some columns of it."""
+        """Returns the form of some of its columns."""
         if columns is None or len(self.shape) != 2:
             return self
         wanted = listed(columns) or []
@@ -55,7 +55,7 @@ class Form:
 
 
 def parse_form(text: str) -> Form | None:
-    """The form that a command line states, such as `114x30:fixed64.16`; None if it is none, but a file's name.
+    """Parses a form from a command line, such as `114x30:fixed64.16`; returns None if it is a file's name instead.
 
     >>> parse_form("114x30:int32")
     Form(shape=(114, 30), dtype=int(32))
@@ -63,7 +63,7 @@ def parse_form(text: str) -> Form | None:
     (fixed(64, 16), None)
 
     Raises:
-        ConfigError: there is no such dtype, or no array is that large.
+        ConfigError: there is no such dtype, or the shape is too large for an array.
     """
     match = _FORM.match(text)
     if match is None:
@@ -77,7 +77,7 @@ def parse_form(text: str) -> Form | None:
     widths = [int(n) for n in (bits, frac) if n is not None]
     try:
         dtype = dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths)
-        # What files of reals have at their owner, where nothing is stated.
+        # The dtype of reals without a stated dtype, as the owner of such a file gets it.
         return Form(shape, dtypes.real if dtype == dtypes.real else dtype)
     except DtypeError:
         known = "int2 to int64, uint1 to uint64, fixed64.16 and the like with fewer fractional bits than bits, and bit"
@@ -85,13 +85,13 @@ def parse_form(text: str) -> Form | None:
 
 
 def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
-    """`OWNER=WHAT` by owner.
+    """Parses texts `OWNER=WHAT` into a dictionary by owner.
 
     >>> parse_owned(["0=data.csv"], "--input")
     {0: 'data.csv'}
 
     Raises:
-        ConfigError: something else, or an owner twice.
+        ConfigError: a text has another form, or an owner occurs twice.
     """
     found: dict[int, str] = {}
     for text in texts:
@@ -105,7 +105,7 @@ def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
 
 
 class Files:
-    """What a `Session` does with files."""
+    """The methods of `Session` that read files."""
 
     _nothing_is_sent = False
 
@@ -119,27 +119,29 @@ class Files:
         bound: float | tuple[float, float] | None = None,
         bound_check: str = "proven",
     ) -> SecretArray:
-        r"""A party's secret array, from a file that it has.
+        r"""Inputs a party's file as a secret array.
 
         The file is the one that the command line names for the owner (`quorate run --input 0=data.csv`, `quorate party
-        --input data.csv`), else `path`. It is read at its owner alone. Where the script does not state `shape=`, its
-        owner tells shape and dtype, which are public: an input of its own that is revealed to all before the program
-        goes on, in a run that the plan and `stats` show. Whoever expects a form can have what is told compared with it
-        (`--form 0=114x30:fixed64.16`, or a file of the same form).
+        --input data.csv`), else `path`. It is read at its owner alone.
+
+        Where the script does not state `shape=`, the owner announces shape and dtype, which are public. The
+        announcement is an input that is revealed to all before the program goes on, in a run that the plan and `stats`
+        show. A party that expects a form can have the announcement compared with it (`--form 0=114x30:fixed64.16`, or a
+        file of the same form).
 
         Args:
-            path: the file where the command line names none.
-            owner: the party that has it.
-            columns: as in `qr.read`; all if not stated.
-            shape: what the script states about the shape; then nothing is told, and `dtype` is stated, too.
-            dtype: state it if the file may hold whole numbers one day and reals on another.
+            path: the file, if the command line names none.
+            owner: the party that has the file.
+            columns: the columns to read, as in `qr.read`; all if not stated.
+            shape: the shape, if the script states it; then nothing is announced, and `dtype` must be stated, too.
+            dtype: the dtype; state it if the file may hold whole numbers on one day and reals on another.
             bound: as in `input`.
             bound_check: as in `input`.
 
         Raises:
             ConfigError: there is no file, or the script states a shape without a dtype.
-            ShapeError: what the owner tells is not what the command line expects.
-            RangeError, DtypeError, ShapeError: as `qr.read` and `input` say.
+            ShapeError: the owner announces another form than the command line expects.
+            RangeError, DtypeError, ShapeError: as for `qr.read` and `input`.
 
         Example:
             >>> import quorate as qr, tempfile
@@ -155,7 +157,7 @@ class Files:
         number = session._owner(owner)
         here = session.me == number
         form = _form(settings.forms, number, columns)
-        known = self._nothing_is_sent and form is not None  # then nobody needs the values
+        known = self._nothing_is_sent and form is not None  # then the values are not needed
         given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
         values: Any = None
         if given is not None:
@@ -176,10 +178,10 @@ _KINDS = ("bit", "int", "uint", "fixed")
 
 
 def _told(session: Session, own: Form | None, owner: int) -> Form:
-    """The form of the owner's data, which it tells to all in one run.
+    """Returns the form of the owner's data, which the owner announces in one run.
 
     Raises:
-        RangeError: it cheats, and tells none.
+        RangeError: the announcement is not a form, so its owner cheats.
     """
     words = None
     if own is not None:
@@ -207,7 +209,8 @@ def _how(local: bool, owner: int) -> str:
 
 
 def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None:
-    """What the command line says about a file that is elsewhere; a file of the same form says it too."""
+    """Returns the form that the command line states for another party's file, directly or by a file of the same form.
+    """
     text = forms.get(owner)
     if text is None:
         return None

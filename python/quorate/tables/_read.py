@@ -1,4 +1,4 @@
-"""Files as tables of numbers."""
+"""Reading files as tables of numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PARQUET = (".parquet", ".pq")
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Table:
-    """Numbers with names for their columns; goes wherever an array of numbers does.
+    """Numbers with names for their columns. A table may be given wherever an array of numbers may.
 
     Attributes:
-        array: (rows, columns), or (rows,) of one column.
-        names: of the columns; None where the file has none.
+        array: (rows, columns), or (rows,) for one column.
+        names: the names of the columns; None where the file has none.
     """
 
     array: np.ndarray
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As in numpy."""
+        """The shape of `array`."""
         return self.array.shape
 
 
@@ -55,21 +55,23 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
 ) -> Table:
-    r"""The numbers in a file: CSV (.csv, .tsv, .txt, .data), Parquet (.parquet) or Arrow (.arrow, .feather, .ipc).
+    r"""Reads the numbers of a file: CSV (.csv, .tsv, .txt, .data), Parquet (.parquet), Arrow (.arrow, .feather, .ipc).
 
-    Columns of integers, reals, and true and false become int64, float64 and bool; several kinds together become what
-    holds them all. No value is rounded or filled in.
+    Columns of integers, reals, and true and false become int64, float64 and bool. Columns of several types together
+    become the type that holds them all. No value is rounded or filled in.
 
     Args:
-        path: the file; its suffix says what it is. Parquet and Arrow need pyarrow (`pip install pyarrow`).
-        columns: names, or numbers from 0, of the wanted columns in this order; one of them gives (rows,).
-        header: of CSV: whether the first line names the columns; if not stated, it does if a cell is not a number.
-        delimiter: of CSV: if not stated, whichever of comma, semicolon, tab and bar the first line has most of.
+        path: the file; its suffix selects the format. Parquet and Arrow need pyarrow (`pip install pyarrow`).
+        columns: names, or numbers from 0, of the wanted columns in this order; a single name or number gives (rows,).
+        header: for CSV, whether the first line names the columns. If not stated, it does where one of its cells is not
+            a number.
+        delimiter: for CSV, the character between cells. If not stated, it is the most frequent of comma, semicolon, tab
+            and bar in the first line.
 
     Raises:
         ConfigError: there is no such file, column or suffix, or pyarrow is not installed.
-        DtypeError: a column is not numbers; it is named.
-        RangeError: a value is missing or not finite; it is named by line or row, and by column.
+        DtypeError: a column does not consist of numbers; the message names it.
+        RangeError: a value is missing or not finite; the message names its line or row, and its column.
         ShapeError: lines are not equally long.
 
     Example:
@@ -99,7 +101,7 @@ def read(
 
 
 def _selected(file: Path, wanted: Sequence[str | int] | None) -> Any:
-    """The wanted columns as a pyarrow table."""
+    """Returns the wanted columns as a pyarrow table."""
     pa = pyarrow(f"reading {file.name}")
     try:
         if file.suffix.lower() in _PARQUET:

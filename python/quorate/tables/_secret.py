@@ -1,4 +1,4 @@
-"""Tables of secret columns: names, agreed words as codes, dates as days; the owner tells how many rows there are."""
+"""Tables of secret columns: words as codes of an agreed list, dates as days. The owner announces the number of rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Announcing", "Frame", "days"]
 
-# What may be announced fits the integers of every family.
+# The largest number that may be announced; it fits the integers of every family.
 _MOST = (1 << 31) - 1
 
 
-# What pandas' data frames have, and what it is here.
+# Attributes of pandas' data frames, and what to write here instead.
 _OF_FRAMES = {
     "groupby": 'frame.group_by("town").mean(frame["age"])',
     "merge": 'mpc.join(frame["id"], other["id"], other["age"])',
@@ -62,8 +62,9 @@ class Frame:
     """Named columns of secrets, all of one length. Made by `Session.input_frame`.
 
     `frame["age"]` is a secret array, `frame[["age", "town"]]` a frame of fewer columns. Columns of words and dates are
-    compared with these, `frame["town"] == "Oslo"`; codes of words know their words, and columns of other words, or of
-    the same in another order, do not meet them (`DtypeError`). Results of arithmetic are plain numbers, as `x + 0` is.
+    compared with words and dates, as in `frame["town"] == "Oslo"`. A column of words can be combined only with columns
+    of the same words in the same order; others raise `DtypeError`. Results of arithmetic, such as `x + 0`, are plain
+    numbers.
 
     Attributes:
         columns: the names, in their order.
@@ -79,7 +80,7 @@ class Frame:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return self._rows, len(self._arrays)
 
     def __len__(self) -> int:
@@ -109,7 +110,7 @@ class Frame:
             raise ConfigError(at(f"there is no column {name!r}; there are {', '.join(map(repr, self._arrays))}"))
 
     def words(self, column: str) -> tuple[str, ...]:
-        """The agreed words of a column, in the order of their codes.
+        """Returns the agreed words of a column, in the order of their codes.
 
         Raises:
             ConfigError: there is no such column, or it has no words.
@@ -121,24 +122,24 @@ class Frame:
         return tuple(kind)
 
     def code(self, column: str, word: str) -> int:
-        """The code of a word, its place in the list: `frame["size"] < frame.code("size", "large")`."""
+        """Returns the code of a word, its place in the list: `frame["size"] < frame.code("size", "large")`."""
         words = self.words(column)
         if word not in words:
             raise RangeError(at(f"column {column!r} has no word {word!r}; it has {', '.join(map(repr, words))}"))
         return words.index(word)
 
     def group_by(self, column: str) -> Groups:
-        """Sums, means and sizes for each word of a column, in the words' order; see `Session.group_by`."""
+        """Groups rows by the words of a column, in the words' order: sums, means and sizes; see `Session.group_by`."""
         return self._mpc.group_by(self[column], len(self.words(column)))
 
 
 class Announcing:
-    """What a `Session` does with what an owner tells of its data, and with tables of named columns."""
+    """The methods of `Session` that announce public facts about data, and that input tables of named columns."""
 
     def announce(self, number: int | Callable[[], int] | None = None, owner: int | None = None) -> int:
-        """A whole number from 0 to 2^31 - 1 that its owner tells all parties, such as how many rows it has.
+        """Announces a whole number from 0 to 2^31 - 1 of its owner to all parties, such as its number of rows.
 
-        It is an input that is revealed at once: a run of its own, which the plan and `stats` show.
+        It is an input that is revealed at once, in a run of its own, which the plan and `stats` show.
 
         Example:
             >>> import quorate as qr
@@ -150,7 +151,7 @@ class Announcing:
         return self._announced(number, owner, "a number that it announces")
 
     def _announced(self, number: int | Callable[[], int] | None, owner: int | None, what: str) -> int:
-        """`what` it is, for plans."""
+        """Announces a number; plans show `what`, its description."""
         session = cast("Session", self)
         party = session._owner(owner)
         here = session.me in (None, party)
@@ -162,7 +163,7 @@ class Announcing:
         told = session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST)
         shown = session._tell(told, what)
         known = int(cast("int", value if session._nothing_is_sent else shown))
-        if known < 0:  # whoever cheats may input any number
+        if known < 0:  # an owner that cheats may input any number
             raise RangeError(at(f"announce: party {party} told {known}, and not a whole number from 0 on"))
         return known
 
@@ -174,26 +175,27 @@ class Announcing:
         rows: int | None = None,
         bound_check: str = "proven",
     ) -> Frame:
-        """A party's secret table.
+        """Inputs a party's table as secret columns.
 
-        Its columns are agreed: all parties state their names and what they are. How many rows there are the owner tells
+        The parties agree on the columns: all state their names and types. The owner announces the number of rows
         (`announce`), unless `rows` states it.
 
         Args:
-            values: at its owner, a data frame of pandas, polars or pyarrow, a dict of columns, or a callable that gives
-                one; what others give is not looked at. Columns that are not asked for stay where they are.
+            values: at its owner, a data frame of pandas, polars or pyarrow, a dict of columns, or a callable that
+                returns one. Values of other parties are ignored. Columns that are not listed in `columns` are not
+                input.
             owner: the party whose table it is.
-            columns: of each column its dtype; or a list of the words that it may have, which become codes from 0 on; or
-                `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32). Names and words are part of
-                the program that parties agree on (`ProgramMismatch`).
-            rows: how many rows, if all know that.
-            bound_check: as in `input`, of the codes of words.
+            columns: for each column its dtype; or a list of the words that it may have, which become codes from 0 on;
+                or `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32). Names and words are part
+                of the program that parties agree on (`ProgramMismatch`).
+            rows: the number of rows, if all parties have it.
+            bound_check: as in `input`, for the codes of words.
 
         Raises:
             ConfigError: the table lacks a column, or columns are not stated.
-            RangeError: a word that was not agreed on, or a number that does not fit; column and row are named.
-            DtypeError: dates that are none, or missing.
-            ShapeError: columns that are not equally long, or not `rows` long.
+            RangeError: a word is not in the agreed list, or a number does not fit; the message names column and row.
+            DtypeError: a value of a column of dates is not a date, or is missing.
+            ShapeError: columns are not equally long, or not `rows` long.
 
         Example:
             >>> import quorate as qr

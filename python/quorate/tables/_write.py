@@ -1,4 +1,4 @@
-"""Results as files."""
+"""Writing results to files."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SUFFIXES = (".csv", ".json", ".parquet", ".arrow", ".feather")
 
 
 def suffix_of_results(path: Path) -> str:
-    """The suffix, which says how results are written.
+    """Returns the suffix, which selects the format of results.
 
     Raises:
-        ConfigError: it is none that is known, or the path is a folder.
+        ConfigError: the suffix is unknown, or the path is a folder.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: results are written to {', '.join(_SUFFIXES)}")
@@ -39,26 +39,26 @@ def suffix_of_results(path: Path) -> str:
 
 
 def write(result: Any, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> bool:
-    """Writes revealed numbers or labels to a file; does nothing with None, which parties get that learn nothing.
+    """Writes revealed numbers or labels to a file; does nothing for None, the result at parties that learn nothing.
 
-    CSV and JSON have reals with as many digits as it takes to read the same float64 again, and bits as 0 and 1; Parquet
-    and Arrow have columns of the array's own dtype. JSON has no NaN and no infinity, and refuses them. The file is
-    there whole or not at all.
+    CSV and JSON write reals with all digits needed to read the same float64 again, and bits as 0 and 1. Parquet and
+    Arrow have columns of the array's own dtype. JSON refuses NaN and infinity. The file is written completely or not at
+    all.
 
     Args:
-        result: an array of up to two dimensions, a row for each of its first; a `Table`; or a mapping from names to
-            columns. JSON takes any number of dimensions.
+        result: an array of up to two dimensions, with a row for each element of the first; a `Table`; or a mapping from
+            names to columns. JSON takes any number of dimensions.
         path: .csv, .json, .parquet, .arrow or .feather; the last three need pyarrow.
-        names: of the columns. CSV then has a header, JSON is `{"name": [...]}` instead of nested lists.
+        names: names of the columns. CSV then has a header, and JSON is `{"name": [...]}` instead of nested lists.
 
     Returns:
         Whether there was something to write.
 
     Raises:
-        ConfigError: an unknown suffix, a folder that is not there, or names that do not fit; of JSON, Parquet and Arrow
-            also one name for two columns.
-        ShapeError, DtypeError: what is given is not a table of values.
-        RangeError: JSON of NaN or infinity.
+        ConfigError: the suffix is unknown, the folder does not exist, or names do not fit; for JSON, Parquet and Arrow
+            also if two columns have one name.
+        ShapeError, DtypeError: the result is not a table of values.
+        RangeError: JSON cannot hold NaN or infinity.
 
     Example:
         >>> import tempfile
@@ -113,17 +113,17 @@ def _fill(new: Any, suffix: str, columns: Any, names: Sequence[str] | None) -> N
 
 
 def output(result: Any, names: Sequence[str] | None = None) -> None:
-    """What a script is for: written to the file that `--output FILE` names, or printed as CSV where it names none.
+    """Outputs a script's result: to the file that `--output FILE` names or, without it, to stdout as CSV.
 
-    Call it at every party: those that did not learn the result have None, and write nothing. A script that is run by
-    itself, or under `quorate run`, `party` and `explain`, is the same script.
+    Call it at every party: those that did not learn the result have None, and write nothing. The same script then works
+    by itself, and under `quorate run`, `party` and `explain`.
 
     Args:
-        result: as for `write`; one result for each script where it goes to a file.
-        names: of the columns.
+        result: as for `write`; a script may output only one result to a file.
+        names: names of the columns.
 
     Raises:
-        ConfigError: the script gave another result before, which this one would replace.
+        ConfigError: the script has already output a result, which this one would replace.
 
     Example:
         >>> output([1.5, 2.25], names=["score"])
@@ -156,7 +156,7 @@ def _is_placeholder(result: Any) -> bool:
 
 
 def _columns(result: Any, names: Sequence[str] | None, nested: bool) -> tuple[Any, Sequence[str] | None]:
-    """Columns and their names; with `nested` and without names the array as it is."""
+    """Returns columns and their names; with `nested` and without names, the array as it is."""
     if isinstance(result, Mapping):
         if names is not None:
             raise ConfigError(at("names: the mapping has names for its columns already"))
@@ -187,7 +187,7 @@ def _values(values: Any) -> np.ndarray:
 
 
 def _plain(column: np.ndarray | list[np.ndarray]) -> Any:
-    """Python's own values, bits as 0 and 1."""
+    """Returns Python's own values, bits as 0 and 1."""
     array = np.asarray(column)
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
 
