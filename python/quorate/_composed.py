@@ -183,7 +183,7 @@ class Composed:
 
         This applies to products of matrices, convolutions, and element-wise products of up to some thousand elements,
         in the array's own dtype. Slices, transposes (except by `qr.nn.linear`) and conversions by `astype` of a factor
-        are not factors; neither are the pieces of a product that is cut along it for lack of memory. Reals with neither
+        are not factors. Neither are the pieces of a product that is cut along it for lack of memory. Reals with neither
         a dtype nor a bound are multiplied in a larger dtype, so state one of them. In other protocols, for bits, and
         under `max_memory=`, the array itself is returned.
 

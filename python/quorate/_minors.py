@@ -1,7 +1,7 @@
 """Exact solution of small systems of linear equations, by minors.
 
 By Cramer's rule x_i = det(A_i) / det(A), where A_i has the right side in place of column i. All these determinants are
-minors of the matrix [A | b], and Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum
+minors of the matrix [A | b]. Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum
 over c in S of +- a_rc D(S without c). So det(A) takes n 2^(n-1) products, and each right side about n 2^(n-1) more;
 they are n deep. They are computed on integers, in the bits that their proven ranges take. Nothing is rounded before the
 one division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Determinants that 104

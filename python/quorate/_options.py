@@ -51,7 +51,7 @@ class Options:
         trunc: "exact" or "probabilistic", how products of fixed point are rounded.
         threads: the threads on which a party computes; each party may choose its own number.
         max_memory: bytes that a party may use for the values that it holds and computes, as a number or as "4GB" (also
-            4e9, kB, MB, KiB, MiB, GiB); None for the free memory where the parties run. It must be the same at all
+            4e9, kB, MB, KiB, MiB, GiB). None means the free memory where the parties run. It must be the same at all
             parties. Large steps run in pieces; steps that cannot be cut and do not fit are refused before anything is
             sent.
         sharings: "auto", or the sharings that the planner may use, as in "A+Y".

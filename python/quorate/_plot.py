@@ -210,8 +210,8 @@ def _rows(plan: Plan) -> list[Row]:
 def _boundaries(plan: Plan) -> list[float]:
     """Returns the times at which online rounds end; the last one ends with the phase.
 
-    Each round takes an equal share of the phase's network time, in which the parties' last messages are included, and
-    the computing of the steps that are under way in it.
+    Each round takes an equal share of the phase's network time, and the computing of the steps that are under way in
+    it. The network time includes the parties' last messages.
     """
     rounds = plan.online.rounds
     work = [0.0] * (rounds + 1)

@@ -184,9 +184,9 @@ class Summaries:
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
         """Returns the standard deviation, the root of `var`, within 2 units (of 2^-16 where the dtype's are finer).
 
-        It is the root of the sum of squares over n - ddof. In two cases it is the root of the rounded `var`,
-        which is coarse below 0.01: for a stated dtype without `bound=` whose squares have no room in 103 bits, and in
-        rings of 32 bits (`mac=48`).
+        It is the root of the sum of squares over n - ddof. Two cases take the root of the rounded `var` instead, which
+        is coarse below 0.01. One is a stated dtype without `bound=` whose squares have no room in 103 bits. The other
+        is rings of 32 bits (`mac=48`).
 
         Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 

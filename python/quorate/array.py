@@ -145,9 +145,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def __truediv__(self, other: Any) -> SecretArray:
         """Divides fixed point, and integers as reals. Quotients that do not fit saturate; `//` gives whole quotients.
 
-        Quotients by secrets are within 4 units (above 64 bits 4 units or 2^-28 of the quotient, whichever is more), by
-        public numbers rounded down, or to the nearest where the dtype lacks the number (0.1). Small reals get more
-        fractional bits.
+        Quotients by secrets are within 4 units (above 64 bits 4 units or 2^-28 of the quotient, whichever is more). By
+        public numbers they are rounded down, or to the nearest where the dtype does not hold the number (0.1). Small
+        reals get more fractional bits.
 
         Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers one or two truncations.
 
@@ -176,11 +176,11 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         Division by a secret 0 gives 0, and so does `%`. The one quotient that does not fit, of the lowest number by -1,
         wraps.
 
-        Rounds and bytes: by public powers of two a truncation; by other public numbers a conversion into a ring of
-        about twice the bits and a truncation there (the truncation alone where stated bounds prove that products fit
-        the dtype), and at 64 bits a comparison more. Where only two quotients are possible, one comparison. `%` is
-        free. By secrets of w bits 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds
-        2. Bounds on the operands reduce this.
+        Rounds and bytes: public powers of two take a truncation. Other public numbers take a conversion into a ring of
+        about twice the bits and a truncation there; only the truncation where stated bounds prove that products fit the
+        dtype; at 64 bits a comparison more. Where only two quotients are possible it is one comparison. `%` is free.
+        Secrets of w bits take 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds 2.
+        Bounds on the operands reduce this.
 
         Rounds: rss 466, aby 465, spdz2k 465, pika 465. By secrets of 64 bits.
 

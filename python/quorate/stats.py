@@ -22,8 +22,8 @@ class PhaseStats:
     Attributes:
         seconds: wall-clock seconds of all runs. The offline phase of a run lasts until the slowest party of this
             process is done with it; then the online phase begins.
-        compute_seconds: seconds in which the parties' threads ran on a core, added up as in a plan: those of the
-            busiest party or, where parties of this process share its cores, of the busiest core. Further threads
+        compute_seconds: seconds in which the parties' threads ran on a core, added up as in a plan. They are those of
+            the busiest party or, where parties of this process share its cores, of the busiest core. Further threads
             (`threads=`) and the threads of links are not included.
         rounds: causal rounds.
         bytes_sent: payload by party of this process: of all parties in a local session, of one in a deployment.

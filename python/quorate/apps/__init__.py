@@ -1,7 +1,7 @@
-"""Applications: programs over secret arrays that parties ask for by name.
+"""Applications: complete programs over secret arrays, such as private set intersection.
 
-They are written against arrays alone, so that they run under every protocol. docs/applications.md says what each of
-them reveals and why nothing else can be learnt.
+They use secret arrays alone, so they run under every protocol. docs/applications.md states what each of them reveals,
+and why parties learn nothing else.
 """
 
 from quorate.apps._nearest import nearest

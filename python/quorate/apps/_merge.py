@@ -11,7 +11,7 @@ __all__ = ["merge"]
 
 
 def merge(first: SecretArray, second: SecretArray, others: list[tuple[object, object]]) -> list[SecretArray]:
-    """Two ascending arrays as one, and pairs of arrays, of as many elements, in the same order. One axis each."""
+    """Merges two ascending arrays of one axis. Pairs of further arrays of these lengths follow in the same order."""
     mpc = first._session
     rows = [mpc.concatenate([one, other]) for one, other in [(first, second), *others]]
     met, order = layers(len(first), len(second))

@@ -1,11 +1,11 @@
-"""The nearest of a database's records: minimum squared Euclidean distance.
+"""Search for the nearest record of a database, by minimum squared Euclidean distance.
 
-Source: section VI-C of aby. Of a record s and a query c, |s - c|^2 = |s|^2 - 2 s.c + |c|^2. Squares of lengths are what
-their owners compute themselves, so that only the products s.c cost; and |c|^2 is the same for all records, so that the
-tournament does without it.
-Deviation: coordinates are moved by the middle of their range, and squares by half of theirs. Distances stay what they
-are, and the ranges that are proven for all values on the way, hence the comparisons, are the narrowest.
-Model: that of the session. An owner's |s|^2 is an input like any other, which no protocol compares with the record.
+Source: section VI-C of aby. For a record s and a query c, |s - c|^2 = |s|^2 - 2 s.c + |c|^2. The owners compute squares
+of lengths themselves, so that only the products s.c cost. |c|^2 is the same for all records, so the tournament omits
+it.
+Deviation: coordinates are shifted by the middle of their range, and squares by half of theirs. Distances do not change,
+and the proven ranges of all intermediate values, and hence the comparisons, are the narrowest.
+Model: that of the session. An owner's |s|^2 is an input like any other; no protocol compares it with the record.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from quorate.session import Session, _checked_bound
 __all__ = ["nearest"]
 
 QUERY_OWNER = "query owner"
-"""The default for `reveal_to`: whose query it is."""
+"""The default for `reveal_to`: the party that owns the query."""
 
 
 def nearest(
@@ -46,29 +46,30 @@ def nearest(
     distance: bool = True,
     reveal_to: Answer = QUERY_OWNER,
 ) -> Any:
-    """Which record of a database is the nearest to a query, and how far it is, squared; neither is shown.
+    """Finds the record of a database nearest to a query, and its squared distance, without showing database or query.
 
-    Exact. Of several records that are equally near, the first, as `numpy.argmin` has it.
+    The result is exact. Of several equally near records it is the first, as with `numpy.argmin`.
 
     Args:
         mpc: a session.
-        database: (records, coordinates), at its owner and in a local session, or a callable that gives it, which is
-            called there only. Elsewhere None, or any array, of which the shape alone is used.
-        query: (coordinates,), or (queries, coordinates) for several at once, given as the database is.
+        database: (records, coordinates), at its owner and in a local session, or a callable that returns it, which is
+            called there only. Elsewhere None, or any array, of which only the shape is used.
+        query: (coordinates,), or (queries, coordinates) for several at once, given in the same way as the database.
         owners: the party that has the database, and the party that has the query.
-        shapes: of the database and of the query: public, and to be stated where they are not given.
-        dtype: of coordinates: `qr.int(k)`, `qr.uint(k)`, or `qr.fixed(k, f)`, to whose multiples of 2^-f reals are
-            rounded. Without it that of the values where they are given, else int(64).
-        bound: the largest magnitude of a coordinate. Distances are computed in as few bits as this and the dtype allow;
-            without a bound, a dtype that is too wide for exact distances is taken as far as these fit 64 bits.
-        index: whether to tell which record it is.
-        distance: whether to tell the squared distance.
-        reveal_to: who learns the result: the query's owner unless stated; a party's number or several of them,
-            `"owners"`, None for all parties, or `"nobody"`: then it stays secret, to go on with.
+        shapes: the public shapes of the database and of the query; mandatory where these are not given.
+        dtype: the dtype of coordinates: `qr.int(k)`, `qr.uint(k)`, or `qr.fixed(k, f)`, to whose multiples of 2^-f
+            reals are rounded. Without it the values' own dtype where they are given, else int(64).
+        bound: the largest magnitude of a coordinate. Distances are computed in the fewest bits that bound and dtype
+            allow. Without a bound, and with a dtype too wide for exact distances, coordinates are limited so that
+            distances fit 64 bits.
+        index: whether to reveal which record it is.
+        distance: whether to reveal the squared distance.
+        reveal_to: the party, or the parties, that learn the result; by default the query's owner. `"owners"` means both
+            owners, None all parties. With `"nobody"` the result stays secret, for further computation.
 
     Returns:
-        At the parties that learn it, None at the others: the index and the squared distance, a pair of scalars, or of
-        arrays for several queries; or one of the two. For `"nobody"` secret arrays.
+        The index and the squared distance, as a pair of scalars, or of arrays for several queries; or only one of the
+        two. None at parties that do not learn it. Secret arrays for `"nobody"`.
 
     Rounds and bytes:
         One product of matrices, then log2(records) comparisons and selections deep, records - 1 of them for each query.
@@ -77,7 +78,7 @@ def nearest(
 
     Raises:
         RangeError: at the owner alone: a coordinate does not fit the dtype or the bound.
-        ShapeError, DtypeError, ConfigError: before anything is sent.
+        ShapeError, DtypeError, ConfigError: an argument is unsuitable; found before anything is sent.
 
     Example:
         >>> import quorate as qr
@@ -126,12 +127,12 @@ def _coordinate_dtype(given: list[np.ndarray | None], dtype: Any) -> Dtype:
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """How coordinates become integers: x 2^frac - middle, whose magnitude is at most `reach`.
+    """The encoding of coordinates as integers: x 2^frac - middle, whose magnitude is at most `reach`.
 
     Attributes:
-        dtype: of coordinates, as stated.
+        dtype: the stated dtype of coordinates.
         low, high: the least and largest coordinate, in units of 2^-frac.
-        coordinates: how many a record has.
+        coordinates: the number of coordinates of a record.
     """
 
     dtype: Dtype
@@ -158,7 +159,7 @@ class _Form:
             )
         if form.bits <= 64:
             return form
-        # As far as distances fit, in the middle of the range where it has no sign.
+        # The largest range whose distances fit; for a dtype without a sign it begins at 0.
         most = math.isqrt(((1 << 63) - 8) // (5 * coordinates))
         return _Form(dtype, -most, most, coordinates) if signed else _Form(dtype, 0, 2 * most, coordinates)
 
@@ -177,16 +178,16 @@ class _Form:
 
     @property
     def half(self) -> int:
-        """What squares of lengths are moved by."""
+        """The number by which squares of lengths are shifted."""
         return (self.square + 1) // 2
 
     @property
     def bits(self) -> int:
-        """Of a difference of two scores, each half - 2 s.c at most: so that one sign decides each comparison."""
+        """The bits that hold a difference of two scores, so that its sign decides a comparison."""
         return max((2 * (self.half + 2 * self.square)).bit_length() + 1, 2 * self.dtype.frac + 1)
 
     def units(self, values: np.ndarray, owner: int) -> np.ndarray:
-        """The moved integers, for the owner's eyes."""
+        """Returns the shifted integers, at their owner."""
         if values.dtype.kind == "f" and self.dtype.kind != "fixed":
             raise DtypeError(at(f"nearest: real numbers do not go into {self.dtype}: name dtype=qr.fixed(k, f)"))
         if values.dtype.kind not in "iuf":
@@ -209,7 +210,7 @@ class _Form:
 
 @dataclasses.dataclass(frozen=True)
 class _Side:
-    """One owner's input, moved to the middle: coordinates, one row for each record or query, and squares of lengths."""
+    """One owner's shifted input: coordinates, with a row for each record or query, and squares of lengths."""
 
     rows: SecretArray
     squares: SecretArray
@@ -231,22 +232,22 @@ class _Side:
 def _closest(
     form: _Form, database: _Side, query: _Side, index: bool, distance: bool
 ) -> tuple[SecretArray | None, SecretArray | None]:
-    """For each query the first nearest record, and its squared distance."""
+    """Returns, for each query, the first nearest record and its squared distance; None for one that is not wanted."""
     scores = database.squares.reshape(-1, 1) - (database.rows @ query.rows.T) * 2
     best, place = first_smallest(scores, index)
     if not distance:
         return place, None
     far = best + query.squares + 2 * form.half
     if form.dtype.kind == "fixed":
-        # Times one unit: the same integers, as fixed point.
+        # A product by one unit makes fixed point of the same integers.
         far = far * far._session.constant(2.0 ** (-2 * form.dtype.frac), fixed(form.bits, 2 * form.dtype.frac))
     return place, far
 
 
 def first_smallest(values: SecretArray, places: bool) -> tuple[SecretArray, SecretArray | None]:
-    """The smallest row, column by column, and the number of the first such row where it is wanted.
+    """Returns the smallest element of each column and, with `places`, the number of the first row that has it.
 
-    A tournament: log2(rows) comparisons and selections deep. Of equal candidates the left one stays.
+    It is a tournament, log2(rows) comparisons and selections deep. Of equal candidates the left one wins.
     """
     mpc, count = values._session, len(values)
     narrow = uint(max((count - 1).bit_length(), 1))

@@ -1,8 +1,8 @@
 """Modular exponentiation with a secret base, exponent or modulus.
 
-Source: square-and-multiply, as in section VI-A of aby. Deviation: from the lowest bit of the exponent on, so that the
-square and the product of a step do not depend on each other and run side by side: one modular product deep a bit.
-With public base and modulus the squares are public, and the factors are multiplied as a tree.
+Source: square-and-multiply, as in section VI-A of aby. Deviation: it begins with the lowest bit of the exponent, so
+that the square and the product of a step do not depend on each other and run in parallel. Each bit is then one modular
+product deep. With public base and modulus the squares are public, and the factors are multiplied as a tree.
 Model: that of the session. Every step is done for every bit: nothing is revealed, and timing depends on sizes alone.
 """
 
@@ -24,27 +24,27 @@ from quorate.session import Session
 __all__ = ["powmod"]
 
 MOST_BITS = 32
-"""Of a modulus: products of residues take twice as many."""
+"""The most bits of a modulus; products of residues take twice as many."""
 
 
 def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
-    """Base to the power of exponent, modulo modulus, element by element; each of the three secret or public.
+    """Computes base to the power of exponent modulo modulus, element by element; each of the three secret or public.
 
-    As Python's `pow(base, exponent, modulus)`; 0 where the modulus is 0.
+    It equals Python's `pow(base, exponent, modulus)`, and is 0 where the modulus is 0. The three arguments broadcast.
 
     Args:
         mpc: a session.
         base: a secret array of `qr.uint(k)` or bits, or public whole numbers from 0 on; up to 64 bits.
-        exponent: likewise; the three broadcast. Fewer bits are cheaper: each takes two modular products.
-        modulus: likewise, up to 32 bits. Modular products take twice its bits.
+        exponent: of the same types as base. Fewer bits are cheaper: each takes two modular products.
+        modulus: of the same types as base, up to 32 bits. Modular products take twice its bits.
 
     Returns:
-        A secret array of as many bits as the modulus, or the largest of them, has.
+        A secret array with the bits of the largest modulus.
 
     Rounds and bytes:
         One modular product deep for each bit of the exponent, and one for the base; log2 of the exponent's bits deep
         where base and modulus are public. A product modulo a secret w-bit number takes about w (1 + log2 w) rounds,
-        modulo a public one about 30. A bit of a public exponent that is 0 in all of its elements costs a square only.
+        modulo a public one about 30. A bit of a public exponent that is 0 in all elements costs a square only.
         Online (`mpc.explain` has the offline phase, too), with an exponent of 8 bits, modulo a secret number of 32
         bits: rss 1960 rounds, 12 kB; aby 1937 rounds, 26 kB; spdz2k 1951 rounds, 26 kB; pika 1939 rounds, 23 kB; and
         modulo a public one of 17 bits: rss 196 rounds, 1.2 kB; aby 157 rounds, 1.8 kB; spdz2k 188 rounds, 4.4 kB; pika
@@ -52,7 +52,7 @@ def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
 
     Raises:
         RangeError: a public number is negative or has too many bits.
-        DtypeError: a secret one has a sign or too many bits; all three are public.
+        DtypeError: a secret number has a sign or too many bits; or all three are public.
 
     Example:
         >>> import quorate as qr
@@ -95,7 +95,7 @@ def _number(mpc: Session, what: str, value: Any) -> Number:
 
 
 def _bits(number: Number) -> int:
-    """How many bits the largest element may have, one at least."""
+    """Returns the number of bits that the largest element may have, at least one."""
     if isinstance(number, SecretArray):
         return number.dtype.bits
     return max(int(number.max()).bit_length(), 1) if number.size else 1
@@ -103,11 +103,11 @@ def _bits(number: Number) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Residues:
-    """Numbers modulo something, as integers of twice its bits.
+    """Arithmetic modulo a modulus, on integers of twice its bits.
 
     Attributes:
-        modulus: secret, or public numbers that are not 0; modulo 1 all is 0, as it is to be modulo 0.
-        bits: of the modulus.
+        modulus: secret, or public numbers from 1 on. A public 0 is replaced by 1, modulo which all results are 0.
+        bits: the bits of the modulus.
         one: 1 modulo the modulus.
     """
 
@@ -125,31 +125,31 @@ class _Residues:
         if not isinstance(modulus, SecretArray):
             public = np.asarray(np.maximum(modulus, 1), object)
             return _Residues(mpc, public, bits, np.asarray(np.minimum(public - 1, 1), object))
-        # Range analysis sees from the remainder how many bits there are.
+        # The remainder proves to range analysis that the modulus has `bits` bits.
         wide = modulus.astype(uint(2 * bits)) % (1 << bits)
         return _Residues(mpc, wide, bits, (modulus > 1).astype(uint(2 * bits)))
 
     def reduced(self, number: Number) -> SecretArray:
-        """A number of any bits as a residue; it or the modulus is secret."""
+        """Returns a number of any bits as a residue; the number or the modulus is secret."""
         bits = _bits(number)
         width = uint(max(bits, 2 * self.bits))
         wide = number.astype(width) if isinstance(number, SecretArray) else self.mpc.constant(number, width)
         return self._left(wide, bits)
 
     def _left(self, number: SecretArray, quotient_bits: int) -> SecretArray:
-        """The remainder, as a residue."""
+        """Returns the remainder, as a residue."""
         if not isinstance(self.modulus, SecretArray):
             return (number % self.modulus.astype(np.uint64)).astype(uint(2 * self.bits))
         modulus = self.modulus.astype(number.dtype)
         return number._int_divided("remainder", number, modulus, quotient_bits).astype(uint(2 * self.bits))
 
     def times(self, x: SecretArray, y: SecretArray) -> SecretArray:
-        """The product of residues, whose quotient by the modulus is below it."""
+        """Returns the product of residues; its quotient by the modulus is below the modulus."""
         return self._left(x * y, self.bits)
 
 
 def _power(field: _Residues, base: Number, exponent: Number) -> SecretArray:
-    """The power as a residue, in twice the modulus's bits."""
+    """Returns the power as a residue, in twice the modulus's bits."""
     mpc, wide = field.mpc, uint(2 * field.bits)
     digits = _digits(exponent)
     one = field.one if isinstance(field.one, SecretArray) else mpc.constant(field.one, wide)
@@ -173,7 +173,7 @@ def _power(field: _Residues, base: Number, exponent: Number) -> SecretArray:
 
 
 def _digits(exponent: Number) -> list[Any]:
-    """Bits from the lowest on, of all elements: secret, or public."""
+    """Returns the bits of all elements from the lowest on, secret or public."""
     if isinstance(exponent, SecretArray):
         bits = exponent.bits()
         return [bits[..., place] for place in range(exponent.dtype.bits)]
@@ -181,7 +181,7 @@ def _digits(exponent: Number) -> list[Any]:
 
 
 def _product(field: _Residues, factors: list[SecretArray]) -> SecretArray:
-    """Of all, as a tree."""
+    """Returns the product of all factors, multiplied as a tree."""
     while len(factors) > 1:
         pairs = [field.times(x, y) for x, y in zip(factors[0::2], factors[1::2], strict=False)]
         factors = pairs + factors[2 * len(pairs) :]

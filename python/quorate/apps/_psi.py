@@ -2,11 +2,12 @@
 
 Source: Huang, Evans, Katz, "Private Set Intersection: Are Garbled Circuits Better than Custom Protocols?" (NDSS 2012);
 section VI-B of aby. Each owner sorts its own set, a network merges the two, and equal elements are then neighbours. In
-a window of three of them at most one pair is equal, and the middle element is in it: that is half as many candidates as
-there are neighbours. Candidates that are in one set only become 0, and all go into a random order.
+a window of three neighbours at most one pair is equal, and the middle element is in it. The middle elements are the
+candidates: half as many as there are pairs of neighbours. Candidates that are in one set only become 0, and all are
+shuffled.
 Deviation: the network is Batcher's odd-even merge, which has fewer comparisons than the paper's bitonic one and takes
-any two sizes; the shuffle is the protocol's own instead of a network of switches.
-Model: that of the session. Only what is asked for is revealed: docs/applications.md has the argument.
+any two sizes. The shuffle is the protocol's own instead of a network of switches.
+Model: that of the session. Only the requested results are revealed: docs/applications.md has the argument.
 """
 
 from __future__ import annotations
@@ -48,44 +49,48 @@ def psi(
     padded: bool = False,
     texts: bool = False,
 ) -> Any:
-    """The elements that two parties' sets share, their number, or a sum over them; nothing else is told.
+    """Intersects two parties' sets: reveals the shared elements, their number, or a sum over them, and nothing else.
 
     Args:
         mpc: a session.
-        a: the first owner's set: whole numbers from 0 to 2^bits - 1, or a callable that gives them, which is called
-            where that owner is. Elsewhere None, or any array, of which the size alone is used.
-        b: the second owner's, likewise.
+        a: the first owner's set: whole numbers from 0 to 2^bits - 1, or a callable that returns them, which is called
+            at that owner. Elsewhere None, or any array, of which only the size is used.
+        b: the second owner's set, given in the same way.
         owners: the parties whose sets these are.
-        sizes: how many elements they have: public, and to be stated where a set is not given.
-        bits: of an element, up to 64 (63 where sets are padded). Fewer are cheaper; 64 cost three times what 63 do.
-        cardinality: how many elements are shared, and not which.
-        payload: a number for each element of one party's set, in its order, given as the sets are: the sum of those
-            whose elements are shared, and not which.
-        payload_owner: the party whose numbers they are; the second of the owners unless stated.
-        payload_dtype: of the numbers and of their sum; also says, at the other parties, that there is a payload.
-        reveal_to: who learns the result: a party's number or several of them, `"owners"`, None for all parties, or
-            `"nobody"`: then it stays secret, to go on with.
+        sizes: the public numbers of elements; mandatory where a set is not given.
+        bits: the bits of an element, up to 64 (63 where sets are padded). Fewer are cheaper; 64 cost three times as
+            much as 63.
+        cardinality: reveals the number of shared elements, and not which they are.
+        payload: a number for each element of one party's set, in the set's order, given in the same way as the sets.
+            The sum of the numbers of shared elements is revealed, and not which they are.
+        payload_owner: the party that has the payload; the second of the owners unless stated.
+        payload_dtype: the dtype of the payload and of its sum. At the other parties it also states that there is a
+            payload.
+        reveal_to: the party, or the parties, that learn the result. `"owners"` means both owners, None all parties.
+            With `"nobody"` the result stays secret, for further computation.
         duplicates: `"refuse"` them, or `"remove"` them, which pads the set.
-        texts: the elements are texts, which both owners hash to `bits` bits, 62 or more, with SHA-256: sets of n and m
-            then share a text too many with probability n m / 2^bits. Compared to the letter: agree on case, blanks and
-            Unicode's normal form beforehand. With `padded` or duplicates to remove state bits=62, which costs less.
-        padded: sets may have fewer elements than `sizes` says, so that only these bounds are public. A bit more a key.
+        texts: the elements are texts, which both owners hash to `bits` bits, at least 62, with SHA-256. Sets of n and m
+            texts then have a false match with probability n m / 2^bits. Texts match only if they are identical: agree
+            on case, blanks and Unicode's normal form beforehand. With `padded`, or with duplicates to remove, state
+            bits=62, which costs less.
+        padded: sets may have fewer elements than `sizes` states, so that only these bounds are public. Keys then have
+            one bit more.
 
     Returns:
-        At the parties that learn it, None at the others: the shared elements, ascending (of texts the hashes, at a
-        party that has not these texts itself); with `cardinality` their
-        number; with a `payload` the sum; with both a pair of the two. For `"nobody"` secret arrays: of the elements
-        (values, bits), in random order, 0 where the bit is 0.
+        The shared elements, ascending; of texts the hashes, at a party that does not have these texts itself. With
+        `cardinality` it is their number, with a `payload` the sum, with both a pair of the two. None at parties that do
+        not learn it. For `"nobody"` secret arrays; of the elements (values, bits) in random order, with value 0 where
+        the bit is 0.
 
     Rounds and bytes:
-        For sets of n elements about n log2(2n) comparisons and exchanges of keys (and payloads), log2(2n) deep; 2n
+        For sets of n elements about n log2(2n) comparisons and exchanges of keys (and payloads), log2(2n) deep. Then 2n
         tests for equality, n selections and a shuffle of n keys. Online (`mpc.explain` has the offline
         phase, too), for two sets of 4,096 elements of 32 bits: rss 117 rounds, 906 kB; aby 88 rounds, 1.3 MB; spdz2k
         150 rounds, 2.8 MB; pika 88 rounds, 850 kB. Under spdz2k the offline phase of that is 1.6 GB.
 
     Raises:
         RangeError: at the owner alone: an element is not from 0 to 2^bits - 1, or occurs twice.
-        ShapeError, DtypeError, ConfigError: before anything is sent.
+        ShapeError, DtypeError, ConfigError: an argument is unsuitable; found before anything is sent.
 
     Example:
         >>> import quorate as qr
@@ -128,12 +133,12 @@ def psi(
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """How elements become keys.
+    """The encoding of elements as keys.
 
     Attributes:
-        bits: of an element.
-        padded: whether sets may be smaller than they are said to be. Dummies fill them up: larger than all elements,
-            and each in one of the sets only.
+        bits: the bits of an element.
+        padded: whether sets may be smaller than their stated size. Dummies fill them up. A dummy is larger than all
+            elements, and occurs in one set only.
     """
 
     bits: int
@@ -149,7 +154,7 @@ class _Form:
         return _Form(int(bits), padded)
 
     def key(self, sets: list[_Set]) -> tuple[Dtype, int | None]:
-        """Dtype and bound of keys: a bit more than they have, so that a difference's sign says which is smaller."""
+        """Returns dtype and bound of keys. The dtype has one more bit, so that signs of differences compare keys."""
         dummies = 2 * max(one.size for one in sets) if self.padded else 0
         most = (1 << self.bits) - 1 + dummies
         if most.bit_length() >= 64:
@@ -166,8 +171,8 @@ class _Set:
 
     Attributes:
         own: its elements, at the owner.
-        owner: whose it is.
-        size: how many elements it is said to have.
+        owner: the party whose set it is.
+        size: its stated number of elements.
     """
 
     own: np.ndarray | None
@@ -178,7 +183,7 @@ class _Set:
     def of(mpc: Session, form: _Form, values: Any, owner: int, stated: int | None) -> _Set:
         own = of_owner(mpc, "psi", values, owner)
         if own is not None and own.size == 0:
-            own = np.zeros(0, np.int64)  # numpy takes an empty list for reals
+            own = np.zeros(0, np.int64)  # numpy makes reals of an empty list
         smaller = form.padded and stated is not None
         (size,) = sizes_of("psi", None if smaller else own, None if smaller else values, stated, (1,))
         if own is not None and own.ndim != 1:
@@ -190,7 +195,7 @@ class _Set:
         return _Set(own, owner, size)
 
     def sorted(self, form: _Form, side: int, duplicates: str) -> np.ndarray | None:
-        """The keys in their order, at the owner; whose eyes alone see the messages."""
+        """Returns the sorted keys, at the owner; error messages are shown to the owner alone."""
         own = self.own
         if own is None:
             return None
@@ -214,14 +219,14 @@ class _Set:
         return np.concatenate([ordered, form.dummies(side, self.size - len(ordered))])
 
     def order(self) -> np.ndarray:
-        """What sorts the elements."""
+        """Returns the positions that sort the elements."""
         return np.argsort(self.own, kind="stable") if self.own is not None else np.arange(self.size)
 
 
 def _weights(
     mpc: Session, sets: list[_Set], side: int, payload: Any, dtype: Dtype | None
 ) -> tuple[SecretArray | np.ndarray, SecretArray | np.ndarray]:
-    """The payload of each key: 0 in the other's set, and of dummies."""
+    """Returns the payload of each key, which is 0 in the other party's set and for dummies."""
     mine, other = sets[side], sets[1 - side]
     own = of_owner(mpc, "psi", payload, mine.owner)
     if own is not None:
@@ -243,12 +248,12 @@ def _weights(
 
 @dataclasses.dataclass(frozen=True)
 class _Matched:
-    """Neighbours of the merged sets.
+    """Comparisons of neighbours in the merged sets.
 
     Attributes:
-        middle: the middle element of each window of three neighbours, which overlap in one.
-        found: whether it is in both sets.
-        total: the sum of the payloads of those that are; None without payloads.
+        middle: the middle element of each window of three neighbours; successive windows share one element.
+        found: bits that say whether the middle element is in both sets.
+        total: the sum of the payloads of elements in both sets; None without payloads.
     """
 
     middle: SecretArray
@@ -268,13 +273,13 @@ def _matched(keys: list[SecretArray], weights: Any) -> _Matched:
         after = mpc.concatenate([after, np.zeros(1, bool)])
     total = None
     if moved:
-        # One of two equal neighbours has no payload.
+        # One of two equal neighbours is from the set without payload, and contributes 0.
         total = mpc.where(same, moved[0][:-1] + moved[0][1:], 0).sum()
     return _Matched(merged[1::2], before ^ after, total)
 
 
 def _answer(mpc: Session, matched: _Matched, bits: int, cardinality: bool, to: list[int | None]) -> Any:
-    """Reveals what was asked for, and nothing else."""
+    """Reveals the requested results, and nothing else."""
     wanted = []
     if cardinality:
         wanted.append(matched.found.astype(uint(max(len(matched.found).bit_length(), 1))).sum())

@@ -1,4 +1,4 @@
-"""Who has what, and who learns what: the arguments that all applications share."""
+"""The arguments that all applications share: the owners of data, and the parties that learn results."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from quorate.session import Session
 __all__ = ["NOBODY", "OWNERS", "Answer", "is_here", "learners", "of_owner", "parties_of", "revealed", "sizes_of"]
 
 OWNERS = "owners"
-"""For `reveal_to`: both parties whose data they are."""
+"""A value of `reveal_to`: both owners of the data."""
 
 NOBODY = "nobody"
-"""For `reveal_to`: the result stays secret, to compute on."""
+"""A value of `reveal_to`: the result stays secret, for further computation."""
 
 Answer = int | str | None | Sequence[int]
 
 
 def parties_of(mpc: Session, what: str, owners: Any) -> tuple[int, int]:
-    """The two owners' numbers.
+    """Returns the two owners' numbers.
 
     Raises:
         ConfigError: they are not two of the session's parties.
@@ -46,11 +46,11 @@ def is_here(mpc: Session, owner: int) -> bool:
 
 
 def of_owner(mpc: Session, what: str, values: Any, owner: int) -> np.ndarray | None:
-    """The owner's values, at the owner; None elsewhere, and where nothing is computed.
+    """Returns the owner's values, at the owner; None elsewhere, and where nothing is computed.
 
     Raises:
-        ConfigError: the owner gave none.
-        DtypeError: they are secret already, or no numbers.
+        ConfigError: the owner gave no values.
+        DtypeError: they are secret already, or not numbers.
     """
     if isinstance(values, SecretArray):
         raise DtypeError(at(f"{what} takes its owners' values themselves; this is a secret array already"))
@@ -65,18 +65,18 @@ def of_owner(mpc: Session, what: str, values: Any, owner: int) -> np.ndarray | N
 
 
 def sizes_of(what: str, own: np.ndarray | None, values: Any, stated: Any, axes: Sequence[int]) -> tuple[int, ...]:
-    """The public shape of an owner's array: as stated, or that of the values.
+    """Returns the public shape of an owner's array: as stated, or that of the values.
 
     Args:
-        what: the application.
+        what: the name of the application.
         own: the values at their owner.
-        values: what the caller gave, whose shape alone counts elsewhere.
-        stated: the shape, or None.
-        axes: how many axes there may be.
+        values: the caller's argument; at other parties only its shape is used.
+        stated: the stated shape, or None.
+        axes: the allowed numbers of axes.
 
     Raises:
-        ConfigError: neither is known here.
-        ShapeError: they differ, or there are other numbers of axes.
+        ConfigError: the shape is not stated, and no values are given here.
+        ShapeError: stated and actual shape differ, or the number of axes is not allowed.
     """
     shape = None
     if own is not None:
@@ -108,10 +108,10 @@ def _whole(what: str, stated: Any) -> tuple[int, ...]:
 
 
 def learners(mpc: Session, what: str, reveal_to: Answer, owners: tuple[int, int]) -> list[int | None]:
-    """To whom to reveal: parties, or [None] for everybody; nobody at all for `NOBODY`.
+    """Returns the parties that learn the result: [None] for all, an empty list for `NOBODY`.
 
     Raises:
-        ConfigError: something else was asked for.
+        ConfigError: `reveal_to` is something else.
     """
     if reveal_to is None:
         return [None]
@@ -136,7 +136,10 @@ def learners(mpc: Session, what: str, reveal_to: Answer, owners: tuple[int, int]
 
 
 def revealed(mpc: Session, arrays: Sequence[SecretArray], to: list[int | None]) -> list[Any] | None:
-    """The values where they are to be learned; None elsewhere. Placeholders under `quorate explain`."""
+    """Reveals arrays and returns their values; None at parties that do not learn them.
+
+    Under `quorate explain` the values are placeholders.
+    """
     found = None
     for party in to:
         values = mpc.reveal_all(*arrays, to=party)

@@ -1,8 +1,8 @@
 """Texts as numbers, for set intersection: the first bits of SHA-256.
 
-Two texts of n and m that are different are taken for equal with probability n m / 2^bits at most: 10^-7 for two sets of
-a million at 63 bits. Both owners compute the same numbers by themselves, so the texts must be alike to the letter; what
-is no text is refused, and so are texts of one set that hash alike.
+In sets of n and m texts, two different texts have the same number with probability at most n m / 2^bits. That is 10^-7
+for two sets of a million at 63 bits. Both owners compute the numbers by themselves, so equal texts must be identical.
+Values that are not texts are refused, and so are texts of one set with the same hash.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from quorate.errors import ConfigError, DtypeError, RangeError
 __all__ = ["LEAST_BITS", "Texts"]
 
 LEAST_BITS = 62
-"""Fewer bits make equal numbers of different texts likely."""
+"""The least number of bits; with fewer, different texts are likely to have the same number."""
 
-# What is hashed begins so: nobody else's hashes of the same texts are alike.
+# A prefix of all hashed texts, which separates these hashes from those of other programs.
 _PURPOSE = b"quorate private set intersection 1\0"
 
 
@@ -35,7 +35,7 @@ class Texts:
         self._known: dict[int, str] = {}
 
     def numbers(self, values: Any, here: bool) -> Any:
-        """The numbers of a set of texts, given as `psi` takes sets; not at its owner, the size alone counts."""
+        """Returns the numbers of a set of texts, given as `psi` takes sets. At other parties only its size counts."""
         if values is None or (not here and callable(values)):
             return None
         if callable(values):
@@ -48,7 +48,7 @@ class Texts:
             raise DtypeError(at("psi: a set of texts is a list of them, not one text"))
         texts = values.tolist() if hasattr(values, "tolist") else list(values)
         empty = next((i for i, text in enumerate(texts) if isinstance(text, str) and not text.strip()), None)
-        if empty is not None:  # as missing ones are in files; they would match each other
+        if empty is not None:  # files hold missing texts as empty ones, which would match each other
             raise RangeError(at(f"psi: element {empty} of a set is an empty text: leave out what is missing"))
         return np.array([self._number(text) for text in texts], np.uint64)
 
@@ -67,7 +67,7 @@ class Texts:
         return number
 
     def back(self, answer: Any) -> Any:
-        """The texts of shared numbers, in their order, where this party has them; else the numbers."""
+        """Returns the texts of shared numbers, sorted, if this party has them; else the numbers."""
         if not isinstance(answer, np.ndarray) or any(number not in self._known for number in answer.tolist()):
             return answer
         return np.array(sorted(self._known[number] for number in answer.tolist()), dtype=str)

@@ -1,4 +1,4 @@
-"""The main job: real records, real models, and what is to be compared after scoring them privately."""
+"""The demonstration: scores real records with real models under a protocol, and compares with results in the clear."""
 
 from quorate.demo._data import Job, Outcome, breast_cancer_jobs, compare
 from quorate.demo._run import run_demo

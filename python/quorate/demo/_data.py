@@ -1,4 +1,4 @@
-"""scikit-learn's breast-cancer records, split, and two models trained on them in the clear."""
+"""The data of the demonstration: scikit-learn's breast-cancer records, and two models trained on them in the clear."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Job:
     """One model and the records to be scored with it.
 
     Attributes:
-        name: the model, for people.
+        name: the model's name in the output.
         estimator: the fitted scikit-learn estimator, which `MODEL_OWNER` has.
-        model: the same, ready for secret records.
-        records: (records, features), which `DATA_OWNER` has.
+        model: the estimator, imported for secret records.
+        records: the records (records, features), which `DATA_OWNER` has.
         truth: the records' true classes, for measuring accuracy.
     """
 
@@ -33,7 +33,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Accuracies between 0 and 1, and the number of records with another prediction than in the clear."""
+    """Accuracies between 0 and 1, and the number of records whose prediction differs from the one in the clear."""
 
     accuracy_clear: float
     accuracy_private: float
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def breast_cancer_jobs() -> list[Job]:
-    """A decision tree and a linear SVM for the breast-cancer set; a fifth of the records is scored.
+    """Returns jobs for a decision tree and a linear SVM on the breast-cancer set; a fifth of the records is scored.
 
     The SVM's public feature bounds are twice the largest training values, rounded up to powers of two.
 
@@ -73,7 +73,7 @@ def breast_cancer_jobs() -> list[Job]:
 
 
 def compare(job: Job, predicted: np.ndarray) -> Outcome:
-    """Holds predictions made under the protocol against the truth and against the estimator in the clear."""
+    """Compares predictions under the protocol with the truth, and with the estimator in the clear."""
     clear = job.estimator.predict(job.records)
     return Outcome(
         accuracy_clear=float((clear == job.truth).mean()),

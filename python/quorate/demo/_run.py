@@ -1,4 +1,4 @@
-"""Runs the main job and tells what it cost."""
+"""Runs the demonstration and prints its cost."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Timelines = dict[str, dict[int, dict[str, float]]]
 
 
 def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None = None) -> int:
-    """Scores the breast-cancer records with both models among as many parties as the protocol has where none are named.
+    """Scores the breast-cancer records with both models, among the protocol's default number of parties.
 
     Args:
         protocol: as in `qr.local`.
-        plot: where a picture goes, if anywhere.
-        options: those of `qr.local`.
+        plot: the path of a picture, or None.
+        options: options of `qr.local`.
 
     Returns:
-        How many predictions differ from the clear ones: 0, or something is badly wrong.
+        The number of predictions that differ from those in the clear, which must be 0.
     """
     jobs = breast_cancer_jobs()
     differing = 0
@@ -75,7 +75,7 @@ def _megabytes(stats: Stats, party: int) -> str:
 
 
 def _draw(timelines: Timelines, path: Path) -> None:
-    """Time by phase and party, one panel per model."""
+    """Draws time by phase and party, one panel for each model."""
     try:
         drawing = pyplot()
     except ConfigError as error:
@@ -98,7 +98,7 @@ def _draw_panels(drawing: Any, timelines: Timelines, path: Path) -> None:
                 left += 1e3 * seconds
         panel.set_title(name)
         panel.set_xlabel("milliseconds")
-    panels[0][0].invert_yaxis()  # of all, which share it
+    panels[0][0].invert_yaxis()  # all panels share the axis
     panels[0][-1].legend(frameon=False)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)

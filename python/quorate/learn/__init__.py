@@ -1,8 +1,9 @@
-"""Training on secret data: linear models and dense networks, by gradient descent on arrays that nobody sees.
+"""Training on secret data: linear models and dense networks, by gradient descent on secret arrays.
 
-Records of several owners are pooled (`mpc.concatenate`), and `fit` learns from them by a public schedule: mini-batches
-in a public order, so many epochs. It reveals nothing: what was learnt are secret arrays, which predict, or which
-`reveal` opens to whom it says. `fit_clear` does the same in numpy, to compare. `gradient` is what all of it is made of.
+Records of several owners are pooled (`mpc.concatenate`). `fit` learns from them by a public schedule: a number of
+epochs of mini-batches in a public order. It reveals nothing: the learnt parameters are secret arrays, which make
+predictions, or which `reveal` opens to chosen parties. `fit_clear` trains the same model in numpy, for comparison. All
+of it is built on `gradient`.
 """
 
 from quorate.learn._cost import TrainingPlan

@@ -1,4 +1,4 @@
-"""What a training will cost, before it runs."""
+"""The predicted cost of a training."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["TrainingPlan", "planned"]
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """What a training will cost, predicted: that of its runs, each times how often it comes.
+    """The predicted cost of a training: the sum over its runs.
 
     Attributes:
-        records: the plan of bringing the records into the order of an epoch; with inputs, conversions of them and
-            whatever else they are made of, which only the first epoch has.
-        steps: how many steps there are of each kind, and the plan of one: whole batches, and a smaller last one.
-        epochs: how often all records come.
+        records: the plan of putting the records into the order of an epoch. It includes inputs, their conversions, and
+            all other operations before the training, which only the first epoch has.
+        steps: for whole batches, and for a smaller last one, the number of steps and the plan of one step.
+        epochs: the number of passes over all records.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -37,19 +37,19 @@ class TrainingPlan:
 
     @property
     def rounds(self) -> int:
-        """Causal rounds online."""
+        """The number of causal rounds online."""
         return self.records.online.rounds + sum(count * plan.online.rounds for count, plan in self.steps)
 
     @property
     def bytes_sent(self) -> int:
-        """Payload of the busiest party, both phases."""
+        """The payload of the busiest party in bytes, both phases."""
         each = [(1, self.records), *self.steps]
         phases = [(count, phase.bytes_sent) for count, plan in each for phase in (plan.offline, plan.online)]
         return max(sum(count * sent[party] for count, sent in phases) for party in range(self.records.parties))
 
     @property
     def seconds(self) -> float:
-        """Both phases, computing and waiting."""
+        """Seconds of both phases, computing and waiting."""
         return self.records.seconds + sum(count * plan.seconds for count, plan in self.steps)
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class TrainingPlan:
 
 
 def planned(session: Session, target: SecretArray, done: list[SecretArray], network: str | Network | None) -> Plan:
-    """The plan of a run that computes a target, as if others were there already."""
+    """Returns the plan of a run that computes `target`, as if the arrays in `done` were computed already."""
     text = _network_text(network)
     raw = session._native.plan([(target._node, None)], text, [array._node for array in done], None)
     return Plan.of(raw, session, text or session._network)

@@ -1,4 +1,4 @@
-"""Records and what they are to teach, as training takes them: secret, or numpy's for a run in the clear."""
+"""Checks and conversions of records and targets for training: secret, or numpy's for training in the clear."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["classes_of", "clear_records", "clear_targets", "column", "records", 
 
 
 def classes_of(classes: Any, y: Any) -> tuple[int, ...]:
-    """The labels that there are, which are public: nobody sees the secret ones.
+    """Returns the possible labels, which are public and must be stated, since labels are secret.
 
     Raises:
-        ConfigError: nobody said which, or they are no different whole numbers.
+        ConfigError: they are not stated, or are not distinct whole numbers.
     """
     if classes is None:
         if getattr(getattr(y, "dtype", None), "kind", None) in ("b", "bit"):
@@ -42,10 +42,10 @@ def classes_of(classes: Any, y: Any) -> tuple[int, ...]:
 
 
 def records(x: Any, what: str, features: int | None = None) -> SecretArray:
-    """Secret records (records, features).
+    """Returns secret records (records, features), checked.
 
     Raises:
-        DtypeError, ShapeError: it is none, or has other features than the model.
+        DtypeError, ShapeError: `x` is not such an array, or has another number of features than the model.
     """
     if isinstance(x, Frame):
         raise DtypeError(
@@ -64,10 +64,10 @@ def records(x: Any, what: str, features: int | None = None) -> SecretArray:
 
 
 def column(x: SecretArray, y: Any, what: str) -> SecretArray:
-    """Secret labels or numbers, one for each record.
+    """Returns secret labels or numbers, one for each record, checked.
 
     Raises:
-        DtypeError, ShapeError, ConfigError: they are none.
+        DtypeError, ShapeError, ConfigError: `y` is not such an array.
     """
     if not isinstance(y, SecretArray):
         raise DtypeError(at(f"{what} takes secret labels or numbers, not {type(y).__name__}: see mpc.input"))
@@ -81,7 +81,7 @@ def column(x: SecretArray, y: Any, what: str) -> SecretArray:
 
 
 def targets(x: SecretArray, y: Any, classes: tuple[int, ...] | None, dtype: Dtype) -> SecretArray:
-    """What outputs are to be (records, outputs): numbers, or of labels 0 and 1.
+    """Returns the targets of outputs (records, outputs): numbers, or 0 and 1 from labels.
 
     Raises:
         DtypeError, ShapeError, ConfigError: y is not a secret value for each record.
@@ -101,10 +101,10 @@ def targets(x: SecretArray, y: Any, classes: tuple[int, ...] | None, dtype: Dtyp
 
 
 def clear_records(x: Any, features: int | None = None) -> Reals:
-    """Records that are not secret.
+    """Returns public records (records, features), checked.
 
     Raises:
-        ShapeError, RangeError: they are no table, or have NaN or infinity.
+        ShapeError, RangeError: they are not a table of numbers, or have NaN or infinity.
     """
     given = np.asarray(x, float)
     if given.ndim != 2 or 0 in given.shape or features not in (None, given.shape[1]):
@@ -115,10 +115,10 @@ def clear_records(x: Any, features: int | None = None) -> Reals:
 
 
 def clear_targets(x: Reals, y: Any, classes: tuple[int, ...] | None) -> Reals:
-    """What outputs are to be, of labels or numbers that are not secret.
+    """Returns the targets of outputs, from public labels or numbers.
 
     Raises:
-        ShapeError, RangeError: there is not one for each record, or a label is none of the classes.
+        ShapeError, RangeError: there is not one for each record, or a label is not one of the classes.
     """
     given = np.asarray(y)
     if given.shape != x.shape[:1]:

@@ -1,9 +1,9 @@
-"""Products and quotients of slopes that keep their digits.
+"""Products and quotients of slopes (gradients of single values) that keep their digits.
 
-A slope by something that many records are summed up in is 1/n of what it is elsewhere, and a dtype of few fractional
-bits keeps nothing of it. So an operand that is proven to make a slope smaller by up to e bits gets slopes that are 2^e
-times as large, and the factor 2^-e waits until the end (`Factored`). That is local; what it costs is room, which range
-analysis gives. Where nothing is proven, slopes are as they are.
+Slopes of a mean over n records have a factor 1/n, and a dtype of few fractional bits would lose all their digits. Where
+an operand is proven to make slopes smaller by up to e bits, the slopes are therefore multiplied by 2^e first. The
+factor 2^-e is applied at the end (`Factored`). This is local. It takes room, which range analysis finds. Where nothing
+is proven, slopes are not scaled.
 """
 
 from __future__ import annotations
@@ -31,47 +31,47 @@ __all__ = [
     "with_operand",
 ]
 
-# A factor or divisor that makes slopes smaller by fewer bits leaves them as they are.
+# Slopes are not scaled for a factor or divisor that makes them smaller by at most this number of bits.
 _FEW_BITS = 3
 
-# Quotients that are smaller than dividends by no more bits are precise enough to be used again.
+# Quotients are precise enough to be used again if they are smaller than dividends by at most this number of bits.
 _FEW_LOST = 4
 
-# An inverse that multiplies many slopes has this many bits more than a single quotient.
+# Extra bits of an inverse that multiplies many slopes, compared with a single quotient.
 _GUARD_BITS = 2
 
 
 def growth(x: SecretArray) -> int:
-    """By how many bits quotients by x may be smaller than what is divided, as far as it is proven and worth a shift."""
+    """Returns the proven number of bits by which quotients by x may be smaller than dividends; 0 if few or unproven."""
     most = most_of(x)
     return 0 if most is None or most <= 2**_FEW_BITS else floor_log2(most)
 
 
 def shrinkage(x: SecretArray) -> int:
-    """By how many bits products with x are smaller at least than what is multiplied."""
+    """Returns the proven number of bits by which products with x are at least smaller; 0 if few or unproven."""
     most = most_of(x)
     return 0 if most is None or not 0 < most < 2.0**-_FEW_BITS else -ceil_log2(most)
 
 
 def negated(g: Factored) -> Factored:
-    """The gradient with the other sign. Local."""
+    """Returns the gradient with the opposite sign. Local."""
     return g.of(-g.array)
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """An array of secrets or of numpy's in a shape. Local."""
+    """Broadcasts an array, secret or numpy's, to a shape. Local."""
     if isinstance(x, np.ndarray):
         return np.broadcast_to(x, shape)
     return x._new(x._session._native.broadcast_to(x._node, list(shape), _source.line()))
 
 
 def _the_one(values: np.ndarray) -> float | None:
-    """The number that all are; None where they differ."""
+    """Returns the value of all elements if they are equal, else None."""
     return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else None
 
 
 def times_public(g: Factored, numbers: Any) -> Factored:
-    """The gradient times public numbers, which wait if they are one."""
+    """Multiplies the gradient by public numbers; a single number goes into the factor."""
     numbers = np.asarray(numbers, float)
     one = _the_one(numbers)
     if one == 0.0:
@@ -80,13 +80,14 @@ def times_public(g: Factored, numbers: Any) -> Factored:
         return g.of(g.array, one)
     if g.is_public:
         return g.of(g.array * numbers)
-    # With the factor, which may undo them: integers of 2^40 stand for a matrix whose product is divided by 2^40.
+    # The numbers are multiplied by the factor first, which may cancel them: a matrix of reals may be integers times
+    # 2^40, whose product is divided by 2^40.
     multiples, power = normalised(numbers * g.factor)
     return Factored(g.array * plain(multiples), 2.0**power, max(-power, 0))
 
 
 def multiplied(made: Made, g: Factored, by: SecretArray) -> Factored:
-    """The gradient times secrets, element by element."""
+    """Multiplies the gradient by secrets, element by element."""
     if not g.is_public:
         g = g.up(min(shrinkage(by), made.spare))
         return g.of(g.array * by)
@@ -100,7 +101,7 @@ def multiplied(made: Made, g: Factored, by: SecretArray) -> Factored:
 
 
 def times_operand(made: Made, g: Factored, place: int) -> Factored:
-    """The gradient times an operand. One that is a quotient or an inverse root has lost digits, and is made anew."""
+    """Multiplies the gradient by an operand; one that lost digits by a division is computed again with more digits."""
     step = made.before[place]
     anew = None if step is None or made.spare == 0 else _anew(made, step)
     if anew is None:
@@ -109,7 +110,7 @@ def times_operand(made: Made, g: Factored, place: int) -> Factored:
 
 
 def _anew(made: Made, step: Step) -> Factored | None:
-    """The results of a step in numbers of a size that keeps digits, if it is one that loses them."""
+    """Returns the results of a step, scaled so that they keep their digits; None for a step that loses none."""
     if step.op not in ("divide", "reciprocal", "rsqrt"):
         return None
     operands = [SecretArray(made.session, node) for node in step.inputs]
@@ -123,20 +124,20 @@ def _anew(made: Made, step: Step) -> Factored | None:
 
 
 def few_digits(by: SecretArray, step: Step) -> bool:
-    """Whether the results of a step that divides by these numbers, or their roots, have lost digits."""
+    """Whether the results of a step that divides by these numbers, or by their roots, have lost digits."""
     bits = growth(by) // (2 if step.op == "rsqrt" else 1)
     return bits > _FEW_LOST + max(step.dtype.frac - by.dtype.frac, 0)
 
 
 def over(made: Made, place: int) -> Factored:
-    """1 over an operand, or over the smaller array that broadcasts to it; made once for each step."""
+    """Returns 1 over an operand, or over the smaller array that broadcasts to it; computed once for each step."""
     if place not in made.inverses:
         made.inverses[place] = inverse_of(made.source(place), made.spare)
     return made.inverses[place]
 
 
 def inverse_of(by: SecretArray, spare: int) -> Factored:
-    """1 over secrets, element by element, in numbers of a size that keeps digits."""
+    """Returns 1 over secrets, element by element, scaled so that it keeps digits."""
     most = most_of(by)
     bits = 0 if not most else max(ceil_log2(most) + _GUARD_BITS, 0)
     bits = min(bits, spare)
@@ -144,9 +145,9 @@ def inverse_of(by: SecretArray, spare: int) -> Factored:
 
 
 def _bounded(quotients: SecretArray, by: SecretArray, most: float | None, bits: int) -> SecretArray:
-    """Quotients of numbers up to `most`, no larger than those by a unit, if nothing proves that.
+    """Limits quotients of numbers up to `most` to the largest quotient by one unit, unless that is proven already.
 
-    By 0 they are as large as their dtype holds, which leaves no room for products with them.
+    Quotients by 0 saturate at the largest number of the dtype, which would leave no room for products with them.
     """
     proven = by._session._native.proven(by._node)
     if bits == 0 or most is None or proven is None or not proven[0] <= 0 <= proven[1]:
@@ -157,7 +158,7 @@ def _bounded(quotients: SecretArray, by: SecretArray, most: float | None, bits: 
 
 
 def divided(made: Made, g: Factored, place: int) -> Factored:
-    """The gradient over an operand: times its inverse, where that is of fewer elements or there already."""
+    """Divides the gradient by an operand; multiplies by its inverse instead if that exists or has fewer elements."""
     if made.spare == 0 or (made.sources[place] is None and place not in made.inverses):
         return quotient(made, g, made.operand(place))
     inverse = over(made, place)
@@ -169,7 +170,7 @@ def divided(made: Made, g: Factored, place: int) -> Factored:
 
 
 def quotient(made: Made, g: Factored, by: SecretArray) -> Factored:
-    """The gradient over secrets, element by element."""
+    """Divides the gradient by secrets, element by element."""
     bits = min(growth(by), made.spare)
     one = _the_one(g.array) if g.is_public else None
     if one is not None:
@@ -183,7 +184,7 @@ def quotient(made: Made, g: Factored, by: SecretArray) -> Factored:
 
 
 def with_operand(made: Made, g: Factored, place: int) -> tuple[Factored, Any]:
-    """The gradient and an operand, for a product of both that adds up; public operands take the gradient's factor."""
+    """Returns the gradient and an operand for a product that sums up; a public operand takes the gradient's factor."""
     constant = made.constants[place]
     if constant is None:
         by = made.operand(place)

@@ -1,4 +1,4 @@
-"""What all estimators do: fit, predict and reveal, with the habits of scikit-learn."""
+"""The base classes of estimators: fit, predict and reveal, with the conventions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ class Estimator(Params):
     def fit(self: Fitted, X: Any, y: Any) -> Fitted:
         """Learns from secret records. Reveals nothing.
 
-        Every step is a run of its own, which all parties start; the parameters go on as secrets.
+        Every step is a run of its own, which all parties start; the parameters stay secret between steps.
 
         Args:
-            X: a secret array (records, features). How large features may be must be known: from `bound=` of the inputs,
-                or from `X.clip(low, high)`.
+            X: a secret array (records, features). Features need a proven range: by `bound=` of the inputs, or by
+                `X.clip(low, high)`.
             y: a secret label or number for each record.
 
         Returns:
             The estimator itself.
 
         Raises:
-            RangeError: what is known of X and y does not prove that no number wraps. Also: NaN and infinities are
-                refused where they are put in.
-            ShapeError, DtypeError: X and y are not secret, or have other lengths; a batch is larger than all records.
-            ConfigError: nobody said which classes there are.
+            RangeError: the ranges of X and y do not prove that no number wraps. NaN and infinity are refused earlier,
+                by the input.
+            ShapeError, DtypeError: X and y are not secret, or differ in length; a batch is larger than all records.
+            ConfigError: the classes are not stated.
         """
         x, t, shape = self._given(X, y)
         rows = x.shape[0]
@@ -92,7 +92,7 @@ class Estimator(Params):
 
     @sessionless
     def explain(self, X: Any, y: Any, network: str | Network | None = None) -> TrainingPlan:
-        """What `fit` of these will cost, from dry runs; nothing is sent. Every party calls it, as it would `fit`."""
+        """Predicts the cost of `fit` for these arrays, by dry runs. Nothing is sent. Every party calls it, as `fit`."""
         x, t, shape = self._given(X, y)
         rows = x.shape[0]
         generator = self._schedule.generator()
@@ -110,7 +110,7 @@ class Estimator(Params):
         return TrainingPlan(planned(x._session, nothing_of(done), [], network), tuple(plans), self._schedule.epochs)
 
     def _program(self, X: Any, y: Any) -> list[SecretArray]:
-        """The parameters after the whole schedule, as one program of which nothing was computed yet."""
+        """Returns the parameters after the whole schedule, as one program that was not run yet."""
         x, t, shape = self._given(X, y)
         generator = self._schedule.generator()
         steps = self._steps(x, shape)
@@ -121,13 +121,13 @@ class Estimator(Params):
         return state.parameters
 
     def fit_clear(self, X: Any, y: Any) -> Trained:
-        """The same schedule in float64, on records that are not secret: what `fit` gives but for rounding.
+        """Trains in float64 on public records, by the schedule of `fit`; the results differ by rounding only.
 
         Returns:
-            The trained model; the estimator is as before.
+            The trained model; the estimator does not change.
 
         Raises:
-            ShapeError, RangeError: X and y are not numbers for the same records, or a label is none of the classes.
+            ShapeError, RangeError: X and y are not numbers for the same records, or a label is not one of the classes.
         """
         x = _data.clear_records(X)
         shape = self._shape_for(x.shape, np.asarray(y))
@@ -141,7 +141,7 @@ class Estimator(Params):
         return _trained(shape, state[0])
 
     def _given(self, X: Any, y: Any) -> tuple[SecretArray, SecretArray, Shape]:
-        """Records and what they teach, in the dtype that all is computed in, and the network for them."""
+        """Returns records and targets, in the dtype of the training, and the network for them."""
         x = _data.records(X, "fit")
         shape = self._shape_for(x.shape, y)
         return x.astype(self._dtype), _data.targets(x, y, shape.classes, self._dtype), shape
@@ -154,11 +154,11 @@ class Estimator(Params):
         return Shape(sizes, self._activation, classes, self._intercepts, self._error_bound)
 
     def _classes_for(self, y: Any) -> tuple[int, ...] | None:
-        """The labels that y may have; None of numbers."""
+        """Returns the labels that y may have; None for a regression."""
         return None
 
     def _initial(self, shape: Shape, generator: np.random.Generator) -> list[Reals]:
-        """Initial weights, in the dtype's units."""
+        """Returns the initial weights, rounded to the dtype's units."""
         unit = 2.0**-self._dtype.frac
         return [np.rint(weights / unit) * unit for weights in shape.initial(generator)]
 
@@ -170,7 +170,7 @@ class Estimator(Params):
             sys.stderr.write(f"{type(self).__name__}: {text}\n")
 
     def _name(self) -> None:
-        """Gives what was learnt the names that scikit-learn has for it."""
+        """Sets the learnt parameters under scikit-learn's names."""
         layers = self._shape.layers(self._parameters)
         self.coefs_ = [weights for weights, _ in layers]
         self.intercepts_ = [intercepts for _, intercepts in layers]
@@ -190,28 +190,28 @@ class Estimator(Params):
 
     @sessionless
     def predict(self, X: Any) -> SecretArray:
-        """Secret predictions for secret records (records, features): numbers, or of a classifier labels.
+        """Returns secret predictions for secret records (records, features): numbers, or labels from a classifier.
 
         Raises:
-            ConfigError: the estimator is not fitted, or in another session.
-            ShapeError: the records have other features.
+            ConfigError: the estimator is not fitted, or was fitted in another session.
+            ShapeError: the records have another number of features.
         """
         return self._scores(X, "predict").reshape(-1)
 
     @sessionless
     def score(self, X: Any, y: Any) -> SecretArray:
-        """How well records are predicted, as a secret number; `reveal` it.
+        """Returns R squared of predictions, as a secret number.
 
-        R squared: 1 less the squared errors over the squared deviations of y. What is known of the sizes of X and y
-        (`bound=`, `clip`) keeps it cheap. Where all of y is one number, there is no R squared.
+        It is 1 less the squared errors over the squared deviations of y. Known ranges of X and y (`bound=`, `clip`)
+        reduce its cost. It is undefined where all of y is one number.
 
         Args:
             X: secret records (records, features).
-            y: a secret number for each.
+            y: a secret number for each record.
 
         Raises:
-            ConfigError: the estimator is not fitted, or in another session.
-            ShapeError, DtypeError: X and y are not secret, or have other lengths.
+            ConfigError: the estimator is not fitted, or was fitted in another session.
+            ShapeError, DtypeError: X and y are not secret, or differ in length.
         """
         predicted = self.predict(X).astype(real)
         wanted = _data.column(X, y, "score").astype(real)
@@ -219,18 +219,18 @@ class Estimator(Params):
         return 1 - (errors * errors).mean() / (deviations * deviations).mean()
 
     def reveal(self, to: int | Sequence[int] | None = None) -> Trained | None:
-        """Opens what was learnt, to all parties or to some. This is the only thing here that reveals anything.
+        """Opens the learnt parameters, to all parties or to some. No other method of an estimator reveals anything.
 
-        Parameters tell about the records that they were learnt from.
+        Parameters disclose information about the records that they were learnt from.
 
         Args:
-            to: the party, or the parties, that learn it; None for all.
+            to: the party, or the parties, that learn them; None for all.
 
         Returns:
             The model in the clear; None at parties that do not learn it.
 
         Raises:
-            ConfigError: the estimator is not fitted, or `to` is no party.
+            ConfigError: the estimator is not fitted, or `to` is not a party.
         """
         self._check_fitted("reveal")
         session = self._parameters[0]._session
@@ -242,7 +242,7 @@ def _trained(shape: Shape, parameters: list[Reals]) -> Trained:
     layers = shape.layers(parameters)
     sizes = shape.sizes[1:]
     intercepts = tuple(np.zeros(n) if b is None else b for n, (_, b) in zip(sizes, layers, strict=True))
-    return Trained(tuple(w for w, _ in layers), intercepts, shape)  # no value is looked at, as plans have none
+    return Trained(tuple(w for w, _ in layers), intercepts, shape)  # under `explain`, values are placeholders
 
 
 class Classifier(Estimator):
@@ -261,23 +261,23 @@ class Classifier(Estimator):
 
     @sessionless
     def decision_function(self, X: Any) -> SecretArray:
-        """Secret scores: (records,) of two classes, else (records, classes)."""
+        """Returns secret scores: (records,) for two classes, else (records, classes)."""
         scores = self._scores(X, "decision_function")
         return scores.reshape(-1) if scores.shape[1] == 1 else scores
 
     @sessionless
     def predict_proba(self, X: Any) -> SecretArray:
-        """Secret probabilities (records, classes)."""
+        """Returns secret probabilities (records, classes)."""
         given = self._shape.outputs(self._scores(X, "predict_proba"), self._dtype)
         return given if given.shape[1] > 1 else given._session.concatenate([1 - given, given], axis=1)
 
     @sessionless
     def predict(self, X: Any) -> SecretArray:
-        """Secret labels for secret records (records, features), as whole numbers.
+        """Returns secret labels for secret records (records, features), as whole numbers.
 
         Raises:
-            ConfigError: the estimator is not fitted, or in another session.
-            ShapeError: the records have other features.
+            ConfigError: the estimator is not fitted, or was fitted in another session.
+            ShapeError: the records have another number of features.
         """
         scores = self._scores(X, "predict")
         classes = self._shape.classes or ()
@@ -288,15 +288,15 @@ class Classifier(Estimator):
 
     @sessionless
     def score(self, X: Any, y: Any) -> SecretArray:
-        """The share of records whose label is predicted, as a secret number; `reveal` it.
+        """Returns the share of records whose label is predicted correctly, as a secret number.
 
         Args:
             X: secret records (records, features).
-            y: a secret label for each, whole numbers or bits.
+            y: a secret label for each record, whole numbers or bits.
 
         Raises:
-            ConfigError: the estimator is not fitted, or in another session.
-            ShapeError, DtypeError: X and y are not secret, or have other lengths.
+            ConfigError: the estimator is not fitted, or was fitted in another session.
+            ShapeError, DtypeError: X and y are not secret, or differ in length.
         """
         predicted = self.predict(X)
         labels = _data.column(X, y, "score")

@@ -1,4 +1,4 @@
-"""Gradients by reverse mode: the program that computes a loss is read backwards, and its gradient is more program."""
+"""Gradients by reverse mode: the program of a loss is traversed backwards, and the gradient extends the program."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ __all__ = ["gradient"]
 def gradient(
     loss: SecretArray, parameters: Sequence[SecretArray], *, along: SecretArray | None = None
 ) -> list[SecretArray]:
-    """The gradient of a loss by each of some arrays, by reverse mode. Nothing is revealed, and nothing computed yet.
+    """Returns the gradient of a loss by each of several arrays, by reverse mode. It reveals and runs nothing.
 
-    Parameters are variables of their own: a gradient ends at them, also where one was computed from another one. What
-    is computed of bits is constant: of `mpc.where(x > 0, x, 0)`, and so of `qr.relu` and `clip`, the derivative is that
-    of the side that was taken. Where the loss is a mean, 1/n is multiplied at the end.
+    Parameters are independent variables: gradients end at them, even where one parameter was computed from another.
+    Bits are constants. The derivative of `mpc.where(x > 0, x, 0)`, and so of `qr.relu` and `clip`, is therefore that of
+    the selected side. Where the loss is a mean, the factor 1/n is applied at the end.
 
-    Ask for it before the loss is revealed: what was computed on the way and is no array of yours any more is computed
-    again after that, for which the arrays of the inputs must still be there.
+    Call it before the loss is revealed. After a reveal, intermediate values that no array of yours holds are computed
+    again, for which the input arrays must still exist.
 
     Args:
         loss: fixed point, of any shape with `along`, else one number.
-        parameters: fixed point, which the loss is computed from.
-        along: the gradient by `loss` of what is computed of it further on, of its shape. So log losses take their
-            short form: `gradient(scores, weights, along=qr.sigmoid(scores) - labels)`.
+        parameters: fixed-point arrays from which the loss is computed.
+        along: the gradient, by `loss`, of a value that is computed from it, in the shape of `loss`. It gives log losses
+            their short form: `gradient(scores, weights, along=qr.sigmoid(scores) - labels)`.
 
     Returns:
-        Arrays of the parameters' shapes and dtypes. Their error is that of the operations they are made of, each of
-        which states its own; products are rounded down. Slopes on the way that are 1/n of something are kept times
-        powers of two, as far as ranges prove that there is room; a `RangeWarning` says where there is none.
+        Arrays of the parameters' shapes and dtypes. Their error is that of their operations, each of which states its
+        own; products are rounded down. Small slopes, such as 1/n of a sum, are kept multiplied by powers of two, as far
+        as ranges prove that there is room. A `RangeWarning` names an operation without room.
 
-    Rounds and bytes: those of a product for each product on the way, of two for each matrix product, none for what only
-    moves or adds; `mpc.explain` of the result says them.
+    Rounds and bytes: for each product of the loss those of one product, for each matrix product those of two, for
+    additions and moves none. `mpc.explain` of the result predicts them.
 
     Raises:
-        DtypeError: an operation on the way has no derivative here (maxima, sorts, look-ups, rounding to integers,
-            convolutions, `qr.gelu`), or something is not fixed point.
+        DtypeError: an operation between a parameter and the loss has no derivative here (sorts, look-ups, rounding to
+            integers, `qr.gelu`), or an array is not fixed point.
         ConfigError: the loss does not depend on a parameter, or arrays are of different sessions.
-        ShapeError: the loss is not one number, and nothing says along what; or that has another shape.
+        ShapeError: the loss is not one number, and `along` is not given; or `along` has another shape.
 
     Source: reverse accumulation; A. Griewank and A. Walther, Evaluating Derivatives, SIAM 2008, chapter 3.
 
@@ -94,8 +94,8 @@ def _check(loss: Any, parameters: list[Any], along: Any) -> None:
 
 
 def _as(found: Any, parameter: SecretArray) -> SecretArray:
-    """In the parameter's dtype; reals without a stated one keep the bits that they need."""
-    if not isinstance(found, SecretArray):  # nothing secret is in it
+    """Converts a gradient to the parameter's dtype; reals without a stated dtype keep the bits that they need."""
+    if not isinstance(found, SecretArray):  # the gradient is public
         return parameter._session.constant(np.broadcast_to(found, parameter.shape).astype(float), parameter.dtype)
     if parameter.dtype.grows and found.dtype.kind == "fixed":
         return found
@@ -103,7 +103,7 @@ def _as(found: Any, parameter: SecretArray) -> SecretArray:
 
 
 class _Program:
-    """Steps from parameters to a loss, and what each of them does to a gradient."""
+    """The steps from parameters to a loss, in which gradients are propagated backwards."""
 
     def __init__(self, steps: list[Step], parameters: list[int]) -> None:
         self._steps = {step.node: step for step in steps}
@@ -116,7 +116,7 @@ class _Program:
             self._place(step)
 
     def _place(self, step: Step) -> None:
-        """Whether a change of parameters changes a step's result, and whether it is known how."""
+        """Records whether a step's result depends on parameters, and whether the step has no derivative."""
         if step.node in self._parameters or step.dtype.kind == "bit" or step.op in PIECEWISE:
             return
         if not any(node in self._carries for node in step.inputs):
@@ -126,7 +126,7 @@ class _Program:
             self._stuck.add(step.node)
 
     def backwards(self, session: Any, loss: int, seed: Factored) -> dict[int, Factored]:
-        """The gradients by the nodes that carry one: those by the loss's steps from last to first."""
+        """Returns the gradients by parameters, by propagation through the steps from last to first."""
         found = {loss: seed} if loss in self._carries else {}
         for node in sorted(self._steps, reverse=True):  # operands have smaller numbers
             if node in self._parameters or node not in found:
@@ -141,7 +141,7 @@ class _Program:
         return found
 
     def _given(self, session: Any, step: Step, g: Factored) -> Given:
-        """What a rule gives, with as many digits as there is room for, as far as that is proven."""
+        """Applies a step's rule, with the largest number of digits for which room is proven."""
         rule, operands = RULES[step.op], self._operands(session, step)
         if self._unknown is None and self._divides_by_anything(session, step):
             self._unknown = step
@@ -151,7 +151,7 @@ class _Program:
                 try:
                     given = rule(Made(session, step, spare=spare, **operands), g.down(lost) if lost else g)
                 except (RangeError, DtypeError):
-                    self._lost = self._lost or step  # if another attempt does
+                    self._lost = self._lost or step  # digits are lost if a later attempt succeeds
                     continue
             usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
             if usual or all(one is None or one.is_known for one in given):
@@ -161,7 +161,7 @@ class _Program:
         return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
 
     def _divides_by_anything(self, session: Any, step: Step) -> bool:
-        """Whether slopes are divided by secrets that nothing is known of, in a dtype that keeps few digits of that."""
+        """Whether slopes are divided by secrets without a proven range, in a dtype that keeps few of their digits."""
         made = self._steps.get(step.inputs[-1])
         if step.op not in _DIVIDING or (made is not None and made.units is not None):
             return False
@@ -169,7 +169,7 @@ class _Program:
         return most_of(by) is None and not by.dtype.grows and by.dtype.frac < _FINE_FRAC
 
     def say_what_is_lost(self, session: Any) -> None:
-        """Warns of the first step whose slopes have no room for all of their digits, or may have none."""
+        """Warns of the first step whose slopes lose digits for lack of room, or may lose them."""
         lost = self._lost or self._unknown
         if lost is None:
             return
@@ -189,14 +189,14 @@ class _Program:
         warnings.warn_explicit(text, RangeWarning, file, line)
 
     def _operands(self, session: Any, step: Step) -> dict[str, Any]:
-        """What `Made` has of the operands."""
+        """Returns the attributes of `Made` that describe the operands."""
         constants: list[np.ndarray | None] = []
         shapes: list[tuple[int, ...]] = []
         sources: list[int | None] = []
         before: list[Step | None] = []
         for node in step.inputs:
             made = self._steps.get(node)
-            if made is None:  # a parameter
+            if made is None:  # the operand is a parameter
                 shapes.append(tuple(session._native.info(node)[0]))
             else:
                 shapes.append(made.shape)
@@ -215,15 +215,15 @@ class _Program:
 # Steps whose slopes are divided by their last operand, or by its root.
 _DIVIDING = ("divide", "reciprocal", "rsqrt", "sqrt", "log")
 
-# Slopes over up to a million have twelve bits with so many fractional ones.
+# With this number of fractional bits, slopes divided by up to a million keep twelve bits.
 _FINE_FRAC = 32
 
-# Attempts to keep digits: by how many bits a rule may make slopes larger, if there is room.
+# Attempts to keep digits: the bits by which a rule may scale slopes up, if there is room.
 _SPARE = (64, 24, 8, 0)
 
 
 def _attempts(g: Factored) -> Iterator[tuple[int, int]]:
-    """What to try: how much larger slopes may become, and how many bits they lose before."""
+    """Yields the attempts in order: bits by which slopes may be scaled up, and bits dropped from them before."""
     yield from ((spare, 0) for spare in _SPARE)
     yield from ((0, lost) for lost in range(4, g.lifted, 4))
 

@@ -11,7 +11,7 @@ __all__ = ["LinearRegression", "LogisticRegression"]
 
 
 class _Linear:
-    """`coef_` and `intercept_`, as scikit-learn shapes them."""
+    """The attributes `coef_` and `intercept_`, in scikit-learn's shapes."""
 
     _parameters: list[Any]
     _shape: Any
@@ -29,27 +29,29 @@ class LogisticRegression(_Linear, Classifier):
     shapes are public.
 
     Args:
-        classes: the labels that there are, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Labels that are bits need
-            none. A secret label that is none of them counts as the first of two, and as none of more: nobody sees it.
-        epochs: how often all records come.
+        classes: the possible labels, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Not needed if labels are bits. A
+            secret label that is not one of them counts as the first of two classes; with more classes it counts as none
+            of them. No error reports it, because labels are secret.
+        epochs: the number of passes over all records.
         max_iter: scikit-learn's name for `epochs`.
-        batch_size: records of a step. More records, fewer steps.
-        learning_rate: how far a step goes along the mean gradient of its batch.
-        momentum: how much of a step is done again in the next one, 0 to 0.999.
-        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        C: scikit-learn's name for 1 / (alpha records): how much the losses of all records count together beside half
-            of the squared weights. It is 1 there where nothing is said.
-        fit_intercept: whether there is one.
-        shuffle: whether records come in a new order in each epoch. The order is public.
-        random_state: the number that orders are drawn from. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
-            get there, else they are clipped in each step (`weights_clipped_`).
-        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        batch_size: the number of records of a step. Larger batches make fewer steps.
+        learning_rate: the factor of the mean gradient of a batch in a step.
+        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
+        C: scikit-learn's name for 1 / (alpha records): the weight of the losses of all records relative to half of the
+            squared weights. scikit-learn's default is 1.
+        fit_intercept: whether the model has an intercept.
+        shuffle: whether each epoch uses a new order of records. The order is public.
+        random_state: the seed of the orders. It is public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
+            bound, this is proven; else weights are clipped in each step (`weights_clipped_`).
+        fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
     Attributes:
-        coef_, intercept_: what was learnt, secret.
-        classes_: the labels. n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+        coef_, intercept_: the learnt parameters, secret.
+        classes_: the labels. n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether
+            steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none. Rounds of a step: see `explain`.
 
@@ -95,27 +97,27 @@ class LogisticRegression(_Linear, Classifier):
 class LinearRegression(_Linear, Estimator):
     """Linear regression on secret records: least squares by gradient descent, ridge with `alpha`.
 
-    Features and targets should be scaled to about 1: the steps that converge are as small as the largest features ask
-    for. `fit` reveals nothing: `coef_` (features,) and `intercept_` (1,) are secret arrays.
+    Scale features and targets to about 1: the largest features determine how small steps must be to converge. `fit`
+    reveals nothing: `coef_` (features,) and `intercept_` (1,) are secret arrays.
 
     Args:
-        epochs: how often all records come.
+        epochs: the number of passes over all records.
         max_iter: scikit-learn's name for `epochs`.
-        batch_size: records of a step. More records, fewer steps.
-        learning_rate: how far a step goes along the mean gradient of its batch.
-        momentum: how much of a step is done again in the next one, 0 to 0.999.
-        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        fit_intercept: whether there is one.
-        shuffle: whether records come in a new order in each epoch. The order is public.
-        random_state: the number that orders are drawn from. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
-            get there, else they are clipped in each step (`weights_clipped_`).
-        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        batch_size: the number of records of a step. Larger batches make fewer steps.
+        learning_rate: the factor of the mean gradient of a batch in a step.
+        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
+        fit_intercept: whether the model has an intercept.
+        shuffle: whether each epoch uses a new order of records. The order is public.
+        random_state: the seed of the orders. It is public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
+            bound, this is proven; else weights are clipped in each step (`weights_clipped_`).
+        fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
     Attributes:
-        coef_, intercept_: what was learnt, secret.
-        n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+        coef_, intercept_: the learnt parameters, secret.
+        n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 

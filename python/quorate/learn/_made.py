@@ -1,4 +1,4 @@
-"""What rules of gradients work on."""
+"""The values that rules of gradients work on: gradients with a public factor, and steps with their operands."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from quorate.session import Session
 
 __all__ = ["Factored", "Given", "Made", "ceil_log2", "floor_log2", "most_of", "normalised", "plain"]
 
-# Public numbers of this size and more lose no more than three bits in a product, and stay as they are.
+# Public numbers at least this large lose at most three bits in a product, and are not scaled.
 _LARGE_ENOUGH = 2.0**-3
 
-# Public numbers that differ in size: the largest is at most two to this.
+# Public numbers that differ in size are scaled so that the largest is below 2^(_MOST_SPREAD + 1).
 _MOST_SPREAD = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Factored:
-    """A gradient as an array, of secrets or of numpy's, times a public number.
+    """A gradient as an array, secret or numpy's, times a public factor.
 
-    The number is multiplied once and late: the 1/n of a mean has few bits, and the multiple has all. Slopes that would
-    be 1/n of something are kept as that times a power of two, which the factor undoes.
+    The factor is applied once and late, because products by a small number such as 1/n lose digits. Small slopes are
+    kept multiplied by a power of two, for which the factor compensates.
 
     Attributes:
-        array: of secrets, or of numpy's.
-        factor: public.
-        lifted: by how many bits secrets are larger than without those powers of two; they can be given back.
+        array: the array, secret or numpy's.
+        factor: the public factor.
+        lifted: the bits by which secrets are scaled up by such powers of two; they can be dropped again.
     """
 
     array: Any
@@ -40,53 +40,53 @@ class Factored:
     lifted: int = 0
 
     def __post_init__(self) -> None:
-        if self.is_public:  # operators of numpy's arrays without axes give numbers
+        if self.is_public:  # operators turn numpy's arrays without axes into numbers
             object.__setattr__(self, "array", np.asarray(self.array))
 
     @property
     def is_public(self) -> bool:
-        """Whether nothing secret is in it."""
+        """Whether the array is public."""
         return not isinstance(self.array, SecretArray)
 
     def of(self, array: Any, factor: float = 1.0) -> Factored:
-        """Another array in its place, times another factor on top."""
+        """Returns a gradient with another array, whose factor is multiplied by `factor`."""
         return Factored(array, self.factor * factor, self.lifted)
 
     def up(self, bits: int) -> Factored:
-        """The same gradient, in numbers that are larger by some bits. Local."""
+        """Returns the gradient with its array scaled up by some bits, and the factor scaled down. Local."""
         if bits == 0:
             return self
         return self.of(self.array * 2.0**bits if self.is_public else self.array << bits).raised(bits)
 
     def of_half(self) -> Factored:
-        """Half of the gradient."""
+        """Returns half of the gradient."""
         return self.of(self.array, 0.5)
 
     def raised(self, bits: int) -> Factored:
-        """What this array is the gradient of if its numbers are larger by some bits already."""
+        """Returns the gradient if its array was scaled up by some bits already: adjusts the factor."""
         return Factored(self.array, self.factor * 2.0**-bits, self.lifted + bits)
 
     def scaled_as(self, other: Factored) -> Factored:
-        """What this array is the gradient of if the numbers of another one are factors of it."""
+        """Returns the gradient if its array was multiplied by the array of another one: multiplies the factors."""
         return Factored(self.array, self.factor * other.factor, self.lifted + other.lifted)
 
     def down(self, bits: int) -> Factored:
-        """The same gradient, in numbers that are smaller by some bits, which are lost."""
+        """Returns the gradient with its array scaled down by some bits, which are lost."""
         return Factored(self.array >> bits, self.factor * 2.0**bits, self.lifted - bits)
 
     def whole(self) -> Any:
-        """The gradient itself."""
+        """Returns the gradient with the factor applied."""
         return self.array if self.factor == 1.0 else self.array * self.factor
 
     def even(self) -> Factored:
-        """Public numbers of a size that dtypes hold well: the rest is in the factor."""
+        """Scales public numbers to a size that keeps digits in fixed point; the factor compensates."""
         if not self.is_public:
             return self
         numbers, power = normalised(self.array)
         return Factored(numbers, self.factor * 2.0**power)
 
     def plus(self, other: Factored) -> Factored:
-        """The sum of both, in the smaller one's units, if there is room."""
+        """Returns the sum of both gradients, in the smaller one's units if there is room."""
         lifted = max(self.lifted, other.lifted)
         if self.factor == other.factor:
             return Factored(self.array + other.array, self.factor, lifted)
@@ -109,25 +109,25 @@ class Factored:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is public, and 0."""
+        """Whether the gradient is public, and 0."""
         return self.is_public and not self.array.any()
 
     @property
     def is_known(self) -> bool:
-        """Whether it is proven how large it may be."""
+        """Whether the gradient is public or has a proven range."""
         return self.is_public or most_of(self.array) is not None
 
 
 def most_of(x: SecretArray) -> float | None:
-    """The largest magnitude that an array is proven to have; None where nothing is proven."""
+    """Returns the largest magnitude that an array is proven to have; None if nothing is proven."""
     proven = x._session._native.proven(x._node)
     return None if proven is None else float(max(-proven[0], proven[1])) / 2.0**x.dtype.frac
 
 
 def normalised(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Numbers and a power of two, whose product is `values`: numbers that a dtype of few fractional bits holds well.
+    """Splits values into numbers, of a size that keeps digits in a dtype of few fractional bits, and a power of two.
 
-    Whole numbers, and those of which most are large enough, stay as they are.
+    The power is returned as its exponent. Whole numbers, and values most of which are large enough, are not scaled.
     """
     values = np.asarray(values, float)
     sizes = np.abs(values[values != 0])
@@ -141,12 +141,12 @@ def normalised(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def floor_log2(x: float) -> int:
-    """The logarithm of a number above 0, rounded down: exactly, so that it is one at all parties."""
+    """Returns the binary logarithm of a number above 0, rounded down exactly, so that all parties agree."""
     return math.frexp(x)[1] - 1
 
 
 def ceil_log2(x: float) -> int:
-    """The logarithm of a number above 0, rounded up: exactly, so that it is one at all parties."""
+    """Returns the binary logarithm of a number above 0, rounded up exactly, so that all parties agree."""
     share, power = math.frexp(x)
     return power - 1 if share == 0.5 else power
 
@@ -156,7 +156,7 @@ def _are_whole(values: np.ndarray) -> bool:
 
 
 def plain(values: np.ndarray) -> Any:
-    """Whole numbers as such: multiples by them are local. One number for all that are equal."""
+    """Returns whole numbers as integers, because products by them are local, and equal numbers as a single one."""
     values = np.asarray(values, float)
     if values.size and (values == values.flat[0]).all():
         values = np.asarray(values.flat[0])
@@ -165,18 +165,18 @@ def plain(values: np.ndarray) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """A step, its operands as steps where they are public, and which operands want a gradient.
+    """A step of the program, with its operands, as rules of gradients need it.
 
     Attributes:
-        session: of the step.
+        session: the step's session.
         step: the operation.
-        constants: operands that are public.
-        shapes: of the operands.
-        wanted: which operands want a gradient.
-        sources: of operands that repeat the elements of a smaller array, that array's node.
-        before: the steps that made the operands, or what they repeat the elements of; None of parameters.
-        spare: by how many bits slopes may be made larger, at most.
-        inverses: of operands, by their places, as far as rules asked for them.
+        constants: the values of public operands.
+        shapes: the shapes of the operands.
+        wanted: whether each operand needs a gradient.
+        sources: for operands that broadcast a smaller array, that array's node.
+        before: the steps that made the operands, or the arrays that they broadcast; None for parameters.
+        spare: the largest number of bits by which slopes may be scaled up.
+        inverses: inverses of operands that rules have computed, by position.
     """
 
     session: Session
@@ -190,21 +190,21 @@ class Made:
     inverses: dict[int, Factored] = dataclasses.field(default_factory=dict)
 
     def operand(self, place: int) -> SecretArray:
-        """An operand, as an array."""
+        """Returns an operand as an array."""
         return SecretArray(self.session, self.step.inputs[place])
 
     def source(self, place: int) -> SecretArray:
-        """An operand, or the smaller array that broadcasts to it."""
+        """Returns an operand, or the smaller array that broadcasts to it."""
         source = self.sources[place]
         return self.operand(place) if source is None else SecretArray(self.session, source)
 
     @property
     def result(self) -> SecretArray:
-        """What the step makes."""
+        """The step's result."""
         return SecretArray(self.session, self.step.node)
 
     def where(self, place: int, gradient: Callable[[], Factored]) -> Factored | None:
-        """A gradient, if that operand wants one."""
+        """Returns the gradient of an operand if it is needed, else None."""
         return gradient() if self.wanted[place] else None
 
 

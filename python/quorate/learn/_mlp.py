@@ -36,27 +36,30 @@ class MLPClassifier(Classifier):
     `fit` reveals nothing: `coefs_` and `intercepts_` are secret arrays. Sizes, schedule and classes are public.
 
     Args:
-        hidden_layer_sizes: units of each hidden layer.
-        classes: the labels that there are, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Labels that are bits need
-            none. A secret label that is none of them counts as the first of two, and as none of more: nobody sees it.
+        hidden_layer_sizes: the numbers of units of the hidden layers.
+        classes: the possible labels, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Not needed if labels are bits. A
+            secret label that is not one of them counts as the first of two classes; with more classes it counts as none
+            of them. No error reports it, because labels are secret.
         activation: "relu", "tanh", "logistic" or "identity".
-        epochs: how often all records come.
+        epochs: the number of passes over all records.
         max_iter: scikit-learn's name for `epochs`.
-        batch_size: records of a step. More records, fewer steps.
-        learning_rate: how far a step goes along the mean gradient of its batch.
-        momentum: how much of a step is done again in the next one, 0 to 0.999.
-        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        shuffle: whether records come in a new order in each epoch. The order is public.
-        random_state: the number that initial weights, as scikit-learn draws them, and orders are drawn from. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
-            get there, else they are clipped in each step (`weights_clipped_`). With two and more hidden layers proofs
-            ask for a smaller one, such as 2.
-        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        batch_size: the number of records of a step. Larger batches make fewer steps.
+        learning_rate: the factor of the mean gradient of a batch in a step.
+        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
+        shuffle: whether each epoch uses a new order of records. The order is public.
+        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. It is
+        public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
+            bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
+            layers, proofs need a smaller bound, such as 2.
+        fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
     Attributes:
         coefs_, intercepts_: secret weights (inputs, outputs) and intercepts (outputs,) of each layer.
-        classes_: the labels. n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+        classes_: the labels. n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether
+            steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 
@@ -101,31 +104,31 @@ class MLPClassifier(Classifier):
 class MLPRegressor(Estimator):
     """A dense network that learns numbers from secret records, by Huber's loss.
 
-    Features and targets should be scaled to about 1. `fit` reveals nothing: `coefs_` and `intercepts_` are secret
-    arrays.
+    Scale features and targets to about 1. `fit` reveals nothing: `coefs_` and `intercepts_` are secret arrays.
 
     Args:
-        hidden_layer_sizes: units of each hidden layer.
-        error_bound: the loss is half the square of an error up to this, and linear beyond: so no record moves weights
-            further than one with this error, and nothing wraps.
+        hidden_layer_sizes: the numbers of units of the hidden layers.
+        error_bound: the loss is half the square of an error up to this bound, and linear beyond. So no record moves
+            weights further than one with this error, and nothing wraps.
         activation: "relu", "tanh", "logistic" or "identity".
-        epochs: how often all records come.
+        epochs: the number of passes over all records.
         max_iter: scikit-learn's name for `epochs`.
-        batch_size: records of a step. More records, fewer steps.
-        learning_rate: how far a step goes along the mean gradient of its batch.
-        momentum: how much of a step is done again in the next one, 0 to 0.999.
-        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
-        shuffle: whether records come in a new order in each epoch. The order is public.
-        random_state: the number that initial weights, as scikit-learn draws them, and orders are drawn from. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
-            get there, else they are clipped in each step (`weights_clipped_`). With two and more hidden layers proofs
-            ask for a smaller one, such as 2.
-        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        batch_size: the number of records of a step. Larger batches make fewer steps.
+        learning_rate: the factor of the mean gradient of a batch in a step.
+        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
+        shuffle: whether each epoch uses a new order of records. The order is public.
+        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. It is
+        public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
+            bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
+            layers, proofs need a smaller bound, such as 2.
+        fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
     Attributes:
         coefs_, intercepts_: secret weights (inputs, outputs) and intercepts (outputs,) of each layer.
-        n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+        n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 

@@ -1,4 +1,4 @@
-"""Dense networks, of which a linear model is one without hidden layers: their public shape, and both ways through."""
+"""Dense networks, including linear models, which have no hidden layers: their public shape, and their evaluation."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ ACTIVATIONS = ("relu", "tanh", "logistic", "identity")
 
 Reals = NDArray[np.float64]
 
-# In which real functions compute.
+# The dtype in which real functions compute.
 _FUNCTIONS = fixed(64, 16)
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What is public of a network.
+    """The public attributes of a network.
 
     Attributes:
-        sizes: features, units of hidden layers, and scores.
-        activation: what is between layers.
-        classes: the labels, of a classifier; else None.
-        intercepts: whether there are any.
-        error_bound: errors of scores count up to this only; None: as they are.
+        sizes: the numbers of features, of units of each hidden layer, and of scores.
+        activation: the function between layers.
+        classes: the labels of a classifier; None for a regression.
+        intercepts: whether layers have intercepts.
+        error_bound: the bound to which errors of scores are limited; None for no limit.
     """
 
     sizes: tuple[int, ...]
@@ -45,14 +45,16 @@ class Shape:
 
     @property
     def link(self) -> str:
-        """What makes outputs of scores: "identity", "logistic" of two classes, "softmax" of more."""
+        """The function from scores to outputs: "identity", "logistic" for two classes, "softmax" for more."""
         if self.classes is None:
             return "identity"
         return "logistic" if len(self.classes) == 2 else "softmax"
 
     def initial(self, generator: np.random.Generator) -> list[Reals]:
-        """Weights (inputs, outputs) and intercepts of each layer: 0 without hidden layers, else as scikit-learn draws
-        them (Glorot and Bengio, 2010)."""
+        """Returns initial weights (inputs, outputs) and intercepts of each layer.
+
+        They are 0 without hidden layers, else drawn as by scikit-learn (Glorot and Bengio, 2010).
+        """
         drawn: list[Reals] = []
         for inputs, outputs in pairwise(self.sizes):
             factor = 2.0 if self.activation == "logistic" else 6.0
@@ -63,13 +65,13 @@ class Shape:
         return drawn
 
     def layers(self, parameters: list[Any]) -> list[tuple[Any, Any]]:
-        """Weights and intercepts, of which there may be none, by layers."""
+        """Returns the weights and intercepts of each layer; the intercepts are None where there are none."""
         if not self.intercepts:
             return [(weights, None) for weights in parameters]
         return list(zip(parameters[::2], parameters[1::2], strict=True))
 
     def scores(self, x: SecretArray, parameters: list[SecretArray]) -> list[SecretArray]:
-        """What each layer's sums are, before what makes something of them; the last are the scores."""
+        """Returns the sums of each layer, before its activation; the last ones are the scores."""
         sums: list[SecretArray] = []
         for weights, intercepts in self.layers(parameters):
             inputs = self._activated(sums[-1]) if sums else x
@@ -84,34 +86,34 @@ class Shape:
         return real({"tanh": tanh, "logistic": sigmoid}[self.activation], x, x.dtype)
 
     def errors(self, scores: SecretArray, targets: SecretArray) -> SecretArray:
-        """How far outputs are from what they are to be."""
+        """Returns outputs less targets."""
         return self.outputs(scores, scores.dtype) - targets
 
     def slopes(self, errors: SecretArray) -> SecretArray:
-        """The gradient of a record's loss by its scores."""
+        """Returns the gradient of each record's loss by its scores."""
         return errors if self.error_bound is None else errors.clip(-self.error_bound, self.error_bound)
 
     def outputs(self, scores: SecretArray, dtype: Dtype) -> SecretArray:
-        """Probabilities, or the scores themselves."""
+        """Returns probabilities, or for a regression the scores themselves."""
         if self.link == "identity":
             return scores
         return real({"logistic": sigmoid, "softmax": softmax}[self.link], scores, dtype)
 
 
 def real(function: Any, x: SecretArray, dtype: Dtype) -> SecretArray:
-    """A real function, which takes at most 16 fractional bits."""
+    """Applies a real function, which takes at most 16 fractional bits."""
     made: SecretArray = function(x.astype(_FUNCTIONS) if x.dtype.frac > _FUNCTIONS.frac else x)
     return made.astype(dtype)
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A trained model in the clear: what `reveal` of an estimator gives, and `fit_clear`.
+    """A trained model in the clear, as `reveal` of an estimator and `fit_clear` return it.
 
     Attributes:
-        coefs: weights of each layer, (inputs, outputs).
-        intercepts: of each layer, (outputs,); zeros where none were learnt.
-        classes: the labels, of a classifier; else None.
+        coefs: the weights of each layer, (inputs, outputs).
+        intercepts: the intercepts of each layer, (outputs,); zeros where none were learnt.
+        classes: the labels of a classifier; None for a regression.
         shape: sizes of layers, activation and classes.
 
     Example:
@@ -133,7 +135,7 @@ class Trained:
 
     @property
     def coef_(self) -> Reals:
-        """Weights as scikit-learn has them: (1 or classes, features), of a linear regression (features,).
+        """Weights in scikit-learn's shape: (1 or classes, features), for a linear regression (features,).
 
         Raises:
             AttributeError: there are hidden layers, whose weights are `coefs`.
@@ -156,23 +158,23 @@ class Trained:
             raise AttributeError(f"a network with hidden layers has no {name!r}: see {instead}", name=name)
 
     def score(self, x: Any, y: Any) -> float:
-        """How well records are predicted: the share of labels that are right, of a regression R squared."""
+        """Returns the share of right labels, or R squared for a regression."""
         predicted, wanted = self.predict(x), np.asarray(y)
         if self.classes is not None:
             return float((predicted == wanted).mean())
         return float(1 - ((wanted - predicted) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum())
 
     def decision_function(self, x: Any) -> Reals:
-        """Scores of records (records, features): (records,) of one output, else (records, outputs)."""
+        """Returns scores of records (records, features): (records,) for one output, else (records, outputs)."""
         layers = list(zip(self.coefs, self.intercepts, strict=True))
         scores = plain_scores(self.shape.activation, np.asarray(x, float), layers)[-1]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, x: Any) -> Reals:
-        """A column of probabilities for each class.
+        """Returns a column of probabilities for each class.
 
         Raises:
-            ConfigError: this is a regression.
+            ConfigError: the model is a regression.
         """
         if self.classes is None:
             raise ConfigError(at("predict_proba: a regression has no probabilities"))
@@ -181,7 +183,7 @@ class Trained:
         return given if given.shape[1] > 1 else np.hstack([1 - given, given])
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """Labels, or numbers where it is a regression."""
+        """Returns labels, or numbers for a regression."""
         scores = self.decision_function(x)
         if self.classes is None:
             return scores
@@ -190,7 +192,7 @@ class Trained:
 
 
 def plain_scores(activation: str, x: Reals, layers: list[tuple[Reals, Reals]]) -> list[Reals]:
-    """`Shape.scores` of numbers that are not secret."""
+    """Computes `Shape.scores` of public numbers."""
     sums: list[Reals] = []
     for weights, intercepts in layers:
         sums.append((plain_activated(activation, sums[-1]) if sums else x) @ weights + intercepts)
@@ -198,7 +200,7 @@ def plain_scores(activation: str, x: Reals, layers: list[tuple[Reals, Reals]]) -
 
 
 def plain_activated(activation: str, x: Reals) -> Reals:
-    """An activation of numbers that are not secret."""
+    """Applies an activation to public numbers."""
     functions: dict[str, Any] = {
         "relu": lambda v: np.maximum(v, 0),
         "tanh": np.tanh,
@@ -209,14 +211,14 @@ def plain_activated(activation: str, x: Reals) -> Reals:
 
 
 def plain_slope(activation: str, x: Reals) -> Reals:
-    """Its derivative."""
+    """Returns the derivative of an activation for public numbers."""
     y = plain_activated(activation, x)
     slopes = {"relu": lambda: (x > 0) * 1.0, "tanh": lambda: 1 - y * y, "logistic": lambda: y * (1 - y)}
     return np.asarray(slopes[activation]()) if activation in slopes else np.ones_like(x)
 
 
 def plain_outputs(link: str, scores: Reals) -> Reals:
-    """`Shape.outputs` of numbers that are not secret."""
+    """Computes `Shape.outputs` of public numbers."""
     if link == "softmax":
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -224,7 +226,7 @@ def plain_outputs(link: str, scores: Reals) -> Reals:
 
 
 def plain_errors(shape: Shape, scores: Reals, targets: Reals) -> Reals:
-    """`Shape.errors` of numbers that are not secret."""
+    """Computes `Shape.errors` of public numbers, limited to the error bound."""
     errors = plain_outputs(shape.link, scores) - targets
     return errors if shape.error_bound is None else errors.clip(-shape.error_bound, shape.error_bound)
 

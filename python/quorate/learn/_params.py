@@ -1,4 +1,4 @@
-"""The habits of scikit-learn that are about arguments: `get_params`, `set_params`, and which ones methods take."""
+"""Conventions of scikit-learn for arguments: `get_params`, `set_params`, and checks of methods' arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Params:
-    """An estimator that knows what it was made with, so that `sklearn.base.clone` makes another one."""
+    """An estimator that keeps the arguments that it was made with, so that `sklearn.base.clone` can copy it."""
 
     _arguments: dict[str, Any]
 
@@ -26,22 +26,23 @@ class Params:
         made = super().__new__(cls)
         try:
             bound = inspect.signature(cls.__init__).bind(made, *given, **named)
-        except TypeError:  # which `__init__` says better
+        except TypeError:  # `__init__` raises a better message
             return made
         bound.apply_defaults()
         made._arguments = dict(list(bound.arguments.items())[1:])
         return made
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """What the estimator was made with, by name, as scikit-learn has it; none of it holds others (`deep`)."""
+        """Returns the arguments by name, as in scikit-learn. `deep` has no effect: no argument is an estimator."""
         return dict(self._arguments)
 
     def set_params(self: Given, **params: Any) -> Given:
-        """Takes other arguments, as if made with them: what was learnt is forgotten, unlike in scikit-learn. Without
-        any, nothing changes.
+        """Changes arguments as if the estimator were made with them. Without arguments nothing changes.
+
+        Unlike in scikit-learn, the learnt parameters are dropped.
 
         Raises:
-            ConfigError: there is no such argument, or it cannot be this; the estimator is as before.
+            ConfigError: there is no such argument, or its value is not allowed; the estimator does not change.
         """
         if not params:
             return self
@@ -54,7 +55,10 @@ class Params:
 
 
 def sessionless(method: Method) -> Method:
-    """A method of secret arrays, which says so to whoever gives it a session first, as the models' methods want."""
+    """Decorates a method that takes secret arrays: a session as the first argument raises an error with advice.
+
+    The methods of imported models do take a session first.
+    """
     takes = ", ".join([name for name in inspect.signature(method).parameters if name != "self"][:2])
     takes = takes if takes == "X, y" else "X"
 

@@ -1,7 +1,7 @@
-"""What each operation of a program makes of a gradient: one rule for each, in the operation's own name.
+"""The rules of gradients, one for each operation of a program, under the operation's name.
 
-A rule gets a step and the gradient g of the loss by its result, and gives those by its operands (None where none is
-wanted). All rules are linear in g, so that a public factor of all of g may wait until the end.
+A rule gets a step and the gradient g of the loss by its result, and returns the gradients by its operands (None where
+none is needed). All rules are linear in g, so that a public factor of all of g may be applied at the end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from quorate.learn._made import Factored, Given, Made, ceil_log2, most_of
 __all__ = ["PIECEWISE", "RULES"]
 
 PIECEWISE = ("argmax", "argmin")
-"""Whole numbers that stay as they are where their operands change a little; so do bits."""
+"""Operations with whole results that small changes of operands do not change, as bits do not; their gradient is 0."""
 
-# Results of 1 over this at least are as precise as slopes have to be; smaller ones are computed anew, scaled.
+# Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
 _FEW = 8.0
 
 Rule = Callable[[Made, Factored], Given]
@@ -66,7 +66,7 @@ def _matmul(made: Made, g: Factored) -> Given:
     turned = (1, 0) if alone else (0, 2, 1)
 
     def beside(place: int) -> tuple[Factored, Any]:
-        """The gradient, and the transposed operand that it is multiplied with."""
+        """Returns the gradient, and the transposed operand that it is multiplied by."""
         slopes, factors = with_operand(made, g, place)
         slopes = slopes.of(slopes.array.reshape((m, n) if alone else (batch, m, n)))
         return slopes, factors.reshape(shapes[place]).transpose(turned)
@@ -111,20 +111,23 @@ def _floor_div(made: Made, g: Factored) -> Given:
 
 
 def _unit(made: Made) -> float:
-    """What a unit of a result stands for, in units of the operand: results may have more fractional bits."""
+    """Returns the size of a unit of the result in units of the operand; results may have more fractional bits."""
     return 2.0 ** (made.operand(0).dtype.frac - made.step.dtype.frac)
 
 
 def _remainder(made: Made, g: Factored) -> Given:
-    """Of `x % c`, whose quotient is whole and stays as it is. In a quotient `x / c` it is what a real one leaves, which
-    counts together with the rest of that: there both gradients cancel."""
+    """Returns the gradient of a remainder.
+
+    In `x % c` the quotient is a whole number, and a constant for derivatives. In a quotient `x / c` a remainder occurs
+    together with its real quotient, and the gradients of both cancel.
+    """
     whole = made.operand(1).dtype.kind != "fixed"
     return [made.where(0, lambda: g) if whole else None, None]
 
 
 def _divide(made: Made, g: Factored) -> Given:
     few = made.spare > 0 and few_digits(made.source(1), made.step)
-    if made.wanted[1] and few:  # the quotients have lost digits, by which their own slopes are off
+    if made.wanted[1] and few:  # the quotients have lost digits, so their slopes need the inverse
         over(made, 1)
     share = divided(made, g, 1)
 
@@ -139,7 +142,7 @@ def _divide(made: Made, g: Factored) -> Given:
 
 
 def _select(made: Made, g: Factored) -> Given:
-    # In the dtype of what is chosen: a multiple of chosen integers would have its bits, and few.
+    # The gradient is chosen in the result's dtype: choosing integers and scaling them later would leave few bits.
     g = g.even()
     array = made.session.constant(g.array, dtype=made.result.dtype) if g.is_public else g.array
     chosen = g.of(made.session.where(made.operand(0), array, 0))
@@ -155,7 +158,7 @@ def _gather(made: Made, g: Factored) -> Given:
 
 
 def _scattered(made: Made, g: Any) -> Any:
-    """For each element of the operand the sum of g at all places that it went to. Local."""
+    """Returns, for each element of the operand, the sum of g at all positions to which it was gathered. Local."""
     places = np.asarray(made.step.index, np.int64)
     size, flat = int(np.prod(made.shapes[0], dtype=np.int64)), g.reshape(-1)
     order = np.argsort(places, kind="stable")
@@ -193,7 +196,7 @@ def _concat(made: Made, g: Factored) -> Given:
 
 
 def _same(made: Made, g: Factored) -> Given:
-    """Of the first operand in another form, or with proofs of it, which are the other operands."""
+    """Returns the gradient of a step that only converts its first operand, or proves something; others are proofs."""
     return [made.where(0, lambda: g)] + [None] * (len(made.step.inputs) - 1)
 
 
@@ -209,7 +212,7 @@ def _softmax(made: Made, g: Factored) -> Given:
     def back() -> Factored:
         shares = made.result.reshape(made.step.numbers)
         by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares)
-        if by.is_public:  # nothing but zeros
+        if by.is_public:  # all zeros
             return by.of(by.array.reshape(made.shapes[0]))
         return by.of((by.array - shares * by.array.sum(axis=1, keepdims=True)).reshape(made.shapes[0]))
 
@@ -217,7 +220,7 @@ def _softmax(made: Made, g: Factored) -> Given:
 
 
 def _slope(slope: Callable[[Made], SecretArray]) -> Rule:
-    """Of a function of each element, by its derivative."""
+    """Returns the rule of an element-wise function, from its derivative."""
     return lambda made, g: [made.where(0, lambda: multiplied(made, g, slope(made)))]
 
 
@@ -236,7 +239,7 @@ def _tanh_slope(made: Made) -> SecretArray:
 
 
 def _known_most(made: Made) -> float | None:
-    """The largest magnitude of the operand, if it is proven and there is room to make use of it."""
+    """Returns the largest magnitude of the operand, if it is proven and slopes may be scaled up; else None."""
     return most_of(made.operand(0)) if made.spare > 0 else None
 
 
@@ -273,7 +276,7 @@ def _reciprocal(made: Made, g: Factored) -> Given:
 
 
 def _powers(made: Made, g: Factored, count: int, most: float) -> Factored:
-    """The gradient times a power of the step's result, which is 1 / `most` at least."""
+    """Returns the gradient times a power of the step's result, which is at least 1 / `most`."""
     bits = min(ceil_log2(max(most, 1.0)), made.spare)
     factor = made.result << bits
     for _ in range(count):

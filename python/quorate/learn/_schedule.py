@@ -1,4 +1,4 @@
-"""When which records are learnt from, and how far each step goes: all of it public, and alike at all parties."""
+"""The public schedule of a training: the order of records and the size of steps, the same at all parties."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from quorate.errors import ConfigError, ShapeError
 
 __all__ = ["ALPHA", "EPOCHS", "Multiples", "Schedule", "epochs_of"]
 
-# So many bits at least has what a gradient, and a weight's decay, is multiplied by.
+# The least number of bits of the factors of gradients and of weight decay.
 _BITS = 12
 _MOST_SHIFT = 40
 
-# Where nothing is stated.
+# Defaults.
 EPOCHS = 20
 ALPHA = 1e-4
 
@@ -29,7 +29,7 @@ _LARGEST_C = 1e9
 
 @dataclasses.dataclass(frozen=True)
 class Multiples:
-    """A step: velocity <- (velocity * v - gradient * g - weight * w) / 2^shift, to the nearest unit."""
+    """The factors of a step: v <- (velocity * v - gradient * g - weight * w) / 2^shift, to the nearest unit."""
 
     shift: int
     velocity: int
@@ -37,12 +37,12 @@ class Multiples:
     weight: int
 
     def reals(self) -> tuple[float, float, float]:
-        """The three as they count."""
+        """Returns the three factors divided by 2^shift."""
         unit = 2.0**-self.shift
         return self.velocity * unit, self.gradient * unit, self.weight * unit
 
     def most(self, gradient: int, weight: int) -> int:
-        """The largest velocity in units, however many steps there are, with gradients and weights up to these.
+        """Returns the largest velocity in units, for any number of steps, with gradients and weights up to these.
 
         By induction: |v'| <= m |v| + a gradient + c weight + 1 is at most V where V (1 - m) is at least the rest.
         """
@@ -52,7 +52,7 @@ class Multiples:
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """What is public of a training beside the network: see the estimators."""
+    """The public arguments of a training, except those of the network; the estimators document them."""
 
     epochs: int
     batch_size: int
@@ -78,30 +78,30 @@ class Schedule:
                 raise ConfigError(at("C and alpha say one thing, alpha = 1 / (C records): state one of them"))
 
     def of(self, rows: int) -> Schedule:
-        """For so many records: `C` says how much the records count together beside the weights, `alpha` for each."""
+        """Returns the schedule for `rows` records, with `C`, which weighs all records, converted to `alpha`."""
         return self if self.C is None else dataclasses.replace(self, alpha=1 / (self.C * rows), C=None)
 
     def check(self, rows: int) -> None:
-        """Whether so many records are enough.
+        """Checks that there are enough records.
 
         Raises:
-            ShapeError: a batch has more.
+            ShapeError: a batch is larger.
         """
         if self.batch_size > rows:
             raise ShapeError(at(f"fit: batch_size={self.batch_size} is more than the {rows} records that there are"))
 
     def generator(self) -> np.random.Generator:
-        """What initial weights and then orders are drawn from."""
+        """Returns the generator from which initial weights, and then orders, are drawn."""
         return np.random.default_rng(self.random_state)
 
     def batches(self, rows: int, generator: np.random.Generator) -> Iterator[list[np.ndarray]]:
-        """For each epoch the places of the records in each batch; the last one may be smaller."""
+        """Yields, for each epoch, the positions of the records in each batch; the last batch may be smaller."""
         for _ in range(self.epochs):
             order = generator.permutation(rows) if self.shuffle else np.arange(rows)
             yield [order[start : start + self.batch_size] for start in range(0, rows, self.batch_size)]
 
     def steps(self, rows: int) -> Counter[int]:
-        """How many steps there are of each size of batches."""
+        """Returns the number of steps for each size of batches."""
         whole, rest = divmod(rows, self.batch_size)
         found = Counter({self.batch_size: whole * self.epochs})
         if rest:
@@ -109,14 +109,14 @@ class Schedule:
         return found
 
     def multiples(self, size: int, decays: bool) -> Multiples:
-        """Of a step by so many records, of what decays by `alpha` or not.
+        """Returns the factors of a step by `size` records, for parameters that decay by `alpha` or do not.
 
         Raises:
-            ConfigError: the step is too small to be told from none.
+            ConfigError: the step is too small to have an effect.
         """
         gradient = self.learning_rate / size
         decay = self.learning_rate * self.alpha if decays else 0.0
-        # Of all batches the same, that of whole ones: else momentum would be rounded to another number.
+        # All batches use the shift of whole ones; else momentum would be rounded to different numbers.
         least = self.learning_rate / self.batch_size
         shift = max(_BITS, math.ceil(_BITS - math.log2(min(least, decay or least))))
         if shift > _MOST_SHIFT:
@@ -128,7 +128,7 @@ class Schedule:
 
 
 def epochs_of(epochs: Any, max_iter: Any) -> Any:
-    """How many epochs, of which scikit-learn's name is `max_iter`.
+    """Returns the number of epochs, from `epochs` or from `max_iter`, its name in scikit-learn.
 
     Raises:
         ConfigError: both are stated, and differ.

@@ -1,12 +1,13 @@
-"""Steps of stochastic gradient descent on secrets, and the same in the clear.
+"""Steps of stochastic gradient descent, on secrets and in the clear.
 
 Notation: a step has gradients g of a batch, summed, velocities v and weights w: v <- m v - a g - c w, w <- w + v, with
-a = learning_rate / records, c = learning_rate alpha (0 of intercepts), m = momentum. All three are whole multiples of
-2^-shift, so that a step truncates once: m v - a g - c w is exact, and rounded to the nearest unit.
+a = learning_rate / records, c = learning_rate alpha (0 for intercepts), m = momentum. All three are whole multiples of
+2^-shift, so that a step truncates once: m v - a g - c w is exact, and is rounded to the nearest unit.
 
-Nothing wraps, by proof: a step begins with weights in [-W, W]. From there ranges are derived through the step, also
-that of the gradient, G. So |v| is at most V = (a G + c W + 1 unit) / (1 - m), at any step, and |w| at most the largest
-initial weight and V for each step. Where that is W or less, it is stated; elsewhere weights are clipped to [-W, W].
+Nothing wraps; the proof: a step begins with weights in [-W, W]. Ranges are derived from there through the step,
+including that of the gradient, G. So |v| is at most V = (a G + c W + 1 unit) / (1 - m) at any step, and |w| is at most
+the largest initial weight plus V for each step. Where that is at most W, it is stated as a range; elsewhere weights are
+clipped to [-W, W].
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class State:
 
 
 class Steps:
-    """What all steps of a training have in common."""
+    """The steps of a training, with the bounds and constants that they share."""
 
     def __init__(self, session: Session, shape: Shape, schedule: Schedule, dtype: Dtype, weight_bound: float) -> None:
         self._session, self._shape, self._schedule, self._dtype = session, shape, schedule, dtype
@@ -50,7 +51,7 @@ class Steps:
         self._clips: list[bool] = []
 
     def begin(self, x: SecretArray, initial: list[Reals], steps: int) -> State:
-        """Initial weights, which are public, as secrets like any later ones, so that all steps are one program."""
+        """Returns the public initial weights as secrets, like later weights, so that all steps are the same program."""
         largest = max(float(np.abs(w).max(initial=0.0)) for w in initial)
         if largest > self.weight_bound:
             raise RangeError(
@@ -62,20 +63,20 @@ class Steps:
         return State(parameters, [nothing + np.zeros(w.shape) for w in initial])
 
     def _nothing(self, x: SecretArray) -> SecretArray:
-        """A secret 0 of which no range is proven that is narrower than that of weights. Local."""
+        """Returns a secret 0 whose proven range is at least as wide as that of weights. Local."""
         one = x.reshape(-1)[:1]
         low, high = self._range(one)
         by = -(-2 * self._most_weight // max(high - low, 1)) + 1
         return one * by - one * by
 
     def step(self, state: State, x: SecretArray, targets: SecretArray) -> State:
-        """One step more. Nothing is computed yet.
+        """Returns the state after one more step. Nothing is run yet.
 
         Raises:
-            RangeError: what is known of x does not prove that nothing wraps.
+            RangeError: the proven range of x does not prove that nothing wraps.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RangeWarning)  # ranges are looked at here, one by one
+            warnings.simplefilter("ignore", RangeWarning)  # `_proven` checks every range
             sums = self._shape.scores(x, state.parameters)
             for place, scores in enumerate(sums):
                 self._proven(scores, f"the sums of layer {place}", x)
@@ -90,7 +91,7 @@ class Steps:
         multiples = [self._schedule.multiples(size, decays=g.ndim == 2) for g in gradients]
         most = [m.most(reach, self._most_weight) for m, reach in zip(multiples, reaches, strict=True)]
         first = not self._most_velocity
-        if first:  # of smaller batches it is as much, but for the rounding of multiples
+        if first:  # smaller batches have the same bound, up to the rounding of factors: hence 1/64 more
             self._most_velocity = [velocity + velocity // 64 for velocity in most]
             reached = [self._initial + self._steps * velocity for velocity in self._most_velocity]
             self._clips = [most_weight > self._most_weight for most_weight in reached]
@@ -120,7 +121,11 @@ class Steps:
         return int(low), int(high)
 
     def _proven(self, x: SecretArray, what: str, records: SecretArray) -> int:
-        """The largest magnitude that an array is proven to have, in units."""
+        """Returns the largest magnitude that an array is proven to have, in units.
+
+        Raises:
+            RangeError: nothing proves that the array does not wrap.
+        """
         low, high = self._range(x)
         most = max(-low, high)
         if most >= 1 << (self._dtype.bits - 1) or x.dtype != self._dtype:
@@ -140,12 +145,12 @@ class Steps:
 
     @property
     def clips(self) -> bool:
-        """Whether weights are clipped in every step, since no proof says that they need not be."""
+        """Whether weights are clipped in every step, because no proof makes that unnecessary."""
         return any(self._clips)
 
 
 def nothing_of(arrays: Sequence[SecretArray]) -> SecretArray:
-    """No element of any of them, which takes all of them to be computed: to reveal it tells nothing."""
+    """Returns an empty array whose reveal computes all of the arrays, and discloses nothing."""
     session = arrays[0]._session
     return session.concatenate([array.reshape(-1)[:0] for array in arrays])
 
@@ -153,7 +158,7 @@ def nothing_of(arrays: Sequence[SecretArray]) -> SecretArray:
 def clear_step(
     shape: Shape, schedule: Schedule, weight_bound: float, state: tuple[list[Reals], list[Reals]], x: Any, targets: Any
 ) -> tuple[list[Reals], list[Reals]]:
-    """The same step in the clear, in float64."""
+    """Computes a step in the clear, in float64."""
     parameters, velocities = state
     layers = [(w, np.zeros(1) if b is None else b) for w, b in shape.layers(parameters)]
     sums = plain_scores(shape.activation, x, layers)

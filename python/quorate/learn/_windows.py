@@ -1,4 +1,4 @@
-"""Rules of convolutions and of the largest element along an axis."""
+"""Rules of gradients for convolutions, and for the largest or smallest element along an axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ __all__ = ["conv", "largest"]
 
 
 def conv(made: Made, g: Factored) -> Given:
-    """By images the transposed convolution of g with the filters; by filters a convolution of images with g."""
+    """Returns the gradients of a convolution.
+
+    By images it is the transposed convolution of g with the filters; by filters a convolution of images with g.
+    """
     batch, groups, channels, count, *pairs = made.step.numbers
     image, window, stride, dilation, before, after = (tuple(pairs[i : i + 2]) for i in range(0, 12, 2))
 
@@ -32,7 +35,7 @@ def conv(made: Made, g: Factored) -> Given:
     def by_filters() -> Factored:
         g_by, images = with_operand(made, g, 0)
         out = g_by.array
-        # Channels take the place of images, and images that of channels.
+        # Images and channels exchange their roles.
         turned = images.reshape(batch, groups, channels, *image).transpose(2, 1, 0, 3, 4)
         turned = turned.reshape(channels, groups * batch, *image)
         slopes = out.reshape(batch, groups, count, *out.shape[2:]).transpose(1, 2, 0, 3, 4)
@@ -45,14 +48,14 @@ def conv(made: Made, g: Factored) -> Given:
 
 
 def _secret(made: Made, values: Any, other: Any) -> Any:
-    """Values of which, or of others, one is a secret array."""
+    """Returns values, made secret if neither they nor `other` are."""
     if isinstance(values, SecretArray) or isinstance(other, SecretArray):
         return values
     return made.session.constant(np.asarray(values, float), dtype=made.result.dtype)
 
 
 def largest(made: Made, g: Factored) -> Given:
-    """To the first of the largest elements, or of the smallest."""
+    """Returns the gradient of a maximum or minimum: g, at the first of the largest or smallest elements."""
 
     def back() -> Factored:
         outer, length, inner = made.step.numbers

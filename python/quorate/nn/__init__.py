@@ -1,11 +1,11 @@
 """Layers of neural networks, as functions of secret arrays: `qr.nn.conv2d(x, weights)`.
 
-Weights may be secret, of whichever party, or public numbers. Layouts are those of ONNX and PyTorch, `"NCHW"`: images
-(batch, channels, rows, columns), filters (filters, channels, rows, columns); with `layout="NHWC"` images are (batch,
-rows, columns, channels) and filters (filters, rows, columns, channels), as TFLite has them.
+Weights may be secret inputs of any party, or public numbers. The default layout is that of ONNX and PyTorch, `"NCHW"`:
+images (batch, channels, rows, columns), filters (filters, channels, rows, columns). With `layout="NHWC"`, as in TFLite,
+images are (batch, rows, columns, channels) and filters (filters, rows, columns, channels).
 
-Every function is made of operations that have docstrings of their own: products, comparisons, real functions. What a
-layer costs, `mpc.explain` says.
+Every function is composed of operations that have docstrings of their own: products, comparisons, real functions.
+`mpc.explain` predicts the cost of a layer.
 """
 
 from quorate.functions import gelu, relu, sigmoid, softmax, tanh

@@ -1,4 +1,4 @@
-"""Activations that are made of comparisons and of other functions."""
+"""Activations that are composed of comparisons and other functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["elu", "hard_sigmoid", "hard_swish", "leaky_relu", "prelu", "relu6", 
 
 
 def relu6(x: SecretArray) -> SecretArray:
-    """X within 0 and 6, exactly; also of integers. Two comparisons.
+    """Limits x to the range 0 to 6, exactly; also for integers. Two comparisons.
 
     Example:
         >>> import quorate as qr
@@ -27,7 +27,7 @@ def relu6(x: SecretArray) -> SecretArray:
 
 
 def leaky_relu(x: SecretArray, slope: float = 0.01) -> SecretArray:
-    """X where it is positive, elsewhere a public multiple of it. A comparison; of fixed point.
+    """Returns x where it is positive, elsewhere x times the public `slope`. For fixed point; a comparison.
 
     Example:
         >>> import quorate as qr
@@ -39,9 +39,9 @@ def leaky_relu(x: SecretArray, slope: float = 0.01) -> SecretArray:
 
 
 def prelu(x: SecretArray, slope: Any) -> SecretArray:
-    """X where it is positive, elsewhere times `slope`: numbers, secret or public, that broadcast.
+    """Returns x where it is positive, elsewhere x times `slope`, which is secret or public and broadcasts.
 
-    A comparison, and the products where the slope is secret.
+    It takes a comparison and, where the slope is secret, a product.
 
     Example:
         >>> import quorate as qr
@@ -58,7 +58,7 @@ def prelu(x: SecretArray, slope: Any) -> SecretArray:
 
 
 def silu(x: SecretArray) -> SecretArray:
-    """X times its sigmoid: within 1 unit and 1.5 units times |x|.
+    """Returns x times its sigmoid, within 1 unit plus 1.5 units times |x|.
 
     Example:
         >>> import quorate as qr
@@ -71,7 +71,7 @@ def silu(x: SecretArray) -> SecretArray:
 
 
 def elu(x: SecretArray, alpha: float = 1.0) -> SecretArray:
-    """X where it is positive, alpha (e^x - 1) elsewhere: within 2 units times alpha, and 1.
+    """Returns x where it is positive, alpha (e^x - 1) elsewhere; within 2 alpha + 1 units.
 
     Example:
         >>> import quorate as qr
@@ -81,12 +81,12 @@ def elu(x: SecretArray, alpha: float = 1.0) -> SecretArray:
     """
     session = session_of("elu", x)
     positive = x > 0
-    low = exp(session.where(positive, 0.0, x)) - 1.0  # of what is positive 0, whose power is not needed
+    low = exp(session.where(positive, 0.0, x)) - 1.0  # 0 in place of positive x, whose power might not fit
     return session.where(positive, x, low if alpha == 1.0 else low * float(alpha))
 
 
 def hard_sigmoid(x: SecretArray, alpha: float = 1 / 6, beta: float = 0.5) -> SecretArray:
-    """Alpha x + beta within 0 and 1. Two comparisons.
+    """Returns alpha x + beta, limited to the range 0 to 1. Two comparisons.
 
     Example:
         >>> import quorate as qr
@@ -99,7 +99,7 @@ def hard_sigmoid(x: SecretArray, alpha: float = 1 / 6, beta: float = 0.5) -> Sec
 
 
 def hard_swish(x: SecretArray) -> SecretArray:
-    """X times its hard sigmoid. Two comparisons and a product.
+    """Returns x times its hard sigmoid. Two comparisons and a product.
 
     Example:
         >>> import quorate as qr

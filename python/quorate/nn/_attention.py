@@ -1,4 +1,4 @@
-"""Attention, and rows of a table by secret numbers."""
+"""Attention, and embeddings by secret indices."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["attention", "embedding"]
 
 
 def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: float | None = None) -> SecretArray:
-    """Scaled dot-product attention: softmax(query key^T scale + mask) value, over the last two axes.
+    """Computes scaled dot-product attention, softmax(query key^T scale + mask) value, over the last two axes.
 
-    Two products of matrices and a softmax.
+    It takes two products of matrices and a softmax.
 
     Args:
-        query: (..., queries, size), fixed point; axes before the last two are a batch, and heads.
+        query: (..., queries, size), fixed point; axes before the last two are batch and heads.
         key: (..., keys, size).
         value: (..., keys, values).
-        mask: (queries, keys), with axes before them where arrays have some. Numbers are added to the scaled products,
-            and `-inf` keeps a key from being seen; booleans, public or secret, say which keys are seen. Public ones
-            cost nothing, and each query has to see a key; where a secret mask shows it none, it gets the mean of all
-            values. Secret numbers are added as they are.
-        scale: 1 / sqrt(size) where it is not given.
+        mask: (queries, keys), preceded by the other axes where arrays have them. Numbers, public or secret, are added
+            to the scaled products; a public `-inf` hides a key. Booleans, public or secret, select the keys that are
+            seen. Public masks cost nothing, and must show each query at least one key. A query to which a secret mask
+            shows no key gets the mean of all values.
+        scale: 1 / sqrt(size) if not given.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -66,7 +66,7 @@ def _masked(scores: SecretArray, mask: Any) -> SecretArray:
     most = added.max(axis=-1, keepdims=True, initial=-np.inf)
     if np.isneginf(most).any():
         raise ShapeError(at("attention: a query of which no key is seen"))
-    added = added - most  # shares do not change where a number is added to all keys
+    added = added - most  # softmax does not change where one number is added to all keys
     low, high = _range(scores)
     hidden = added < low - high - _FAR
     if (added[~hidden] != 0).any():
@@ -75,25 +75,26 @@ def _masked(scores: SecretArray, mask: Any) -> SecretArray:
 
 
 _FAR = 40.0
-"""Powers of what is so far below the largest are less than half a unit of any dtype that softmax takes."""
+"""The power of a score this far below the largest is less than half a unit of any dtype that softmax takes."""
 
 
 def _range(scores: SecretArray) -> tuple[float, float]:
-    """Between which numbers scores lie, where that is not known a quarter of what the dtype holds."""
+    """Returns the proven range of scores, limited to a quarter of the dtype's range."""
     unit, most = 2.0**-scores.dtype.frac, 2 ** (scores.dtype.bits - 3)
     low, high = scores._session._native.range(scores._node)
     return max(low, -most) * unit, min(high, most) * unit
 
 
 def _below(scores: SecretArray) -> float:
-    """A score that is nothing beside the others."""
+    """Returns a score so low that its softmax is 0."""
     return _range(scores)[0] - _FAR
 
 
 def embedding(index: SecretArray, table: Any) -> SecretArray:
-    """Rows of a table (rows, size) by secret whole numbers; zeros where there is no such row.
+    """Looks up rows of a table (rows, size) by secret whole numbers; zeros where there is no such row.
 
-    One-hot rows times the table: what `mpc.take` costs. Public tables cost no product.
+    It multiplies one-hot rows by the table, as `mpc.take` does and at its cost. With a public table the product is
+    local.
 
     Example:
         >>> import quorate as qr

@@ -1,4 +1,4 @@
-"""Convolutions, and layers that are products of matrices."""
+"""Convolutions, and linear layers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["conv1d", "conv2d", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
-    """Inputs times the transposed weights, plus the bias: weights are (outputs, inputs), as PyTorch has them.
+    """Multiplies inputs by the transposed weights and adds the bias; weights are (outputs, inputs), as in PyTorch.
 
-    One product of matrices. Inputs are along the last axis of `x`.
+    It takes one product of matrices. Inputs are along the last axis of `x`.
 
     Example:
         >>> import quorate as qr
@@ -47,8 +47,11 @@ def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
 
 
 def _turned_product(x: Any, weight: Any) -> SecretArray:
-    """Inputs times the transposed weights. To turn many secret weights takes longer than to multiply by them: of few
-    inputs, and by weights that stay factors, these and the product are turned instead."""
+    """Multiplies inputs by the transposed weights.
+
+    Transposing many secret weights takes longer than the product. With few inputs, inputs and product are therefore
+    transposed instead. The same applies to weights that are factors, because their transpose would not be a factor.
+    """
     x = x if isinstance(x, SecretArray) else np.asarray(x)
     if isinstance(weight, SecretArray) and len(weight.shape) == 2 and x.shape[-1:] == weight.shape[1:]:
         outputs, inputs = weight.shape
@@ -72,26 +75,27 @@ def conv2d(
     groups: int = 1,
     layout: str = "NCHW",
 ) -> SecretArray:
-    """The convolution of images with filters, as neural networks have it: filters are not turned round.
+    """Convolves images with filters as neural networks do: filters are not flipped.
 
-    One round, and those of a truncation where both are fixed point. With `rss` each party sends its share of the
-    results, whatever the size of the filters; with `aby` and `pika` each pixel and each weight is opened once; with
-    `spdz2k` both factors of each product are, or each matrix once where matrices of triples take less. Public filters,
-    or public images, cost nothing but local work. Fixed point is rounded down once, after each sum; what a ring does
-    not hold wraps, as in products of matrices.
+    It takes one round, and those of a truncation where both are fixed point. With `rss` each party sends its share of
+    the results, for filters of any size. With `aby` and `pika` each pixel and each weight is opened once. With `spdz2k`
+    both factors of each product are opened, or each matrix once where matrix triples take less. Public filters, or
+    public images, need only local work. Fixed point is rounded down once, after each sum; results that the ring does
+    not hold wrap, as in products of matrices.
 
     Args:
         x: images (batch, channels, rows, columns), or (batch, rows, columns, channels) where `layout` is "NHWC".
         weight: filters (filters, channels of a group, rows, columns), or with the channels last.
         bias: one number for each filter.
-        stride: by how much a window lies further than the one before; one number, or one for rows and one for columns.
+        stride: the distance between neighbouring windows: one number, or one for rows and one for columns.
         padding: zeros around images: one number, (rows, columns), ((above, below), (left, right)), "same" or "valid".
-        dilation: how far neighbours in a window are apart.
-        groups: of channels, each of which has filters of its own; as many as there are channels for depthwise.
+        dilation: the distance between neighbouring elements of a window.
+        groups: the number of groups of channels, each of which has its own filters; the number of channels for a
+            depthwise convolution.
         layout: "NCHW" or "NHWC".
 
     Raises:
-        ShapeError: sizes that do not go together, or a window that does not fit.
+        ShapeError: sizes do not fit each other, or a window does not fit the image.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -120,7 +124,7 @@ def conv2d(
 
 
 def biased(result: SecretArray, bias: Any, what: str) -> SecretArray:
-    """With a number added for each filter."""
+    """Adds a number for each filter."""
     if bias is None:
         return result
     if shape_of(bias) != result.shape[1:2]:
@@ -140,11 +144,10 @@ def conv1d(
     groups: int = 1,
     layout: str = "NCW",
 ) -> SecretArray:
-    """The convolution of series (batch, channels, steps) with filters (filters, channels of a group, steps).
+    """Convolves series (batch, channels, steps) with filters (filters, channels of a group, steps).
 
-    With `layout="NWC"` series are (batch, steps, channels), and filters (filters, steps, channels of a group).
-
-    As `conv2d` of images of one row; `padding` is a number, (before, after), "same" or "valid".
+    With `layout="NWC"` series are (batch, steps, channels), and filters (filters, steps, channels of a group). It is a
+    `conv2d` of images of one row; `padding` is a number, (before, after), "same" or "valid".
 
     Example:
         >>> import quorate as qr

@@ -1,4 +1,4 @@
-"""Layouts of images, and what windows on them are told by."""
+"""Layouts of images, and checks of the arguments that describe windows on them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from quorate.session import Session
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
-"""Before and after, of rows and of columns."""
+"""Zeros before and after, for rows and for columns."""
 
 _LAYOUTS = ("NCHW", "NHWC")
 
 
 def session_of(what: str, *values: Any) -> Session:
-    """That of the first secret array."""
+    """Returns the session of the first secret array."""
     for value in values:
         if isinstance(value, SecretArray):
             return value._session
@@ -29,7 +29,7 @@ def session_of(what: str, *values: Any) -> Session:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Of a secret array, or of public numbers."""
+    """Returns the shape of a secret array or of public numbers."""
     try:
         return value.shape if isinstance(value, SecretArray) else np.shape(value)
     except ValueError:
@@ -37,14 +37,14 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def check_broadcasts(what: str, name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Refuses what does not broadcast to a shape, or would enlarge it."""
+    """Raises `ShapeError` unless a value broadcasts to a shape without enlarging it."""
     given = shape_of(value)
     if len(given) > len(shape) or any(n not in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)):
         raise ShapeError(at(f"{what}: {name} of shape {given} does not broadcast to {shape}"))
 
 
 def channels_first(what: str, x: Any, layout: str) -> Any:
-    """Images, or filters, with their channels before rows and columns."""
+    """Returns images, or filters, with channels before rows and columns."""
     if layout not in _LAYOUTS:
         raise ConfigError(at(f"{what}: layout {layout!r} is none of {', '.join(map(repr, _LAYOUTS))}"))
     if len(shape_of(x)) != 4:
@@ -54,20 +54,20 @@ def channels_first(what: str, x: Any, layout: str) -> Any:
 
 
 def as_given(x: SecretArray, layout: str) -> SecretArray:
-    """Back in the layout that was asked for."""
+    """Returns images of layout "NCHW" in the requested layout."""
     return x if layout == "NCHW" else x.transpose(0, 2, 3, 1)
 
 
 def transposed(x: Any, axes: tuple[int, ...]) -> Any:
-    """A secret array, or public numbers, with their axes in this order."""
+    """Returns a secret array, or public numbers, with the axes in this order."""
     return x.transpose(*axes) if isinstance(x, SecretArray) else np.transpose(x, axes)
 
 
 def whole(what: str, value: Any) -> int:
-    """A whole number.
+    """Returns a whole number as an int.
 
     Raises:
-        ShapeError: another thing.
+        ShapeError: it is something else.
     """
     try:
         return operator.index(value)
@@ -76,7 +76,7 @@ def whole(what: str, value: Any) -> int:
 
 
 def pair(what: str, value: Any, least: int = 1) -> Pair:
-    """One number for rows and columns, or one for each."""
+    """Returns numbers for rows and for columns, from one number for both or one for each."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     both = (value, value) if not isinstance(value, Sequence) else tuple(value)
     if len(both) != 2:
@@ -88,10 +88,10 @@ def pair(what: str, value: Any, least: int = 1) -> Pair:
 
 
 def padding_of(value: Any, sizes: Pair, spans: Pair, stride: Pair) -> Padding:
-    """What `padding=` says of images of such sizes, on which windows of such spans lie.
+    """Returns the zeros that `padding=` puts around images of the given sizes, for windows of the given spans.
 
-    `"valid"` is none, `"same"` gives as many places as the image has, divided by the stride, with the odd zero below
-    and on the right (as TensorFlow and ONNX's SAME_UPPER have it).
+    `"valid"` means none. `"same"` makes the number of windows the size of the image divided by the stride, rounded up.
+    An odd zero goes below and to the right, as with TensorFlow and ONNX's SAME_UPPER.
     """
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if value == "valid":

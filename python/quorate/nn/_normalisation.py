@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Batch and layer normalisation."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def batch_norm(
     eps: float = 1e-5,
     axis: int = 1,
 ) -> SecretArray:
-    """(x - mean) / sqrt(variance + eps) times weight, plus bias: one number of each for each channel.
+    """Returns (x - mean) / sqrt(variance + eps) times weight, plus bias, with one number of each for each channel.
 
-    Where the variance is secret, its root is taken under the protocol, one for each channel; whoever knows it folds the
-    factor into the layer before, at no cost. The root is within 2 units of 2^-f, so with a secret variance v results
-    are off by up to 2^(1 - f) sqrt(v) of themselves.
+    Where the variance is secret, its root is computed under the protocol, one for each channel. A party that has the
+    variance can fold the factor into the layer before, at no cost. The root is within 2 units of 2^-f, so with a secret
+    variance v results have a relative error of up to 2^(1 - f) sqrt(v).
 
     Args:
-        x: channels lie along `axis`.
-        mean: of each channel, secret or public; so are the variance, the weight and the bias.
-        variance: see `mean`.
-        weight: see `mean`; 1 where it is not given.
-        bias: see `mean`; 0 where it is not given.
+        x: numbers with channels along `axis`.
+        mean: the mean of each channel, secret or public, as are the variance, the weight and the bias.
+        variance: the variance of each channel.
+        weight: the factor of each channel; 1 if not given.
+        bias: the summand of each channel; 0 if not given.
         eps: added to the variance; below 2^-16 it is rounded to a unit of the variance's dtype, and may vanish.
-        axis: of the channels.
+        axis: the axis of the channels.
 
     Example:
         >>> import quorate as qr
@@ -77,19 +77,21 @@ def batch_norm(
 
 
 def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: float = 2**-16) -> SecretArray:
-    """Along the last axis: (x - mean) / sqrt(variance + eps) times weight, plus bias. Of fixed point.
+    """Returns (x - mean) / sqrt(variance + eps) times weight, plus bias, along the last axis of fixed point.
 
-    Lines are brought to one size by powers of two, whatever they deviate by: some comparisons and a root for each line,
-    two products for each number. With 16 bits after the point results are within 2^-12 of themselves, and
-    what the mean of a line is rounded by, a unit, beside its deviation. Where nothing bounds x, or so that squares have
-    no room in a stated dtype, squares are rounded one by one, to a unit, which counts beside deviations below 0.1, and
-    have to fit that dtype: `qr.fixed(64, 16)` holds squares of deviations up to 10^4. State a bound or a wider dtype.
+    Lines of any deviation are first scaled to one size by powers of two. It takes some comparisons and a root for each
+    line, and two products for each number. With 16 bits after the point, results have a relative error of 2^-12, and in
+    addition the rounding of the line's mean, one unit, relative to the line's deviation.
+
+    Squares are rounded one by one, to a unit, where x has no bound, or one for which squares have no room in a stated
+    dtype. This matters for deviations below 0.1. The squares must also fit that dtype: `qr.fixed(64, 16)` holds squares
+    of deviations up to 10^4. State a bound or a wider dtype.
 
     Args:
-        x: of fixed point, or integers.
-        weight: of each number of a line, secret or public.
-        bias: as the weight.
-        eps: a unit of the dtype at least.
+        x: fixed point, or integers.
+        weight: the factor of each number of a line, secret or public.
+        bias: the summand of each number of a line, secret or public.
+        eps: at least a unit of the dtype.
 
     Example:
         >>> import quorate as qr
@@ -108,7 +110,7 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     dtype = x.dtype
     if dtype.kind == "fixed" and dtype.bits < 64:
         x = x.astype(fixed(64, dtype.frac))
-    if dtype.grows and dtype.frac > real.frac:  # small numbers: lines are brought to one size anyway
+    if dtype.grows and dtype.frac > real.frac:  # small numbers; lines are scaled to one size anyway
         x = x.astype(fixed(dtype.bits, real.frac)).astype(real)
     centred = x - x.mean(axis=-1, keepdims=True)
     made = _normalised(centred, max(float(eps), 2.0**-centred.dtype.frac))
@@ -118,17 +120,17 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     return made if bias is None else made + bias
 
 
-_MOST = 118  # bits of what dtypes hold, but for a sign and the double
+_MOST = 118  # the most bits of a number: a dtype's 120, less the sign and a doubling
 
 
-_MEAN = 32  # of squares of a line that is brought to one size, at most, and an eighth at least
+_MEAN = 32  # the largest mean of squares of a line that is scaled to one size; the least is an eighth
 
 
 def _normalised(x: SecretArray, eps: float) -> SecretArray:
-    """Lines over the root of the mean of their squares and eps.
+    """Returns lines divided by the root of the mean of their squares plus eps.
 
-    A line is multiplied by a power of two that brings the mean of its squares, with eps, between 1/8 and 32, where an
-    inverse root is precise. Which power that is follows from comparisons, so that derivatives do not see it.
+    A line is first multiplied by a power of two that brings the mean of its squares, with eps, between 1/8 and 32,
+    where an inverse root is precise. Comparisons select the power, so it is a constant for derivatives.
     """
     n, frac = x.shape[-1], x.dtype.frac
     x, by, is_huge = _of_one_size(x, eps)
@@ -142,10 +144,10 @@ def _normalised(x: SecretArray, eps: float) -> SecretArray:
 
 
 def _of_one_size(x: SecretArray, eps: float) -> tuple[SecretArray, SecretArray, SecretArray | None]:
-    """Lines times powers of two, these, and of which lines a larger part was taken before.
+    """Returns lines times powers of two, these powers, and the lines that were divided before because they are large.
 
-    The sum of the squares of a line, which is at most 2^top units, is compared with powers of two, and brought to
-    2^top step by step by powers of 4 (`rises`), as the line is by their roots.
+    The sum of the squares of a line, at most 2^top units, is compared with powers of two and raised towards 2^top in
+    steps by powers of 4 (`rises`). The line is multiplied by the roots of these powers.
     """
     mpc, n, frac = x._session, x.shape[-1], x.dtype.frac
     squares, finer, top = _squares(x)
@@ -156,28 +158,30 @@ def _of_one_size(x: SecretArray, eps: float) -> tuple[SecretArray, SecretArray, 
     bits = min(top + top // 2 + 4, 120)
     s = between((squares + added * 2.0**-frac).astype(fixed(max(bits, squares.dtype.bits), frac)), added, 1 << top)
     least, is_huge = math.floor((math.log2(_MEAN * n) - (top - frac - 2 * finer)) / 2), None
-    fall = max(2 - frac - least, 0)  # the least factor has two bits
+    fall = max(2 - frac - least, 0)  # so that the least factor has two bits
     if fall:
         is_huge = s >= math.ldexp(1.0, top - 2 * fall - frac)
         s = mpc.where(is_huge, s * 4.0**-fall + 2.0**-frac, s)
         x = mpc.where(is_huge, x * 2.0**-fall, x)
         top, least, added = top - 2 * fall, least + fall, min(added, 1 << max(top - 4 * fall, 0))
         s = between(s, added, (1 << top) + 1)
-    most = 1 << max((top + frac + 1) // 2 - finer, 1)  # squares are rounded down by no more than is added
+    most = 1 << max((top + frac + 1) // 2 - finer, 1)  # rounding of squares takes away at most what `added` adds
     x = between(x, -most, most)
     by = mpc.constant(np.full((*x.shape[:-1], 1), 2.0**least), fixed(max(min(x.dtype.bits, 64), 2 * frac), frac))
     for rise in _rises(top, added):
         is_small = s < math.ldexp(1.0, top - rise - frac)
         s = between(mpc.where(is_small, s * (1 << rise), s), added, 1 << top)
         by = mpc.where(is_small, by * (1 << (rise // 2)), by)
-    by = between(by, 1 << (least + frac), 1 << (frac + frac // 2 + 3))  # of lines that are nothing but eps
+    by = between(by, 1 << (least + frac), 1 << (frac + frac // 2 + 3))  # the largest factor is that of a line of zeros
     whole = math.isqrt(2 * _MEAN * n << 2 * frac) + 1
     return between(x * by, -whole, whole), by, is_huge
 
 
 def _rises(top: int, least: int) -> list[int]:
-    """By which even powers of two what lies between `least` and 2^top is brought above 2^(top - 6), each of which
-    halves the span."""
+    """Returns the even exponents by which numbers from `least` to 2^top are raised above 2^(top - 6).
+
+    Each step halves the logarithm of the range.
+    """
     rises, span = [], top - least.bit_length() + 1
     while span > 6:
         rises.append(min(2 * ((span + 3) // 4), 2 * ((_MOST - top) // 2)))
@@ -186,9 +190,9 @@ def _rises(top: int, least: int) -> list[int]:
 
 
 def _squares(x: SecretArray) -> tuple[SecretArray, int, int]:
-    """The sum of the squares of each line times 4^finer, that number, and bits above the sum.
+    """Returns the sum of the squares of each line times 4^finer, `finer`, and bits that bound the sum.
 
-    Where it is known that there is room, the line is multiplied by 2^finer, and the sum is rounded once.
+    Where room for it is proven, the line is multiplied by 2^finer, and the sum is rounded once.
     """
     n, count = x.shape[-1], (x.shape[-1] - 1).bit_length()
     low, high = x._session._native.range(x._node)

@@ -16,24 +16,24 @@ __all__ = ["avg_pool2d", "flatten", "global_avg_pool2d", "max_pool2d", "upsample
 
 
 _AROUND, _BEYOND = -1, -2
-"""Of a window's element: in the zeros around an image, and behind them."""
+"""Positions of elements of windows outside of the image: in the zeros around it, and beyond these zeros."""
 
 
 def _windows(size: int, window: int, stride: int, around: Pair, ceil: bool) -> np.ndarray:
-    """Places of each window's elements along an axis: a row for each window."""
+    """Returns the positions of each window's elements along an axis: a row for each window."""
     room = size + sum(around) - window
     if room < 0:
         raise ShapeError(at(f"a window of {window} does not fit into {size} and the padding {around}"))
     count = (math.ceil(room / stride) if ceil else room // stride) + 1
     if ceil and (count - 1) * stride >= size + around[0]:
-        count -= 1  # no window begins behind the image
+        count -= 1  # no window begins after the image
     places = np.arange(count)[:, None] * stride + np.arange(window) - around[0]
     inside = (places >= 0) & (places < size)
     return np.where(inside, places, np.where(places < size + around[1], _AROUND, _BEYOND))
 
 
 def _lies(x: SecretArray, size: Any, stride: Any, padding: Any, ceil: bool) -> list[np.ndarray]:
-    """The windows along rows, and along columns."""
+    """Returns the windows along rows, and along columns."""
     window = pair("size", size)
     steps = window if stride is None else pair("stride", stride)
     sizes = (x.shape[2], x.shape[3])
@@ -44,16 +44,16 @@ def _lies(x: SecretArray, size: Any, stride: Any, padding: Any, ceil: bool) -> l
 def max_pool2d(
     x: SecretArray, size: Any, stride: Any = None, padding: Any = 0, *, ceil_mode: bool = False, layout: str = "NCHW"
 ) -> SecretArray:
-    """The largest element of each window; what is outside of an image does not count.
+    """Returns the largest element of each window; elements outside of an image do not count.
 
-    First along rows, then along columns: with windows that overlap, a window of k steps takes about log2(k)
-    comparisons for each pixel along an axis and not k - 1. Exact, also of integers.
+    It works first along rows, then along columns. Overlapping windows of size k take about log2(k) comparisons for each
+    pixel along an axis instead of k - 1. Exact, also for integers.
 
     Args:
         x: images.
-        size: of the windows: one number, or one for rows and one for columns.
-        stride: as far as the window is large where it is not given.
-        padding: as of `conv2d`.
+        size: the size of windows: one number, or one for rows and one for columns.
+        stride: the distance between neighbouring windows; their size if not given.
+        padding: as in `conv2d`.
         ceil_mode: whether a window may begin within the image and end outside.
         layout: "NCHW" or "NHWC".
 
@@ -76,9 +76,9 @@ def max_pool2d(
 
 
 def _largest(x: SecretArray, axis: int, places: np.ndarray) -> SecretArray:
-    """The largest element of each window along an axis."""
+    """Returns the largest element of each window along an axis."""
     count, window = places.shape
-    inside = places.max(axis=1, keepdims=True)  # a place of the window itself instead of one outside
+    inside = places.max(axis=1, keepdims=True)  # a position inside the window replaces those outside of the image
     places = np.where(places < 0, inside, places)
     doublings = _doublings(places, x.shape[axis])
     if doublings is None:
@@ -99,11 +99,13 @@ def _until(x: SecretArray, axis: int, step: int) -> SecretArray:
 
 
 def _doublings(places: np.ndarray, size: int) -> list[int] | None:
-    """By how much to go on, so that each place has the largest element of its window; `None` where windows one by one
-    take no more comparisons."""
+    """Returns the shifts after which each position has the largest element of its window.
+
+    It returns `None` where separate windows take no more comparisons.
+    """
     count, window = places.shape
     if window < 2 or (np.diff(places, axis=1) != 1).any():
-        return None  # windows at the edge, whose places repeat
+        return None  # windows at the edge repeat positions
     steps, covered = [], 1
     while covered < window:
         steps.append(min(covered, window - covered))
@@ -125,10 +127,10 @@ def avg_pool2d(
     count_include_pad: bool = True,
     layout: str = "NCHW",
 ) -> SecretArray:
-    """The mean of each window of fixed point: the sum times a public number, rounded once.
+    """Returns the mean of each window of fixed point: the sum times a public number, rounded once.
 
-    The sums are local. Zeros outside of an image count as elements, as in PyTorch; with `count_include_pad=False` they
-    do not, as in TensorFlow and as ONNX's default.
+    The sums are local. Zeros outside of an image count as elements, as in PyTorch. With `count_include_pad=False` they
+    do not, as in TensorFlow and by default in ONNX.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -146,7 +148,7 @@ def avg_pool2d(
     counts = []
     for d, axis in ((1, 3), (0, 2)):
         places, shape = lies[d], images.shape
-        within = np.where(places < 0, shape[axis], places)  # the place of a zero
+        within = np.where(places < 0, shape[axis], places)  # the position after the last one holds a zero
         if (places < 0).any():
             zeros = np.zeros((*shape[:axis], 1, *shape[axis + 1 :]))
             images = images._session.concatenate([images, zeros], axis=axis)
@@ -160,7 +162,7 @@ def avg_pool2d(
 
 
 def global_avg_pool2d(x: SecretArray, *, layout: str = "NCHW") -> SecretArray:
-    """The mean of all pixels of each channel; rows and columns stay as axes of size 1.
+    """Returns the mean of all pixels of each channel; rows and columns remain as axes of size 1.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -175,7 +177,7 @@ def global_avg_pool2d(x: SecretArray, *, layout: str = "NCHW") -> SecretArray:
 
 
 def upsample(x: SecretArray, factor: Any, *, layout: str = "NCHW") -> SecretArray:
-    """Each pixel so many times, in rows and in columns: the nearest neighbour. Local.
+    """Repeats each pixel `factor` times in rows and in columns (nearest neighbour). Local.
 
     Example:
         >>> import quorate as qr
@@ -191,7 +193,7 @@ def upsample(x: SecretArray, factor: Any, *, layout: str = "NCHW") -> SecretArra
 
 
 def flatten(x: SecretArray, axis: int = 1) -> SecretArray:
-    """All axes from `axis` on as one. Local.
+    """Joins all axes from `axis` on into one. Local.
 
     Example:
         >>> import numpy as np, quorate as qr

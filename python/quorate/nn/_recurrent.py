@@ -17,7 +17,7 @@ __all__ = ["gru", "lstm"]
 
 
 def _sizes(what: str, x: SecretArray, inner: Any, gates: int) -> int:
-    """How many hidden numbers there are."""
+    """Returns the number of hidden units."""
     if len(x.shape) != 3 or x.shape[0] == 0:
         raise ShapeError(at(f"{what} takes series (steps, batch, inputs); this one's shape is {x.shape}"))
     rows = shape_of(inner)
@@ -43,20 +43,21 @@ def lstm(
     *,
     state: tuple[Any, Any] | None = None,
 ) -> tuple[SecretArray, tuple[SecretArray, SecretArray]]:
-    """A layer of long short-term memory; gates are in the order input, forget, cell, output.
+    """Runs a layer of long short-term memory (LSTM), with gates in PyTorch's order: input, forget, cell, output.
 
-    A step takes a product of matrices, three sigmoids and two tanhs of (batch, hidden), one after the other.
+    Steps run one after another. Each takes a product of matrices, then three sigmoids and a tanh of (batch, hidden) in
+    parallel, a product, another tanh and another product.
 
     Args:
         x: series (steps, batch, inputs), fixed point.
         weight: (4 hidden, inputs).
         inner: (4 hidden, hidden), for the hidden state.
         bias: (4 hidden,).
-        inner_bias: (4 hidden,), added too.
-        state: hidden and cell state (batch, hidden) to begin with, zeros where it is not given.
+        inner_bias: (4 hidden,), which is also added.
+        state: the initial hidden and cell state (batch, hidden); zeros if not given.
 
     Returns:
-        The hidden states (steps, batch, hidden), and the last hidden and cell state.
+        The hidden states (steps, batch, hidden), and the pair of the last hidden and cell state.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -90,15 +91,15 @@ def gru(
     *,
     state: Any = None,
 ) -> tuple[SecretArray, SecretArray]:
-    """A layer of gated recurrent units; gates are in the order reset, update, new, as PyTorch has them.
+    """Runs a layer of gated recurrent units (GRU), with gates in PyTorch's order: reset, update, new.
 
     Args:
         x: series (steps, batch, inputs), fixed point.
         weight: (3 hidden, inputs).
         inner: (3 hidden, hidden), for the hidden state.
         bias: (3 hidden,).
-        inner_bias: (3 hidden,), of the hidden state.
-        state: hidden state (batch, hidden) to begin with, zeros where it is not given.
+        inner_bias: (3 hidden,), for the hidden state.
+        state: the initial hidden state (batch, hidden); zeros if not given.
 
     Returns:
         The hidden states (steps, batch, hidden), and the last one.
@@ -125,7 +126,7 @@ def gru(
 
 
 def _of_state(h: Any, inner: Any, bias: Any) -> Any:
-    """Products of the hidden state, which is public zeros at first."""
+    """Returns products of the hidden state, which is public zeros at first."""
     if isinstance(h, SecretArray) or isinstance(inner, SecretArray):
         return linear(h, inner, bias)
     product = np.asarray(h) @ np.asarray(inner).T

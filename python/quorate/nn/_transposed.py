@@ -1,4 +1,4 @@
-"""Transposed convolutions, as convolutions."""
+"""Transposed convolutions, computed as convolutions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def conv_transpose2d(
     groups: int = 1,
     layout: str = "NCHW",
 ) -> SecretArray:
-    """The transposed convolution: filters are (channels, filters of a group, rows, columns), as PyTorch has them.
+    """Computes the transposed convolution; filters are (channels, filters of a group, rows, columns), as in PyTorch.
 
-    With `layout="NHWC"` images are (batch, rows, columns, channels), and filters (filters of a group, rows, columns,
-    channels), as TFLite has them.
+    With `layout="NHWC"`, as in TFLite, images are (batch, rows, columns, channels), and filters (filters of a group,
+    rows, columns, channels).
 
-    A convolution at its cost: results that are as many strides apart have a filter of their own, which is part of the
-    given one turned round, so that no zeros come between pixels. With strides and dilations both they do.
+    It is computed as a convolution, at its cost. Results whose positions agree modulo the stride are a convolution with
+    a filter of their own, a part of the flipped given filter. So no zeros are inserted between pixels, except with both
+    strides and dilations above 1.
 
     Example:
         >>> import quorate as qr
@@ -82,17 +83,17 @@ def conv_transpose2d(
 
 @dataclasses.dataclass(frozen=True)
 class _Axis:
-    """How a transposed convolution along an axis is as many convolutions as its stride, side by side.
+    """The parallel convolutions that make a transposed convolution along an axis: one for each residue of its stride.
 
     Result q takes elements u of the filter and pixels i with q + padding = u + stride i. Results q = m stride + r, of
     one r, take pixels m + e and elements `taken[r][e]`, for e from `first` on.
 
     Attributes:
-        taken: a row for each r: places of elements in the filter, -1 where there is none.
+        taken: a row for each r: positions of elements in the filter, -1 for none.
         first: the least e.
-        results: how many there are.
-        pixels: how many there are.
-        apart: the dilation, which is 1 where the stride is not.
+        results: the number of results.
+        pixels: the number of pixels.
+        apart: the dilation, which is 1 unless the stride is 1.
     """
 
     taken: np.ndarray
@@ -114,13 +115,13 @@ class _Axis:
 
     @property
     def zeros(self) -> Pair:
-        """Around the pixels that are taken."""
+        """The zeros before and after the pixels that are used."""
         before, after = self._ends
         return max(before, 0), max(after, 0)
 
     @property
     def within(self) -> slice:
-        """The pixels that are taken: a padding beyond the window's span leaves some out."""
+        """The pixels that are used; a padding beyond the window's span leaves some out."""
         before, after = self._ends
         return slice(max(-before, 0), self.pixels - max(-after, 0))
 
@@ -132,12 +133,12 @@ class _Axis:
 
 
 def _placed(put: Callable[[np.ndarray], np.ndarray], values: Any) -> Any:
-    """Moved about, with zeros where nothing is put."""
+    """Applies a function that moves elements and inserts zeros, to secrets or public numbers."""
     return moved(put, values) if isinstance(values, SecretArray) else put(np.asarray(values))
 
 
 def _spread(values: np.ndarray, steps: Pair) -> np.ndarray:
-    """Images with zeros between their pixels."""
+    """Inserts zeros between the pixels of images."""
     batch, channels, rows, columns = values.shape
     wide = np.zeros((batch, channels, (rows - 1) * steps[0] + 1, (columns - 1) * steps[1] + 1), values.dtype)
     wide[:, :, :: steps[0], :: steps[1]] = values
@@ -145,10 +146,10 @@ def _spread(values: np.ndarray, steps: Pair) -> np.ndarray:
 
 
 def _turned(values: np.ndarray, axes: list[_Axis], groups: int) -> np.ndarray:
-    """Filters of the convolution: of each of the transposed one as many as there are ways that results lie."""
+    """Returns the filters of the convolution: from each given filter one for each residue of result positions."""
     channels, each = values.shape[:2]
     down, across = (axis.taken for axis in axes)
-    padded = np.pad(values, ((0, 0), (0, 0), (0, 1), (0, 1)))  # at place -1 is a zero
+    padded = np.pad(values, ((0, 0), (0, 0), (0, 1), (0, 1)))  # position -1 holds a zero
     parts = padded[:, :, down[:, None, :, None], across[None, :, None, :]]
     parts = parts.reshape(groups, channels // groups, each, *parts.shape[2:]).swapaxes(1, 2)
     kinds = len(down) * len(across)

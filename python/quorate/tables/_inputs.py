@@ -209,8 +209,7 @@ def _how(local: bool, owner: int) -> str:
 
 
 def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None:
-    """Returns the form that the command line states for another party's file, directly or by a file of the same form.
-    """
+    """Returns the form that the command line states for another party's file: in words, or by a file of that form."""
     text = forms.get(owner)
     if text is None:
         return None
