@@ -24,7 +24,7 @@ __all__ = ["Groups", "bincount", "digitize", "histogram"]
 
 
 class Groups:
-    """Elements grouped by secret keys, for a public number of groups: sums, means and sizes of each group.
+    """Elements grouped by secret keys from 0 on, in a public number of groups: sums, means and sizes of each group.
 
     Made by `Session.group_by`. It takes one comparison of each key with each group, which all methods share, and then a
     product of matrices.
@@ -55,8 +55,8 @@ class Groups:
     def mean(self, values: Any) -> SecretArray:
         """Returns the mean of the values of each group, 0 for an empty group.
 
-        It is within 4 units of 2^-f, for integers of 2^-16; with more than 64 bits, or within 2^-28 of the mean where
-        that is more.
+        The error is at most 4 units of 2^-f, for integers of 2^-16. With more than 64 bits it is at most that or 2^-28
+        of the mean, whichever is more.
         """
         rows = self._rows(values)
         if rows.dtype.kind != "fixed":

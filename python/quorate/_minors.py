@@ -111,7 +111,7 @@ class _Room:
         return math.factorial(self.rows) * below, math.factorial(self.rows) * above
 
     def bits(self) -> int:
-        """Returns the bits of the largest number. Quotients need fractional bits in addition to the dividend's bits."""
+        """Returns the bits of the largest number. Quotients, by 1 or more, need fractional bits beside the dividend's."""
         below, above = (most.bit_length() + 1 for most in self.most())
         return max(below, above + real.frac + 1) if len(self.parts) > 1 else below + real.frac
 

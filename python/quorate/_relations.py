@@ -82,7 +82,7 @@ def _missing(key: Any) -> None:
 
 
 def _there(keys: SecretArray, missing: Any) -> SecretArray | None:
-    """Returns bits that say which keys are not `missing`; None where range analysis proves that none is.
+    """Returns bits that say which keys are not `missing`; None where range analysis proves that no key can be.
 
     For columns of dates and words it returns None, too: all their numbers are keys, and -1 is a date.
     """

@@ -51,7 +51,7 @@ def coded(op: str, x: Any, y: Any) -> Any:
 def _texts_or_dates(value: Any) -> np.ndarray | None:
     if isinstance(value, numbers.Number):
         return None
-    # pandas' timestamps are dates themselves, and their to_numpy forgets time zones.
+    # pandas' timestamps are dates already, and their to_numpy drops time zones.
     is_column = hasattr(value, "to_numpy") and not isinstance(value, datetime.date)
     try:
         plain = value.to_numpy() if is_column else np.asarray(value)

@@ -183,7 +183,7 @@ class _Form:
 
     @property
     def bits(self) -> int:
-        """The bits that hold a difference of two scores, so that its sign decides a comparison."""
+        """The bits of a difference of two scores, each up to half + 2 square in magnitude; its sign compares them."""
         return max((2 * (self.half + 2 * self.square)).bit_length() + 1, 2 * self.dtype.frac + 1)
 
     def units(self, values: np.ndarray, owner: int) -> np.ndarray:

@@ -50,8 +50,9 @@ class LogisticRegression(_Linear, Classifier):
 
     Attributes:
         coef_, intercept_: the learnt parameters, secret.
-        classes_: the labels. n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether
-            steps clip weights.
+        classes_: the labels.
+        n_features_in_, n_iter_: the numbers of features and of epochs.
+        weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none. Rounds of a step: see `explain`.
 
@@ -117,7 +118,8 @@ class LinearRegression(_Linear, Estimator):
 
     Attributes:
         coef_, intercept_: the learnt parameters, secret.
-        n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether steps clip weights.
+        n_features_in_, n_iter_: the numbers of features and of epochs.
+        weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 

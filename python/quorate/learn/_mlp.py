@@ -48,8 +48,7 @@ class MLPClassifier(Classifier):
         momentum: the share of a step that is repeated in the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
-        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. It is
-        public.
+        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
             bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
             layers, proofs need a smaller bound, such as 2.
@@ -58,8 +57,9 @@ class MLPClassifier(Classifier):
 
     Attributes:
         coefs_, intercepts_: secret weights (inputs, outputs) and intercepts (outputs,) of each layer.
-        classes_: the labels. n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether
-            steps clip weights.
+        classes_: the labels.
+        n_features_in_, n_iter_: the numbers of features and of epochs.
+        weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 
@@ -118,8 +118,7 @@ class MLPRegressor(Estimator):
         momentum: the share of a step that is repeated in the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
-        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. It is
-        public.
+        random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.
         weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
             bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
             layers, proofs need a smaller bound, such as 2.
@@ -128,7 +127,8 @@ class MLPRegressor(Estimator):
 
     Attributes:
         coefs_, intercepts_: secret weights (inputs, outputs) and intercepts (outputs,) of each layer.
-        n_features_in_, n_iter_: the numbers of features and of epochs. weights_clipped_: whether steps clip weights.
+        n_features_in_, n_iter_: the numbers of features and of epochs.
+        weights_clipped_: whether steps clip weights.
 
     Error: that of fixed point in each step; `fit_clear` has none.
 
