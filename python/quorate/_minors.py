@@ -1,11 +1,11 @@
 """Exact solution of small systems of linear equations, by minors.
 
 By Cramer's rule x_i = det(A_i) / det(A), where A_i has the right side in place of column i. All these determinants are
-minors of the matrix [A | b]. Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum
-over c in S of +- a_rc D(S without c). So det(A) takes n 2^(n-1) products, and each right side about n 2^(n-1) more;
-they are n deep. They are computed on integers, in the bits that their proven ranges take. Nothing is rounded before the
-one division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Determinants that 104
-bits do not hold are refused.
+minors of the matrix [A | b]. Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum over c
+in S of +- a_rc D(S without c). So det(A) takes n 2^(n-1) products, and each right side about n 2^(n-1) more; they are n
+deep. They are computed on integers, in the bits that their proven ranges take. Nothing is rounded before the one
+division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Determinants that 104 bits
+do not hold are refused.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Room:
         return math.factorial(self.rows) * below, math.factorial(self.rows) * above
 
     def bits(self) -> int:
-        """Returns the bits of the largest number. Quotients, by 1 or more, need fractional bits beside the dividend's."""
+        """Returns the bits of the largest number. Quotients by 1 or more have fractional bits beside the dividend's."""
         below, above = (most.bit_length() + 1 for most in self.most())
         return max(below, above + real.frac + 1) if len(self.parts) > 1 else below + real.frac
 

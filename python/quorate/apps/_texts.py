@@ -1,8 +1,8 @@
 """Texts as numbers, for set intersection: the first bits of SHA-256.
 
-In sets of n and m texts, two different texts have the same number with probability at most n m / 2^bits. That is 10^-7
-for two sets of a million at 63 bits. Both owners compute the numbers by themselves, so equal texts must be identical.
-Values that are not texts are refused, and so are texts of one set with the same hash.
+In sets of n and m texts, some pair of different texts has the same number with probability at most n m / 2^bits. That
+is 10^-7 for two sets of a million at 63 bits. Both owners compute the numbers by themselves, so equal texts must be
+identical. Values that are not texts are refused, and so are texts of one set with the same hash.
 """
 
 from __future__ import annotations
