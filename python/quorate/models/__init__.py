@@ -1,10 +1,10 @@
 """Trained models as programs over secret records.
 
-`from_sklearn` takes a fitted estimator, `from_xgboost` and `from_lightgbm` what these libraries write; what they return
-predicts for another party's records while weights, thresholds and the form of a tree stay with the model's owner, and
-records with theirs. `Shape` is what the parties without the model need to know, and all that they learn of it.
-`from_onnx` takes a network from an ONNX file, or a model of scikit-learn's converter, `from_torch` a PyTorch module,
-`from_keras` a Keras model, `from_tflite` a quantised network from a TFLite file.
+`from_sklearn` takes a fitted estimator; `from_xgboost` and `from_lightgbm` take what these libraries write. The models
+that they return predict for another party's records. Weights, thresholds and the form of a tree stay with the model's
+owner, and records with theirs. A `Shape` is what the parties without the model need, and all that they learn of it.
+`from_onnx` takes a network from an ONNX file or a model of scikit-learn's converter. `from_torch` takes a PyTorch
+module, `from_keras` a Keras model, and `from_tflite` a quantised network from a TFLite file.
 """
 
 from quorate.models._boosters import from_lightgbm, from_xgboost

@@ -1,4 +1,4 @@
-"""From what is revealed to what an estimator would have returned."""
+"""Decoding of revealed arrays into the answers that an estimator returns."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FEW_ULPS = 1e-15
 
 
 def named(names: Sequence[Any], places: np.ndarray) -> np.ndarray:
-    """Labels by their places."""
+    """Returns the labels at these places."""
     return np.asarray(np.asarray(names)[places.astype(np.int64)])
 
 
 def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
-    """Labels from what names them; of labels that are predicted each for itself, a column of 0 and 1 for each."""
+    """Returns labels from the revealed index; for a multilabel model, a column of 0 and 1 for each label."""
     numbers = np.asarray(index).astype(np.int64)
     if shape.multilabel:
         return numbers
@@ -30,12 +30,12 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
 
 
 def as_reals(decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
-    """Decision j in units of 2**-units[j], as a float."""
+    """Returns decisions as floats; decision j is in units of 2**-units[j]."""
     return np.asarray(np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64)), np.float64)
 
 
 def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
-    """Numbers from integers, decision j being so many 2**-units[j]."""
+    """Returns numbers, probabilities or decisions from integers; decision j is in units of 2**-units[j]."""
     reals = as_reals(decisions, units)
     if shape.targets is not None:
         return reals.reshape(reals.shape[0], *(shape.targets or ()))
@@ -45,7 +45,7 @@ def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: In
 
 
 def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.float64]:
-    """How far each record is from a tie: by the decision nearest to 0, or by the two largest where the largest wins.
+    """Returns how far each record is from a tie: the decision nearest to 0, or the gap of the two largest.
 
     >>> shape = Shape("linear", classes=(1, 2, 3), features=1, scales=(0,), data_bits=9, weight_bits=9)
     >>> margins(shape, np.array([[8, 2, 7]]), np.array([1, 1, 1]))
@@ -54,7 +54,7 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     reals = as_reals(decisions, units)
     if shape.kind == "forest":
         reals = reals / (shape.trees or 1)
-    if shape.kind == "neighbors":  # from a tie of the last that votes and the first that does not
+    if shape.kind == "neighbors":  # between the last point that votes and the first that does not
         inside = len(reals[0]) - (shape.neighbors or 0)
         if inside == 0:
             return np.full(len(reals), np.inf)
@@ -65,19 +65,19 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     largest = np.partition(reals, -2, axis=1)[:, -2:]
     apart = np.asarray(largest[:, 1] - largest[:, 0], np.float64)
     if shape.link == "sigmoids":
-        # Logistic functions near 1, or all 0, are one float: (1 - e^-apart) e^-second is by how much they differ.
+        # Logistic functions near 1, or all 0, may be the same float: they differ by (1 - e^-apart) e^-second.
         second = np.clip(largest[:, 0], -700, 700)
         apart[(-np.expm1(-apart) <= _FEW_ULPS * np.exp(second)) | (largest[:, 1] < -700)] = 0
     return apart
 
 
 def shares(votes: np.ndarray) -> NDArray[np.float64]:
-    """Of all votes: of points that are equally far more may vote than were asked for."""
+    """Returns each class's share of all votes; if points are equally far, more of them may vote than `neighbors`."""
     return np.asarray(votes / votes.sum(axis=1, keepdims=True), np.float64)
 
 
 def probabilities(shape: Shape, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A column for each class.
+    """Returns the probabilities, a column for each class.
 
     >>> shape = Shape("boosting", classes=(0, 1), features=1, depth=1, trees=1, link="logistic")
     >>> probabilities(shape, np.array([[0.0]]))

@@ -1,7 +1,7 @@
-"""Where a model's program runs: over secret arrays in a session, or over numpy arrays in the clear.
+"""Backends that run a model's program: over secret arrays in a session, or over numpy arrays in the clear.
 
-A program is written once with `@ <= > == & ^ ~`, `reshape`, `T`, slicing and `argmax`, which both kinds of array have,
-and takes the rest from here.
+A program is written once. It uses `@ <= > == & ^ ~`, `reshape`, `T`, slicing and `argmax`, which both kinds of array
+have; all other operations are those of a backend.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ Array = Any
 
 
 class Backend(Protocol):
-    """What a program needs beyond the operators of its arrays."""
+    """The operations of a program beyond the operators of its arrays."""
 
     def keep(self, name: str, share: Callable[[], Array]) -> Array:
-        """A parameter of the model, which is shared when it is first asked for in a session."""
+        """Returns a parameter of the model, which `share` inputs at its first use in a session."""
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
-        """Secret integers of `bits` bits, at most `bound` in magnitude."""
+        """Inputs secret integers of `bits` bits, at most `bound` in magnitude."""
 
     def factor(self, array: Array) -> Array:
-        """The same secret numbers, as a factor of many products."""
+        """Returns the array as a factor of many products."""
 
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
-        """Secret 64-bit numbers with `fraction` fractional bits, given, and bounded, in units of the last one."""
+        """Inputs secret 64-bit numbers with `fraction` fractional bits; values and `bound` are in units of the last
+        one.
+        """
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
-        """Secret bits."""
+        """Inputs secret bits."""
 
     def one_hot(self, rows: Array) -> Array:
-        """Rows of which one element is 1 and all others are 0; where parties may cheat, proven to be such."""
+        """Returns rows in which one element is 1 and all others are 0, with a proof of this where parties may cheat."""
 
     def stack(self, arrays: list[Array], axis: int) -> Array:
         """Joins along a new axis."""
@@ -45,29 +47,29 @@ class Backend(Protocol):
         """Joins along the first axis."""
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
-        """The matrix product; `bound` is what follows from its operands' bounds, and is checked in the clear."""
+        """Returns the matrix product; `bound` follows from its operands' bounds, and is checked in the clear."""
 
     def turned_product(self, left: Array, right: Array, bound: int) -> Array:
-        """The same by the transposed of `right`, which may be a factor."""
+        """Returns the matrix product with the transposed `right`, which may be a factor."""
 
     def as_integers(self, bits: Array, width: int) -> Array:
-        """The integers 0 and 1 of `width` bits."""
+        """Returns bits as the integers 0 and 1 of `width` bits."""
 
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
-        """`units @ matrix + offset` with a public matrix; results are between 0 and `bound`."""
+        """Returns `units @ matrix + offset` with a public matrix; results are between 0 and `bound`."""
 
     def largest(self, rows: Array, k: int) -> Array:
-        """The k-th largest of each row, (rows, 1)."""
+        """Returns the k-th largest of each row, (rows, 1)."""
 
     def shift_right(self, array: Array, bits: int) -> Array:
-        """Units divided by 2**bits, rounded down exactly."""
+        """Returns units divided by 2**bits, rounded down exactly."""
 
     def activation(self, name: str, array: Array, fraction: int) -> Array:
-        """`"relu"` or `"identity"`; with 16 fractional bits `"tanh"` or `"logistic"`."""
+        """Applies `"relu"` or `"identity"`, or with 16 fractional bits `"tanh"` or `"logistic"`."""
 
 
 class Secret:
-    """Programs over a session's secret arrays, of a model or a shape that stands for one."""
+    """The backend over a session's secret arrays, for a model or for a shape that stands for one."""
 
     def __init__(self, mpc: Any, model: Any, model_owner: int) -> None:
         import quorate
@@ -83,11 +85,11 @@ class Secret:
 
     @property
     def is_local(self) -> bool:
-        """Whether one process knows everything."""
+        """Whether one process has the values of all parties."""
         return bool(self._mpc.is_local)
 
     def constant(self, number: float, dtype: Any) -> Array:
-        """A public number."""
+        """Returns a public number as an array."""
         return self._mpc.constant(number, dtype=dtype)
 
     def columns(self, arrays: list[Array]) -> Array:
@@ -128,7 +130,7 @@ class Secret:
         return left @ right
 
     def turned_product(self, left: Array, right: Array, bound: int) -> Array:
-        # What is known of an input is not known of the transposed one, once that is held: it is turned anew.
+        # A kept transpose would lose the facts proven of the input, so the input is transposed anew each time.
         return self._quorate.nn.linear(left, right) if right._is_factor() else left @ right.T
 
     def as_integers(self, bits: Array, width: int) -> Array:
@@ -151,7 +153,7 @@ class Secret:
 
 
 class Clear:
-    """The same integers with numpy; every bound that a program states is checked."""
+    """The backend over numpy arrays, with the same integers; it checks every bound that a program states."""
 
     def keep(self, name: str, share: Callable[[], Array]) -> Array:
         return share()

@@ -1,7 +1,7 @@
 """Naive Bayes: log-likelihoods that are linear in a record, or in a record and its squares.
 
 Of normal features with mean m and variance v, log p(x) = -(x^2 - 2 m x + m^2) / (2 v) - log(2 pi v) / 2. The squares
-are computed by the records' owner, who knows the record.
+are computed by the records' owner, who has the record in the clear.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from quorate.models._read_trees import classes_of
 Floats = NDArray[np.float64]
 
 _LOGARITHMS = 16
-"""Roundings of what surrounds the sums: logarithms, products, and the squares at the records' owner."""
+"""The number of roundings outside the sums: of logarithms, products, and the squares at the records' owner."""
 
 
 def read_multinomial(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """Counts times logarithms of probabilities."""
+    """Reads multinomial naive Bayes: counts times logarithms of probabilities."""
     weights = np.asarray(estimator.feature_log_prob_, np.float64)
     plain = PlainLinear.direct(weights, np.asarray(estimator.class_log_prior_, np.float64), weights.dtype)
     classes = classes_of(estimator, 1)
@@ -35,7 +35,10 @@ def read_multinomial(estimator: Any, bounds: Bounds, before: Before | None) -> M
 
 
 def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """The steps before may scale features, but not mix them: squares of sums are products of features."""
+    """Reads Gaussian naive Bayes.
+
+    Steps before may scale features, but not mix them: squares of sums are products of features.
+    """
     classes, features = classes_of(estimator, 1), int(estimator.n_features_in_)
     before = Before.nothing(features) if before is None else before
     if ((before.matrix != 0).sum(axis=1) > 1).any():
@@ -47,7 +50,7 @@ def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Mode
     with np.errstate(divide="ignore"):
         priors = np.log(np.asarray(estimator.class_prior_, np.float64))
     logs = 0.5 * np.log(2 * np.pi * variances)
-    # In y, what the steps before make of a record: -y^2 / (2 v) + m y / v - m^2 / (2 v), and y = a x + t.
+    # The steps before make y = a x + t of a record x; its log-likelihood has -y^2 / (2 v) + m y / v - m^2 / (2 v).
     inverse = 1 / variances
     square, slope = -0.5 * inverse, means * inverse
     shift, sizes, offsets = before.shift, before.sizes, before.offsets
@@ -82,12 +85,12 @@ def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Mode
 
 
 def _numbers(columns: list[Column]) -> list[int]:
-    """Places of columns whose squares are others than themselves: what is 0 or 1 is its own square."""
+    """Returns the places of columns whose squares are new columns; a column of 0 and 1 is its own square."""
     return [place for place, (_, what) in enumerate(columns) if what == VALUE]
 
 
 def _squares(columns: list[Column], before: Before) -> NDArray[np.int64]:
-    """Where each column's square stands, after columns of squares were added."""
+    """Adds columns of squares, and returns the place of each column's square."""
     places = np.arange(before.features)
     for place in _numbers(before.columns.all):
         places[place] = len(columns)
@@ -96,7 +99,7 @@ def _squares(columns: list[Column], before: Before) -> NDArray[np.int64]:
 
 
 def _spread(values: Floats, squares: Floats, places: NDArray[np.int64]) -> Floats:
-    """Factors of all columns from those of the values and of their squares."""
+    """Returns the factors of all columns, from those of the values and of their squares."""
     count = max(int(places.max()) + 1, values.shape[1])
     spread = np.zeros((len(values), count))
     spread[:, : values.shape[1]] = values
@@ -106,7 +109,7 @@ def _spread(values: Floats, squares: Floats, places: NDArray[np.int64]) -> Float
 
 
 def _compared(plain: PlainLinear) -> PlainLinear:
-    """Of two classes their difference, which is positive for the second; the first of equal ones wins."""
+    """Makes two classes' decisions their difference, positive for the second; the first of equal ones wins."""
     if len(plain.weights) != 2:
         return plain
     return dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Boosted trees of XGBoost and LightGBM from what these write, without the libraries."""
+"""Import of boosted trees that XGBoost and LightGBM wrote; the libraries are not needed."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from quorate.models._tree import PlainTree
 
 _FLOAT32 = np.dtype(np.float32)
 _MOST_NODES = 1 << 20
-_LINK_ERROR = 2.0**-20  # of probabilities in float32, which XGBoost compares instead of their arguments
+_LINK_ERROR = 2.0**-20  # of float32 probabilities, which XGBoost compares instead of their arguments
 
 
 def from_xgboost(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
     """Makes boosted trees of XGBoost into a model that can score secret records.
 
-    Records are rounded to float32 and go left if they are below a split, as there; missing values are refused, and
-    with them goes every default direction. XGBoost adds up in float32, which counts in `margin_bound`.
+    Records are rounded to float32 and go left if they are below a split, as in XGBoost. Missing values are refused, so
+    default directions are not needed. XGBoost's own sums in float32 count in `margin_bound`.
 
     Args:
-        model: what `booster.save_model("model.json")` writes: the file's path, its text, or what `json` makes of it.
-        classes: the labels, where they are not 0, 1 ...
+        model: what `booster.save_model("model.json")` writes: the file's path, its text, or the object that `json`
+            reads.
+        classes: the labels, if they are not 0, 1 ...
 
     Raises:
-        ModelError: no such model, or one with categories, dropped trees, several targets, an objective other than
-            "binary:logistic", "multi:softprob", "multi:softmax" and those of "reg:" whose numbers are sums, or stopped
-            early.
+        ModelError: this is no such model; or it has categories, dropped trees, several targets, rounds after an early
+            stop, or an objective other than "binary:logistic", "multi:softprob", "multi:softmax" and those of "reg:"
+            whose numbers are sums.
     """
     return _unbroken(lambda: _from_xgboost(model, classes))
 
@@ -80,16 +81,16 @@ def _from_xgboost(model: Any, classes: Sequence[Any] | None) -> Model:
 def from_lightgbm(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
     """Makes boosted trees of LightGBM into a model that can score secret records.
 
-    Records are compared as float64, as there; missing values are refused.
+    Records are compared as float64, as in LightGBM; missing values are refused.
 
     Args:
-        model: `booster.dump_model()`, or that as JSON; or LightGBM's own form, `booster.model_to_string()` or what
-            `booster.save_model("model.txt")` writes: the text, or a file's path.
-        classes: the labels, where they are not 0, 1 ...
+        model: `booster.dump_model()`, or that as JSON. Or LightGBM's own form, from `booster.model_to_string()` or
+            `booster.save_model("model.txt")`: the text, or a file's path.
+        classes: the labels, if they are not 0, 1 ...
 
     Raises:
-        ModelError: no such model, or one with categories, linear trees, zeros that count as missing, averaged trees,
-            or an objective other than binary, multiclass and those of regression whose numbers are sums.
+        ModelError: this is no such model; or it has categories, linear trees, zeros that count as missing, averaged
+            trees, or an objective other than binary, multiclass and those of regression whose numbers are sums.
     """
     return _unbroken(lambda: _from_lightgbm(model, classes))
 
@@ -121,7 +122,7 @@ def _from_lightgbm(model: Any, classes: Sequence[Any] | None) -> Model:
 
 
 def _given(model: Any, made_by: str) -> Any:
-    """A model as it was given, or the text of the file that a path names."""
+    """Returns a model as it was given, or the text of the file that a path names."""
     try:
         if isinstance(model, (bytes, bytearray)):
             return model.decode()
@@ -134,12 +135,12 @@ def _given(model: Any, made_by: str) -> Any:
 
 
 def _is_model(text: str) -> bool:
-    """Whether that is a model, and no path."""
+    """Returns whether a text is a model, not a path."""
     return text.lstrip().startswith("{") or is_text(text)
 
 
 def _read(model: Any, key: str | None, made_by: str, wanted: str | None = None) -> dict[str, Any]:
-    """The JSON object of a model, or what its key holds."""
+    """Returns the JSON object of a model, or the value of its key."""
     model = _given(model, made_by)
     try:
         if isinstance(model, str):
@@ -171,7 +172,7 @@ def _model(
     dtype: np.dtype,
     names: Any,
 ) -> Model:
-    """The model of trees by decision, which all have as many."""
+    """Makes the model from trees grouped by decision; each group has the same number of trees."""
     if not groups[0] or len({len(group) for group in groups}) > 1:
         raise ModelError("this model has no trees, or not as many for each class; train it again")
     if not np.isfinite(initial).all():
@@ -193,14 +194,14 @@ def _model(
     shape, secrets, margin = encode_boosting(plain, known, features, link, targets)
     if dtype == _FLOAT32 and labels is not None:
         margin += _LINK_ERROR
-    given = names and any(name != f"Column_{i}" for i, name in enumerate(names))  # LightGBM names what has no name
+    given = names and any(name != f"Column_{i}" for i, name in enumerate(names))  # for features without names
     if given and len(names) == features:
         shape = dataclasses.replace(shape, names=tuple(names))
     return Model(shape, secrets, margin)
 
 
 def _unbroken(read: Callable[[], Model]) -> Model:
-    """What `read` gives; a file without what every model has is named as such."""
+    """Returns the result of `read`; reports a file that lacks parts of a model as damaged."""
     try:
         return read()
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
@@ -211,12 +212,12 @@ def _unbroken(read: Callable[[], Model]) -> Model:
 
 
 def check_tree(tree: PlainTree, values: Any, features: int) -> None:
-    """No node is two nodes' child, and splits are by features that there are."""
+    """Checks that a tree is whole: no node is the child of two, splits are by existing features, numbers are finite."""
     left, right = np.asarray(tree.left), np.asarray(tree.right)
     inner = left >= 0
     children = np.concatenate([left[inner], right[inner]])
     whole = len(left) == len(right) == len(tree.feature) == len(tree.threshold) == len(values) > 0
-    # With one parent each, and none for the root, what the root leads to has no circle.
+    # Every node has one parent at most and the root has none, so no path from the root is a circle.
     known = ((children > 0) & (children < len(left))).all() and len(np.unique(children)) == len(children)
     if not (whole and known):
         raise ModelError("a tree of this model is damaged: a child that is no node, or several nodes'; write it again")
@@ -237,7 +238,7 @@ def _xgboost_tree(tree: dict[str, Any]) -> Grown:
     if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
         raise ModelError('XGBoost\'s multi_strategy="multi_output_tree" is not supported; "one_output_per_tree" is')
     at = np.asarray(tree["split_conditions"], np.float32)
-    # Below a float32 is at most the float32 before it.
+    # Below a float32 means at most the float32 before it.
     below = np.nextafter(at, np.float32(-np.inf)).astype(np.float64)
     feature = np.where(left < 0, -1, np.asarray(tree["split_indices"], np.int64))
     plain = PlainTree(left, np.asarray(tree["right_children"], np.int64), feature, np.where(left < 0, 0.0, below))
@@ -246,7 +247,7 @@ def _xgboost_tree(tree: dict[str, Any]) -> Grown:
 
 def _lightgbm_tree(root: dict[str, Any]) -> Grown:
     nodes, children = [root], []
-    for node in nodes:  # which grows
+    for node in nodes:  # `nodes` grows meanwhile
         if len(nodes) > _MOST_NODES:
             raise ModelError(f"a tree has more than {_MOST_NODES} nodes, or one that is its own child's child")
         if "leaf_value" in node:

@@ -1,4 +1,4 @@
-"""What a record's owner computes of each record in the clear, as the model's public shape asks for it.
+"""Columns that a record's owner computes of each record in the clear, as the model's public shape requires.
 
 A column is a feature and what is made of it:
 
@@ -9,7 +9,7 @@ A column is a feature and what is made of it:
 | `("in", a, b, ...)` | 1 where the feature is one of these values, else 0 |
 | `("out", a, b, ...)` | 1 where it is none of them, else 0 |
 
-All of this is public, and so are the values of categories; what a model makes of the columns is not.
+Columns are public, and so are the values of categories; how a model uses the columns is not.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ VALUE, SQUARE = ("value",), ("square",)
 
 @dataclasses.dataclass
 class Columns:
-    """The columns of some features, first each feature itself, and those that steps of a pipeline asked for."""
+    """The columns over some features: first each feature itself, then those that steps of a pipeline added."""
 
     features: int
     all: list[Column] = dataclasses.field(default_factory=list)
     known: dict[int, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
-    """Of features that must have one of some values: these."""
+    """For features that must have one of some values: these values."""
     encoded: set[int] = dataclasses.field(default_factory=set)
-    """Features that are categories, even where no column says which."""
+    """Features that are categories, even if no column is one of their categories."""
     numbers: set[int] = dataclasses.field(default_factory=set)
     """Features that a selection was given as numbers, whether it kept them or not."""
 
@@ -46,18 +46,18 @@ class Columns:
         self.all = [(feature, VALUE) for feature in range(self.features)]
 
     def add(self, feature: int, what: tuple[Any, ...]) -> int:
-        """The place of one more column."""
+        """Adds a column and returns its place."""
         self.all.append((feature, what))
         return len(self.all) - 1
 
     def must_be(self, feature: int, values: tuple[Any, ...]) -> None:
-        """Records with any other value are refused; where several encoders refuse, each does."""
+        """Refuses records with any other value; if several encoders refuse values, each of them does."""
         before = self.known.get(feature, values)
         self.known[feature] = tuple(value for value in before if value in values)
 
 
 def plain(value: Any) -> Any:
-    """A category as it is said to the other parties: a text, a number or a truth value.
+    """Returns a category as the other parties learn it: a text, a number or a truth value.
 
     Raises:
         ModelError: it is none of these.
@@ -69,10 +69,10 @@ def plain(value: Any) -> Any:
 
 
 def pairs(name: str, given: Any) -> tuple[tuple[int, tuple[Any, ...]], ...]:
-    """Features and what is said of each, from lists too.
+    """Returns features and their values as pairs of tuples, from lists too.
 
     Raises:
-        ModelError: this is something else.
+        ModelError: these are no such pairs.
     """
     try:
         return tuple((int(feature), tuple(what)) for feature, what in given)
@@ -83,7 +83,7 @@ def pairs(name: str, given: Any) -> tuple[tuple[int, tuple[Any, ...]], ...]:
 
 
 def problem(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]], ...], features: int) -> str | None:
-    """What is wrong with a shape's columns."""
+    """Returns what is wrong with a shape's columns, None if nothing is."""
     for feature, what in columns:
         if not 0 <= feature < features:
             return f"a column is made of feature {feature} of {features}"
@@ -98,7 +98,7 @@ def problem(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]
 
 
 def derived(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]], ...], records: np.ndarray) -> Floats:
-    """The columns of records, (records, columns).
+    """Returns the columns of records, (records, columns).
 
     Raises:
         RangeError: a value is not a finite number where one is needed, or none of a feature's categories.
@@ -130,15 +130,15 @@ def derived(columns: tuple[Column, ...], known: tuple[tuple[int, tuple[Any, ...]
 
 
 def _codes(values: list[Any], place: dict[Any, int], feature: int) -> Integers:
-    """The place of each value, -1 of others. Equal is what Python and scikit-learn call so: 3.0 is 3, no text is 3.
+    """Returns the place of each value, -1 for others. Equality is Python's and scikit-learn's: 3.0 is 3, no text is 3.
 
-    Missing ones are refused: a step of the pipeline may have filled them in before they were encoded.
+    Missing values are refused: a step of the pipeline may have filled them in before they were encoded.
     """
     codes = np.full(len(values), -1)
     texts = not place or any(isinstance(value, str) for value in place)
     for row, value in enumerate(values):
         same = value is not None and value == value
-        # Of pandas' NA nothing is true or false.
+        # pandas' NA is neither true nor false.
         if not isinstance(same, (bool, np.bool_)) or not same:
             raise RangeError(f"records: {value!r} at record {row}, feature {feature}; impute or drop such values first")
         if isinstance(value, str) and not texts:  # an imputer before the encoder would have read it as a number
@@ -155,23 +155,23 @@ def _codes(values: list[Any], place: dict[Any, int], feature: int) -> Integers:
 
 
 def _among(codes: Integers, place: dict[Any, int], values: tuple[Any, ...]) -> NDArray[np.bool_]:
-    """Which records have one of these values."""
+    """Returns which records have one of these values."""
     there = np.zeros(len(place) + 1, bool)
-    there[[place[value] for value in values]] = True  # the last one is of values without a place
+    there[[place[value] for value in values]] = True  # the last entry is for values without a place
     return there[codes]
 
 
 def bounds_of_columns(columns: tuple[Column, ...], bounds: Any, features: int) -> Floats:
-    """The largest magnitude of each column, a feature or a category, where those of the features are given."""
+    """Returns the largest magnitude of each column: the bound of its feature, or 1 for categories."""
     each = each_feature(bounds, features)
     return np.array([each[feature] if what == VALUE else 1.0 for feature, what in columns])
 
 
 def bounds_of_sample(columns: tuple[Column, ...], sample: Any, features: int) -> Floats:
-    """Twice the largest magnitude of each feature of which numbers are taken, in some records; 1 of the others.
+    """Returns twice the largest magnitude in a sample of each feature that is used as a number; 1 for the others.
 
     Raises:
-        ModelError: these are no records.
+        ModelError: the sample is no array of records.
     """
     records = sample if isinstance(sample, np.ndarray) else np.asarray(sample)
     if records.ndim != 2 or records.shape[1] != features or records.shape[0] == 0:

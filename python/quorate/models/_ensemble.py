@@ -1,13 +1,13 @@
 """Sums over many trees: forests and boosting, all trees compared at once and added up in one product.
 
 Notation: T trees add up to a decision, each with L leaves; leaf l of tree t adds v_tl, of which a record reaches one
-per tree. Values become V_tl = round(v_tl * 2**(v - c)) with |V_tl| <= 2**v and v + log2(T L) <= 60, so that not only
-the sum D but also what range analysis can prove of it, T L 2**v, fits the ring with its offset. The exponent c is
-secret: scaling all decisions by one positive number changes neither signs nor their order.
+per tree. Values become V_tl = round(v_tl * 2**(v - c)) with |V_tl| <= 2**v and v + log2(T L) <= 60, so that the ring
+holds D with its offset, and also the bound T L 2**v that range analysis can prove of D. The exponent c is secret:
+scaling all decisions by one positive number changes neither signs nor their order.
 
 D / 2**(v-c) differs from the real sum by at most (T + 1) 2**(c-v-1). scikit-learn adds up in float64, in an order that
-may depend on its threads; that counts as its error. Both are 0 where all values are multiples of 2**-20, as in forests
-whose leaves are pure: their sums of votes are exact, and equal ones go to the first class in both.
+may depend on its threads; that counts as its error. Both errors are 0 if all values are multiples of 2**-20, as in
+forests whose leaves are pure: their sums of votes are exact, and the first of equal classes wins in both.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class EnsembleSecrets:
-    """The secret part: trees, and what their leaves add to the decisions."""
+    """The secret part: the trees, and the values that their leaves add to the decisions."""
 
     nodes: Nodes
     values: Integers  # (groups, trees of a group * leaves, decisions of a group)
     offsets: Integers  # (decisions,)
-    units: Integers  # decision j stands for itself over 2**units[j]
+    units: Integers  # decision j is in units of 2**-units[j]
 
 
 @dataclasses.dataclass(frozen=True)
 class PlainForest:
     """Trained trees with the classes' shares in each node, (nodes, classes).
 
-    `dtype`: in which the trainer's library adds up; it compares records of float64 as they are, others as float32.
+    The trainer's library adds up in `dtype`. With `float64` it compares records as they are, else rounded to float32.
     """
 
     trees: Sequence[PlainTree]
@@ -58,8 +58,8 @@ class PlainForest:
 class PlainBoosting:
     """Trained stages: trees[s][k] adds rate * values[s][k][node] to decision k, which starts from initial[k].
 
-    `zero_is_second`: of two classes, a decision of 0 is the second. `dtype`: in which the trainer's library adds up.
-    `float64`: its trees compare records as they are, and not rounded to float32.
+    With `zero_is_second`, a decision of 0 between two classes is the second. The trainer's library adds up in `dtype`.
+    With `float64`, its trees compare records as they are, not rounded to float32.
     """
 
     trees: Sequence[Sequence[PlainTree]]
@@ -72,7 +72,7 @@ class PlainBoosting:
 
 
 def value_bits(trees: int, leaves: int) -> int:
-    """Bits of what a leaf adds: with the sum over all leaves they fill 60.
+    """Returns the bits of a leaf's value: with the sum over all leaves they fill 60.
 
     >>> value_bits(100, 256)
     45
@@ -81,12 +81,15 @@ def value_bits(trees: int, leaves: int) -> int:
 
 
 def encode_forest(plain: PlainForest, classes: tuple, features: int) -> tuple[Shape, EnsembleSecrets, float]:
-    """The shape, the secret integers, and the margin, of mean shares, at or below which a prediction may differ."""
+    """Returns the shape, the secret integers, and the margin of mean shares.
+
+    A prediction may differ from the estimator's if the record's margin is at or below the returned one.
+    """
     form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees = len(plain.trees)
     shape = Shape("forest", classes, features, trees=trees, link="share", **form)
     added = np.stack([_at_leaves(share, at) for share, at in zip(plain.shares, leaves, strict=True)])
-    # Of float32 the library divides by the number of trees first.
+    # In float32 the library divides by the number of trees first.
     summands = (added if plain.dtype == _FLOAT64 else added / trees) * 2.0**20
     exact = np.array_equal(summands, np.rint(summands))
     if shape.decisions == 1:
@@ -99,7 +102,7 @@ def encode_forest(plain: PlainForest, classes: tuple, features: int) -> tuple[Sh
 
 
 def encode_means(plain: PlainForest, features: int, targets: tuple[int, ...]) -> tuple[Shape, EnsembleSecrets, float]:
-    """Of a forest that predicts numbers, means of `shares`: the shape, the secret integers, and the numbers' error."""
+    """Encodes a forest that predicts means of `shares`: the shape, the secret integers, and the numbers' error."""
     form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees = len(plain.trees)
     shape = Shape("forest", (), features, trees=trees, targets=targets, **form)
@@ -122,7 +125,10 @@ def _check_finite(added: NDArray[np.float64]) -> None:
 def encode_boosting(
     plain: PlainBoosting, classes: tuple, features: int, link: str | None, targets: tuple[int, ...] | None = None
 ) -> tuple[Shape, EnsembleSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
+    """Returns the shape, the secret integers, and the margin (for numbers the error).
+
+    A prediction may differ from the estimator's if the record's margin is at or below the returned one.
+    """
     by_class = [tree for k in range(len(plain.initial)) for tree in (stage[k] for stage in plain.trees)]
     form, nodes, leaves = encode_nodes(by_class, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees, decisions = len(plain.trees), len(plain.initial)
@@ -146,21 +152,21 @@ def encode_boosting(
 
 
 def _at_leaves(values: NDArray[np.float64], leaves: Integers) -> NDArray[np.float64]:
-    """(leaves, columns) from values by trained node; 0 for leaves that are not there."""
+    """Returns the values by leaf, (leaves, columns), from values by trained node; 0 for missing leaves."""
     return np.where(leaves[:, None] < 0, 0.0, values[leaves])
 
 
 def trees_of(shape: Shape) -> int:
-    """How many trees there are in all, for every decision of boosting its own."""
+    """Returns the number of all trees; in boosting every decision has its own."""
     return (shape.trees or 1) * (shape.decisions if shape.kind == "boosting" else 1)
 
 
 def run_ensemble(
     on: Backend, shape: Shape, secrets: EnsembleSecrets | None, chosen: Array, records: Array, owner: int
 ) -> Array:
-    """The decisions, (records, decisions): comparisons and paths as in `leaves_reached`, then one product.
+    """Returns the decisions, (records, decisions): comparisons and paths as in `leaves_reached`, then one product.
 
-    Rounds depend neither on the number of records nor on that of trees.
+    Rounds depend neither on the number of records nor on the number of trees.
     """
     groups, columns = (1, shape.decisions) if shape.kind == "forest" else (shape.decisions, 1)
     trees, leaves, count = shape.trees or 1, leaves_of(shape), records.shape[0]

@@ -1,4 +1,4 @@
-"""LightGBM's own text form, as `booster.model_to_string()` gives and `booster.save_model` writes it."""
+"""LightGBM's own text format, as `booster.model_to_string()` returns and `booster.save_model` writes it."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy as np
 from quorate.errors import ModelError
 from quorate.models._tree import PlainTree
 
-_CATEGORY, _MISSING, _ZERO = 1, 3 << 2, 1 << 2  # of decision_type: a split by categories; how missing values are told
+_CATEGORY, _MISSING, _ZERO = 1, 3 << 2, 1 << 2  # bits of decision_type: a split by categories; missing values
 
 Grown = tuple[PlainTree, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """What a file says before its trees, and the trees with what each node gives."""
+    """The fields before the trees of a file, and the trees with the value of each node."""
 
     head: dict[str, str]
     trees: list[Grown]
 
 
 def is_text(model: str) -> bool:
-    """Whether that begins as LightGBM's text form does."""
+    """Returns whether a text begins as LightGBM's format does."""
     return model.lstrip().partition("\n")[0].strip() == "tree"
 
 
 def parsed(model: str) -> Text:
-    """The model of a text.
+    """Reads the text of a model.
 
     Raises:
-        ModelError: it is cut off, or its trees are of a kind that is not supported.
-        LookupError, ValueError: something is missing or no number.
+        ModelError: the text is cut off, or its trees are not supported.
+        LookupError, ValueError: a field is missing or not a number.
     """
     whole, found, _ = model.partition("end of trees")
     if not found:
@@ -47,7 +47,7 @@ def parsed(model: str) -> Text:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The fields of the head, and those of each tree."""
+    """Yields the fields of the head, then those of each tree."""
     fields: dict[str, str] = {}
     for line in lines:
         name, _, value = line.strip().partition("=")
@@ -60,7 +60,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[dict[str, str]]:
 
 
 def _tree(fields: dict[str, str]) -> Grown:
-    """Inner nodes first, then leaves, whose numbers LightGBM writes as -1, -2 ..."""
+    """Reads a tree: inner nodes first, then leaves, which LightGBM numbers -1, -2 ..."""
     if int(fields.get("is_linear", "0")):
         raise ModelError("LightGBM's linear trees are not supported; linear_tree=False is")
     leaves = int(fields["num_leaves"])

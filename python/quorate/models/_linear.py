@@ -3,16 +3,16 @@
 Notation: record x, weights w_j and intercept b_j of decision j, n features; 2**e_i bounds |x_i| (public scales).
 Records become X_i = round(x_i * 2**(d - e_i)), with |X_i| <= 2**d. A secret exponent c is chosen so that all
 |w_ji| * 2**e_i < 2**c and |b_j| < n' * 2**c, n' the power of two at or above n. Weights become
-W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)).
-So D_j = sum_i W_ji X_i + B_j is below 2 n' 2**(d+v) <= 2**62 in magnitude, differences of two decisions fit in 64
-bits, which the range analysis finds too, and D_j / 2**(d+v-c) differs from the real decision by at most
+W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)). So D_j = sum_i W_ji
+X_i + B_j is below 2 n' 2**(d+v) <= 2**62 in magnitude, differences of two decisions fit in 64 bits, which the range
+analysis finds too, and D_j / 2**(d+v-c) differs from the real decision by at most
 
     sum_i |w_ji| 2**(e_i - d - 1)  +  n 2**(c - v - 1)  +  2**(c - d - v - 1).
 
 Scaling all decisions by one positive number changes neither signs nor the order, so that c need not be known.
 
-Where nobody said how large features are, most are far below the guess, and 62 bits may leave them none of their own.
-Then decisions have 120 bits, 61 of which are of records: a record is as precise as if it were 2**29 times larger.
+If no bounds were stated for features, most are far below the assumed one, and 62 bits may leave them none of their own.
+Then decisions have 120 bits, 61 of which are for records: a record is as precise as if it were 2**29 times larger.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ DECISION_BOUND = 1 << 62
 DEFAULT_BOUND = 8192.0
 
 _EXPONENT_LIMIT = 900
-_WIDE_DATA_BITS = 61  # what numpy's integers hold
+_WIDE_DATA_BITS = 61  # the bits of numpy's integers
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """The largest magnitudes of features, one number or one for each, and whether nobody stated them."""
+    """The largest magnitudes of features, one number or one for each, and whether they are a guess."""
 
     largest: Any = DEFAULT_BOUND
     guessed: bool = False
@@ -56,21 +56,22 @@ class Bounds:
 class LinearSecrets:
     """The secret part: integers of weights (decisions, features), intercepts and units (decisions,).
 
-    Intercepts of decisions of 120 bits are Python's integers.
+    Intercepts of 120-bit decisions are Python's integers.
     """
 
     weights: Integers
     intercepts: Integers
-    units: Integers  # decision j stands for itself over 2**units[j]
-    labels: Integers | None = None  # of neighbors, (points, classes): 1 at the class of each, or numbers of each and 1
+    units: Integers  # decision j is in units of 2**-units[j]
+    labels: Integers | None = None  # for neighbors (points, classes): 1 at each one's class; or its numbers and 1
     value_units: Integers | None = None  # of those numbers, (targets,)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlainLinear:
-    """Trained decisions `weights @ x + intercepts`, and how far the trainer's own arithmetic may be off.
+    """Trained decisions `weights @ x + intercepts`, with bounds for the rounding errors of the trainer's arithmetic.
 
-    What it adds up for a decision is at most `magnitudes @ |x| + offsets`, in `roundings` operations in `dtype`.
+    The magnitudes of a decision's summands add up to at most `magnitudes @ |x| + offsets`, in `roundings` operations in
+    `dtype`.
     """
 
     weights: NDArray[np.float64]
@@ -82,11 +83,11 @@ class PlainLinear:
 
     @classmethod
     def direct(cls, weights: NDArray[np.float64], intercepts: NDArray[np.float64], dtype: np.dtype) -> PlainLinear:
-        """Decisions that are added up from weights times features."""
+        """Returns decisions that are sums of weights times features."""
         return cls(weights, intercepts, dtype, weights.shape[1] + 2, np.abs(weights), np.abs(intercepts))
 
     def after(self, before: Before | None) -> PlainLinear:
-        """Of records that steps change before: folded into the weights, whose rounding counts as the library's does."""
+        """Folds steps before the model into the weights; their rounding errors count like the library's."""
         if before is None:
             return self
         return PlainLinear(
@@ -99,14 +100,14 @@ class PlainLinear:
         )
 
     def rounding_error(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A bound, per decision, on the error of the decision that the trainer's library computes."""
+        """Returns a bound, per decision, on the error of the decision that the trainer's library computes."""
         return gamma(self.roundings, self.dtype) * (self.magnitudes @ feature_bounds + self.offsets)
 
 
 def public_bits(features: int, known_scales: bool, wide: bool = False) -> tuple[int, int]:
-    """Bits of a scaled record and of a weight; with the sum over the features they fill 62 bits, or 118 if `wide`.
+    """Returns the bits of a scaled record and of a weight; with the sum over features they fill 62 bits, 118 if `wide`.
 
-    Where the scales are a guess, most features are far below their bound, and the record gets more of the bits.
+    If the scales are a guess, most features are far below their bound, and the record gets more of the bits.
     """
     sum_bits = (features - 1).bit_length()
     if wide:
@@ -117,7 +118,7 @@ def public_bits(features: int, known_scales: bool, wide: bool = False) -> tuple[
 
 
 def scales_of(bounds: object, features: int) -> tuple[int, ...]:
-    """Exponents of the least powers of two at or above each feature's largest magnitude."""
+    """Returns the exponents of the least powers of two at or above each feature's largest magnitude."""
     largest = each_feature(bounds, features)
     if (largest < 0).any():
         raise ModelError("bounds are magnitudes and cannot be negative")
@@ -128,12 +129,12 @@ def scales_of(bounds: object, features: int) -> tuple[int, ...]:
 
 
 def largest_of(bounds: Bounds, features: int) -> NDArray[np.float64]:
-    """The largest magnitudes that records may have under these bounds."""
+    """Returns the largest magnitudes that records may have under these bounds."""
     return np.ldexp(1.0, np.array(scales_of(bounds.largest, features), np.int64))
 
 
 def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
-    """Twice the largest magnitude of each feature in some records, so that others have room."""
+    """Returns twice the largest magnitude of each feature in a sample, so that other records have room."""
     try:
         values = finite_float64(sample, "sample")
     except RangeError as error:
@@ -146,12 +147,15 @@ def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
 def encode_linear(
     plain: PlainLinear, kind: str, classes: tuple, bounds: Bounds, **public: Any
 ) -> tuple[Shape, LinearSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
+    """Returns the shape, the secret integers, and the margin (for numbers the error).
+
+    A prediction may differ from the estimator's if the record's margin is at or below the returned one.
+    """
     features = plain.weights.shape[1]
     if not (np.isfinite(plain.weights).all() and np.isfinite(plain.intercepts).all()):
         raise ModelError("the model has weights that are not finite; train it again")
     scales = np.array(scales_of(bounds.largest, features), dtype=np.int64)
-    wide = bounds.guessed and kind != "neighbors"  # of which many pairs are compared, at the price of their bits
+    wide = bounds.guessed and kind != "neighbors"  # neighbors compare many pairs, at a cost per bit
     data_bits, weight_bits = public_bits(features, not bounds.guessed, wide)
     shape = Shape(
         kind, classes, features, scales=tuple(scales.tolist()), data_bits=data_bits, weight_bits=weight_bits, **public
@@ -177,7 +181,7 @@ def encode_linear(
 
 
 def _secret_exponents(plain: PlainLinear, scales: Integers, alike: bool) -> Integers:
-    """The secret c of each decision; one for all where decisions are compared."""
+    """Returns the secret c of each decision; one for all if decisions are compared with each other."""
     sum_bits = (plain.weights.shape[1] - 1).bit_length()
     with np.errstate(over="ignore"):
         scaled = np.abs(np.ldexp(plain.weights, scales)).max(axis=1)
@@ -192,7 +196,7 @@ def _secret_exponents(plain: PlainLinear, scales: Integers, alike: bool) -> Inte
 
 
 def encode_records(records: object, shape: Shape) -> Integers:
-    """Scales and rounds records as the shape says; raises `RangeError` where a feature exceeds its scale."""
+    """Scales and rounds records as the shape states; raises `RangeError` if a feature exceeds its scale."""
     values = finite_float64(records, "records")
     scales = np.array(shape.scales, dtype=np.int64)
     beyond = np.abs(values) > np.ldexp(1.0, scales)
@@ -207,7 +211,7 @@ def encode_records(records: object, shape: Shape) -> Integers:
 
 
 def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records: Array, model_owner: int) -> Array:
-    """The decisions, (records, decisions), from records of `shape.decision_bits` bits."""
+    """Returns the decisions, (records, decisions), from records of `shape.decision_bits` bits."""
     count, bits = shape.decisions, shape.decision_bits
     data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
     sum_bits = (shape.width - 1).bit_length()
@@ -220,7 +224,7 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
 
 
 def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
-    """The predicted class's index, (records,), as integers or bits; of labels (records, labels) bits."""
+    """Returns the index of the predicted class, (records,), as integers or bits; for labels bits, (records, labels)."""
     if shape.kind == "votes":
         return _count_votes(on, decisions > 0, len(shape.classes))
     if shape.multilabel:
@@ -231,16 +235,19 @@ def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
 
 
 def _count_votes(on: Backend, wins: Array, classes: int) -> Array:
-    """As libsvm: a pair votes for its first class if positive, else for its second; the first with most votes wins."""
+    """Chooses a class by libsvm's votes; of equal counts the first class wins.
+
+    A pair votes for its first class if its decision is positive, else for its second.
+    """
     if classes == 2:
         return (~wins).reshape(wins.shape[0])
     matrix, offset = vote_matrix(classes)
-    width = (2 * (len(matrix) + classes)).bit_length() + 1  # what is proved of a difference of two counts
+    width = (2 * (len(matrix) + classes)).bit_length() + 1  # the proven bound of a difference of two counts
     return on.counts(on.as_integers(wins, width), matrix, offset, classes - 1).argmax(axis=1)
 
 
 def vote_matrix(classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Votes are `wins @ matrix + offset`: a pair lost by its first class is won by its second.
+    """Returns `matrix` and `offset` such that votes are `wins @ matrix + offset`.
 
     >>> matrix, offset = vote_matrix(3)
     >>> matrix.tolist(), offset.tolist()

@@ -23,11 +23,11 @@ Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets 
 
 _TREES = ("tree", "forest", "boosting")
 COARSE = 0.01
-"""Of a decision, a margin that its owner hears of, wherever the bounds are from."""
+"""The margin of decisions above which users are warned, wherever the bounds come from."""
 FINE = 1e-6
-"""A margin that its owner does not hear of, even where nobody stated bounds."""
+"""The margin of decisions above which users are warned if no bounds were stated."""
 COARSE_NUMBERS = 1e-3
-"""Of numbers, a margin as a part of the largest of them that users hear of."""
+"""The margin of numbers, relative to the largest of them, above which users are warned."""
 NOBODY_STATED = (
     f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
     "from_sklearn(..., bounds=), or from_onnx(..., bound=), their largest magnitudes, or sample= records like those to "
@@ -38,25 +38,25 @@ _UNIT_BOUND = 1 << 30
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Model(Questions):
-    """What `from_sklearn` returns: a public shape and secret parameters.
+    """A trained model: a public shape and secret parameters, as `from_sklearn` returns it.
 
     Attributes:
         shape: what the other parties may know; give it to them.
-        margin_bound: predictions equal the estimator's for every record whose margin exceeds it; 0 of a tree, and of a
-            forest whose leaves are pure: their predictions are always equal. The margin is the magnitude of the
-            decision (binary), the smallest of them (one against one, labels predicted each for itself), or the
-            distance between the two largest (otherwise; of a forest, of its mean shares). Of a regression it bounds
-            the distance of each number from the estimator's. It is computed from the secret weights and stays with
-            the model's owner.
+        margin_bound: predictions equal the estimator's for every record whose margin exceeds this. It is 0 for a tree,
+            and for a forest whose leaves are pure: their predictions are always equal. The margin of a binary model is
+            the magnitude of the decision. With one against one, or several labels, it is the smallest magnitude of the
+            decisions. Otherwise it is the distance between the two largest decisions (for a forest: between the largest
+            mean shares). For a regression, `margin_bound` bounds the distance of each number from the estimator's. It
+            is computed from the secret weights and stays with the model's owner.
     """
 
     shape: Shape
     _secrets: Secrets
     margin_bound: float = 0.0
     _guessed: bool = False
-    """Whether nobody stated how large the features are."""
+    """Whether no bounds were stated for the features."""
     _scales: bool = False
-    """Whether the estimator computes with records before it decides: of float32 it does so in float32."""
+    """Whether steps compute with records before the estimator decides; on float32 records they compute in float32."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"
@@ -71,13 +71,13 @@ class Model(Questions):
         if not mpc.is_local:
             if mpc.me == asked.model_owner:
                 self._name_margin(question, labels)
-        elif labels or self.shape.kind == "neighbors":  # whose answers are exact where no two are equally far
+        elif labels or self.shape.kind == "neighbors":  # exact unless two points are equally far
             self._name_ties(asked.X, question)
         else:
             self._name_errors(question, asked.X)
 
     def _name_margin(self, question: str, labels: bool) -> None:
-        """Says how far answers may be off, to the model's owner, who does not know of which records they are."""
+        """Warns the model's owner how far answers may be off; the owner does not learn for which records."""
         if self.shape.targets is not None and self.shape.kind != "neighbors":
             if self._may_be_off():
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
@@ -87,7 +87,7 @@ class Model(Questions):
             self._warn(question, f"decisions are within {self.margin_bound:.3g} of the estimator's{may}")
 
     def _may_be_off(self) -> bool:
-        """Whether numbers may be off by much, as far as intercepts tell the model's owner how large they are."""
+        """Returns whether numbers may be off by much, compared with the intercepts, which the model's owner has."""
         secrets = self._secrets
         if self.shape.kind != "regression" or not isinstance(secrets, _linear.LinearSecrets):
             return self._guessed
@@ -95,7 +95,7 @@ class Model(Questions):
         return self.margin_bound > max(FINE if self._guessed else COARSE, COARSE_NUMBERS * largest)
 
     def _name_ties(self, X: Any, question: str = "predict") -> None:
-        """Says how many of these records may get another class than the estimator's; all is known in this process."""
+        """Warns how many of these records may get another class than the estimator's; for local sessions only."""
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
         units = self._secrets.units  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ class Model(Questions):
         self._tell("ties", question, tied(self.margin_bound), close, len(records))
 
     def _name_errors(self, question: str, X: Any) -> None:
-        """Says how far these numbers, decisions or probabilities may be off, where that is much for them."""
+        """Warns how far these numbers, decisions or probabilities may be off, if that is much for their size."""
         words = coarse(question, self.shape.targets is not None, self.margin_bound)
         self._tell("errors", question, words, float(np.abs(clear_numbers(question, self, X)).max()), add=max)
 
@@ -119,9 +119,9 @@ class Model(Questions):
         tell((id(self), notice), because(question, words, why), *found, add=add)
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """The same integer computation without protection, for comparison: no session, nothing is secret.
+        """Predicts by the same integer computation in the clear, for comparison: no session, nothing is secret.
 
-        Of tanh and logistic, which numpy computes here, the last of 16 fractional bits may differ.
+        The last of 16 fractional bits of tanh and logistic may differ, since numpy computes them here.
         """
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
@@ -133,7 +133,7 @@ class Model(Questions):
 
 
 def tied(margin: float) -> Words:
-    """What users are told of so many close to a tie, of so many records."""
+    """Returns the words of the warning about records close to a tie, given their number and that of all records."""
 
     def words(close: int, records: int) -> str | None:
         return (
@@ -147,12 +147,11 @@ def tied(margin: float) -> Words:
 
 
 def coarse(question: str, numbers: bool, margin: float) -> Words:
-    """What users are told of answers that may be off by much, by the largest of them."""
+    """Returns the words of the warning about answers that may be off by much, given the largest answer."""
 
     def words(largest: float) -> str | None:
         if question == "predict_proba":
-            # No logistic function is steeper than 1/4, and softmax of decisions, of which two are in the margin,
-            # neither.
+            # The slope of the logistic function is at most 1/4. So is that of softmax: its margin covers two decisions.
             return f"probabilities may be off by up to {min(margin / 4, 1):.3g}" if margin > COARSE else None
         if margin <= max(0.0 if numbers else COARSE, COARSE_NUMBERS * largest):
             return None
@@ -163,7 +162,7 @@ def coarse(question: str, numbers: bool, margin: float) -> Words:
 
 
 def because(question: str, words: Words, why: str) -> Words:
-    """These words about a question, if there are any, and why."""
+    """Adds the question and the reason to a warning's words, if there are any."""
 
     def whole(*found: float) -> str | None:
         what = words(*found)
@@ -173,7 +172,7 @@ def because(question: str, words: Words, why: str) -> Words:
 
 
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
-    """What a model answers in numbers, without protection."""
+    """Returns the numbers that a model answers, computed in the clear."""
     shape, secrets, on = model.shape, model._secrets, Clear()
     records = encode_records(shape, X)
     decisions = run(on, shape, secrets, records, len(records), 0, 0)
@@ -186,9 +185,9 @@ def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
 
 
 def encode_records(shape: Shape, X: Any) -> np.ndarray:
-    """The integers that stand for records; raises before anything is sent if they cannot."""
+    """Returns the integers that stand for records; invalid records raise before anything is sent."""
     check_dense(X)
-    mixed = None if shape.columns is None else object  # of lists numpy would make texts, as soon as one is a text
+    mixed = None if shape.columns is None else object  # numpy makes a list's numbers texts if one item is a text
     values = X if isinstance(X, np.ndarray) else np.asarray(X, mixed)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
@@ -199,10 +198,10 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
 
 
 def _names_of(X: Any) -> list[str] | None:
-    """The columns' names of a table of any library, as scikit-learn sees them: all are texts, or there are none."""
+    """Returns the column names of a table of any library, if all are texts as scikit-learn requires; else None."""
     if isinstance(X, Table):
         names = list(X.names or ())
-    elif is_frame(X):  # asked of the type: a column may have the name of an attribute
+    elif is_frame(X):  # asks the type, as a column may have the name of an attribute
         known = next((name for name in ("column_names", "columns") if hasattr(type(X), name)), None)
         names = [] if known is None else list(getattr(X, known))
     else:
@@ -211,10 +210,10 @@ def _names_of(X: Any) -> list[str] | None:
 
 
 def _check_names(shape: Shape, X: Any) -> None:
-    """Refuses a table whose columns are not the model's, in the model's order.
+    """Refuses a table whose columns differ from the model's in name or order.
 
     Raises:
-        ModelError: naming the columns at fault.
+        ModelError: the columns differ; the message names those at fault.
     """
     names, wanted = _names_of(X), shape.names
     if names is None or wanted is None or tuple(names) == wanted:
@@ -239,7 +238,7 @@ def _check_names(shape: Shape, X: Any) -> None:
 def run(
     on: Backend, shape: Shape, secrets: Secrets | None, records: Any, rows: int, model_owner: int, data_owner: int
 ) -> Array:
-    """The program of a model: bits of the index for a tree, the decisions otherwise, (records, decisions)."""
+    """Runs a model's program: returns the bits of the index for a tree, else the decisions, (records, decisions)."""
     size = (rows, shape.width)
     if shape.kind in _TREES:
         tree, ensemble = _of(_tree.TreeSecrets, secrets), _of(_ensemble.EnsembleSecrets, secrets)
@@ -263,25 +262,25 @@ def _of(kind: Any, secrets: Secrets | None) -> Any:
 
 
 def choose(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
-    """What names the predicted class."""
+    """Returns the array that gives the predicted class."""
     if shape.kind == "neighbors":
         return votes(on, shape, decisions, secrets, owner).argmax(axis=1)
     return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
 
 
 def units_of(secrets: Any) -> Any:
-    """Those of what a model answers in numbers: of nearest points their numbers', else its decisions'."""
+    """Returns the units of a model's numbers: of the neighbors' values if there are any, else of the decisions."""
     own = getattr(secrets, "value_units", None)
     return secrets.units if own is None else own
 
 
 def votes(on: Backend, shape: Shape, decisions: Array, secrets: Secrets | None, owner: int) -> Array:
-    """How many of the nearest points are of each class."""
+    """Counts how many of the nearest points are of each class."""
     return _neighbors.votes(on, shape, decisions, _of(_linear.LinearSecrets, secrets), owner)
 
 
 def program(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets: Secrets | None, asked: Asked) -> Any:
-    """A model's and a shape's program, at each party the same, with the values that it has."""
+    """Builds the program of a question, the same at each party, with the values that this party has."""
     me, X, rows = mpc.me, asked.X, asked.rows
     model_owner, data_owner = asked.model_owner, asked.data_owner
     _check_question(question, shape)
@@ -304,7 +303,7 @@ def program(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets
 
 
 def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Array:
-    """The answer as a secret array."""
+    """Returns the answer as a secret array."""
     if question == "predict" and shape.targets is None:
         return _secrets.labels(on, shape, choose(on, shape, decisions, mine, owner))
     if question == "predict_proba" and shape.kind == "neighbors":
@@ -322,7 +321,7 @@ def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decis
 
 
 def _shown(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Answer:
-    """What names the answer, and is decoded by whoever learns it."""
+    """Returns the arrays to reveal, and how the party that learns them decodes the answer."""
     if question == "predict" and shape.targets is None:
         return Answer((choose(on, shape, decisions, mine, owner),), functools.partial(decode, shape))
     is_local = on.is_local
@@ -334,7 +333,7 @@ def _shown(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisi
 
         return Answer((votes(on, shape, decisions, mine, owner),), of_votes)
     if question == "predict_proba" and shape.link == "softmax":
-        decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
+        decisions = decisions - decisions[:, :1]  # shares follow from differences, so only these are revealed
     given = None if mine is None else units_of(mine)
     size = (shape.decisions if shape.kind != "neighbors" else (shape.targets or (1,))[0],)
     units = on.keep("units", lambda: on.integers(given, owner, size, 32, _UNIT_BOUND))
@@ -351,8 +350,8 @@ def _shown(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisi
 
 
 def _name_equally_far(is_local: bool, question: str, shape: Shape, counts: np.ndarray) -> None:
-    """Says, in a deployment, to whoever learns the answers for how many records more points counted than asked for."""
-    if is_local:  # where all is known, ties are named
+    """Warns the learner, in a deployment, of records for which more points counted than `neighbors`."""
+    if is_local:  # a local session warns of ties itself
         return
 
     def words(more: int, records: int) -> str | None:

@@ -1,8 +1,7 @@
-"""The k nearest of a model's records vote, or the mean of their numbers is taken: distances as linear decisions, and
-sums over those that are near enough.
+"""Nearest neighbors: distances as linear decisions, and votes or mean numbers of the points that are near enough.
 
-|x - p|^2 = |x|^2 - (2 p x - |p|^2): the nearest point p has the largest 2 p x - |p|^2. The k-th largest is found by a
-selection network on secrets, and all decisions are compared with it; where two points are equally far, both vote.
+|x - p|^2 = |x|^2 - (2 p x - |p|^2): the nearest point p has the largest 2 p x - |p|^2. A selection network on secrets
+finds the k-th largest, and all decisions are compared with it. If two points are equally far, both vote.
 """
 
 from __future__ import annotations
@@ -25,11 +24,13 @@ from quorate.models._shape import Shape
 def encode_neighbors(
     estimator: Any, classes: tuple[Any, ...], bounds: Bounds, before: Before | None
 ) -> tuple[Shape, LinearSecrets, float]:
-    """KNeighborsClassifier or KNeighborsRegressor of Euclidean distances, all votes alike: the shape, the secrets, and
-    the margin. Without classes it is a regression.
+    """Encodes fitted nearest neighbors: returns the shape, the secrets, and the margin.
+
+    The estimator is a KNeighborsClassifier or, without classes, a KNeighborsRegressor. Distances are Euclidean, and all
+    votes count alike.
 
     Raises:
-        ModelError: another metric, or votes that are weighed.
+        ModelError: the estimator has another metric, or weighted votes.
     """
     name = type(estimator).__name__
     if estimator.effective_metric_ != "euclidean":
@@ -69,12 +70,12 @@ def encode_neighbors(
 
 
 def value_bits(points: int) -> int:
-    """Bits of a point's number, so that the sum of all fits 62."""
+    """Returns the bits of a point's number, so that the sum over all points fits in 62 bits."""
     return min(40, 61 - points.bit_length())
 
 
 def sums(on: Backend, shape: Shape, decisions: Array, secrets: LinearSecrets | None, owner: int) -> Array:
-    """Of the nearest points the sums of their numbers and, in the last column, how many there are."""
+    """Returns the sums of the nearest points' numbers and, in the last column, the number of these points."""
     points, bits = shape.points or 0, value_bits(shape.points or 0)
     size = points, (shape.targets[0] if shape.targets else 1) + 1
     values = None if secrets is None else secrets.labels
@@ -84,16 +85,16 @@ def sums(on: Backend, shape: Shape, decisions: Array, secrets: LinearSecrets | N
 
 
 def means(shape: Shape, found: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
-    """Numbers from `sums`: of points that are equally far more may count than were asked for."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # whoever owns the model and cheats may count none
+    """Returns the means from `sums`; if points are equally far, more of them may count than `neighbors`."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # the count is 0 only if the model's owner cheats
         numbers = as_reals(found[:, :-1], units) / np.asarray(found[:, -1:], np.float64)
     return numbers.reshape(len(found), *(shape.targets or ()))
 
 
 def votes(on: Backend, shape: Shape, decisions: Array, secrets: LinearSecrets | None, owner: int) -> Array:
-    """How many of the nearest points are of each class, (records, classes)."""
+    """Counts the nearest points of each class, (records, classes)."""
     points, neighbors = shape.points or 0, shape.neighbors or 0
-    width = (4 * points).bit_length() + 1  # what is proved of a difference of two counts
+    width = (4 * points).bit_length() + 1  # the proven bound of a difference of two counts
     size = points, len(shape.classes)
     labels = None if secrets is None else secrets.labels
     of_points = on.keep("labels", lambda: on.integers(labels, owner, size, width, 1))

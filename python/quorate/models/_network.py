@@ -1,16 +1,17 @@
-"""Neural networks: integers layer by layer, with as many bits as a ring of 64 holds, and a proved bound on the error.
+"""Neural networks as integers, layer by layer, with all bits of a ring of 64 and a proven bound on the error.
 
-Notation: layer l takes n inputs A_i, integers below 2**P that stand for A_i / 2**s; weights become
-W_ji = round(w_ji * 2**(Q - c)) with |W_ji| <= 2**Q, intercepts B_j = round(b_j * 2**(s + Q - c)). With n' the power of
-two at or above n and P + Q + log2(n') = 60, all of D_j = sum_i W_ji A_i + B_j is at most 2**61, and D_j stands for
-D_j / 2**(s + Q - c). The layer's results are shifted right exactly, to the next layer's bits.
+Notation: layer l takes n inputs A_i, integers below 2**P that stand for A_i / 2**s; weights become W_ji = round(w_ji *
+2**(Q - c)) with |W_ji| <= 2**Q, intercepts B_j = round(b_j * 2**(s + Q - c)). With n' the power of two at or above n
+and P + Q + log2(n') = 60, all of D_j = sum_i W_ji A_i + B_j is at most 2**61, and D_j stands for D_j / 2**(s + Q - c).
+The layer's results are shifted right exactly, to the next layer's bits.
 
 With relu and identity the scale passes through the activation: every c is secret, and decisions are scaled by one
 positive number, which changes neither signs nor their order. With tanh and logistic the results are shifted to 16
 fractional bits, fixed point; the c of hidden layers, one power of two each, are then public.
 
-The error is propagated with the trained weights, from the features' bounds on: |w| times the error of the inputs, what
-rounding of weights, intercepts and shifts adds, and of tanh and logistic what their own docstrings state.
+The error is propagated with the trained weights, starting from the features' bounds. It is |w| times the error of the
+inputs, plus the rounding of weights, intercepts and shifts, plus the errors of tanh and logistic that their docstrings
+state.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
 FRACTION = 16
-"""Fractional bits of what tanh and logistic take and give."""
+"""Fractional bits of the arguments and results of tanh and logistic."""
 
 SATURATING = ("tanh", "logistic")
 
@@ -59,10 +60,10 @@ class PlainNetwork:
     activation: str
     dtype: np.dtype
     before: Before | None = None
-    """What comes before the first layer: see `folded`."""
+    """The steps before the first layer: see `folded`."""
 
     def folded(self) -> PlainNetwork:
-        """With what comes before folded into the first layer."""
+        """Returns the network with the steps before folded into the first layer."""
         if self.before is None:
             return self
         first, own = self.weights[0] @ self.before.matrix, self.intercepts[0] + self.weights[0] @ self.before.shift
@@ -71,7 +72,9 @@ class PlainNetwork:
         )
 
     def rounding_before(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """A bound on how far the first layer's sums are off by that, in the trainer's library and in what we folded."""
+        """Returns a bound on the first layer's error from the steps before: the trainer's roundings and those of
+        folding.
+        """
         if self.before is None:
             return 0.0
         reached = self.before.sizes @ feature_bounds + self.before.offsets
@@ -82,7 +85,7 @@ class PlainNetwork:
 
 
 class Layer(NamedTuple):
-    """What is public of a layer's arithmetic: sizes, and bits of inputs and weights."""
+    """The public arithmetic of a layer: sizes, and bits of inputs and weights."""
 
     inputs: int
     outputs: int
@@ -91,12 +94,12 @@ class Layer(NamedTuple):
 
     @property
     def largest(self) -> int:
-        """Bounds the product with the weights, and the intercepts too."""
+        """A bound on the product with the weights, and on the intercepts."""
         return 1 << ((self.inputs - 1).bit_length() + self.data_bits + self.weight_bits)
 
 
 def layers_of(shape: Shape) -> list[Layer]:
-    """The arithmetic of each layer, from the public shape alone."""
+    """Returns the arithmetic of each layer, from the public shape alone."""
     sizes = [shape.width, *(shape.layers or ()), shape.decisions]
     found: list[Layer] = []
     for place, (inputs, outputs) in enumerate(pairwise(sizes)):
@@ -106,13 +109,13 @@ def layers_of(shape: Shape) -> list[Layer]:
         elif shape.activation in SATURATING:
             weight_bits = total - FRACTION
         else:
-            weight_bits = total // 2 - 3  # results are far below their bound, and get more of the bits
+            weight_bits = total // 2 - 3  # results are far below their bound and get more bits
         found.append(Layer(inputs, outputs, total - weight_bits, weight_bits))
     return found
 
 
 def shifts_of(shape: Shape) -> list[int]:
-    """By how many bits the results of each hidden layer are shifted right."""
+    """Returns the number of bits by which the results of each hidden layer are shifted right."""
     layers = layers_of(shape)
     if shape.layer_scales is None:
         return [layer.largest.bit_length() - after.data_bits for layer, after in pairwise(layers)]
@@ -128,13 +131,16 @@ def encode_network(
     multilabel: bool = False,
     targets: tuple[int, ...] | None = None,
 ) -> tuple[Shape, NetworkSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
+    """Returns the shape, the secret integers, and the margin (for numbers the error).
+
+    A prediction may differ from the estimator's if the record's margin is at or below the returned one.
+    """
     if not all(np.isfinite(a).all() for a in (*plain.weights, *plain.intercepts)):
         raise ModelError("the model has weights that are not finite; train it again")
     trained, plain = plain, plain.folded()
     features = plain.weights[0].shape[1]
     scales = np.array(scales_of(bounds.largest, features), dtype=np.int64)
-    weights = [np.ldexp(plain.weights[0], scales), *plain.weights[1:]]  # of records divided by their bounds
+    weights = [np.ldexp(plain.weights[0], scales), *plain.weights[1:]]  # for records divided by their bounds
     total = _TOTAL - (features - 1).bit_length()
     hidden = tuple(w.shape[0] for w in weights[:-1])
     shape = Shape(
@@ -158,7 +164,7 @@ def encode_network(
 
 
 def _exponent(weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> int:
-    """The least c with all weights at most 2**c and all intercepts below the number of inputs times that."""
+    """Returns the least c with all weights at most 2**c and all intercepts below the number of inputs times that."""
     sum_bits = (weights.shape[1] - 1).bit_length()
     largest = max(float(np.abs(weights).max()), float(np.abs(intercepts).max()) / 2**sum_bits)
     if not math.isfinite(largest) or largest > 2.0**400:
@@ -176,12 +182,12 @@ def _encode_layers(
     plain: PlainNetwork,
     rounding_before: NDArray[np.float64] | float,
 ) -> tuple[NetworkSecrets, NDArray[np.float64]]:
-    """Integers of all layers, and the error of each decision, the trainer's own rounding included."""
+    """Returns the integers of all layers, and the error of each decision, including the trainer's own rounding."""
     shifts, encoded = shifts_of(shape), []
-    unit = shape.data_bits or 0  # inputs stand for themselves over 2**unit
+    unit = shape.data_bits or 0  # an input x stands for x / 2**unit
     tracked = _Tracked.records(shape.width, unit)
     for place, (layer, w, b) in enumerate(zip(layers_of(shape), weights, plain.intercepts, strict=True)):
-        reach = math.ldexp(1.0, layer.data_bits - unit)  # what range analysis proves of the inputs
+        reach = math.ldexp(1.0, layer.data_bits - unit)  # the bound on inputs that range analysis proves
         c = _exponent(w, b / reach) if shape.layer_scales is None else _exponent(w, b)
         if shape.layer_scales is not None and place < len(shifts):
             c = shape.layer_scales[place]
@@ -203,7 +209,7 @@ def _encode_layers(
 
 
 class _Tracked(NamedTuple):
-    """Bounds on a layer's real results, on our integers' distance from them, and on the trainer's floats'."""
+    """Bounds on a layer's real results, and on how far our integers and the trainer's floats are from them."""
 
     largest: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -222,7 +228,7 @@ class _Tracked(NamedTuple):
         intercept_error: float,
         dtype: np.dtype,
     ) -> _Tracked:
-        """After a layer's sums."""
+        """Returns the bounds after a layer's sums."""
         size, off = np.abs(weights), np.abs(weights - rounded)
         largest = size @ self.largest + np.abs(intercepts)
         error = np.abs(rounded) @ self.error + off @ self.largest + intercept_error
@@ -230,7 +236,7 @@ class _Tracked(NamedTuple):
         return _Tracked(largest, error, size @ self.rounding + gamma(weights.shape[1] + 3, dtype) * seen)
 
     def activated(self, activation: str, unit: float, dtype: np.dtype) -> _Tracked:
-        """After the shift and the activation."""
+        """Returns the bounds after the shift and the activation."""
         slope, own = _SLOPE[activation], _UNITS.get(activation, 0.0) * 2.0**-FRACTION
         error = slope * (self.error + unit) + own
         if activation not in SATURATING:
@@ -240,7 +246,7 @@ class _Tracked(NamedTuple):
 
 
 def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, records: Array, model_owner: int) -> Array:
-    """The decisions, (records, decisions), from scaled records; as fixed point with tanh and logistic."""
+    """Returns the decisions, (records, decisions), from scaled records; fixed point with tanh and logistic."""
     shifts, x = shifts_of(shape), records
     fraction = fraction_of(shape)
     for place, layer in enumerate(layers_of(shape)):
@@ -254,7 +260,7 @@ def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, recor
 def _shared(
     on: Backend, layer: Layer, place: int, secrets: NetworkSecrets | None, owner: int, fraction: int
 ) -> tuple[Array, Array]:
-    """A layer's weights and intercepts."""
+    """Shares a layer's weights and intercepts."""
     weights, intercepts = (None, None) if secrets is None else (secrets.weights[place], secrets.intercepts[place])
     size, bound = (layer.outputs, layer.inputs), 1 << layer.weight_bits
     w = on.keep(f"weights {place}", lambda: on.factor(on.integers(weights, owner, size, 64, bound)))
@@ -263,5 +269,5 @@ def _shared(
 
 
 def fraction_of(shape: Shape) -> int:
-    """Fractional bits of the arrays that a network is computed in: fixed point where its activation wants that."""
+    """Returns the fractional bits of a network's arrays, which are fixed point if its activation needs that."""
     return FRACTION if shape.activation in SATURATING else 0

@@ -1,4 +1,4 @@
-"""What users are told of answers: of batches one after another, added up and said once."""
+"""Warnings about answers; those of several batches are joined and given once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PENDING: contextvars.ContextVar[_Pending | None] = contextvars.ContextVar("pend
 
 
 def tell(what: Hashable, words: Words, *found: float, add: Callable[[Any], float] = sum) -> None:
-    """A `ModelWarning` at the user's line; inside of `AddedUp` at its end, once of all answers.
+    """Warns (`ModelWarning`) at the user's line; inside `AddedUp` once for all answers, at its end.
 
     Args:
-        what: which notice it is: found numbers of the same one are joined.
-        words: what to say of these numbers; `None` for nothing.
-        found: numbers that belong to this answer alone.
-        add: how two answers' numbers become one: `sum` or `max`.
+        what: the key of the notice: numbers with the same key are joined.
+        words: returns the text for these numbers, or `None` for no warning.
+        found: the numbers of this answer alone.
+        add: joins the numbers of two answers: `sum` or `max`.
     """
     pending = _PENDING.get()
     if pending is None:
@@ -36,9 +36,9 @@ def tell(what: Hashable, words: Words, *found: float, add: Callable[[Any], float
 
 
 class AddedUp:
-    """Within it answers are parts of one, of which users are told at the end; of what fails they are told nothing.
+    """Joins the warnings about answers that are parts of one, and gives them at the end; after an error it gives none.
 
-    Not a generator: its exit would have a frame of the standard library between it and the user's line.
+    It is no generator: the exit of one would have a frame of the standard library between it and the user's line.
     """
 
     def __enter__(self) -> None:

@@ -43,10 +43,10 @@ def as_float64(values: object, what: str) -> NDArray[np.float64]:
 
 
 def each_feature(bounds: object, features: int) -> NDArray[np.float64]:
-    """Bounds of all features, where one number stands for all, or one for each.
+    """Returns a bound for each feature, from one number for all or one for each.
 
     Raises:
-        ModelError: these are none.
+        ModelError: the bounds are neither.
     """
     try:
         return np.broadcast_to(finite_float64(bounds, "bounds"), (features,))
@@ -126,7 +126,7 @@ def quantise(values: NDArray[np.float64], shift: int | NDArray[np.int64]) -> Int
 
 
 def quantise_wide(values: NDArray[np.float64], shift: NDArray[np.int64]) -> np.ndarray:
-    """As `quantise`, to Python's integers, which have as many bits as they need.
+    """Returns `values * 2**shift` rounded to the nearest integer, as Python's integers of any size.
 
     >>> quantise_wide(np.array([0.75]), np.array([80])) == 3 << 78
     array([ True])
@@ -135,6 +135,9 @@ def quantise_wide(values: NDArray[np.float64], shift: NDArray[np.int64]) -> np.n
 
 
 def gamma(operations: int, dtype: np.dtype) -> float:
-    """Higham's constant: with so many roundings a sum of products is off by at most gamma times that of magnitudes."""
+    """Higham's constant: a bound on the relative error after `operations` roundings.
+
+    A sum of products is off by at most gamma times the sum of the products' magnitudes.
+    """
     unit = float(np.finfo(dtype).eps) / 2
     return operations * unit / (1 - operations * unit)

@@ -1,8 +1,8 @@
-"""Steps before a model that are affine: they are folded into its weights, and stay as secret as those.
+"""Affine steps before a model, which are folded into its weights and stay as secret as those.
 
-A chain of steps makes M x + t of a record x. Floats that are added up on the way are bounded by `sizes` |x| +
-`offsets`, the same chain of magnitudes, so that after r roundings the library is off by gamma(r) times that at most
-(Higham 2002, section 3.5); and so are we, who multiply the matrices beforehand.
+A chain of steps maps a record x to M x + t. The floats that are added up on the way are bounded by `sizes` |x| +
+`offsets`, the same chain applied to magnitudes. So after r roundings the library is off by at most gamma(r) times that
+bound (Higham 2002, section 3.5). The same bound holds for the folded weights, whose matrices are multiplied beforehand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Before:
-    """What steps before a model make of a record."""
+    """The map from a record to the results of the steps before a model."""
 
     matrix: Floats
     shift: Floats
@@ -32,46 +32,47 @@ class Before:
     offsets: Floats
     roundings: int = 0
     dtype: np.dtype = dataclasses.field(default_factory=lambda: np.dtype(np.float64))
-    """The coarsest that the library rounds to, for records of float64."""
+    """The coarsest dtype that the library rounds to, for records of float64."""
     selected: NDArray[np.int64] | None = None
-    """Which columns are left, as they were, where all steps only select; None after any other one."""
+    """The columns that are left, unchanged, if all steps only select; None after any other step."""
 
     columns: Columns = dataclasses.field(default_factory=lambda: Columns(0))
-    """What the records' owner computes of a record: what `matrix` is for. Steps may ask for more than it has yet."""
+    """The columns that the records' owner computes of a record, to which `matrix` applies. Steps may have added columns
+    that `matrix` does not have yet: see `wide`."""
 
     names: tuple[Any, ...] | None = None
-    """Of a record's features, where the first step knows them."""
+    """The names of a record's features, if the first step has them."""
 
     seen: Floats | None = None
-    """Of each feature a magnitude that no record reached in training, where the first step that scales it knows one,
-    else NaN: `bounds` are all of them, so that none tells which features are left out."""
+    """For each feature a magnitude that no record reached in training, if the first step that scales it has one, else
+    NaN. `bounds` covers all features, so that it does not show which ones are left out."""
 
     @classmethod
     def nothing(cls, features: int, names: Any = None) -> Before:
-        """No step at all."""
+        """Returns the identity, which stands for no steps."""
         same, none = np.eye(features), np.zeros(features)
         known = None if names is None else tuple(names)
         return cls(same, none, same, none, selected=np.arange(features), names=known, columns=Columns(features))
 
     def shaped(self, shape: Any, columns: Sequence[Column]) -> Any:
-        """The shape of a model over columns, as one over records."""
+        """Makes the shape of a model over columns one over records."""
         known = tuple(self.columns.known.items()) or None
         return dataclasses.replace(shape, features=self.columns.features, columns=tuple(columns), known=known)
 
     @property
     def bounds(self) -> Floats | None:
-        """What was seen of the columns, if it was of all that are numbers."""
+        """The largest magnitudes seen of the columns, 1 for categories; None unless all numbers have one."""
         seen = np.full(self.features, np.nan) if self.seen is None else self.seen
         seen = np.where([what[0] in ("in", "out") for _, what in self.columns.all], 1.0, seen)
         return None if np.isnan(seen).any() else seen
 
     @property
     def features(self) -> int:
-        """How many columns a record has: its features, unless steps asked for others."""
+        """The number of columns of a record: its features, unless steps added others."""
         return self.matrix.shape[1]
 
     def wide(self) -> Before:
-        """With all columns that steps asked for by now."""
+        """Returns the map on all columns that steps have added by now."""
         more = len(self.columns.all) - self.features
         if more == 0:
             return self
@@ -80,13 +81,13 @@ class Before:
         return dataclasses.replace(self, matrix=padded[0], sizes=padded[1], seen=seen)
 
     def picked(self, places: NDArray[np.int64]) -> Before:
-        """One more step, of which each result is a column."""
+        """Appends a step that returns the columns at `places`."""
         wide = self.wide()
         matrix, none = np.eye(wide.features)[places], np.zeros(len(places))
         return dataclasses.replace(wide, matrix=matrix, shift=none, sizes=matrix, offsets=none, selected=places)
 
     def of_columns(self) -> Before:
-        """Without the columns of features that are categories and nothing else, which nobody needs as numbers."""
+        """Drops the columns of features that are only categories, as they are not used as numbers."""
         before = self.wide()
         used = np.asarray(before.sizes.any(axis=0))
         kept = np.array(
@@ -95,7 +96,7 @@ class Before:
                 for i, (feature, _) in enumerate(self.columns.all)
             ]
         )
-        kept[self.columns.features :] = True  # which of the categories are used is secret, as of features
+        kept[self.columns.features :] = True  # which categories are used is secret, as it is for features
         if kept.all():
             return before
         places = np.cumsum(kept) - 1
@@ -112,12 +113,12 @@ class Before:
 
     @property
     def made(self) -> tuple[Column, ...] | None:
-        """The columns, where they are not the features alone."""
+        """The columns; None if they are the features alone."""
         none_made = self.columns.all == [(feature, VALUE) for feature in range(self.columns.features)]
         return None if none_made else tuple(self.columns.all)
 
     def then(self, matrix: Floats, subtracted: Floats, added: Floats) -> Before:
-        """One more step: matrix (y - subtracted) + added."""
+        """Appends a step: matrix (y - subtracted) + added."""
         size = np.abs(matrix)
         return dataclasses.replace(
             self,
@@ -130,13 +131,13 @@ class Before:
         )
 
     def scaled(self, factors: Floats, subtracted: Any = 0.0, added: Any = 0.0) -> Before:
-        """One more step, feature by feature: factors (y - subtracted) + added."""
+        """Appends a step, feature by feature: factors (y - subtracted) + added."""
         none = np.zeros(len(factors))
         after = self.then(np.diag(factors), none + subtracted, none + added)
         return dataclasses.replace(after, roundings=self.roundings + 5)
 
     def kept(self, which: NDArray[np.int64]) -> Before:
-        """One more step, that leaves some features out: exact."""
+        """Appends a step that keeps some features only; it is exact."""
         return dataclasses.replace(
             self,
             matrix=self.matrix[which],
@@ -147,22 +148,22 @@ class Before:
         )
 
     def coarser(self, dtype: np.dtype) -> np.dtype:
-        """The dtype of which the roundings of these steps and of what follows in `dtype` are counted."""
+        """Returns the coarser of `dtype` and these steps' dtype, in which the roundings of both are counted."""
         return min(self.dtype, dtype, key=lambda of: np.finfo(of).nmant)
 
 
 def _array(values: Any, size: int, missing: float) -> Floats:
-    """A fitted attribute, which is None where the step leaves that out."""
+    """Returns a fitted attribute; `missing` everywhere if the step has None, as it leaves that part out."""
     return np.full(size, missing) if values is None else np.asarray(values, np.float64)
 
 
-_LEAST, _MOST = 8.0, 64.0  # standard deviations from the mean
+_LEAST, _MOST = 8.0, 64.0  # in standard deviations from the mean
 
 
 def knowing(before: Before, largest: Floats) -> Before:
-    """`largest`: of each feature that a step scales, which are the records' own, the largest magnitude.
+    """Adds the largest magnitudes of the features that a step scales, if these are the records' own features.
 
-    A feature that was always 0 may reach what others do. Of features that are left out a scaler knows nothing.
+    A feature that was always 0 gets the largest magnitude of the others. Features that were left out before have none.
     """
     if before.selected is None or not np.isfinite(largest).all() or not largest.any():
         return before
@@ -174,7 +175,7 @@ def knowing(before: Before, largest: Floats) -> Before:
 def _standard(step: Any, before: Before) -> Before:
     size = len(before.matrix)
     if step.mean_ is not None and step.var_ is not None:
-        # No record of n is further from the mean than the square root of n standard deviations.
+        # None of n records is further from the mean than the square root of n standard deviations.
         reach = np.clip(np.sqrt(step.n_samples_seen_), _LEAST, _MOST)
         before = knowing(before, np.abs(step.mean_) + reach * np.sqrt(step.var_))
     mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
@@ -202,7 +203,7 @@ def _robust(step: Any, before: Before) -> Before:
 
 
 def _pca(step: Any, before: Before) -> Before:
-    """Fitted on float32, it subtracts its projected mean in float32 from whatever it is given."""
+    """Folds a PCA. One fitted on float32 subtracts its projected mean in float32, whatever the dtype of the records."""
     if np.float32 in (step.components_.dtype, step.mean_.dtype):
         before = dataclasses.replace(before, dtype=np.dtype(np.float32))
     components = np.asarray(step.components_, np.float64)
@@ -227,7 +228,7 @@ def _same(step: Any, before: Before) -> Before:
 
 
 def _imputer(step: Any, before: Before) -> Before:
-    """Records have no missing values, which are refused, so it changes none; columns that had no value fall away."""
+    """Folds an imputer, which changes no record, as missing values are refused. Columns without values are dropped."""
     if step.add_indicator:
         raise ModelError("SimpleImputer(add_indicator=True) is not supported: add_indicator=False is")
     if not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
@@ -240,7 +241,7 @@ def _imputer(step: Any, before: Before) -> Before:
 
 
 def _selector(step: Any, before: Before) -> Before:
-    """What it leaves out stays a column, so that none tells what it was."""
+    """Folds a selection. Features that it leaves out remain columns, so that the columns do not show the selection."""
     for place in np.flatnonzero(before.sizes.any(axis=0)):
         feature, what = before.columns.all[place]
         if what == VALUE:
@@ -249,7 +250,7 @@ def _selector(step: Any, before: Before) -> Before:
 
 
 def _columns(step: Any, before: Before) -> Before:
-    """Each part folds its own columns; what they make stands side by side."""
+    """Folds each part on its own columns; the results are joined side by side."""
     if step.transformer_weights:
         raise ModelError("ColumnTransformer(transformer_weights=) is not supported: scale what a part makes instead")
     parts: list[Before] = []
@@ -266,7 +267,7 @@ def _columns(step: Any, before: Before) -> Before:
 
 
 def beside(before: Before, parts: Sequence[Before]) -> Before:
-    """What several parts make of the same records, side by side."""
+    """Joins the results of several parts for the same records, side by side."""
     wide = [part.wide() for part in parts]
 
     def joined(name: str) -> Any:
@@ -287,7 +288,7 @@ def beside(before: Before, parts: Sequence[Before]) -> Before:
 
 
 def _one_hot(step: Any, before: Before) -> Before:
-    """A column for each of its outputs, which the records' owner computes: categories are public."""
+    """Folds an encoder: a column for each output, which the records' owner computes, since categories are public."""
     places: list[int] = []
     for place, values, outputs in zip(_own(step, before), step.categories_, _outputs(step), strict=True):
         feature, _ = before.columns.all[place]
@@ -298,17 +299,17 @@ def _one_hot(step: Any, before: Before) -> Before:
         for output in outputs:
             inside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if there)
             outside = tuple(value for value, there in zip(categories, output[:-1], strict=True) if not there)
-            # The last one is what is none of the categories: it may belong to those that are rare.
+            # The last entry is for unknown values: they may count as the infrequent categories.
             what = ("out", *outside) if output[-1] else ("in", *inside)
             places.append(before.columns.add(feature, what))
     return before.picked(np.array(places, np.int64))
 
 
 def _own(step: Any, before: Before) -> NDArray[np.int64]:
-    """The columns that a step encodes, which are the record's own features.
+    """Returns the columns that a step encodes, which are the record's own features.
 
     Raises:
-        ModelError: a step before changed them.
+        ModelError: an earlier step changed them.
     """
     if before.selected is None or any(before.columns.all[place][1] != VALUE for place in before.selected):
         raise ModelError(
@@ -318,7 +319,7 @@ def _own(step: Any, before: Before) -> NDArray[np.int64]:
 
 
 def _outputs(step: Any) -> list[NDArray[np.bool_]]:
-    """Of each feature (outputs, categories + 1): which categories make an output 1, and whether unknown ones do."""
+    """Returns for each feature (outputs, categories + 1): what makes an output 1; the last column is unknown values."""
     firsts = [values[0] for values in step.categories_]
     found, at = [], 0
     widths = [int(width) for width in step._n_features_outs]
@@ -326,7 +327,7 @@ def _outputs(step: Any) -> list[NDArray[np.bool_]]:
     for place, (values, width) in enumerate(zip(step.categories_, widths, strict=True)):
         rows = [[*firsts[:place], value, *firsts[place + 1 :]] for value in values]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that these rows have no names
+            warnings.simplefilter("ignore", UserWarning)  # these rows have no names
             made = step.transform(np.array(rows, object))
         made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)[:, at : at + width] != 0
         rare = getattr(step, "_infrequent_indices", [None] * len(widths))[place] if unknown else None
@@ -343,7 +344,7 @@ STEPS = (
     "SimpleImputer, VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, "
     "FunctionTransformer() of no function, and ColumnTransformer of these"
 )
-"""What a pipeline may have before its estimator."""
+"""The steps that a pipeline may have before its estimator."""
 
 
 def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
@@ -378,10 +379,10 @@ def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
 
 
 def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
-    """The estimator inside of searches and pipelines, and what comes before it; None where that is nothing.
+    """Returns the estimator inside searches and pipelines, and the steps before it; None if there are none.
 
     Raises:
-        ModelError: a step that is not affine, a search that kept no estimator.
+        ModelError: a step is not affine, or a search kept no estimator.
     """
     try:
         from sklearn.model_selection._search import BaseSearchCV

@@ -1,4 +1,4 @@
-"""What parties ask of a model: one signature, at the party that has the model and at those that know its shape."""
+"""Questions that parties ask of a model, with one signature at the model's owner and at parties that have its shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from quorate.models._records import PICTURES, check_dense, paths_of, read_array,
 from quorate.tables._secret import Frame
 
 DATA_OWNER = "data owner"
-"""The default for `reveal_to`: whose records these are."""
+"""The default of `reveal_to`: the owner of the records."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,31 +34,31 @@ class Asked:
     rows: int | None
     reveal: bool
     quiet: bool = False
-    """Whether another model asks, which says itself how far its answers may be off."""
+    """Whether another model asks, which itself warns how far its answers may be off."""
     dry: bool = False
-    """Whether this is a dry run, in which nothing is revealed: of the records nothing but their number counts."""
+    """Whether this is a dry run, in which nothing is revealed: of the records only the number counts."""
 
     @property
     def learner(self) -> Any:
-        """The party that learns the answer, None for all."""
+        """The party that learns the answer; None for all."""
         return self.data_owner if self.reveal_to == DATA_OWNER else self.reveal_to
 
     def has_records(self, mpc: Any) -> bool:
-        """Whether this party gives the records."""
+        """Returns whether this party gives the records."""
         return bool(mpc.me in (None, self.data_owner)) and not self.dry
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a question reveals, and how whoever learns it reads it."""
+    """The arrays that a question reveals, and how the party that learns them reads the answer."""
 
     arrays: tuple[Any, ...]
     read: Callable[..., Any]
     units: bool = False
-    """Whether fixed point is revealed as whole numbers."""
+    """Whether fixed point is revealed as integers."""
 
     def revealed(self, mpc: Any, to: Any) -> Any:
-        """The answer in the clear, None at a party that does not learn it; where nothing is run, its shape."""
+        """Reveals the answer: None at a party that does not learn it, and placeholders if nothing is run."""
         found = mpc.reveal_all(*self.arrays, to=to, units=self.units)
         if isinstance(found[0], Placeholder):
             with np.errstate(all="ignore"):
@@ -70,7 +70,10 @@ class Answer:
 
 
 class Questions:
-    """The questions. Every party calls the same one: the model's owner on the model, others on its `Shape`."""
+    """The questions of a model.
+
+    All parties call the same question: the model's owner on the model, others on its `Shape`.
+    """
 
     def predict(
         self,
@@ -86,40 +89,40 @@ class Questions:
     ) -> Any:
         """Predicts for `data_owner`'s records with `model_owner`'s model, showing neither.
 
-        All records are scored together, and rounds do not grow with their number, unless `batch=` says how many at a
-        time, or the session's `max_memory=` has no room for all: then memory does not grow with it either, and a
-        terminal shows how far it is and the time left.
+        All records are scored together, and rounds do not grow with their number. With `batch=`, or if the session's
+        `max_memory=` has no room for all, records are scored in batches. Then memory does not grow with their number,
+        and a terminal shows the progress and the time left.
 
         Args:
             mpc: a session.
-            X: the records, (records, features), at their owner and in a local session; elsewhere None, or any array
-                of that shape, of which nothing but the shape is used. The path of a `.npy` file is as good, and a
-                quantised network takes paths of pictures; of what is scored in batches no more than a batch is read.
+            X: the records, (records, features), at their owner and in a local session; elsewhere None, or any array of
+                that shape, of which only the shape is used. The path of a `.npy` file is accepted too, and a quantised
+                network takes paths of pictures. If records are scored in batches, one batch of a file is read at a
+                time.
             model_owner: the party that has the model.
             data_owner: the party that has the records.
-            reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
+            reveal_to: the party that learns the predictions: by default the records' owner; None for all.
             rows: the number of records, where X is None.
-            reveal: False reveals nothing, and gives a secret array that the program goes on with. Labels that are
-                whole numbers come as these, two truth values as bits, all others as their places in `shape.classes`;
-                of labels that are predicted each for itself bits; of a regression `qr.fixed(64, 16)`.
-
-            batch: how many records are scored at a time; all parties say the same. None: all at once, or as many as
-                the session's `max_memory=` has room for. A record that does not fit ends the question when its batch
+            reveal: False reveals nothing, and returns a secret array for the rest of the program. Labels that are whole
+                numbers keep their values, two truth values become bits, and all others become their places in
+                `shape.classes`. Labels of a multilabel model are bits; numbers of a regression are `qr.fixed(64, 16)`.
+            batch: the number of records that are scored at a time, the same at all parties. None: all at once, or as
+                many as fit in the session's `max_memory=`. A record that is refused ends the question when its batch
                 comes.
 
-        What is secret of a model is shared by the first question that a session asks it, and used by all further ones;
-        it goes with the model, the shape that stands for it at other parties, or the session. So all parties ask the
-        same model, or keep the `Shape` as long as its owner keeps the model.
+        The first question of a session shares the model's secrets, and all further ones use these shares. They are kept
+        until the model, the shape that stands for it at other parties, or the session ends. So all parties ask the same
+        model, or keep the `Shape` as long as its owner keeps the model.
 
         Returns:
-            An array of labels, of a regression of numbers, or None at a party that does not learn them; with
-            `reveal=False` a secret array.
+            An array of labels, or of numbers for a regression; None at a party that does not learn them; a secret array
+            with `reveal=False`.
 
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
             ShapeError: X does not have a row per record and a column per feature, or is sparse.
-            ModelError: the records or the model are not where they are said to be, X is a table that names its
-                columns otherwise than `shape.names`, or in another order, or a file that cannot be read.
+            ModelError: the records or the model are missing at the party that should have them; X is a table whose
+                columns differ from `shape.names` in name or order; or X is a file that cannot be read.
         """
         return self._ask("predict", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 
@@ -135,12 +138,12 @@ class Questions:
         reveal: bool = True,
         batch: int | None = None,
     ) -> Any:
-        """The classes' probabilities, (records, classes), for the same arguments as `predict`.
+        """Returns the classes' probabilities, (records, classes), for the arguments of `predict`.
 
-        They say what the decisions of the model are: the logistic function or the shares that turn decisions into
-        probabilities can be undone. So the decisions are what is revealed, of several classes only their
-        differences, and the rest is computed where they arrive. With `reveal=False` it is computed on secrets, as
-        `qr.fixed(64, 16)`: each probability is within `margin_bound` and 2^-14.
+        Probabilities give the decisions of the model away: the logistic function or softmax that makes them from
+        decisions can be inverted. So the decisions are revealed (for several classes only their differences), and the
+        party that learns them computes the probabilities. With `reveal=False` these are computed on secrets, as
+        `qr.fixed(64, 16)`: each is within `margin_bound` plus 2^-14.
 
         Raises:
             ModelError: this model has no probabilities.
@@ -159,9 +162,9 @@ class Questions:
         reveal: bool = True,
         batch: int | None = None,
     ) -> Any:
-        """The decisions, (records,) or (records, classes), for the same arguments as `predict`.
+        """Returns the decisions, (records,) or (records, classes), for the arguments of `predict`.
 
-        Each is within `margin_bound` of the estimator's. They say more about the model than classes do. With
+        Each is within `margin_bound` of the estimator's. Decisions reveal more about the model than classes do. With
         `reveal=False` they are `qr.fixed(64, 16)`, rounded down.
 
         Raises:
@@ -170,7 +173,7 @@ class Questions:
         return self._ask("decision_function", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 
     def _ask(self, question: str, mpc: Any, asked: Asked, batch: int | None) -> Any:
-        """All at once, or one batch after another."""
+        """Answers all records at once, or one batch after another."""
         if not hasattr(mpc, "is_local"):
             raise ModelError(
                 at(
@@ -216,11 +219,11 @@ class Questions:
         return self._some_at_a_time(question, mpc, asked, count, batch)
 
     def _in_pieces(self, question: str, mpc: Any, asked: Asked, count: int) -> Any:
-        """As many records at a time as `max_memory=` has room for.
+        """Answers in batches that `max_memory=` has room for.
 
-        All parties find the same number: their limit is the same, and so are their dry runs.
+        All parties find the same batch size: their limit is the same, and so are their dry runs.
         """
-        batch = -(-count // 2)  # all at once have no room
+        batch = -(-count // 2)  # there is no room for all at once
         while batch > 1 and not self._has_room(question, mpc, asked, batch):
             batch = -(-batch // 2)
         batch -= batch // 8  # what a run leaves in the session counts in the next one
@@ -237,9 +240,9 @@ class Questions:
         return _joined(answers)
 
     def _has_room(self, question: str, mpc: Any, asked: Asked, rows: int) -> bool:
-        """Whether `max_memory=` is not what refuses this question about so many records at once.
+        """Returns whether `max_memory=` has room for a question about `rows` records; other refusals do not count.
 
-        What it would reveal is explained, to whom it would. No record is read for that.
+        It explains what the question would reveal, and to whom. It reads no record.
         """
         dry = dataclasses.replace(asked, X=None, rows=rows, quiet=True, dry=True)
         with mpc._without_values():
@@ -247,7 +250,7 @@ class Questions:
         return "max_memory" not in (mpc.explain(*made.arrays, to=asked.learner).refusal or "")
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        """One question about all of these records at once."""
+        """Answers one question about all of these records at once."""
         made = self._made(question, mpc, asked)
         answer = made.revealed(mpc, asked.learner) if asked.reveal else made
         if not asked.quiet:
@@ -255,14 +258,14 @@ class Questions:
         return answer
 
     def _made(self, question: str, mpc: Any, asked: Asked) -> Any:
-        """The program: an `Answer` that is to be revealed, or with `reveal=False` the secret array."""
+        """Builds the program: an `Answer` to reveal, or with `reveal=False` the secret array."""
         raise NotImplementedError
 
     def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
-        """Says how far answers may be off, to whom that is known."""
+        """Warns how far answers may be off, at the parties that can compute it."""
 
     def _pictures_of(self, paths: list[Path]) -> Any:
-        """The same, where none of them is an array."""
+        """Returns the pictures at these paths as X; refuses arrays in a list."""
         for path in paths:
             if path.suffix.lower() in (".npy", ".npz"):
                 raise ModelError(
@@ -272,7 +275,7 @@ class Questions:
         return self._pictures(paths)
 
     def _pictures(self, paths: list[Path]) -> Any:
-        """What files of pictures are as X."""
+        """Reads files of pictures as X; a model that takes numbers refuses them."""
         raise ModelError(
             f"X: {paths[0]} is no array: a model takes numbers, scaled as they were for training; "
             "numpy.asarray(PIL.Image.open(path)) are those of a picture, (rows, columns, channels)"
@@ -280,18 +283,18 @@ class Questions:
 
 
 def _count(asked: Asked) -> int:
-    """How many records there are; 0 where it is not said."""
+    """Returns the number of records; 0 if it is not stated."""
     return (asked.rows or 0) if asked.X is None else records_of(asked.X)
 
 
 def _some(asked: Asked, first: int, last: int) -> Asked:
-    """The same question for a part of the records."""
+    """Returns the question for the records from `first` to `last`."""
     X = None if asked.X is None else rows_of(asked.X, first, last)
     return dataclasses.replace(asked, X=X, rows=last - first)
 
 
 def _joined(found: list[Any]) -> Any:
-    """Answers one after the other; None at a party that does not learn them, and of what is not run the shape."""
+    """Joins the answers of batches: None at a party that does not learn them, a placeholder if nothing is run."""
     if isinstance(found[0], Placeholder):
         return Placeholder((sum(part.shape[0] for part in found), *found[0].shape[1:]))
     if isinstance(found[0], dict):

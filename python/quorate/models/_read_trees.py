@@ -1,4 +1,4 @@
-"""Fitted trees, forests and boosting of scikit-learn, with each estimator's own rule for ties."""
+"""Import of scikit-learn's fitted trees, forests and boosting, with each estimator's own rule for ties."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def classes_of(estimator: Any, outputs: int) -> tuple[Any, ...]:
 
 
 def _selected(estimator: Any, before: Before | None) -> NDArray[np.int64]:
-    """Which features of a record the trees see.
+    """Returns the features of a record that the trees use.
 
     Raises:
-        ModelError: steps before change the features, and with them what is compared.
+        ModelError: earlier steps change the features, and so what is compared.
     """
     if before is None:
         return np.arange(int(estimator.n_features_in_))
@@ -63,7 +63,7 @@ def read_tree(estimator: Any, _: Any, before: Before | None) -> Model:
 
 
 def read_forest(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The class with the largest mean share of the reached leaves' training records."""
+    """Reads a forest: the class with the largest mean share of the training records in the reached leaves wins."""
     classes = classes_of(estimator, estimator.n_outputs_)
     if any(len(tree.classes_) != len(classes) for tree in estimator.estimators_):
         raise ModelError(
@@ -76,7 +76,7 @@ def read_forest(estimator: Any, _: Any, before: Before | None) -> Model:
 
 
 def _shares(tree: Any) -> NDArray[np.float64]:
-    """The classes' shares in each node; older releases keep weights, which they divide by their sum."""
+    """Returns the classes' shares in each node; older releases keep weights, which are divided by their sum here."""
     values = np.asarray(tree.tree_.value[:, 0, :], np.float64)
     sums = values.sum(axis=1, keepdims=True)
     return values if np.allclose(sums, 1, rtol=1e-9, atol=0) else values / np.where(sums == 0, 1.0, sums)
@@ -118,12 +118,12 @@ def _plain_boosting(estimator: Any, before: Before | None, zero_is_second: bool 
 
 
 def read_tree_regressor(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The mean of the training records in the leaf that is reached: a forest of one tree."""
+    """Reads a tree as a forest of one: the mean of the training records in the leaf that is reached."""
     return _read_means(estimator, [estimator], before)
 
 
 def read_forest_regressor(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The mean of what the trees predict."""
+    """Reads a forest: the mean of the trees' predictions."""
     return _read_means(estimator, estimator.estimators_, before)
 
 
@@ -135,7 +135,7 @@ def _read_means(estimator: Any, trees: Any, before: Before | None) -> Model:
 
 
 def read_boosting_regressor(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The stages' leaves times the learning rate, from the initial number on."""
+    """Reads boosting: the initial number plus the stages' leaves times the learning rate."""
     plain = _plain_boosting(estimator, before)
     return Model(*encode_boosting(plain, (), _features(estimator, before), None, targets=()))
 
@@ -144,14 +144,14 @@ def read_boosting_regressor(estimator: Any, _: Any, before: Before | None) -> Mo
 
 
 def read_histograms(estimator: Any, _: Any, before: Before | None) -> Model:
-    """Decisions are compared with 0, and not probabilities with each other: those are equal only within the margin."""
+    """Reads histogram boosting; compares decisions with 0, as probabilities are equal only within the margin."""
     classes = classes_of(estimator, 1)
     link = "logistic" if len(classes) == 2 else "softmax"
     return Model(*encode_boosting(_plain_histograms(estimator, before), classes, _features(estimator, before), link))
 
 
 def read_histograms_regressor(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The stages' leaves, from the baseline on."""
+    """Reads histogram boosting of numbers: the baseline plus the stages' leaves."""
     if estimator.loss not in ("squared_error", "absolute_error", "quantile"):
         raise ModelError(
             f"HistGradientBoostingRegressor(loss={estimator.loss!r}) predicts powers of e and is not supported; "
@@ -162,7 +162,7 @@ def read_histograms_regressor(estimator: Any, _: Any, before: Before | None) -> 
 
 
 def _plain_histograms(estimator: Any, before: Before | None) -> PlainBoosting:
-    """Records are compared as float64. Where values were missing in training, those that are not go the same way."""
+    """Reads records as float64. If training had missing values, records without them still go the same way."""
     selected = _selected(estimator, before)
     stages = [[predictor.nodes for predictor in stage] for stage in estimator._predictors]
     categorical = getattr(estimator, "is_categorical_", None)

@@ -1,4 +1,4 @@
-"""What users give as records: arrays, tables, files; how many there are, and parts of them."""
+"""Records as users give them (arrays, tables, files): their number, and parts of them."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
 def paths_of(X: Any) -> list[Path] | None:
-    """What X names, where it is a path or a list of paths."""
+    """Returns the paths in X if it is a path or a list of paths, else None."""
     given = [X] if isinstance(X, (str, Path)) else X if isinstance(X, (list, tuple)) else []
     return [Path(path) for path in given] if given and all(isinstance(path, (str, Path)) for path in given) else None
 
 
 def rows_of(X: Any, first: int, last: int) -> Any:
-    """The records from one place to another, with the names of their columns; of each array of a dictionary."""
+    """Returns the records from `first` to `last`, with the names of their columns; in a dictionary, of each array."""
     if isinstance(X, Mapping):
         return {name: rows_of(values, first, last) for name, values in X.items()}
     if isinstance(X, Table):
         return dataclasses.replace(X, array=X.array[first:last])
-    if hasattr(X, "tocsr"):  # sparse, of which not every kind has parts; its owner is told to make it dense
+    if hasattr(X, "tocsr"):  # some sparse formats have no slices; `check_dense` asks for a dense array
         return X.tocsr()[first:last]
-    # Brackets of pandas go by labels.
+    # pandas' brackets select by labels.
     return X.iloc[first:last] if hasattr(X, "iloc") else X[first:last]
 
 
 def records_of(X: Any) -> int:
-    """How many records X has, or each array of it where it is a dictionary of a network's inputs.
+    """Returns the number of records in X, or in each array of it if it is a dictionary of a network's inputs.
 
     Raises:
-        RangeError: rows are not equally long.
-        ShapeError: it is a single number, or arrays have other numbers of records.
+        RangeError: rows differ in length.
+        ShapeError: X is a single number, or its arrays differ in the number of records.
     """
     if isinstance(X, Mapping):
         counts = {name: records_of(values) for name, values in X.items()}
@@ -60,7 +60,7 @@ def check_dense(X: Any) -> None:
     """Refuses sparse records.
 
     Raises:
-        ShapeError: saying what to write.
+        ShapeError: records are sparse; the message gives the call that makes them dense.
     """
     for values in X.values() if isinstance(X, Mapping) else ():
         check_dense(values)
@@ -69,7 +69,7 @@ def check_dense(X: Any) -> None:
 
 
 def read_array(path: Path) -> np.ndarray:
-    """A file of numpy's, which stays on the disk until it is looked at."""
+    """Opens a file of numpy's, which stays on the disk until its values are read."""
     name = said.path(path)
     wrong = f"X: {name} is no .npy file of numbers, as np.save writes them: read others yourself, and give the array"
     try:
@@ -78,11 +78,11 @@ def read_array(path: Path) -> np.ndarray:
         why = error.strerror or type(error).__name__
         raise ModelError(f"X: {name} is no .npy file of numbers that can be read: {why}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        # numpy's words advise to unpickle it, which would execute what is in it
+        # numpy's message advises unpickling, which would execute what is in the file
         raise ModelError(wrong) from error
     if isinstance(made, np.ndarray):
         return made
-    with made:  # of an archive, as spreadsheets are
+    with made:  # an archive, as spreadsheets are too
         if not made.files or not all(name.endswith(".npy") for name in made.zip.namelist()):
             raise ModelError(wrong)
         raise ModelError(f"X: {name} holds arrays by names: give one of them, numpy.load(path)[{made.files[0]!r}]")

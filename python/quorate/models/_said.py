@@ -1,4 +1,4 @@
-"""What messages say of what was given: never all of it, as that may be a model."""
+"""How messages quote what users gave: never in full, as that may be a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUOTES = ("'", '"')
 
 
 def short(given: object, most: int = _MOST) -> str:
-    """As a message shows it: cut off where it is long.
+    """Returns a text as messages show it: cut off if it is long.
 
     >>> short("model.onnx"), short("x" * 1000, 10)
     ('model.onnx', 'xxxxxxxxxx ... (1000 characters)')
@@ -22,7 +22,7 @@ def short(given: object, most: int = _MOST) -> str:
 
 
 def path(given: object) -> str:
-    """How a message calls what should be a path, where it may be a model."""
+    """Returns how a message quotes what should be a path but may be a model."""
     if isinstance(given, (bytes, bytearray)):
         return f"what was given, {len(given)} bytes,"
     text = str(given)
@@ -32,10 +32,10 @@ def path(given: object) -> str:
 
 
 def file_of(importer: str, given: Any) -> Path:
-    """The file that a path names.
+    """Returns the file that a path names.
 
     Raises:
-        ModelError: there is none; a text that is no path is not repeated.
+        ModelError: there is no such file; the message does not repeat a text that is no path.
     """
     file = Path(given)
     try:

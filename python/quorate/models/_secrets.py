@@ -1,10 +1,10 @@
 """Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
 
-A decision stands for D / 2**u, |D| < 2**62, and u is secret: the model's owner knows it. It gives 2**m, m = F + K - u,
-and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. With
-K = 62 a decision that m < 0 would be needed for is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused. Decisions
-of 120 bits lose their last 57 before, and K is 61: rounded down to 62 bits they could be -2**62, and times 2**57 leave
-120 bits.
+A decision stands for D / 2**u, |D| < 2**62, where u is secret: only the model's owner has it. The owner inputs 2**m, m
+= F + K - u. The product D 2**m fits 120 bits. Shifted right by K, it is the decision with F = 16 fractional bits,
+rounded down. With K = 62 a decision that would need m < 0 is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused.
+Decisions of 120 bits lose their last 57 bits first, and K is 61: rounded down to 62 bits they could be -2**62, and
+times 2**57 leave 120 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorate.models._tree import leaves_of
 
 
 class Labelled(Protocol):
-    """What is known of a model that predicts labels."""
+    """The properties of a model that predicts labels."""
 
     @property
     def kind(self) -> str: ...
@@ -44,7 +44,7 @@ _WIDE = 120
 
 
 def labels(on: Secret, shape: Labelled, index: Array) -> Array:
-    """From what names the predicted class: whole numbers as they are, truth values as bits, others as their places."""
+    """Returns the predicted labels: whole numbers as they are, truth values as bits, all others as their places."""
     if shape.multilabel:
         return index
     count, classes = index.shape[-1], np.asarray(shape.classes)
@@ -61,7 +61,7 @@ def labels(on: Secret, shape: Labelled, index: Array) -> Array:
         index = (index.astype(on.whole).T * (1 << np.arange(shape.label_bits))).sum(axis=1)
     if (numbers == np.arange(len(numbers))).all():
         return index
-    # A tree's bits could name more classes than there are.
+    # The bits of a tree's index can exceed the number of classes.
     table = np.pad(numbers, (0, (1 << shape.label_bits) - len(numbers)), mode="edge")
     return qr.lookup(index, table, dtype=on.whole)
 
@@ -71,14 +71,14 @@ def _whole(classes: tuple[Any, ...]) -> bool:
 
 
 def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
-    """The decisions themselves, (records, decisions), in `qr.fixed(64, 16)`; `units` where the model is."""
+    """Returns the decisions, (records, decisions), in `qr.fixed(64, 16)`; `units` are given where the model is."""
     powers = None if units is None else _powers(shape, units)
     shift = _SHIFT
     if shape.decision_bits > NARROW:
         decisions = decisions >> (shape.decision_bits - NARROW + 1)
         shift -= 1
     size, most = (decisions.shape[1],), 1 << _MOST
-    if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
+    if decisions.dtype.frac:  # networks with tanh and logistic
         factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
     else:
         factors = on.keep("factors", lambda: on.units(powers, owner, size, FRACTION, most))
@@ -86,13 +86,13 @@ def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, 
 
 
 def check_numbers(shape: Shape, units: Integers) -> None:
-    """Refuses a model whose probabilities or numbers would be too large as secrets, before anybody is asked."""
+    """Refuses a model whose probabilities or numbers would be too large as secrets, before any question."""
     if shape.link != "share":
         _powers(shape, units)
 
 
 def units_of_62(shape: Shape, units: Integers) -> Integers:
-    """The units that decisions would have in 62 bits: those of 120 have 56 more."""
+    """Returns the units that decisions have in 62 bits: those of 120 bits have 56 more."""
     return np.asarray(units, np.int64) - (shape.decision_bits - NARROW)
 
 
@@ -107,13 +107,13 @@ def _powers(shape: Shape, units: Integers) -> Integers:
 
 
 def _scaled(decisions: Array, factors: Array, shift: int = _SHIFT) -> Array:
-    """One of both is fixed point: their product has its fractional bits, and none are lost."""
+    """Multiplies, and shifts right. One factor is fixed point: the product has its fractional bits and loses none."""
     wide = [x.astype(qr.fixed(_WIDE, FRACTION) if x.dtype.frac else qr.int(_WIDE)) for x in (decisions, factors)]
     return ((wide[0] * wide[1]) >> shift).astype(ANSWERS)
 
 
 def probabilities(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
-    """A column for each class, in `qr.fixed(64, 16)`."""
+    """Returns the probabilities, a column for each class, in `qr.fixed(64, 16)`."""
     if shape.link == "softmax":
         return qr.softmax(numbers(on, shape, decisions, units, owner), axis=1)
     two = shape.decisions == 1 and not shape.multilabel

@@ -1,4 +1,4 @@
-"""What everybody may know of a model."""
+"""The public part of a model."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax", "sigmoids")
 _OF_NUMBERS = ("forest", "boosting", "network", "neighbors")
 NARROW, WIDE = 64, 120
-"""Bits of linear decisions: of all, and where nobody stated how large features are."""
+"""Bits of linear decisions: the usual number, and that for features without stated bounds."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape(Questions):
     """The public part of a model: all that the parties without the model need, and all that they learn.
 
-    Everything else about the model stays secret: weights, thresholds, which features are used, what the leaves say,
+    Everything else about the model stays secret: weights, thresholds, which features are used, the values of leaves,
     and the form of the tree within its depth or node count.
 
     Attributes:
         kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
             several; `"votes"`, one against one; `"neighbors"`, votes or means of the nearest points; `"regression"`,
             linear numbers; `"network"`, layers of neurons.
-        classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
+        classes: the labels, in the model's order; none for a regression. Use neutral ones if the labels themselves are
             confidential.
-        features: how many features a record has.
-        depth: of trees that are made complete: of one up to 12, of many up to 8.
-        nodes: of deeper trees: the number of inner nodes, of many trees the largest.
-        trees: of a forest: how many; of boosting: how many stages.
-        scales: of other models than trees: feature i is at most `2**scales[i]` in magnitude.
-        data_bits: the same: fractional bits of a scaled record. Of a linear model whose features nobody stated bounds
-            for it is 61, and its decisions have 120 bits.
-        weight_bits: of a linear model: bits of a weight.
-        targets: of a regression, of any kind but `"tree"`, `"linear"` and `"votes"`: the shape of what is predicted for
+        features: the number of features of a record.
+        depth: for trees that are made complete: up to 12 for one tree, up to 8 for several.
+        nodes: for deeper trees: the number of inner nodes, or the largest such number of several trees.
+        trees: the number of trees of a forest, or of stages of boosting.
+        scales: for models other than trees: feature i is at most `2**scales[i]` in magnitude.
+        data_bits: for models other than trees: fractional bits of a scaled record. For a linear model whose features
+            have no stated bounds it is 61, and its decisions have 120 bits.
+        weight_bits: for a linear model: bits of a weight.
+        targets: for a regression of any kind but `"tree"`, `"linear"` and `"votes"`: the shape of the prediction for
             one record, `()` or `(targets,)`.
-        layers: of a network: how many neurons each hidden layer has.
-        activation: of a network: that of the hidden layers.
-        layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
-        multilabel: of a network: whether every label is predicted for itself.
-        link: how `predict_proba` follows from the decisions, where it does. `"sigmoids"`: as shares of logistic
-            functions, which are not given.
-        float64: of trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
-        names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
-            must have the same ones; those without are taken as they are. Names are public, as class labels are.
-        columns: what the records' owner makes of each record before it is input, where that is not its features alone:
+        layers: for a network: the number of neurons of each hidden layer.
+        activation: for a network: the activation of the hidden layers.
+        layer_scales: for a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
+        multilabel: for a network: whether every label is predicted for itself.
+        link: how `predict_proba` follows from the decisions, if it does. `"sigmoids"`: as shares of logistic functions,
+            which no question returns.
+        float64: for trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
+        names: the names of the features, in order, if the estimator was fitted on a table that has them. Records with
+            names must have the same ones; records without names are accepted. Names are public, as class labels are.
+        columns: what the records' owner computes of each record before it is input, unless that is its features alone:
             `(feature, ("value",))`, `(feature, ("square",))`, `(feature, ("in", a, b))`, which is 1 for these
-            categories and else 0, and `(feature, ("out", a, b))`, the opposite. `scales` are then the columns'.
-        known: of features that must have one of some categories: `(feature, (a, b))`.
-        points: of nearest neighbors: how many records the model has.
-        neighbors: how many of these vote.
+            categories and else 0, and `(feature, ("out", a, b))`, the opposite. `scales` are then those of the columns.
+        known: the features that must have one of some categories: `(feature, (a, b))`.
+        points: for nearest neighbors: the number of records that the model has.
+        neighbors: for nearest neighbors: the number of points that vote.
 
     >>> Shape("tree", classes=(0, 1), features=30, depth=5).describe()["depth"]
     5
@@ -120,7 +120,7 @@ class Shape(Questions):
         return _CHECKS[self.kind](self)
 
     def describe(self) -> dict[str, Any]:
-        """The fields that say something, as plain values; `Shape(**described)` is the same shape.
+        """Returns the fields that are set, as plain values; `Shape(**described)` is the same shape.
 
         >>> Shape(**Shape("tree", classes=("a", "b"), features=2, nodes=40).describe()).nodes
         40
@@ -129,11 +129,11 @@ class Shape(Questions):
 
     @property
     def width(self) -> int:
-        """How many columns a record is input as: its features, unless `columns` says otherwise."""
+        """The number of columns that a record is input as: its features, unless `columns` is set."""
         return self.features if self.columns is None else len(self.columns)
 
     def column(self, place: int) -> str:
-        """What a column is, in words."""
+        """Returns the name of a column, in words."""
         feature, what = (place, _columns.VALUE) if self.columns is None else self.columns[place]
         return f"{'the square of ' if what == _columns.SQUARE else ''}feature {feature}"
 
@@ -144,7 +144,7 @@ class Shape(Questions):
 
     @property
     def decisions(self) -> int:
-        """How many numbers decide about a record.
+        """The number of decisions for a record.
 
         >>> Shape("votes", classes=(1, 2, 3, 4), features=1, scales=(0,), data_bits=9, weight_bits=9).decisions
         6

@@ -1,4 +1,4 @@
-"""From fitted scikit-learn estimators to models, with each estimator's own rule for ties."""
+"""Import of fitted scikit-learn estimators, with each estimator's own rule for ties."""
 
 from __future__ import annotations
 
@@ -41,21 +41,22 @@ def from_sklearn(
 
     Args:
         estimator: one of `SUPPORTED`, fitted.
-        bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
-            rounded up to a power of two, which is public. Without it a pipeline's scaler says what it saw, and without
-            one 8192 is taken for every feature: linear models then have decisions of 120 bits, which takes about twice
-            the bytes, and networks and nearest neighbors are less precise the smaller the features are.
-        sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
-            may reach twice its largest magnitude there. Nothing else of them is used.
-        tolerance: refuse the model if its `margin_bound` is larger.
+        bounds: for linear models and networks only: the largest magnitude of each feature, or one number for all. It is
+            rounded up to a power of two, which is public. Without bounds, the ranges that a pipeline's scaler saw are
+            used. Without a scaler, 8192 is assumed for every feature. Linear models then have decisions of 120 bits,
+            which takes about twice the bytes. Networks and nearest neighbors are then less precise, the smaller the
+            features are.
+        sample: instead of bounds: records like those to come, such as the training records. Each feature may reach
+            twice its largest magnitude there. Nothing else of them is used.
+        tolerance: if given, a model whose `margin_bound` is larger is refused.
 
-    In a local session `predict` warns (`ModelWarning`) where records are so close to a tie that the estimator may have
-    decided otherwise, and every question where numbers may be off by much for their size. In a deployment the model's
-    owner is warned where `margin_bound` is large.
+    In a local session `predict` warns (`ModelWarning`) if records are so close to a tie that the estimator may have
+    decided otherwise. Every question warns if numbers may be off by much for their size. In a deployment the model's
+    owner is warned if `margin_bound` is large.
 
     Raises:
-        ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
-            bits do not give the tolerance.
+        ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or its
+            margin exceeds the tolerance.
     """
     if sample is not None and bounds is not None:
         raise ModelError("bounds= and sample= both say how large features are: give one of them")
@@ -69,7 +70,7 @@ def from_sklearn(
 
 
 def _imported(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> Model | VotingModel:
-    """An estimator behind steps."""
+    """Imports an estimator, with the steps before it."""
     if type(estimator).__name__ in ("VotingClassifier", "VotingRegressor"):
         return _read_voting(estimator, before, bounds, sample)
     if type(estimator).__name__ == "CalibratedClassifierCV":
@@ -78,7 +79,7 @@ def _imported(estimator: Any, before: Before | None, bounds: Any, sample: Any) -
 
 
 def read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any, read: Reader) -> Model:
-    """One model, with bounds for the columns that steps before it ask for."""
+    """Imports one model, with bounds for the columns that the steps before it need."""
     made = None if before is None else before.made
     if sample is not None:
         if before is None or made is None:
@@ -100,7 +101,7 @@ def read_behind(estimator: Any, before: Before | None, bounds: Any, sample: Any,
         model = dataclasses.replace(model, _guessed=True)
     if before is not None and before.roundings:
         model = dataclasses.replace(model, _scales=True)
-    # Which scikit-learn keeps where all are texts.
+    # scikit-learn keeps these names only if all are texts.
     names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
     if names is not None:
         model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
@@ -174,7 +175,7 @@ def _readers() -> list[tuple[Any, Reader]]:
 
 
 def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> VotingModel:
-    """Each member is imported by itself, behind its own steps."""
+    """Imports each member by itself, behind its own steps."""
     from sklearn.ensemble import VotingClassifier, VotingRegressor
 
     base: Any = VotingClassifier if isinstance(estimator, VotingClassifier) else VotingRegressor
@@ -200,10 +201,10 @@ def _read_voting(estimator: Any, before: Before | None, bounds: Any, sample: Any
 
 
 def _parts_of(model: Model | VotingModel, how: str, name: str) -> tuple[list[Model], list[float]]:
-    """A member's models and their shares in what it says: means of means are means.
+    """Returns a member's models and their shares in its answer: a mean of means is a mean.
 
     Raises:
-        ModelError: its label would be one of several models' labels, which only these models know.
+        ModelError: the member joins several models itself, in a way that does not fold into `how`.
     """
     if isinstance(model, Model):
         return [model], [1.0]
@@ -232,7 +233,7 @@ _INSTEAD = {
     "QuadraticDiscriminantAnalysis": "fit LinearDiscriminantAnalysis, or GaussianNB",
     "RadiusNeighbors": "fit KNeighborsClassifier; qr.apps.nearest finds the nearest of secret records",
 }
-"""What to use instead, by how names begin."""
+"""What to use instead of unsupported estimators, by the beginning of their names."""
 
 _OTHERS = {
     "xgboost": 'from_xgboost(estimator.get_booster().save_raw("json"), classes=...)',
@@ -241,7 +242,7 @@ _OTHERS = {
 
 
 def _reader(estimator: Any) -> Reader:
-    """The function that reads this estimator; a subclass that predicts in its own way is not supported."""
+    """Returns the function that reads this estimator; refuses a subclass that predicts in its own way."""
     name = type(estimator).__name__
     try:
         readers = _readers()
@@ -279,19 +280,19 @@ def _check_fitted(estimator: Any) -> None:
 def _plain_linear(estimator: Any) -> PlainLinear:
     weights = np.atleast_2d(_dense(estimator.coef_))
     intercepts = np.broadcast_to(np.asarray(estimator.intercept_, np.float64), (weights.shape[0],))
-    single = getattr(estimator.coef_, "dtype", None) == np.float32  # records of float32 are then scored in float32
+    single = getattr(estimator.coef_, "dtype", None) == np.float32  # float32 records are then scored in float32
     dtype = np.dtype(np.float32 if single else np.float64)
     return PlainLinear.direct(weights, intercepts, dtype)
 
 
 def _read_decisions(estimator: Any, bounds: Bounds, before: Before | None, link: str | None = None) -> Model:
-    """`decision > 0` is the second class; of several decisions the first largest wins."""
+    """Reads linear decisions: `decision > 0` is the second class; of several decisions the first largest wins."""
     plain = _plain_linear(estimator).after(before)
     return Model(*encode_linear(plain, "linear", classes_of(estimator, 1), bounds, link=link))
 
 
 def _read_logistic(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """Probabilities too, but for the one-against-rest ones of older releases."""
+    """Reads decisions with probabilities, except those of one against rest (older releases, liblinear)."""
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
@@ -323,7 +324,7 @@ def _read_regression(estimator: Any, bounds: Bounds, before: Before | None) -> M
 
 
 def _read_svc(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """SVC: libsvm's own decisions, positive for the first class of a pair, negative or 0 for the second.
+    """Reads an SVC by libsvm's own decisions: positive for the first class of a pair, negative or 0 for the second.
 
     With two classes scikit-learn shows `coef_` and `intercept_` with the other sign, but predicts from libsvm's.
     """
@@ -343,7 +344,7 @@ def _read_svr(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
 
 
 def _of_vectors(estimator: Any, sign: float) -> PlainLinear:
-    """Libsvm's decisions, which it adds up over the support vectors."""
+    """Returns libsvm's decisions, which are sums over the support vectors."""
     weights = sign * _dense(estimator.coef_)
     intercepts = sign * np.asarray(estimator.intercept_, np.float64)
     dual, vectors = np.abs(_dense(estimator.dual_coef_)), np.abs(_dense(estimator.support_vectors_))
@@ -359,9 +360,9 @@ def _of_vectors(estimator: Any, sign: float) -> PlainLinear:
 
 
 def _read_rest(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """One against rest: the class with the largest decision, each of an estimator of its own.
+    """Reads one against rest: the class with the largest decision, where each decision has its own estimator.
 
-    Of equal ones the library takes the last: they are within the margin.
+    The library takes the last of equal decisions; these are within the margin.
     """
     if estimator.multilabel_:
         raise ModelError("this OneVsRestClassifier has several labels for a record: import its estimators_ one by one")
@@ -388,10 +389,10 @@ _LINEAR_NAMES = "LinearSVC, LogisticRegression, SGDClassifier, Perceptron and Ri
 
 
 def _calibrated(estimator: Any) -> list[Any]:
-    """The classifiers inside, as they were fitted, with their calibrations.
+    """Returns the classifiers inside, as they were fitted, with their calibrations.
 
     Raises:
-        ModelError: probabilities are not logistic functions of decisions, or means of several classes' ones.
+        ModelError: the calibration is not by sigmoids, or probabilities of several classes are means over folds.
     """
     parts = list(estimator.calibrated_classifiers_)
     if parts[0].method != "sigmoid":
@@ -413,7 +414,7 @@ def _inside(part: Any) -> Any:
 
 
 def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample: Any) -> Model | VotingModel:
-    """One classifier, or the mean probability of several."""
+    """Imports one classifier, or the mean probability of several."""
     _check_fitted(estimator)
     parts, classes = _calibrated(estimator), classes_of(estimator, 1)
     members = []
@@ -436,9 +437,10 @@ def _read_calibrated(estimator: Any, before: Before | None, bounds: Any, sample:
 def _read_sigmoid(
     calibrators: Any, classes: tuple[Any, ...], inner: Any, bounds: Bounds, before: Before | None
 ) -> Model:
-    """Of each decision f the logistic function of -(a f + b), which is linear in the record as f is.
+    """Reads a calibration: the logistic function of -(a f + b) for each decision f, linear in the record as f is.
 
-    It rises, and to divide by their sum changes no order: of several classes that with the largest -(a f + b) wins.
+    The logistic function rises, and dividing by the sum keeps the order: of several classes the one with the largest
+    -(a f + b) wins.
     """
     plain = _plain_linear(inner).after(before)
     slope, shift = (-np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
@@ -455,7 +457,7 @@ def _read_sigmoid(
 
 
 def _read_means(estimator: Any, bounds: Bounds, before: Before | None) -> Model:
-    """The nearest center c is that of the largest 2 c x - |c|^2, the first of equal ones; so does the library."""
+    """Reads k-means: the nearest center c has the largest 2 c x - |c|^2, the first of equal ones, as in the library."""
     centers = np.asarray(estimator.cluster_centers_, np.float64)
     if len(centers) < 2:
         raise ModelError(f"this {type(estimator).__name__} has one cluster; there is nothing to predict")

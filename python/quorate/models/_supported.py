@@ -1,4 +1,4 @@
-"""What `from_sklearn` takes, as data: `quorate models` prints it, and a test walks it."""
+"""The estimators that `from_sklearn` takes, as data: `quorate models` prints it, and a test checks each entry."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from quorate.models._pipeline import STEPS
 
 @dataclasses.dataclass(frozen=True)
 class Support:
-    """One kind of estimator.
+    """A supported estimator.
 
     Attributes:
-        methods: what the model can be asked for.
-        targets: what it may have been trained to predict.
-        limits: which options of the estimator are refused; empty if none is.
+        methods: the questions that the model answers.
+        targets: what the estimator may have been trained to predict.
+        limits: the options of the estimator that are refused; empty if none is.
         agreement: when results equal the estimator's.
         public: what all parties learn, besides classes, the numbers of features and of records.
     """
@@ -186,7 +186,7 @@ SUPPORTED: dict[str, Support] = {
         f"{_SCALES}, layers, activation; with tanh and logistic one per hidden layer",
     ),
 }
-"""What `from_sklearn` takes, by the estimator's name."""
+"""The estimators that `from_sklearn` takes, by name."""
 
 
 def _wrapped(names: str) -> str:
@@ -194,7 +194,7 @@ def _wrapped(names: str) -> str:
 
 
 def listing() -> str:
-    r"""The list as text, a paragraph for each estimator.
+    r"""Returns the supported estimators as text, a paragraph for each.
 
     >>> print(listing().split("\n\n")[1])
     DecisionTreeClassifier

@@ -1,13 +1,13 @@
 """Decision trees: every node is compared for every record, and bits select the leaf that is reached.
 
 Source: "New Primitives for Actively-Secure MPC over Rings with Applications to Private Machine Learning", section V-A.
-Deviation: comparisons are on order-preserving integers, so that nothing is rounded; the products along paths are of
-bits, not of ring elements; one leaf is reached for sure, so that the exclusive or over the leaves selects its label.
+Deviation: comparisons are on order-preserving integers, so that nothing is rounded. The products along paths are of
+bits, not of ring elements. Exactly one leaf is reached, so that the exclusive or over the leaves selects its label.
 
-A node compares one feature, which the model's owner chooses by a row with a single 1. Of other rows it would compare
-sums of the records' features. Where it may cheat it proves its rows before the records' owner sends anything (Fig. 14
-of the paper). Of trees that are too deep to be made complete the owner chooses which comparisons lead to a leaf, too;
-that is not proven: whatever it chooses, labels depend on comparisons of single features.
+A node compares one feature, which the model's owner chooses by a row with a single 1. With any other row it would
+compare sums of the records' features. Where the owner may cheat, it proves its rows before the records' owner sends
+anything (Fig. 14 of the paper). For trees that are too deep to be made complete, the owner also chooses which
+comparisons lead to a leaf. That is not proven: whatever it chooses, labels depend on comparisons of single features.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_COMPLETE_DEPTH = 12
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Nodes:
-    """What trees of one form compare; `paths` and `turns` only if they are too deep to be made complete."""
+    """The comparisons of trees of one form; `paths` and `turns` only if they are too deep to be made complete."""
 
     selection: NDArray[np.bool_]  # (nodes, trees, features): one bit per row, the feature compared
     thresholds: Integers  # (nodes, trees): go left where the feature is at most this
@@ -70,7 +70,7 @@ class PlainTree:
 
 
 def encode_tree(tree: PlainTree, labels: Integers, classes: tuple, features: int) -> tuple[Shape, TreeSecrets]:
-    """Splits a trained tree, with a class's index for each of its nodes, into what is public and what is secret."""
+    """Splits a trained tree, with a class index for each of its nodes, into its public and its secret part."""
     form, nodes, leaves = encode_nodes([tree], features, MAX_COMPLETE_DEPTH)
     shape = Shape("tree", classes, features, **form)
     label_bits = (labels[leaves[0]][:, None] >> np.arange(shape.label_bits)) & 1 != 0
@@ -80,10 +80,10 @@ def encode_tree(tree: PlainTree, labels: Integers, classes: tuple, features: int
 def encode_nodes(
     trees: Sequence[PlainTree], features: int, limit: int, float64: bool = False
 ) -> tuple[dict[str, Any], Nodes, Integers]:
-    """The public form of trees, what they compare, and (trees, leaves): which trained node each leaf stands for.
+    """Returns the public form of trees, their comparisons, and the trained node of each leaf, (trees, leaves).
 
-    All trees get the form of the largest: complete ones of its depth up to `limit`, else that many inner nodes.
-    A leaf that no record can reach stands for node -1. `float64`: records are compared as they are, not as float32.
+    All trees get the form of the largest: complete ones of its depth up to `limit`, else its number of inner nodes. A
+    leaf that no record can reach has the node -1. With `float64`, records are compared as they are, not as float32.
     """
     bad = np.isnan if float64 else lambda values: ~np.isfinite(values)
     if any(bad(tree.threshold[tree.left >= 0]).any() for tree in trees):
@@ -97,7 +97,7 @@ def encode_nodes(
     count = max(int((tree.left >= 0).sum()) for tree in trees)
     listed = [_by_paths(tree, count) for tree in trees]
     feature, threshold, leaves, paths = (np.stack(arrays) for arrays in zip(*listed, strict=True))
-    turns = np.where(leaves < 0, 1, (paths == 1).sum(axis=2))  # the path of a leaf that is not there asks nothing
+    turns = np.where(leaves < 0, 1, (paths == 1).sum(axis=2))  # a missing leaf: the score 0 is never 1
     return {"nodes": count, **form}, _nodes(feature, threshold, features, float64, paths, turns), leaves
 
 
@@ -109,7 +109,7 @@ def _nodes(feature: Integers, threshold: NDArray[np.float64], features: int, flo
 def _complete(tree: PlainTree, depth: int) -> tuple[Integers, NDArray[np.float64], Integers]:
     """Pads to a complete tree: below a leaf any comparison will do, since both sides end in the same leaf."""
     feature, threshold = np.zeros(2**depth - 1, np.int64), np.zeros(2**depth - 1)
-    origin = [0]  # the trained node that stands at each place of the present layer
+    origin = [0]  # the trained node at each place of the current layer
     for layer in range(depth):
         below = []
         for place, node in enumerate(origin, start=2**layer - 1):
@@ -123,7 +123,7 @@ def _complete(tree: PlainTree, depth: int) -> tuple[Integers, NDArray[np.float64
 
 
 def _by_paths(tree: PlainTree, count: int) -> tuple[Integers, NDArray[np.float64], Integers, Integers]:
-    """One row per leaf says on which side of each node the leaf lies; filled up to `count` nodes."""
+    """Returns for each leaf on which side of each node it lies, with the comparisons; padded to `count` nodes."""
     inner = np.flatnonzero(tree.left >= 0)
     column = {int(node): j for j, node in enumerate(inner)}
     feature, threshold = np.zeros(count, np.int64), np.zeros(count)
@@ -146,15 +146,15 @@ def _by_paths(tree: PlainTree, count: int) -> tuple[Integers, NDArray[np.float64
 
 
 def compared_bits(shape: Shape) -> int:
-    """Bits of a feature as it is compared."""
+    """Returns the bits of a feature as it is compared."""
     return 64 if shape.float64 else 32
 
 
 def ring_bits(features: int, bits: int) -> int:
-    """Bits that the range analysis needs to prove a comparison right by one most significant bit.
+    """Returns the bits that the range analysis needs to prove a comparison right by one most significant bit.
 
-    A selected value is a sum of one encoding and zeros, but what is proved of it is `features` times as much; its
-    difference from a threshold is at most `(features + 1) * ORDERED_BOUND`, which is below 2**(bits - 1 + bits of
+    A selected value is a sum of one encoding and zeros, but its proven bound is `features` times that of an encoding.
+    Its difference from a threshold is at most `(features + 1) * ORDERED_BOUND`, which is below 2**(bits - 1 + bits of
     features).
 
     >>> ring_bits(1, 32), ring_bits(30, 32)
@@ -164,22 +164,22 @@ def ring_bits(features: int, bits: int) -> int:
 
 
 def encode_records(records: object, shape: Shape) -> Integers:
-    """Records as a tree compares them: as order-preserving integers, most trees' rounded to float32 as theirs are."""
+    """Returns records as order-preserving integers, first rounded to float32 unless `shape.float64`."""
     if shape.float64:
         return encode_ordered(finite_float64(records, "records"))
     return encode_ordered(to_float32(records, "records"))
 
 
 def input_records(on: Backend, shape: Shape, records: Integers | None, rows: int, owner: int) -> Array:
-    """The records as secrets."""
+    """Inputs the records."""
     bits = compared_bits(shape)
     return on.integers(records, owner, (rows, shape.width), ring_bits(shape.width, bits), ORDERED_BOUND[bits])
 
 
 def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, owner: int) -> Array:
-    """The features that nodes compare: of each of (nodes * trees, features) one is 1 and all others are 0.
+    """Inputs the features that nodes compare: of each of (nodes * trees, features) one is 1 and all others are 0.
 
-    Called before the records are input: they wait for the proof.
+    It is called before the records are input: they wait for the proof.
     """
     rows = (leaves_of(shape) - 1) * trees
     chosen = None if secrets is None else secrets.selection.reshape(rows, shape.width).astype(np.int64)
@@ -190,7 +190,7 @@ def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int
 def run_tree(
     on: Backend, shape: Shape, secrets: TreeSecrets | None, chosen: Array, records: Array, model_owner: int
 ) -> Array:
-    """Bits of the predicted class's index, (label bits, records), from records of `ring_bits` bits.
+    """Returns the bits of the predicted class's index, (label bits, records), from records of `ring_bits` bits.
 
     Rounds do not depend on the number of records: see `leaves_reached`.
     """
@@ -203,17 +203,18 @@ def run_tree(
 
 
 def leaves_of(shape: Shape) -> int:
-    """How many leaves each tree of a shape has."""
+    """Returns the number of leaves of each tree of a shape."""
     return 2 ** (shape.depth or 1) if shape.nodes is None else shape.nodes + 1
 
 
 def leaves_reached(
     on: Backend, shape: Shape, secrets: Nodes | None, chosen: Array, records: Array, owner: int
 ) -> Array:
-    """Bits (leaves, trees, records): of each tree, the one leaf that a record reaches; `chosen` by `choose_features`.
+    """Returns bits (leaves, trees, records): for each tree, the one leaf that a record reaches.
 
-    Selection and comparison are of all nodes of all trees at once, products along paths take log(depth) rounds, or
-    one equality for deep trees: rounds depend neither on the number of records nor on that of trees.
+    `chosen` comes from `choose_features`. All nodes of all trees are selected and compared at once. Products along
+    paths take log(depth) rounds; deep trees take one equality instead. So rounds depend neither on the number of
+    records nor on that of trees.
     """
     nodes = leaves_of(shape) - 1
     rows, count = chosen.shape[0], records.shape[0]
@@ -250,7 +251,11 @@ def _reach_complete(on: Backend, goes_left: Array) -> Array:
 
 
 def _reach_by_paths(on: Backend, goes_left: Array, secrets: Nodes | None, owner: int) -> Array:
-    """A leaf is reached if all conditions on its path hold: if lefts taken less rights missed is its count of lefts."""
+    """Compares each leaf's score with `turns`: a leaf is reached if all conditions on its path hold.
+
+    The score is the number of lefts taken minus the number of rights missed; it equals the number of lefts of the path
+    only if all conditions hold.
+    """
     nodes, trees, _ = goes_left.shape
     width = nodes.bit_length() + 2
     paths, turns = (None, None) if secrets is None else (secrets.paths, secrets.turns)

@@ -1,4 +1,4 @@
-"""Models of one owner that vote, or whose probabilities or numbers are averaged; what each says stays secret."""
+"""Models of one owner that vote, or whose probabilities or numbers are averaged; each member's answer stays secret."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOW = ("votes", "probabilities", "numbers")
 
 _UNIT = 2.0**-16
 _OF_PROBABILITIES = 2.0**-14
-"""How far secret probabilities may be off beside a member's own margin."""
+"""How far secret probabilities may be off in addition to a member's own margin."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +46,8 @@ class VotingShape(Questions):
         members: the members' shapes.
         how: `"votes"`, the label that most members give, the first of equal ones; `"probabilities"`, the largest mean;
             `"numbers"`, means of a regression.
-        weights: what each member counts; whole numbers where they vote.
-        classes: the labels, in order; none of a regression.
+        weights: the weight of each member; whole numbers for votes.
+        classes: the labels, in order; none for a regression.
     """
 
     members: tuple[Shape, ...]
@@ -84,7 +84,7 @@ class VotingShape(Questions):
         return None
 
     def describe(self) -> dict[str, Any]:
-        """The fields as plain values; `VotingShape(**described)` is the same shape."""
+        """Returns the fields as plain values; `VotingShape(**described)` is the same shape."""
         return {**dataclasses.asdict(self), "members": [member.describe() for member in self.members]}
 
     kind = "voting"
@@ -101,14 +101,16 @@ class VotingShape(Questions):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class VotingModel(Questions):
-    """What `from_sklearn` makes of a VotingClassifier or VotingRegressor: asked as a `Model` is.
+    """A model that joins several, as `from_sklearn` returns it for a VotingClassifier or VotingRegressor.
+
+    It answers the same questions as a `Model`. A CalibratedClassifierCV of several folds becomes one, too.
 
     Attributes:
         members: the models.
         shape: what the other parties may know; give it to them.
-        margin_bound: of votes the largest of the members' own; of probabilities the distance between the two largest
-            means below which a prediction may differ from the estimator's; of numbers their distance from the
-            estimator's.
+        margin_bound: for votes: the largest of the members' margins. For probabilities: the distance between the two
+            largest means below which a prediction may differ from the estimator's. For numbers: their largest distance
+            from the estimator's.
     """
 
     members: tuple[Model, ...]
@@ -119,10 +121,10 @@ class VotingModel(Questions):
     def of(
         cls, members: Sequence[Model], how: str, weights: Sequence[float] | None, classes: tuple[Any, ...]
     ) -> VotingModel:
-        """The model, with its margin.
+        """Makes the model, with its margin.
 
         Raises:
-            ModelError: weights or members that do not fit.
+            ModelError: weights or members do not fit.
         """
         given = (1.0,) * len(members) if weights is None else tuple(float(w) for w in weights)
         shape = VotingShape(tuple(member.shape for member in members), how, given, classes)
@@ -134,24 +136,24 @@ class VotingModel(Questions):
             margin = max(member.margin_bound for member in members)
         else:
             own = _OF_PROBABILITIES if how == "probabilities" else _UNIT
-            # Of nearest points shares are exact, but where two are equally far, of which records are told of.
+            # Shares of nearest points are exact, except for ties in distance, of which users are warned.
             margins = [0.0 if member.shape.kind == "neighbors" else member.margin_bound for member in members]
             off = sum(share * (margin + own) for share, margin in zip(shares, margins, strict=True))
             if _times(given) is None:
                 reach = 1.0 if how == "probabilities" else _largest(members)
-                off += len(members) * reach * _UNIT  # shares have 16 bits
+                off += len(members) * reach * _UNIT  # shares have 16 fractional bits
             off += (len(members) + 1) * _UNIT  # of products or of the quotient
             margin = float(off) * (2 if how == "probabilities" else 1)
         return cls(tuple(members), shape, margin)
 
     @property
     def _guessed(self) -> bool:
-        """Whether nobody stated how large the features are of one of the members."""
+        """Whether no bounds were stated for the features of one of the members."""
         return any(member._guessed for member in self.members)
 
     @property
     def _scales(self) -> bool:
-        """Whether one of the members computes with records before it decides."""
+        """Whether steps of one of the members compute with records before it decides."""
         return any(member._scales for member in self.members)
 
     def __repr__(self) -> str:
@@ -161,7 +163,7 @@ class VotingModel(Questions):
         return program(question, mpc, self, self.members, self.shape, asked)
 
     def _tell_how_far(self, question: str, mpc: Any, asked: Asked) -> None:
-        if self.shape.how == "votes":  # of which members speak for themselves
+        if self.shape.how == "votes":  # members warn for themselves
             return
         labels = question == "predict" and self.shape.how == "probabilities"
         if not mpc.is_local:
@@ -183,7 +185,7 @@ class VotingModel(Questions):
             self._warn(question, f"probabilities may be off by up to {min(self.margin_bound / 2, 1):.3g}")
 
     def _name_margin(self, question: str, labels: bool) -> None:
-        """Says how far answers may be off, to the models' owner, who does not know of which records they are."""
+        """Warns the models' owner how far answers may be off; the owner does not learn for which records."""
         if self.shape.how == "numbers":
             if any(member._may_be_off() for member in self.members):
                 self._warn(question, f"numbers are within {self.margin_bound:.3g} of the estimator's")
@@ -199,7 +201,7 @@ class VotingModel(Questions):
         tell((id(self), notice), because(question, words, why), *found, add=add)
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """The same without protection, for comparison; probabilities and numbers are joined in double precision."""
+        """Predicts in the clear, for comparison; probabilities and numbers are joined in double precision."""
         shape = self.shape
         if shape.how != "votes":
             means = self._clear(X)
@@ -209,20 +211,20 @@ class VotingModel(Questions):
         return np.asarray(shape.classes)[counts.sum(axis=1).argmax(axis=1)]
 
     def _clear(self, X: Any) -> NDArray[np.float64]:
-        """The means in the clear."""
+        """Returns the means, computed in the clear."""
         question = "predict_proba" if self.shape.how == "probabilities" else "predict"
         found = [clear_numbers(question, member, X) for member in self.members]
         return np.average(found, axis=0, weights=self.shape.weights)
 
 
 def _largest(members: Sequence[Model]) -> float:
-    """A bound on the numbers that members predict, by the bits of their decisions."""
+    """Returns a bound on the numbers that members predict, by the bits of their decisions."""
     units = [_secrets.units_of_62(m.shape, units_of(m._secrets)).min() for m in members]
     return float(np.ldexp(1.0, 62 - int(min(units))))
 
 
 def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], shape: VotingShape, asked: Asked) -> Any:
-    """At each party the same program, over what its members answer as secret arrays."""
+    """Builds the program, the same at each party, from the members' answers as secret arrays."""
     if question == "decision_function" or (question == "predict_proba" and shape.how != "probabilities"):
         raise ModelError(f"a model of kind {shape.kind!r} that joins {shape.how} has no {question}")
     if not asked.reveal and asked.reveal_to != DATA_OWNER:
@@ -232,7 +234,7 @@ def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], s
             f"party {asked.model_owner} owns the models: call {question} on what from_sklearn returned there"
         )
     if asked.X is not None and asked.has_records(mpc):
-        for member in shape.members:  # before any of them is part of the program
+        for member in shape.members:  # checks the records before the first member is part of the program
             encode_records(member, asked.X)
     quiet = shape.how != "votes" or asked.quiet
     hidden = dataclasses.replace(asked, reveal=False, reveal_to=DATA_OWNER, quiet=quiet)
@@ -255,7 +257,7 @@ _MOST_TIMES = 64
 
 
 def _times(weights: Sequence[float]) -> list[int] | None:
-    """How often each value counts in a plain mean, where that says what the weights say."""
+    """Returns how often each value counts in a plain mean that equals the weighted one; None if there is none."""
     least = min(w for w in weights if w > 0)
     times = [round(w / least) for w in weights]
     exact = all(t * least == w for t, w in zip(times, weights, strict=True))
@@ -263,7 +265,7 @@ def _times(weights: Sequence[float]) -> list[int] | None:
 
 
 def _mean(values: list[Array], weights: Sequence[float]) -> Array:
-    """The mean by weights: of whole multiples with one rounding, else by shares that are rounded themselves."""
+    """Returns the weighted mean: with one rounding for whole multiples, else with shares that are rounded, too."""
     times = _times(weights)
     if times is not None:
         return np.stack([value for value, t in zip(values, times, strict=True) for _ in range(t)]).mean(axis=0)
@@ -272,7 +274,7 @@ def _mean(values: list[Array], weights: Sequence[float]) -> Array:
 
 
 def _most(labels: list[Array], weights: list[int], classes: int) -> Array:
-    """The place of the label with most votes, the first of equal ones."""
+    """Returns the place of the label with most votes, the first of equal ones."""
     whole = qr.int((2 * sum(weights)).bit_length() + 2)
     if classes == 2:
         votes = [label.astype(whole) * weight for label, weight in zip(labels, weights, strict=True)]
