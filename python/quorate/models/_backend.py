@@ -30,9 +30,7 @@ class Backend(Protocol):
         """Returns the array as a factor of many products."""
 
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
-        """Inputs secret 64-bit numbers with `fraction` fractional bits; values and `bound` are in units of the last
-        one.
-        """
+        """Inputs secret 64-bit numbers with `fraction` fractional bits; `values` and `bound` are in its units."""
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         """Inputs secret bits."""

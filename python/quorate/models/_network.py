@@ -72,9 +72,7 @@ class PlainNetwork:
         )
 
     def rounding_before(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """Returns a bound on the first layer's error from the steps before: the trainer's roundings and those of
-        folding.
-        """
+        """Returns a bound on the first layer's error from earlier steps: of the trainer's library and our folding."""
         if self.before is None:
             return 0.0
         reached = self.before.sizes @ feature_bounds + self.before.offsets

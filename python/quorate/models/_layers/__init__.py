@@ -1,1 +1,1 @@
-"""What networks have in common, from whichever file they come: clear layers, reports, ranges, who has what."""
+"""Parts that networks of all file formats share: clear layers, reports, pictures, checks of who has what."""

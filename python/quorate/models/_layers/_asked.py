@@ -1,4 +1,4 @@
-"""Who has what when a network is asked."""
+"""Checks that the model and the inputs are where a question says they are."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from quorate.models._records import records_of
 
 
 def count_of(question: str, importer: str, mpc: Any, has_model: bool, asked: Asked) -> int:
-    """How many inputs there are.
+    """Returns the number of inputs.
 
     Raises:
-        ModelError: the model or the inputs are not where they are said to be.
-        ShapeError: their number is not known, or is another one than stated.
+        ModelError: the model or the inputs are missing at the party that should have them.
+        ShapeError: the number of inputs is not known, or differs from the stated one.
     """
     me, X, rows = mpc.me, asked.X, asked.rows
     if not has_model and me == asked.model_owner:

@@ -1,4 +1,4 @@
-"""Layers on numpy arrays, batch first: the clear network, and what bounds are propagated with."""
+"""Layers on numpy arrays, batch first: the clear network computes with them, and bounds are propagated with them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _PATCHES = 1 << 22
-"""Elements of patches that are there at a time."""
+"""The number of elements of patches that are in memory at a time."""
 
 
 def conv(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], pads: Any, groups: int) -> Array:
-    """The convolution of images (batch, channels, rows, columns) with filters (filters, channels of a group, ...)."""
+    """Convolves images (batch, channels, rows, columns) with filters (filters, channels of a group, ...)."""
     (top, bottom), (left, right) = pads
     padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
     spans = [d * (s - 1) + 1 for d, s in zip(dilation, w.shape[2:], strict=True)]
@@ -40,7 +40,7 @@ def conv(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], pad
 def conv_transpose(
     x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], padding: Any, more: Any, groups: int
 ) -> Array:
-    """The transposed convolution: filters are (channels, filters of a group, rows, columns)."""
+    """Convolves transposed; filters are (channels, filters of a group, rows, columns)."""
     batch, channels, height, width = x.shape
     spread = np.zeros((batch, channels, (height - 1) * stride[0] + 1, (width - 1) * stride[1] + 1))
     spread[:, :, :: stride[0], :: stride[1]] = x
@@ -54,7 +54,7 @@ def conv_transpose(
 
 
 def max_pool(x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, ceil: bool) -> Array:
-    """The largest element of each window."""
+    """Returns the largest element of each window."""
     (top, bottom), (left, right) = _reaching(x.shape[2:], size, stride, pads, ceil)
     padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=-np.inf)
     windows = sliding_window_view(padded, tuple(size), axis=(2, 3))[:, :, :: stride[0], :: stride[1]]
@@ -64,7 +64,7 @@ def max_pool(x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, ce
 def avg_pool(
     x: Array, size: Sequence[int], stride: Sequence[int], pads: Any, include: bool, ceil: bool = False
 ) -> Array:
-    """The mean of each window; what lies beyond the pads, where `ceil`, counts in none."""
+    """Returns the mean of each window; with `ceil`, elements beyond the pads count in no mean."""
     reach = _reaching(x.shape[2:], size, stride, pads, ceil)
 
     def sums(values: Array, around: Any) -> Array:
@@ -73,14 +73,14 @@ def avg_pool(
         return windows[:, :, :: stride[0], :: stride[1]].sum(axis=(4, 5))
 
     ones, beyond = np.ones((1, 1, *x.shape[2:])), reach
-    if include:  # what is within pads counts as well
+    if include:  # pads count as well
         ones = np.pad(ones, ((0, 0), (0, 0), *pads), constant_values=1)
         beyond = [(0, max(0, whole - pad)) for (_, whole), (_, pad) in zip(reach, pads, strict=True)]
     return sums(x, reach) / sums(ones, beyond)
 
 
 def _reaching(sizes: Sequence[int], size: Sequence[int], stride: Sequence[int], pads: Any, ceil: bool) -> Any:
-    """Pads with which the last windows, that begin within the image, are whole."""
+    """Returns pads that make the last windows whole; these begin within the image."""
     found = []
     for n, window, step, (before, after) in zip(sizes, size, stride, pads, strict=True):
         room = n + before + after - window
@@ -92,18 +92,18 @@ def _reaching(sizes: Sequence[int], size: Sequence[int], stride: Sequence[int], 
 
 
 def softmax(x: Array, axis: int) -> Array:
-    """Shares along an axis."""
+    """Returns the softmax along an axis."""
     risen = np.exp(x - x.max(axis=axis, keepdims=True))
     return risen / risen.sum(axis=axis, keepdims=True)
 
 
 def erf(x: Array) -> Array:
-    """The error function."""
+    """Returns the error function of each element."""
     return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
 def gelu(x: Array) -> Array:
-    """X times the normal distribution's share below it."""
+    """Returns x times the normal distribution function at x."""
     return x * 0.5 * (1 + erf(x / math.sqrt(2)))
 
 
@@ -113,7 +113,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def move(kind: str, attrs: dict[str, Any]) -> Callable[..., Any]:
-    """The function of numpy's that moves elements so; of one array, for `"concat"` of a list of them.
+    """Returns the numpy function for a step that moves elements; it takes one array, for `"concat"` a list of arrays.
 
     >>> move("slice", {"axes": [1], "ranges": [[2, None, -1]]})(np.array([[1, 2, 3, 4]]))
     array([[3, 2, 1]])

@@ -1,4 +1,4 @@
-"""Files of pictures as arrays."""
+"""Files of pictures as arrays that are read in parts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _MODES = ("1", "L", "P", "RGB")
 
 
 class Pictures:
-    """Pictures of a network's size, (pictures, rows, columns, channels) of uint8, which stay on the disk until a part
-    of them is looked at; only their heads are read before.
+    """Pictures of a network's size as an array of uint8, (pictures, rows, columns, channels).
+
+    The pixels stay on the disk until a part of the pictures is read; only the heads of the files are read before.
 
     Raises:
-        ModelError: one cannot be read or has another size, the network takes other numbers, or Pillow is missing.
+        ModelError: a picture cannot be read or has another size, the network takes other numbers, or Pillow is missing.
     """
 
     def __init__(self, paths: Sequence[Path], sizes: Sequence[int], kind: str) -> None:
@@ -49,7 +50,7 @@ class Pictures:
                 f"X: {path} is of mode {mode}{' with transparency' * is_clear}, which has more than colours of eight "
                 "bits: convert it as pictures were for training"
             )
-        if (columns, rows) != self.shape[1:3]:  # of a camera that lay on its side; whether it did says its EXIF
+        if (columns, rows) != self.shape[1:3]:  # EXIF may say that the camera lay on its side
             self._check_sizes(path, (rows, columns))
 
     def _check_sizes(self, path: Path, sizes: tuple[int, ...]) -> None:
@@ -71,7 +72,7 @@ class Pictures:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A picture; what goes wrong while it is open is said with its name."""
+    """Opens a picture; errors while it is open name its file."""
     try:
         from PIL import Image
     except ImportError as error:

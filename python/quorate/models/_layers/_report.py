@@ -1,4 +1,4 @@
-"""A network's results beside those of the clear one."""
+"""A comparison of a network's results with those of the clear network."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from quorate._tables import text_table
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What `Network.report` found.
+    """The result of `Network.report`.
 
     Attributes:
-        count: how many inputs.
-        agreement: the share of them whose largest output is the same one.
-        differing: the places of the others.
-        largest_error: how far an output is from the clear network's, measured.
-        error_bound: how far it can be, proven.
-        layers: of each layer its name, the largest error measured, and the proven bound.
+        count: the number of inputs.
+        agreement: the share of inputs for which both networks have the same largest output.
+        differing: the places of the other inputs.
+        largest_error: the largest measured distance of an output from the clear network's.
+        error_bound: the proven bound on that distance.
+        layers: for each layer its name, the largest measured error, and the proven bound.
     """
 
     count: int
@@ -46,8 +46,11 @@ def compared(
     proven: list[float],
     outputs: Sequence[int] = (-1,),
 ) -> Report:
-    """From the arrays of each layer, in pieces of the batch; `outputs` says which of these are the network's. The first
-    of them has the largest elements that are compared."""
+    """Compares the arrays of each layer, in pieces of the batch.
+
+    `outputs` are the places of the network's outputs among the layers. The first output has the largest elements that
+    are compared.
+    """
     errors = [
         max(float(np.abs(a[i] - b[i]).max(initial=0.0)) for a, b in zip(ours, clear, strict=True))
         for i in range(len(names))
@@ -61,5 +64,5 @@ def compared(
 
 
 def _tops(outputs: np.ndarray) -> np.ndarray:
-    """Where each input's largest output is."""
+    """Returns the place of each input's largest output."""
     return np.asarray(np.argmax(outputs.reshape(len(outputs), -1), axis=1))

@@ -1,4 +1,4 @@
-"""Networks from ONNX files: read, lowered to few kinds of steps, given scales by proof, run on secret arrays."""
+"""Networks from ONNX files: read, lowered to few kinds of steps, scaled with proofs, and run on secret arrays."""
 
 from quorate.models._onnx._keras import from_keras
 from quorate.models._onnx._listing import operators

@@ -1,4 +1,4 @@
-"""Whether two lowerings of a file, for other numbers of inputs, are the same network."""
+"""Comparison of two lowerings of a file, for different batch sizes: whether they are the same network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def apart(one: Made, other: Made) -> str | None:
-    """The first step in which they differ."""
+    """Returns the name of the first step in which two lowerings differ; None if they are equal."""
     pairs = zip_longest(one[0].sized(), other[0].sized())
     apart = next((a or b for a, b in pairs if not (a and b and _are_alike(*a, *b))), None)
     if apart is not None:
@@ -30,13 +30,13 @@ def apart(one: Made, other: Made) -> str | None:
 
 
 def compute_alike(one: Made, other: Made, source: Source) -> bool:
-    """Whether they differ in what they move alone, and have the same outputs."""
+    """Returns whether two lowerings differ only in steps that move elements, and have the same outputs."""
     pairs = zip_longest(_computing(one[0].steps), _computing(other[0].steps))
     return all(a and b and _differ_in_axes(a, b) for a, b in pairs) and _give_the_same(one, other, source)
 
 
 def _computing(steps: Sequence[Step]) -> list[Step]:
-    """Those that do not only move numbers."""
+    """Returns the steps that do more than move numbers."""
     return [step for step in steps if step.kind not in MOVES]
 
 

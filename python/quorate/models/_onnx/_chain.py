@@ -1,4 +1,4 @@
-"""Where sums are divided: at once, or behind the activation and the maximum that follow them."""
+"""The place of a division after sums: at once, or behind the activation and the maximum that follow."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from quorate.models._layers._kernels import MOVES
 from quorate.models._onnx._steps import Step, clear
 
 _PASSED = ("relu", "max_pool", *(kind for kind in MOVES if kind != "concat"))
-"""Steps that commute with rounding towards minus infinity: what they make is 0 or an element of their operand."""
+"""Steps that commute with rounding towards minus infinity: their results are 0 or an element of their operand."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Chain:
-    """The steps behind an array that change places with a division, each the only one that takes what was before.
+    """The steps behind an array that change places with a division, each the only user of the array before it.
 
     Attributes:
-        steps: in order.
-        is_output: whether nothing takes what the last of them makes.
+        steps: the steps in order.
+        is_output: whether no step uses the last result.
     """
 
     steps: tuple[Step, ...]
@@ -29,7 +29,7 @@ class Chain:
 
     @staticmethod
     def behind(steps: Sequence[Step], place: int) -> Chain:
-        """That of the array that step `place` - 1 makes."""
+        """Returns the chain behind the array that step `place` - 1 makes."""
         found: list[Step] = []
         while True:
             users = [number for number, step in enumerate(steps) if place in step.inputs]
@@ -39,9 +39,10 @@ class Chain:
             place = users[0] + 1
 
     def is_cheaper_undivided(self, sizes: tuple[int, ...], sums: int, bits: int) -> bool:
-        """Whether sums of `sums` bits are better divided behind the chain than before it, to `bits`.
+        """Returns whether sums of `sums` bits are better divided, to `bits`, behind the chain than before it.
 
-        By the bits that are compared: an exact division costs about as much as a comparison of all that it is of.
+        It counts the bits that are compared: an exact division costs about as much as a comparison of its whole
+        operand.
         """
         if self.is_output:
             return False

@@ -1,4 +1,4 @@
-"""A file's inputs: which of them are secret, public or constant, what they hold, and where they have the batch."""
+"""A file's inputs: which of them are secret, public or constant, their types, and the axis of the batch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from quorate.errors import ModelError
 
 ANY = 3
-"""A size that stands for any of the batch: more than 1, so that nothing takes it for an axis that is no batch."""
+"""A size that stands for any batch: above 1, so that it differs from an axis of one place."""
 
 FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
 WHOLE = (6, 7)  # TensorProto.INT32, INT64
 ROLES = ("secret", "public")
-"""What `inputs=` may say of one beside the numbers of a constant."""
+"""The values of `inputs=` for an input that is not a constant."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Entry:
     """An input that questions give.
 
     Attributes:
-        name: the file's.
-        sizes: with the batch first.
-        axis: where the file has the batch.
-        is_index: whether inputs are whole numbers, which rows of tables are looked up by.
+        name: its name in the file.
+        sizes: its sizes, with the batch first.
+        axis: the axis of the batch in the file.
+        is_index: whether inputs are whole numbers by which rows of tables are looked up.
         is_public: whether all parties give it.
-        is_named: whether the file has others, so that questions name it.
+        is_named: whether the file has other inputs, so that questions use its name.
     """
 
     name: str
@@ -43,22 +43,22 @@ class Entry:
 def split(
     onnx: Any, graph: Any, taken: Callable[[str], bool], inputs: Mapping[str, Any] | None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The inputs that questions give, secret ones first; and the numbers of those that are constants.
+    """Returns the inputs that questions give, secret ones first; and the numbers of those that are constants.
 
     Args:
         onnx: the package.
-        graph: the file's.
+        graph: the file's graph.
         taken: whether the outputs depend on a value.
-        inputs: what the model's owner says of inputs, by name.
+        inputs: the roles that the model's owner gives to inputs, by name.
 
     Raises:
-        ModelError: `inputs` names what is no input, says something else, or leaves no secret input.
+        ModelError: `inputs` names a value that is no input, gives another role, or leaves no secret input.
     """
     said = {} if inputs is None else dict(inputs)
     known = {tensor.name for tensor in graph.initializer}
     given = [value for value in graph.input if value.name not in known]
     names = [value.name for value in given]
-    allowed = {value.name for value in graph.input}  # a value that the file has by default is one, too
+    allowed = {value.name for value in graph.input}  # a value with a default in the file is an input, too
     for name, role in said.items():
         if name not in allowed:
             raise ModelError(f"from_onnx: inputs= names {name!r}; the model's inputs are {_listed(names)}")
@@ -95,14 +95,14 @@ def _check_types(onnx: Any, values: Sequence[Any]) -> None:
 
 
 def is_index(value: Any, is_cast: Callable[[str], bool]) -> bool:
-    """Whether an input is of whole numbers: by its type, or as all that takes it makes such of it first."""
+    """Returns whether an input is of whole numbers: by its type, or because all its users cast it to such first."""
     return value.type.tensor_type.elem_type in WHOLE or is_cast(value.name)
 
 
 def entries(
     values: Sequence[Any], shape: Any, indices: Mapping[str, bool], roles: Mapping[str, Any]
 ) -> tuple[int | None, list[Entry]]:
-    """The batch, None where it is left open, and each input with a number that stands for it."""
+    """Returns the batch size, None if it is open, and each input with a number that stands for it."""
     shapes = _by_name(shape, [value.name for value in values])
     found: list[tuple[Any, int, list[int | None]]] = []
     first = _named(values[0], 1 if indices[values[0].name] else 2)
@@ -120,7 +120,7 @@ def entries(
 
 
 def _by_name(shape: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Shapes as `shape=` states them."""
+    """Returns the shapes that `shape=` states, by name."""
     if shape is None or isinstance(shape, Mapping):
         wrong = [] if shape is None else [name for name in shape if name not in names]
         if wrong:
@@ -130,7 +130,7 @@ def _by_name(shape: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _named(value: Any, least: int) -> list[int | None]:
-    """Sizes that the file states, None of others."""
+    """Returns the sizes that the file states, None for others."""
     dims = list(value.type.tensor_type.shape.dim)
     if len(dims) < least:
         more = "" if least > 1 else f", or give it as a constant, inputs={{{value.name!r}: ...}}"
@@ -139,7 +139,7 @@ def _named(value: Any, least: int) -> list[int | None]:
 
 
 def _batch_axis(value: Any, dims: Sequence[int | None], batch: int | None, word: str) -> int:
-    """Which axis of a further input is the batch: what the first one has as its first axis, by name or by size."""
+    """Returns the batch's axis of a further input, by the name or the size of the first input's first axis."""
     words = [d.dim_param for d in value.type.tensor_type.shape.dim]
     if word and word in words:
         return words.index(word)
@@ -157,7 +157,7 @@ def _shown(dims: Sequence[int | None]) -> tuple[Any, ...]:
 
 
 def _stated(value: Any, axis: int, dims: list[int | None], shape: Sequence[int] | None) -> tuple[int, ...]:
-    """Sizes of one input, without the batch."""
+    """Returns the sizes of one input, without the batch."""
     if shape is not None:
         given = [int(n) for n in shape]
         if len(given) != len(dims) or any(k not in (None, n) for k, n in zip(dims, given, strict=True)):
@@ -202,7 +202,7 @@ def constant_of(onnx: Any, value: Any, given: Any, batch: int, word: str) -> np.
 
 
 def only_input(onnx: Any, graph: Any, known: dict[str, Any], said: Mapping[str, Any]) -> Any:
-    """The input that questions give of a quantised network; others become known constants, by what is said of them.
+    """Returns the input of a quantised network that questions give; others become known constants.
 
     Raises:
         ModelError: there are several, or none, or one is said to be public.

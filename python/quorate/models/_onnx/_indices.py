@@ -73,14 +73,14 @@ def are_looked_up(steps: Iterable[Any], numbers: Collection[int]) -> bool:
 
 
 def checked(X: Any, rows: Rows, what: str) -> Array:
-    """The numbers, if each is one of a row.
+    """Returns the numbers, if each is the number of a row.
 
     Raises:
-        RangeError: naming the first that is not, and what it may be.
+        RangeError: a number is not; the message names the first, and the allowed range.
     """
     values = as_float64(X, what)
     if values.shape[1:] != rows.shape:
-        return values  # whoever asks says what shapes are
+        return values  # the caller reports wrong shapes
     bad = ~((values >= 0) & (values < rows) & (values == np.floor(values)))
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])

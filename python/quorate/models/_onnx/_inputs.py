@@ -1,4 +1,4 @@
-"""What everybody may know of a network's inputs, and how they become arrays of the program."""
+"""The public part of a network's inputs, and how they become arrays of the program."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Input:
     """One of a network's inputs.
 
     Attributes:
-        sizes: of one, without the batch.
-        low, high: between which its numbers lie.
-        bits: that it has.
-        table_rows: as of `NetworkShape`.
-        name: of an input of several; "" of one alone.
+        sizes: the sizes of one input, without the batch.
+        low, high: the ends of the range of its numbers.
+        bits: the bits that it has.
+        table_rows: as in `NetworkShape`.
+        name: the name of one of several inputs; "" if there is one alone.
         is_public: whether all parties give it.
     """
 
@@ -41,10 +41,10 @@ class Input:
 
     @staticmethod
     def described(public: Mapping[str, Any], bits: int) -> Input:
-        """From what `describe` makes.
+        """Returns an input from the result of `describe`.
 
         Raises:
-            ModelError: this is no such thing.
+            ModelError: `public` is no such result.
         """
         try:
             made = Input(**{**public, "bits": bits})
@@ -60,13 +60,13 @@ class Input:
             raise ModelError(f"this is not the shape of a network: an input is {dict(public)}") from error
 
     def describe(self) -> dict[str, Any]:
-        """As plain values."""
+        """Returns the fields as plain values."""
         found = {k: v for k, v in dataclasses.asdict(self).items() if v is not None and k != "bits"}
         return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
 
     @property
     def has_counts(self) -> bool:
-        """Whether its numbers of rows are numbers of rows, where it has some."""
+        """Whether `table_rows`, if there are any, are positive counts, one for each element."""
         if self.table_rows is None:
             return True
         count = math.prod(self.sizes)
@@ -75,24 +75,24 @@ class Input:
 
     @property
     def unit(self) -> int:
-        """It is kept as whole numbers of 2^-that."""
+        """The unit: numbers are kept as whole multiples of 2^-unit."""
         if self.table_rows is not None:
             return 0
         return self.bits - exponent_above(max(abs(self.low), abs(self.high)))
 
     @property
     def what(self) -> str:
-        """What it is called in errors."""
+        """The name of the input in errors."""
         return f"the input {self.name!r}" if self.name else "inputs"
 
     def rows(self) -> Rows | None:
-        """How many rows there are for each element."""
+        """Returns the number of rows for each element."""
         if self.table_rows is None:
             return None
         return np.broadcast_to(np.asarray(self.table_rows, np.int64), math.prod(self.sizes)).reshape(self.sizes)
 
     def encode(self, X: Any) -> Array:
-        """The units that stand for it; raises before anything is sent if they cannot."""
+        """Returns the units that stand for X; invalid numbers raise before anything is sent."""
         rows = self.rows()
         values = finite_float64(X, self.what) if rows is None else checked(X, rows, self.what)
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
@@ -112,13 +112,13 @@ class Input:
         return np.rint(np.ldexp(values, self.unit))
 
     def array(self, mpc: Any, X: Any, owner: int, count: int, ring: int) -> Any:
-        """The array of the program: of what everybody gives a constant, and otherwise a secret.
+        """Returns the array of the program: a constant if all parties give the input, otherwise a secret.
 
         Args:
             mpc: a session.
             X: the numbers, None at a party that does not have them.
-            owner: of secret ones.
-            count: how many inputs there are.
+            owner: the owner of a secret input.
+            count: the number of inputs.
             ring: the bits of all other numbers.
         """
         shape, units = (count, *self.sizes), None if X is None else self.encode(X)
@@ -143,8 +143,9 @@ class Input:
 
 
 def listed(X: Any, inputs: Sequence[Input], what: str = "X") -> list[Any]:
-    """What X gives for each input, None where it gives nothing: an array for a network's only one, a dictionary of
-    several by their names.
+    """Returns X's array for each input, None where there is none.
+
+    X is an array if the network has one input, and a dictionary by name if it has several.
 
     Raises:
         ModelError: X is no dictionary, or has other names.

@@ -9,12 +9,12 @@ from quorate.models._onnx._operators_reals import OPERATORS
 
 
 def operators() -> str:
-    r"""A line for each operator, with what of it is supported.
+    r"""Returns the supported operators as text, a line for each with its limits.
 
     >>> print(operators().split("\n")[0])
     qr.models.from_onnx supports these operators of ONNX:
     """
-    # Imported here: these import what the package offers.
+    # Imported here, since these modules import what the package offers.
     from quorate.models._ml._walk import ML, RULES
     from quorate.models._onnx._quantised import RULES as QUANTISED
 
@@ -29,5 +29,5 @@ def operators() -> str:
 
 
 def _lines(names: list[str]) -> list[str]:
-    """Names one after another, as lines are long."""
+    """Returns names one after another, wrapped to lines."""
     return textwrap.wrap(", ".join(names), 100, initial_indent="  ", subsequent_indent="  ")

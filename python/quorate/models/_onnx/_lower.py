@@ -1,4 +1,4 @@
-"""From the nodes of an ONNX file to steps; what is not supported is collected, and named all at once."""
+"""Lowering of an ONNX file's nodes to steps; unsupported nodes are collected and named all at once."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from quorate.models._onnx._steps import Step, clear
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
 
 Value = Any
-"""A `Tensor`, a `Turned`, a numpy array that is known now, or None where an optional input is left out."""
+"""A `Tensor`, a `Turned`, a known numpy array, or None for an optional input that is left out."""
 
 
 @dataclasses.dataclass
 class Node:
-    """A node of the file with what it takes."""
+    """A node of the file with its inputs."""
 
     operator: str
     name: str
@@ -45,25 +45,25 @@ class Node:
     opset: int
 
     def value(self, place: int) -> Value:
-        """An input, None where there is none."""
+        """Returns an input; None if there is none."""
         return self.values[place] if place < len(self.values) else None
 
     def tensor(self, place: int = 0) -> Tensor:
-        """An input that depends on the network's."""
+        """Returns an input that depends on the network's and has the batch first."""
         value = self.array(place)
         if isinstance(value, Turned):
             raise Unsupported(_turns(place, value))
         return value
 
     def array(self, place: int = 0) -> Tensor | Turned:
-        """The same, wherever its batch lies."""
+        """Returns an input that depends on the network's, with its batch at any axis."""
         value = self.value(place)
         if not isinstance(value, (Tensor, Turned)):
             raise Unsupported(f"its input {place} is a constant")
         return value
 
     def known(self, place: int, attr: str | None = None) -> np.ndarray | None:
-        """An input that is a constant, or in older operator sets an attribute; None where it is left out."""
+        """Returns an input that is a constant, or in older operator sets an attribute; None if it is left out."""
         value = self.value(place)
         if isinstance(value, (Tensor, Turned)):
             raise Unsupported(f"its input {place} is computed from the network's input, and is no constant")
@@ -72,7 +72,7 @@ class Node:
         return None if value is None else np.asarray(value)
 
     def weights(self, place: int) -> np.ndarray | None:
-        """Constants in double precision."""
+        """Returns a constant input in double precision."""
         value = self.known(place)
         return None if value is None else value.astype(np.float64)
 
@@ -89,14 +89,14 @@ class Lowering:
     source: Source
     steps: list[Step] = dataclasses.field(default_factory=list)
     shapes: list[tuple[int, ...]] = dataclasses.field(default_factory=list)
-    """Of the input, and of what every step makes."""
+    """The shapes of the input, and of the result of every step."""
     name: str = ""
     indices: set[int] = dataclasses.field(default_factory=set)
-    """Which arrays hold numbers of an input by which tables are looked up: it, and what is moved of it."""
+    """The arrays of row numbers: inputs by which tables are looked up, and moved copies of them."""
     reckoned: dict[int, tuple[Tensor, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
-    """Of arrays that are computed of such, of which they are, and what."""
+    """For arrays that are computed of row numbers: the array of these, and the function."""
     branches: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    """Which ones nodes took, by the first thing that they make; those within loops more than once."""
+    """The branches that nodes took, by the name of their first output; nodes within loops have several."""
 
     def __post_init__(self) -> None:
         for number, entry in enumerate(self.source.entries):
@@ -107,11 +107,11 @@ class Lowering:
 
     @property
     def batch(self) -> int:
-        """The size of the first axis that the file states; any other does as well."""
+        """The size of the batch that the file states; any other does as well."""
         return self.source.batch
 
     def entered(self) -> dict[str, Tensor | Turned]:
-        """The inputs, by name: array 0 is the first, and the first steps make the others."""
+        """Returns the inputs by name: array 0 is the first, and the first steps make the others."""
         found = enumerate(self.source.entries)
         return {entry.name: turned(Tensor(i, entry.sizes), Layout(entry.axis)) for i, entry in found}
 
@@ -147,18 +147,18 @@ class Lowering:
         return Tensor(len(self.steps), shape)
 
     def is_number(self, value: Value) -> bool:
-        """Whether that is an array of numbers by which tables are looked up, or computed of such."""
+        """Returns whether a value is an array of row numbers, or computed of such."""
         if not isinstance(value, (Tensor, Turned)):
             return False
         return batch_first(value).place in self.indices or batch_first(value).place in self.reckoned
 
     def number(self, value: Tensor | Turned) -> tuple[Tensor | Turned, tuple[Any, ...]]:
-        """Of which of these it is, with the batch where this array has it, and what."""
+        """Returns the array of row numbers that a value is computed of, with the value's layout, and the function."""
         index, of = self.reckoned.get(batch_first(value).place, (batch_first(value), NUMBER))
         return turned(index, value.layout), of
 
     def reckon(self, operator: str, given: Sequence[Value], attrs: dict[str, Any]) -> Tensor | Turned:
-        """A function of numbers by which tables are looked up, each by itself: tables take it in."""
+        """Adds a function of each row number, which tables take in."""
         index, _ = self.number(next(value for value in given if self.is_number(value)))
         of: list[tuple[Any, ...]] = []
         for value in given:
@@ -182,7 +182,7 @@ class Lowering:
         return turned(tensor, index.layout)
 
     def _hot(self, index: Tensor | Turned, of: tuple[Any, ...], values: np.ndarray) -> Tensor | Turned:
-        """Which of several constants numbers of a last axis of one place are: rows of a table of ones and zeros."""
+        """Compares row numbers in a last axis of one place with constants: looks up a table of ones and zeros."""
         line = values.ravel()
         is_line = values.shape[-1:] == line.shape and len(index.shape) > 1 and index.shape[-1] == 1
         if of != NUMBER or not is_line or values.ndim > len(index.shape) or line.min() < 0 or index.layout != Layout():
@@ -192,19 +192,18 @@ class Lowering:
         return self.emit("embedding", self.reshape(inner, inner.shape[:-1]), None, rows)
 
     def table(self, constant: np.ndarray, of: tuple[Any, ...]) -> np.ndarray:
-        """A constant's rows for a function of numbers, in double precision: one array, however often these are asked
-        for."""
+        """Returns a constant's rows for a function of numbers, in double precision; one array serves all look-ups."""
         known, key = self.source.tables, (id(constant), of)
         if key not in known:
             known[key] = constant, rows_at(of, constant).astype(np.float64)
         return known[key][1]
 
     def sized(self) -> list[tuple[Step, tuple[int, ...]]]:
-        """Each step, and the sizes of what it makes of one input."""
+        """Returns each step, with the sizes of its result for one input."""
         return [(step, shape[1:]) for step, shape in zip(self.steps, self.shapes[1:], strict=True)]
 
     def axis(self, axis: int, x: Tensor | Turned, what: str = "axis") -> int:
-        """An axis that is not the batch, as it is where the batch is first."""
+        """Returns the place of an axis, which is not the batch, when the batch is first."""
         found = axis + len(x.shape) if axis < 0 else axis
         if not 0 <= found < len(x.shape) or found == x.layout.axis:
             where = "it must lie behind the batch" if isinstance(x, Tensor) else f"axis {x.layout.axis} is the batch"
@@ -212,44 +211,44 @@ class Lowering:
         return x.layout.first(found)
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """To a shape that is stated with the batch, which stays first."""
+        """Reshapes to a shape that includes the batch, which stays first."""
         if tuple(shape) == x.shape:
             return x
         return self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
 
     def first(self, x: Tensor | Turned) -> Tensor | Turned:
-        """With the batch first where the file has one record, and at the first axis one place: then both are one."""
+        """Moves the batch first if the file has one record and a first axis of one place: then both are the same."""
         if isinstance(x, Tensor) or self.batch != 1 or x.shape[0] != 1:
             return x
         return self.reshape(x.tensor, x.shape)
 
     def to(self, x: Tensor | Turned, sizes: Sequence[int]) -> Tensor | Turned:
-        """To sizes that the file states."""
+        """Reshapes to sizes that the file states."""
         layout, shape = reshaped(x, sizes)
         return turned(self.reshape(batch_first(x), shape), layout)
 
 
 LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gather): nothing else is computed of them"
-_LONGEST = 4096  # steps of a loop
-_FEW = 4  # inputs that a step is tried with, for what it makes of others is of the same sizes
-_MANY = 1021  # inputs, among which nothing of a network is as many by chance
+_LONGEST = 4096  # the longest loop
+_FEW = 4  # inputs that a step is tried with: results of others have the same sizes
+_MANY = 1021  # inputs: a number that no size of a network equals by chance
 
 Lower = Callable[[Lowering, Node], Any]
 
 
 def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], list[int]]:
-    """The steps of a model, and the places of its outputs.
+    """Returns the steps of a model, and the places of its outputs.
 
     Raises:
-        ModelError: listing every node that is not supported; numbers are made of how many inputs there are.
+        ModelError: nodes are not supported (all are named), or numbers depend on the number of inputs.
     """
     made, places = _made(source, operators)
-    if source.is_open:  # sizes that the file states may be those of the number that stands for any, by chance
+    if source.is_open:  # sizes in the file may equal the number that stands for any batch by chance
         for many in (source.batch + 1, _MANY):
             other, ends = _made(source.of(many), operators)
             if (name := apart((made, places), (other, ends))) is not None:
                 raise _goes_by_the_number(name)
-        for few in (1, 2):  # which may go another way
+        for few in (1, 2):  # which may take another branch
             _check_few((made, places), source.of(few), operators)
     return made.steps, places
 
@@ -259,10 +258,10 @@ def _goes_by_the_number(name: str) -> ModelError:
 
 
 def _check_few(one: tuple[Lowering, list[int]], source: Source, operators: dict[str, Any]) -> None:
-    """Refuses a network that makes something else of few inputs.
+    """Refuses a network that computes something else for few inputs.
 
-    It may be moved in another way: of one place of an axis it can often not be told which axis it is of, so that there
-    are several ways, or none.
+    Its arrays may be moved in another way: an axis of one place can often be part of several axes, so that there are
+    several ways, or none.
     """
     lowering = Lowering(source)
     try:
@@ -299,7 +298,7 @@ def _made_by(lowering: Lowering, operators: dict[str, Any]) -> tuple[Lowering, l
 
 
 def _place(lowering: Lowering, name: str, result: Value) -> int:
-    """Of an output, with the batch first."""
+    """Returns the place of an output, with the batch first."""
     if isinstance(result, Turned):
         result = lowering.first(result)
     if isinstance(result, Turned):
@@ -318,7 +317,7 @@ def _place(lowering: Lowering, name: str, result: Value) -> int:
 
 @dataclasses.dataclass
 class _Walk:
-    """Goes through nodes in their order, and collects what is not supported."""
+    """A walk through nodes in their order that collects unsupported ones."""
 
     lowering: Lowering
     operators: dict[str, Any]
@@ -328,7 +327,7 @@ class _Walk:
     unmade: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def through(self, nodes: Sequence[Any], values: dict[str, Value]) -> None:
-        """Adds what nodes make to the values that they take."""
+        """Adds the results of nodes to the values."""
         for number, proto in enumerate(nodes):
             name = proto.name or f"number {number}"
             made: list[Value] = []
@@ -345,7 +344,7 @@ class _Walk:
                 self.poisoned.update(proto.output)
 
     def _node(self, proto: Any, name: str, values: dict[str, Value]) -> list[Value]:
-        """What a node makes; nothing if it takes what was not made."""
+        """Returns the results of a node; nothing if one of its inputs was not made."""
         if proto.domain not in ("", "ai.onnx"):
             raise Unsupported(f"operators of {proto.domain!r} are not known")
         of_numbers = any(self.lowering.is_number(values.get(name)) for name in proto.input)
@@ -361,7 +360,7 @@ class _Walk:
         return _lowered(self.lowering, proto, name, values, self.operators)
 
     def _control(self, proto: Any, given: list[Value], values: dict[str, Value]) -> list[Value]:
-        """A branch, or all steps one after the other, where nothing that depends on the input says which."""
+        """Lowers a branch, or all steps of a loop; the condition must not depend on the input."""
         graphs = {attr.name: attr.g for attr in proto.attribute if attr.HasField("g")}
         if proto.op_type == "If":
             taken = "then_branch" if _fixed(given[0]) else "else_branch"
@@ -384,7 +383,8 @@ class _Walk:
         return [*state, *map(self._stacked, scans)]
 
     def _inner(self, graph: Any, values: dict[str, Value], given: list[Value]) -> list[Value]:
-        """What the outputs of a graph within the model are, which sees the values around it; nothing if one is not."""
+        """Returns the outputs of a graph within the model, which sees the values around it; nothing if one is not made.
+        """
         import onnx
 
         own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -397,7 +397,7 @@ class _Walk:
         return [inside[name] for name in names]
 
     def _stacked(self, rows: list[Value]) -> Value:
-        """What each step made, by a first axis of steps."""
+        """Joins the results of each step along a first axis of steps."""
         if not rows:
             raise Unsupported("without a step")
         if not any(isinstance(row, (Tensor, Turned)) for row in rows):
@@ -413,14 +413,14 @@ class _Walk:
 
 
 def _fixed(value: Value) -> Any:
-    """A number of steps, or a condition, that is known now."""
+    """Returns a number of steps or a condition; it must be known."""
     if isinstance(value, (Tensor, Turned)):
         raise Unsupported("which steps it takes depends on the input")
     return np.asarray(value).ravel()[0]
 
 
 def _is_known(proto: Any, values: dict[str, Value], poisoned: set[str]) -> bool:
-    """Whether everything that a node takes is a constant."""
+    """Returns whether all inputs of a node are constants."""
     return not any(name in poisoned or isinstance(values.get(name), (Tensor, Turned)) for name in proto.input if name)
 
 
@@ -457,7 +457,7 @@ def _lowered(
 
 
 def _aligned(lowering: Lowering, given: list[Value]) -> tuple[list[Value], Layout]:
-    """What an operator takes that computes each element by itself, with the batch first; and where the file has it."""
+    """Returns inputs of an elementwise operator with the batch first, and the batch's place in the file."""
     arrays = [value for value in given if isinstance(value, (Tensor, Turned))]
     rank, layout = max(np.ndim(x) if isinstance(x, np.ndarray) else len(x.shape) for x in given if x is not None), None
     made = list(given)

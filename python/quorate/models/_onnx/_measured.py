@@ -1,4 +1,4 @@
-"""How far a network is from the clear one on its owner's sample, where proofs do not reach as far."""
+"""Errors of a network measured on its owner's sample, used when proven bounds are large."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from quorate.models._layers._kernels import Array
 from quorate.models._onnx._simulated import simulated
 from quorate.models._onnx._steps import run_clear
 
-_MOST = 32  # inputs of a sample that are looked at
-_PIECE = 4  # of them at a time
-_NEAR = 2.0**-8  # of the largest output: numbers that are so near count as alike
+_MOST = 32  # inputs of a sample that are measured
+_PIECE = 4  # inputs that are computed at a time
+_NEAR = 2.0**-8  # relative to the largest output: closer numbers count as alike
 _SHARES = ("sigmoid", "tanh", "softmax")
 BEYOND = 4
-"""Times what was measured on a sample, others may be off, as far as ties are named."""
+"""The factor by which other inputs' errors may exceed those measured on a sample, in warnings of ties."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What was found on a sample.
+    """The errors measured on a sample.
 
     Attributes:
-        count: of how many inputs.
-        alike: how many of them have the clear network's largest output, where that decides, and its numbers elsewhere;
-            of several outputs in all.
+        count: the number of inputs measured.
+        alike: the number of inputs for which all outputs agree with the clear network's: the largest output if that
+            decides, else all numbers.
         error: the largest error of outputs.
-        deciding: the largest error of what labels follow from.
+        deciding: the largest error of the array that labels follow from.
     """
 
     count: int
@@ -43,7 +43,7 @@ class Measured:
 
 
 def measured(model: Any, sample: Sequence[Array]) -> Measured:
-    """A network, computed in the clear as parties do, beside the clear network."""
+    """Computes a network in the clear as parties do, and compares it with the clear network."""
     shape, units = model.shape, {place: unit for _, place, unit in model._rows}
     ends = [(made["output"], made["unit"]) for made in shape.outputs] or [(shape.output, shape.unit)]
     alike, error, deciding, count = 0, 0.0, 0.0, min(len(sample[0]), _MOST)
@@ -68,7 +68,7 @@ def _apart(made: Array, wanted: Array) -> float:
 
 
 def _is_decided(model: Any, end: int, output: Array) -> bool:
-    """Whether the largest number is what users look at: of labels, and of a last softmax of classes."""
+    """Returns whether users read the place of the largest number: with labels, and for a last softmax over classes."""
     if output.shape[-1] == 1:
         return False
     step = model._steps[end - 1]
@@ -76,8 +76,11 @@ def _is_decided(model: Any, end: int, output: Array) -> bool:
 
 
 def _alike(made: Array, wanted: Array, last: str, decided: bool) -> Any:
-    """Of each input whether its largest outputs are the clear network's where these decide, and elsewhere whether all
-    are near: beside the largest of them, or beside 1 where they are shares."""
+    """Returns for each input whether the outputs agree with the clear network's.
+
+    If outputs are `decided`, their largest elements have to be at the same place. Else all numbers have to be near:
+    relative to the largest of them, or to 1 if they are shares.
+    """
     if decided:
         same = made.argmax(axis=-1) == wanted.argmax(axis=-1)
         return same.reshape(len(made), -1).all(axis=1)
@@ -86,10 +89,10 @@ def _alike(made: Array, wanted: Array, last: str, decided: bool) -> Any:
 
 
 def warn_of(model: Any, random: Sequence[Array], sample: Sequence[Array] | None, finer: str) -> Measured | None:
-    """Says where what is proven is not small beside what outputs are for random inputs.
+    """Warns if the proven error is not small relative to the outputs of random inputs.
 
-    With a sample it says what was measured on it, and nothing where all inputs have the clear network's labels, or
-    nearly its numbers where there are no labels.
+    With a sample the warning states the errors measured on it. It is left out if all inputs have the clear network's
+    labels, or nearly its numbers where there are no labels.
     """
     arrays = run_clear(model._steps, random)
     usual = max(float(np.abs(arrays[end]).max(initial=0.0)) for end in model._ends)

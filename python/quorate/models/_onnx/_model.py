@@ -37,23 +37,24 @@ from quorate.models._questions import Asked, Questions
 from quorate.models._records import records_of
 from quorate.models._said import short
 
-_PIECE = 16  # inputs that a report looks at at a time
-_BITS = 24  # of inputs and results, where nobody says
+_PIECE = 16  # inputs that a report computes at a time
+_BITS = 24  # default bits of inputs and results
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Network(Questions):
-    """What `from_onnx` returns: a public shape and secret weights.
+    """A network with a public shape and secret weights, as `from_onnx` returns it.
 
-    `predict` gives labels where the network was imported with `labels=`, and otherwise its outputs, which
-    `decision_function` always gives. `Network.shape` is for the other parties, who call the same methods on it.
+    `predict` returns labels if the network was imported with `labels=`, and otherwise its outputs, which
+    `decision_function` always returns. `Network.shape` is for the other parties, who call the same methods on it.
 
     Attributes:
         shape: what the other parties may know; give it to them.
-        error_bound: no output is further from the clear network's, computed without rounding. Proven, from the bound
-            on inputs and the weights, for all inputs within the bound; where layers are clipped (`sample=`), for those
-            that reach no limit, and behind a layer normalisation with `sample=` for those whose lines deviate at least
-            a quarter as much as the sample's least. It stays with the model's owner.
+        error_bound: a proven bound on the distance of outputs from the clear network's, computed without rounding. The
+            proof uses the bound on inputs and the weights, and holds for all inputs within the bound. If layers are
+            clipped (`sample=`), it holds for inputs that reach no limit. Behind a layer normalisation with `sample=`,
+            it holds for inputs whose lines deviate at least a quarter as much as the sample's least. It stays with the
+            model's owner.
         margin_bound: labels equal the clear network's for every input whose two largest outputs (before a last softmax)
             are further apart.
     """
@@ -68,13 +69,13 @@ class Network(Questions):
     _ends: Sequence[int]
     """The places of the outputs among the clear arrays."""
     _measured: Measured | None = None
-    """What was found on a sample, where proofs do not reach as far."""
+    """The errors measured on a sample, if the proven bounds are large."""
 
     def __repr__(self) -> str:
         return f"Network(inputs {self.shape.sizes}, {len(self.shape.steps)} steps)"
 
     def predict_clear(self, X: Any) -> Any:
-        """The clear network in double precision: labels, or outputs where there are none."""
+        """Runs the clear network in double precision; returns labels, or outputs if there are no labels."""
         arrays = self._clear(X)
         if self.shape.outputs:
             return {made["name"]: arrays[end] for made, end in zip(self.shape.outputs, self._ends, strict=True)}
@@ -85,12 +86,12 @@ class Network(Questions):
     def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
 
-        For the model's owner, with inputs of its own: nothing leaves this process.
+        It is for the model's owner, with inputs of its own: nothing leaves this process.
 
         Args:
             X: inputs.
-            protocol: as of `qr.local`.
-            options: other ones of `qr.local`.
+            protocol: the protocol, as for `qr.local`.
+            options: other options of `qr.local`.
 
         Returns:
             How many largest outputs agree, and the largest error of the outputs and of each layer.
@@ -110,7 +111,7 @@ class Network(Questions):
         return compared(ours, clear, [name for name, _, _ in self._rows], list(self._errors), outputs)
 
     def _given(self, X: Any) -> list[Array]:
-        """The numbers of each input, checked."""
+        """Returns the checked numbers of each input."""
         found = listed(X, self.shape.all_inputs)
         for one, values in zip(self.shape.all_inputs, found, strict=True):
             if values is None:
@@ -123,7 +124,7 @@ class Network(Questions):
         return run_clear(self._steps, self._given(X))
 
     def _deciding(self, arrays: list[Array]) -> Array:
-        """What decides about labels."""
+        """Returns the array that labels follow from."""
         end = self._ends[0]
         return arrays[end] if self.shape.decided == self.shape.output else arrays[self._steps[end - 1].inputs[0]]
 
@@ -135,9 +136,9 @@ class Network(Questions):
             self._name_ties(asked.X)
 
     def _name_ties(self, X: Any) -> None:
-        """Says how many labels may be others than in the clear; all is known in this process."""
+        """Warns how many labels may differ from those in the clear; for local sessions, which have all values."""
         outputs = self._deciding(self._clear(X))
-        if outputs.shape[-1] == 1:  # the one label, whatever the output is
+        if outputs.shape[-1] == 1:  # with one label there are no ties
             return
         what = "inputs" if outputs.ndim == 2 else "labels"
         largest = np.sort(outputs, axis=-1)[..., -2:]
@@ -173,36 +174,38 @@ def from_onnx(
 ) -> Any:
     """Makes a network from an ONNX file into a model that computes on secret inputs.
 
-    A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs gives what `from_sklearn` makes of
-    such estimators, a `Model`; a quantised network, of onnxruntime's static quantisation, a `QuantisedNetwork`, whose
-    `decision_function` gives what a last softmax takes, not its shares. Options that do nothing for such a file are
-    refused.
+    A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs becomes a `Model`, as
+    `from_sklearn` makes it of such estimators. A network of onnxruntime's static quantisation becomes a
+    `QuantisedNetwork`; its `decision_function` returns the arguments of a last softmax, not its shares. Options that do
+    nothing for such a file are refused.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
 
     Args:
-        model: a path, or an `onnx.ModelProto`. Its inputs are of float32 or float64, with the batch as the first one's
-            first axis; or of int32 or int64, where these are numbers of rows in tables, as of tokens. Questions take
-            those of several inputs as a dictionary, by name, each with the batch as its first axis.
-        bound: the largest magnitude of the inputs, or (lowest, highest). Public. Of numbers of rows tables say it. Of
-            several inputs one for all, or a dictionary; so are `sample` and `shape`.
-        sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
-            much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
-            above four times that: networks of many layers need it, and those with layer normalisations, of which the
-            error is proven for lines that deviate at least a quarter as much as the least of the sample. The power of
-            two is public, the sample is not.
-        shape: of one input, without the batch, where the file leaves sizes open.
-        output: the name of the value to compute, where the model has several outputs; or a list of names, of which
-            questions give a dictionary.
-        inputs: what inputs are, by name: "secret" (what nothing is said of), "public" where all parties give them, or
-            an array of constants, which become a part of the model: of these factors and limits of one element, places
-            that are taken, sizes, branches and hidden places are public in `model.shape`, as of the file's constants.
-        labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
-        bits: that inputs and results of layers have, 8 to 30; 24 where nothing is said. Fewer cost less and are less
+        model: a path, or an `onnx.ModelProto`. Its inputs are float32 or float64, with the batch as the first axis of
+            the first input. They may be int32 or int64 if they are row numbers of tables, as tokens are. For several
+            inputs, questions take a dictionary by name, each with the batch as its first axis.
+        bound: the largest magnitude of the inputs, or (lowest, highest). It is public. Row numbers of tables need none.
+            For several inputs: one for all, or a dictionary; so for `sample` and `shape`.
+        sample: inputs like those to come. Without a bound, other inputs may reach twice the largest magnitude there. If
+            the proven range of a layer is far larger than the sample's, its results are clipped to a power of two at or
+            above four times the sample's. Networks of many layers need a sample, and so do those with layer
+            normalisations, whose error is proven for lines that deviate at least a quarter as much as the sample's
+            least. The power of two is public, the sample is not.
+        shape: for one input, its shape without the batch, if the file leaves sizes open.
+        output: the name of the value to compute, if the model has several outputs; or a list of names, for which
+            questions return a dictionary.
+        inputs: the role of inputs, by name: "secret" (the default), "public" if all parties give them, or an array of
+            constants, which become a part of the model. Of such constants, these are public in `model.shape`, as they
+            are for the file's own: factors and limits of one element, places that are taken, sizes, branches and hidden
+            places.
+        labels: the labels of the outputs along the last axis: `predict` then returns the label of the largest one. They
+            are public.
+        bits: the bits of inputs and of the layers' results, 8 to 30; by default 24. Fewer cost less and are less
             precise.
-        weight_bits: those of weights, 6 to 30; as many as `bits` where nothing is said.
-        tolerance: refuse the model if its `error_bound` is larger.
+        weight_bits: the bits of weights, 6 to 30; by default `bits`.
+        tolerance: if given, a model whose `error_bound` is larger is refused.
 
     Raises:
         ModelError: the file cannot be read, one or more of its nodes are not supported (all are named), nothing bounds
@@ -254,12 +257,12 @@ def from_onnx(
 
 
 def _whole(samples: Sequence[Any]) -> list[Array] | None:
-    """Samples of all inputs, or None."""
+    """Returns the samples of all inputs; None if one is missing."""
     return None if any(values is None for values in samples) else [np.asarray(v, np.float64) for v in samples]
 
 
 def _renumbered(steps: Sequence[Step]) -> list[int]:
-    """Numbers the inputs on which steps depend, and says which these were; the first one stays."""
+    """Renumbers the inputs that steps use, and returns their former numbers; the first input stays."""
     used = [0, *sorted(step.attrs["number"] for step in steps if step.kind == "input")]
     for step in steps:
         if step.kind == "input":
@@ -268,7 +271,7 @@ def _renumbered(steps: Sequence[Step]) -> list[int]:
 
 
 def _within(made: Any, tolerance: float | None) -> Any:
-    """A model that is no network of real numbers, if its margin is not too large."""
+    """Returns a model that is no network of real numbers; refuses it if its margin exceeds the tolerance."""
     margin = float(getattr(made, "margin_bound", 0.0))
     if tolerance is not None and margin > tolerance:
         raise ModelError(
@@ -280,7 +283,7 @@ def _within(made: Any, tolerance: float | None) -> Any:
 
 
 def _finer(by_tables: bool) -> str:
-    """What makes errors smaller; of numbers of rows there is no bound to state."""
+    """Returns what makes errors smaller; row numbers have no bound to state."""
     return "more bits= and weight_bits=" + ("" if by_tables else ", or a smaller bound= of the inputs")
 
 
@@ -304,7 +307,7 @@ def scaled(
     reached: Sequence[float] | None = None,
     spreads: Mapping[int, float] | None = None,
 ) -> Network:
-    """The network of such steps, whose last one makes its outputs, with scales for inputs between `limits`."""
+    """Returns the network of these steps, whose last one is the output, with scales for inputs within `limits`."""
     entries, widths = [Entry("", (1, *sizes))], (bits, weight_bits)
     return _scaled(steps, [len(steps)], entries, [limits], widths, labels, (reached, spreads or {}))
 
@@ -322,14 +325,14 @@ def _scaled(
     """Returns the network of these steps, with scales chosen for inputs within `limits`.
 
     Args:
-        steps: what it computes.
+        steps: the steps of the network.
         ends: the places of its outputs.
         entries: its inputs.
-        limits: of each input: between which numbers it lies, or for each element how many rows there are.
+        limits: for each input, the numbers between which it lies, or for each element the number of rows.
         widths: bits of results, and of weights.
-        labels: as of `from_onnx`.
+        labels: as for `from_onnx`.
         met: the largest magnitudes, and the least deviations, in a sample.
-        asked: names of the outputs, where several were asked for.
+        asked: the names of the outputs, if a list of them was given.
     """
     _check_finite(steps)
     bits = widths[0]
@@ -377,7 +380,7 @@ def _input(entry: Entry, limits: tuple[float, float] | Rows, bits: int) -> Input
 
 
 def _tracked(one: Input, limits: tuple[float, float] | Rows) -> Tracked:
-    """What is known of an input."""
+    """Returns the bounds of an input."""
     zeros = np.zeros((1, *one.sizes))
     if not isinstance(limits, tuple):
         return Tracked(zeros, zeros + limits - 1, zeros, 0, 0, math.inf)
@@ -389,7 +392,7 @@ def _output(name: str, made: Tracked) -> dict[str, Any]:
 
 
 def _by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
-    """For each input what is said of it: one thing of all, or a dictionary."""
+    """Returns the option for each input: one value for all, or that of a dictionary."""
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
         if wrong:
@@ -403,7 +406,7 @@ def _by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _check_samples(samples: Sequence[Any], names: Sequence[str]) -> None:
-    """There are some of all inputs, or of none."""
+    """Checks that there are samples of all inputs, or of none."""
     missing = [name for name, values in zip(names, samples, strict=True) if values is None]
     counts = {records_of(as_float64(values, "sample")) for values in samples if values is not None}
     if len(missing) < len(names) and (missing or len(counts) != 1):
@@ -414,13 +417,13 @@ def _check_samples(samples: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def _met(steps: Sequence[Step], samples: Sequence[Any]) -> tuple[list[float] | None, dict[int, float]]:
-    """The largest magnitudes of all arrays in a sample, and the least of what is divided by."""
+    """Returns the largest magnitudes of all arrays in a sample, and the least deviations and divisors."""
     given = None if samples[0] is None else [np.asarray(values, np.float64) for values in samples]
     return _reached(steps, given), _spreads(steps, given)
 
 
 def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, float]:
-    """Between which numbers inputs lie."""
+    """Returns the numbers between which inputs lie."""
     if bound is None and sample is None:
         raise ModelError(
             "from_onnx: state how large inputs are, from which every layer's range is proven: bound= their largest "
@@ -452,7 +455,7 @@ def _rows(
     steps: Sequence[Step],
     is_named: bool,
 ) -> None:
-    """Finds how many rows there are for each element of inputs that are numbers of rows."""
+    """Finds the number of rows for each element of inputs that are row numbers."""
     found = rows_of(steps, {number: entry.sizes[1:] for number, entry in enumerate(entries) if entry.is_index})
     for number, rows in found.items():
         limits[number] = rows
@@ -469,26 +472,25 @@ def _check_sizes(sample: Array, sizes: Sequence[int]) -> None:
 
 
 def _reached(steps: Sequence[Step], sample: Sequence[Array] | None) -> list[float] | None:
-    """The largest magnitudes of all arrays in a sample."""
+    """Returns the largest magnitudes of all arrays in a sample."""
     if sample is None:
         return None
     found: list[float] = [0.0] * (len(steps) + 1)
     for first in range(0, len(sample[0]), _PIECE):
-        with np.errstate(all="ignore"):  # what divides by 0 is refused when it is planned
+        with np.errstate(all="ignore"):  # planning refuses a division by 0
             arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
     return found
 
 
 def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int, float]:
-    """The least deviations of lines that are normalised, and the least of what is divided by, in a sample, by the
-    steps' numbers."""
+    """Returns the least deviations of normalised lines, and the least divisors, in a sample, by the steps' numbers."""
     found: dict[int, float] = {}
     places = [number for number, step in enumerate(steps) if step.kind in ("normalise", *LEAST)]
     if sample is None or not places:
         return found
     for first in range(0, len(sample[0]), _PIECE):
-        with np.errstate(all="ignore"):  # what divides by 0 is refused when it is planned
+        with np.errstate(all="ignore"):  # planning refuses a division by 0
             arrays = run_clear(steps, [values[first : first + _PIECE] for values in sample])
         for number in places:
             step = steps[number]
@@ -500,7 +502,7 @@ def _spreads(steps: Sequence[Step], sample: Sequence[Array] | None) -> dict[int,
 
 
 def _random(limits: Sequence[tuple[float, float] | Rows], entries: Sequence[Entry]) -> list[Array]:
-    """Four inputs between the limits."""
+    """Returns four random inputs within the limits."""
     return [
         drawn(of, 4)
         if isinstance(of, np.ndarray)

@@ -1,21 +1,20 @@
-"""Layer normalisation: lines centred and divided by the root of their squares, planned by proof.
+"""Layer normalisation: lines centred and divided by the root of their squares, planned with a proof.
 
-Of a line x of n numbers the step makes z = (x - mean) / sqrt(n (variance + eps)), which lies between -1 and 1; the
+For a line x of n numbers the step makes z = (x - mean) / sqrt(n (variance + eps)), which lies between -1 and 1; the
 factor sqrt(n) goes into the weights behind it.
 
-Notation: d = n (x - mean) = n x - sum x is exact, and stands as integers D = d 2^u of at most B bits, cut where they
-had more. With q = |d|^2 + K, K = n^3 eps, z = d / sqrt q. V = |D|^2 2^j / 2^16 + K stands for q in 2^-v, v = 2u + j
-- 16, and is at most 2^top. `qr.rsqrt` is within 2 units of 2^-16, which is precise only where its argument is near 1: V
-is multiplied by 2^h wherever it is below 2^(top - h), for each h of `rises`, so that what is left spans few bits, and
-T = V 2^-k + 1 goes into the root. R = rsqrt(T) 2^(h / 2), for the same h, and z = D R / 2^16 has the unit 16 + (k - j)
-/ 2.
+Notation: d = n (x - mean) = n x - sum x is exact. It stands as integers D = d 2^u of at most B bits, cut if they have
+more. With q = |d|^2 + K, K = n^3 eps, z = d / sqrt q. V = |D|^2 2^j / 2^16 + K stands for q in 2^-v, v = 2u + j - 16,
+and is at most 2^top. `qr.rsqrt` is within 2 units of 2^-16, which is precise only if its argument is near 1. So V is
+multiplied by 2^h wherever it is below 2^(top - h), for each h of `rises`; the results span few bits, and T = V 2^-k + 1
+goes into the root. R = rsqrt(T) 2^(h / 2), for the same h, and z = D R / 2^16 has the unit 16 + (k - j) / 2.
 
-What is proven, for lines with |d|^2 + K >= q0: the map d -> d / sqrt(|d|^2 + K) has a derivative of norm at most
-1 / sqrt q, so an error e of x moves z by at most n |e| / sqrt q0 in any element; V is off by 2 units of itself, T by 2,
-and the root by 2 of its own. K does for q0 whatever inputs are; eps is small, though, so that a sample does better: q0
-then is a sixteenth of the least that it reached, and the bound is about lines of at least a quarter of the least
-deviation there. T is 1 at least, R is never too small and by no more too large than the root is off: |z| < 1.01 for
-any line, and nothing wraps.
+Proven bounds, for lines with |d|^2 + K >= q0: the map d -> d / sqrt(|d|^2 + K) has a derivative of norm at most 1 /
+sqrt q, so an error e of x moves z by at most n |e| / sqrt q0 in any element; V is off by 2 of its units, T by 2, and
+the root by 2 of its own. K serves as q0 for all inputs. But eps is small, so a sample gives a better q0: a sixteenth of
+the least that it reached. The bound then holds for lines of at least a quarter of the least deviation there. T is at
+least 1, so R is never too small, and too large by no more than the root is off: |z| < 1.01 for any line, and nothing
+wraps.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _FRACTION = 16
 _SUM = 61  # bits of sums of products
 _TOP = 45  # bits of V
 _MOST = 27  # bits of D
-_FAR = 2.01  # how far two numbers of magnitude at most 1.01 and 1 may be apart
-_BELOW = 4  # the least deviation that the bound is about is that of the sample over this
+_FAR = 2.01  # how far apart two numbers of magnitude at most 1.01 and 1 may be
+_BELOW = 4  # the bound holds for deviations of at least the sample's least over this
 _MORE = 1 + 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
 class Normalised:
-    """What a plan says of a step: what is public, the unit of z, and how far that may be off."""
+    """The plan of a step: its public part, the unit of z, and the bound on z's error."""
 
     public: dict[str, Any]
     unit: int
@@ -52,13 +51,13 @@ class Normalised:
 
 
 def lines(x: Array, epsilon: float) -> Array:
-    """The step in the clear, along the last axis."""
+    """Computes the step in the clear, along the last axis."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return centred / np.sqrt(x.shape[-1] * (_variance(x) + epsilon))
 
 
 def spread(x: Array, epsilon: float) -> float:
-    """The least root of a line's variance and epsilon."""
+    """Returns the least root of a line's variance plus epsilon."""
     return float(np.sqrt(_variance(x) + epsilon).min(initial=math.inf))
 
 
@@ -67,13 +66,13 @@ def _variance(x: Array) -> Array:
 
 
 def planned(low: Array, high: Array, error: Array, unit: int, epsilon: float, least: float | None) -> Normalised | None:
-    """The plan of a step on lines between these bounds; None where there is no room for it.
+    """Returns the plan of a step on lines between these bounds; None if there is no room for it.
 
     Args:
-        low: of each element, as `high` and `error`, which is what stands for it may be off.
-        high: see `low`.
-        error: see `low`.
-        unit: of what is taken.
+        low: the lower bound of each element.
+        high: the upper bound of each element.
+        error: the bound on the error of each element.
+        unit: the unit of the lines.
         epsilon: added to variances.
         least: the smallest `spread` in a sample, None without one.
     """
@@ -84,7 +83,7 @@ def planned(low: Array, high: Array, error: Array, unit: int, epsilon: float, le
     whole = max(exponent_above(float(largest.max()) * _MORE) + unit, 1)
     count = (n - 1).bit_length()
     for bits in range(min(whole, _MOST, (_SUM - count) // 2), 6, -1):
-        step = 2.0 ** -(unit - (whole - bits)) if bits < whole else 0.0  # by which a cut may make numbers larger
+        step = 2.0 ** -(unit - (whole - bits)) if bits < whole else 0.0  # a cut may make numbers larger by this
         squares = float(np.square(largest + step).sum(axis=-1).max()) * _MORE
         found = _Scales.of(n, bits, unit - (whole - bits), squares, epsilon)
         if found is None:
@@ -116,7 +115,7 @@ class _Scales:
 
     @staticmethod
     def of(n: int, bits: int, unit: int, squares: float, epsilon: float) -> _Scales | None:
-        """With the largest j that has room; None if there is none."""
+        """Returns the scales with the largest j that has room; None if there is none."""
         added = n**3 * epsilon
         for finer in range(_SUM - 2 * bits - (n - 1).bit_length(), -1, -1):
             v = 2 * unit + finer - _FRACTION
@@ -128,7 +127,7 @@ class _Scales:
         return None
 
     def plan(self, moved: float, floor: float | None) -> Normalised | None:
-        """For lines that errors move by so much, in d, and of which q is at least `floor`, or K."""
+        """Plans for lines whose d errors move by at most `moved`, and whose q is at least `floor` or K."""
         root = math.sqrt(self.added)
         if floor is not None:
             root = max(root, math.sqrt(floor) - moved)
@@ -152,7 +151,7 @@ class _Scales:
 
 
 def _rises(bits: float) -> list[int]:
-    """By which powers of two numbers that span so many bits are brought together: the fewer bits the more precise."""
+    """Returns the exponents `rises` for numbers that span `bits` bits: fewer bits are more precise."""
     if bits <= 6:
         return []
     if bits <= 12:
@@ -161,7 +160,7 @@ def _rises(bits: float) -> list[int]:
 
 
 def normalised(mpc: Any, step: dict[str, Any], x: Any) -> Any:
-    """The step on secret lines."""
+    """Computes the step on secret lines."""
     n = x.shape[-1]
     d = stated(x * n - x.sum(axis=-1, keepdims=True), step["whole"])
     if step["down"]:

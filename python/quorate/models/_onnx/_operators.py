@@ -1,4 +1,4 @@
-"""The operators of ONNX that compute, each as steps; `OPERATORS` is what `quorate models` prints."""
+"""The operators of ONNX that compute, each as steps; `OPERATORS` is the list that `quorate models` prints."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Operator:
 
     Attributes:
         lower: makes steps of a node.
-        limits: what of it is not supported; empty if all is.
-        turned: whether it takes arrays whose batch lies elsewhere than first.
+        limits: the unsupported uses; empty if there are none.
+        turned: whether it takes arrays whose batch is not the first axis.
         each: whether it computes each element by itself, so that it gets arrays and constants with the batch first.
     """
 
@@ -33,11 +33,11 @@ class Operator:
 
 
 OPERATORS: dict[str, Operator] = {}
-"""What `from_onnx` takes, by the operator's name."""
+"""The operators that `from_onnx` takes, by name."""
 
 
 def operator(*names: str, limits: str = "", turned: bool = False, each: bool = False) -> Callable[[Lower], Lower]:
-    """Enters a function for these operators."""
+    """Registers a function for these operators."""
 
     def enter(lower: Lower) -> Lower:
         OPERATORS.update((name, Operator(lower, limits, turned, each)) for name in names)
@@ -51,7 +51,7 @@ def operator(*names: str, limits: str = "", turned: bool = False, each: bool = F
 
 @dataclasses.dataclass
 class Windows:
-    """How windows lie on images of two axes; of one axis there is one row."""
+    """Windows on images of two axes; a series has one row."""
 
     x: Tensor
     is_series: bool
@@ -61,12 +61,12 @@ class Windows:
     pads: list[list[int]]
 
     def back(self, lowering: Lowering, made: Tensor) -> Tensor:
-        """Without the row that a series got."""
+        """Removes the row that a series got."""
         return lowering.reshape(made, (*made.shape[:2], made.shape[3])) if self.is_series else made
 
 
 def windows_of(lowering: Lowering, node: Node, size: Sequence[int] | None, *, transposed: bool = False) -> Windows:
-    """What the attributes say; `size` where the filters tell it."""
+    """Returns the windows that the attributes describe; `size` is given if the filters have it."""
     x = node.tensor()
     axes = len(x.shape) - 2
     if axes not in (1, 2):
@@ -85,7 +85,7 @@ def windows_of(lowering: Lowering, node: Node, size: Sequence[int] | None, *, tr
             raise Unsupported(f"auto_pad={automatic!r}: pads are")
         for i, n in enumerate(x.shape[2:]):
             more = (math.ceil(n / stride[i]) - 1) * stride[i] + spans[i] - n
-            if size is None and more < -1:  # windows begin within the image for onnxruntime, at its edge for TensorFlow
+            if size is None and more < -1:  # onnxruntime begins windows within the image, TensorFlow at its edge
                 raise Unsupported(f"auto_pad={automatic!r} where strides leave {-more} elements out: pads are")
             more = max(more, 0)
             pads[i] = [more // 2, more - more // 2] if automatic == "SAME_UPPER" else [more - more // 2, more // 2]
@@ -148,7 +148,7 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     ceil = bool(node.attrs.get("ceil_mode", 0))
     if kind == "avg_pool":
         attrs["include"] = bool(node.attrs.get("count_include_pad", 0))
-    if ceil or kind == "max_pool":  # descriptions of means had none before
+    if ceil or kind == "max_pool":  # older descriptions of means have none
         attrs["ceil"] = ceil
     return w.back(lowering, lowering.emit(kind, w.x, attrs))
 
@@ -217,7 +217,7 @@ def _matmul(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _from_left(lowering: Lowering, node: Node) -> Tensor | Turned:
-    """A constant matrix times each of an array: the turned product of turned factors."""
+    """Multiplies a constant matrix by each matrix of an array: the transposed product of transposed factors."""
     w, x = np.asarray(node.value(0), np.float64), node.array(1)
     rank = len(x.shape)
     if w.ndim != 2 or rank < 3 or x.layout.axis >= rank - 2:
@@ -229,7 +229,7 @@ def _from_left(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
-    """With one public number, or with secret ones."""
+    """Adds a step for factor x + offset: public for one number, else with secret weights."""
     factor, offset = np.asarray(factor, np.float64), np.asarray(offset, np.float64)
     is_mask = np.ndim(offset) > 0 and not np.isnan(offset).any() and (offset < np.inf).all()
     if not (np.isfinite(factor).all() and (is_mask or np.isfinite(offset).all())):
@@ -246,13 +246,13 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
     wide = np.broadcast_shapes(x.shape, factor.shape, offset.shape)
     axes = [axis for axis, n in enumerate(wide) if n != x.shape[axis]]
     if axes and offset.size > 1 and (not offset.any() or (offset <= offset.max() - HIDES).any()):
-        # By themselves: masks and zeros, which repeat lines too, are no step in the end.
+        # Repeated alone: masks and zeros, which repeat lines too, leave no step in the end.
         x = lowering.emit("repeat", x, {"axes": axes, "times": [wide[axis] for axis in axes]})
     return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
 
 
 def _scaled(lowering: Lowering, x: Tensor, factor: float, offset: float) -> Tensor:
-    """A multiple by a number, and one more; of a multiple that of what it is of, as a mean times how many there are."""
+    """Adds a multiple plus an offset. A multiple of a multiple becomes one step, as for a mean times its count."""
     before = lowering.steps[x.place - 1] if x.place else None
     if before is not None and before.kind == "scale" and not offset and not before.attrs["offset"]:
         x, factor = Tensor(before.inputs[0], x.shape), factor * before.attrs["factor"]
@@ -309,7 +309,7 @@ def _div(lowering: Lowering, node: Node) -> Tensor:
 
 
 def quotient(lowering: Lowering, one: Tensor, other: Tensor) -> Tensor:
-    """One array by another, of which one element may be for several of the first."""
+    """Divides one array by another, whose elements may each divide several of the first."""
     shape = np.broadcast_shapes(one.shape, other.shape)
     axes = [axis for axis, n in enumerate(shape) if n != one.shape[axis]]
     if axes:
@@ -353,7 +353,7 @@ def _where(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _blended(lowering: Lowering, node: Node) -> Tensor:
-    """By a condition that depends on the input, which is 1 or 0: c a + (1 - c) b."""
+    """Blends by a condition that depends on the input and is 1 or 0: c a + (1 - c) b."""
     condition, one, other = node.tensor(0), node.value(1), node.value(2)
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return lowering.emit("blend", [condition, one, other])
@@ -391,7 +391,7 @@ def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _epsilon(node: Node) -> float:
-    """What is added to variances."""
+    """Returns the number that is added to variances."""
     epsilon = float(node.attrs.get("epsilon", 1e-5))
     if not 0 < epsilon < math.inf:
         raise Unsupported(f"epsilon={epsilon}: lines of equal numbers have no result")
@@ -399,7 +399,7 @@ def _epsilon(node: Node) -> float:
 
 
 def _normalised(lowering: Lowering, x: Tensor, lines: tuple[int, ...], epsilon: float) -> Tensor:
-    """An array whose lines, once it is of such a shape, are normalised, times the root of their length."""
+    """Normalises an array's lines, in the shape `lines`; the result lacks the factor of the root of their length."""
     if lines[-1] == 1:
         raise Unsupported("of lines of one number, which leave nothing of it")
     return lowering.reshape(lowering.emit("normalise", lowering.reshape(x, lines), {"epsilon": epsilon}), x.shape)
@@ -490,7 +490,7 @@ def _clip(lowering: Lowering, node: Node) -> Tensor:
         if not math.isfinite(limits[name] or 0.0):
             raise Unsupported(f"{attr}={limit}")
     if limits["low"] is not None and limits["high"] is not None:
-        limits["low"] = min(limits["low"], limits["high"])  # where they cross, all is the upper one
+        limits["low"] = min(limits["low"], limits["high"])  # if they cross, all results are the upper limit
     return lowering.emit("clip", node.tensor(), limits)
 
 
@@ -504,7 +504,7 @@ def _softmax(lowering: Lowering, node: Node) -> Tensor | Turned:
     x = node.array()
     stated = int(node.attrs.get("axis", -1 if node.opset >= 13 else 1))
     axis, inner = lowering.axis(stated, x), batch_first(x)
-    if node.opset < 13 and stated % len(x.shape) != len(x.shape) - 1:  # all axes from there on are one line
+    if node.opset < 13 and stated % len(x.shape) != len(x.shape) - 1:  # then all axes from there on are one line
         raise Unsupported(f"axis={stated} of an array of shape {x.shape}, in operator set {node.opset}: axis=-1 is")
     return turned(lowering.emit("softmax", inner, {"axis": axis - len(inner.shape)}), x.layout)
 

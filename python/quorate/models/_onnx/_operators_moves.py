@@ -16,7 +16,7 @@ from quorate.models._onnx._operators_series import OPERATORS, operator
 __all__ = ["OPERATORS", "operator"]
 
 _WHOLE = (6, 7)  # TensorProto.INT32, INT64
-_BEYOND_ANY = 10**9  # where slices end that take all of an axis, whatever its size
+_BEYOND_ANY = 10**9  # ends of slices from here on take all of an axis of any size
 
 
 @operator("Cast", limits="to float32 or float64; to whole numbers; what is 1 or 0 to any type", turned=True)
@@ -46,7 +46,7 @@ def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
 @operator("Constant", "Shape", "Size", limits="")
 @operator("Loop", "If", limits="which steps they take depends on no input")
 def _known(lowering: Lowering, node: Node) -> Tensor:
-    raise Unsupported("of what is not known")  # what is known was computed before
+    raise Unsupported("of what is not known")  # constants were computed before
 
 
 @operator("Flatten", limits="no record beside another", turned=True)
@@ -134,7 +134,7 @@ def _concat(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _between_constants(lowering: Lowering, node: Node, made: Tensor, layout: Layout, axis: int) -> Tensor:
-    """An array with constants beside it: zeros, to which they are added."""
+    """Puts constants beside an array: it is padded with zeros, to which they are added."""
     rank = len(made.shape) - len(layout.parts)
     depends = [isinstance(value, (Tensor, Turned)) for value in node.values]
     first, last = depends.index(True), len(depends) - depends[::-1].index(True)
@@ -223,7 +223,7 @@ def _slice(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _part(lowering: Lowering, x: Tensor | Turned, ends: list[int | None]) -> Tensor | Turned:
-    """Of one record some of what lies beside it in its axis."""
+    """Takes a part of the axes that share the batch's axis, for a file of one record."""
     layout, place = x.layout, x.layout.axis + 1
     made = lowering.emit("slice", batch_first(x), {"axes": [place], "ranges": [ends]})
     count = made.shape[place]
@@ -234,9 +234,9 @@ def _part(lowering: Lowering, x: Tensor | Turned, ends: list[int | None]) -> Ten
 
 
 def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:
-    """The ends of a slice as Python has them, from ONNX's, which go beyond the array for all of it.
+    """Returns the ends of a slice as in Python, from ONNX's, which may lie beyond the array.
 
-    Backwards from before the array ONNX begins at its first element, and Python has none.
+    A backward slice that starts before the array begins at its first element in ONNX, and is empty in Python.
     """
     first, last, _ = slice(max(start, -(1 << 60)), max(end, -(1 << 60)), step).indices(size)
     return max(first, 0), None if last < 0 else last, step
@@ -284,7 +284,7 @@ def _gather(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _embedding(lowering: Lowering, node: Node) -> Tensor | Turned:
-    """Rows of a table by numbers of the input."""
+    """Looks up rows of a table by numbers of the input."""
     table, indices, axis = node.known(0), node.array(1), int(node.attrs.get("axis", 0))
     assert table is not None  # noqa: S101 - no optional input
     if table.ndim != 2 or axis not in (0, -2):
@@ -348,12 +348,12 @@ def _resize(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _linear(lowering: Lowering, x: Tensor, scales: np.ndarray, way: str) -> Tensor:
-    """A product along each axis by the shares that what is between two elements has of them."""
+    """Resizes by a product along each axis with the shares of the two elements around each point."""
     for axis, scale in enumerate(scales):
         if scale == 1:
             continue
         size = x.shape[axis]
-        # Scales are float32: 0.7 of 10 are 7.
+        # Scales are float32: 0.7 times 10 has to be 7.
         exact = size * scale
         count = round(exact) if abs(exact - round(exact)) < 1e-6 * size else math.floor(exact)
         at = {
@@ -373,7 +373,7 @@ def _linear(lowering: Lowering, x: Tensor, scales: np.ndarray, way: str) -> Tens
 
 
 def _scales(node: Node, x: Tensor) -> np.ndarray | None:
-    """By how much each axis is enlarged, 1 of those that the file leaves out."""
+    """Returns the factor by which each axis is enlarged, 1 for axes that the file leaves out."""
     has_roi = node.operator == "Resize" and node.opset >= 11
     given, sizes = node.known(2 if has_roi else 1, "scales"), node.known(3)
     axes = np.asarray(node.attrs.get("axes", range(len(x.shape))))

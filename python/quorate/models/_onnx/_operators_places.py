@@ -14,7 +14,7 @@ __all__ = ["OPERATORS", "operator"]
 
 
 def _of_one_record(indices: np.ndarray, lowering: Lowering) -> np.ndarray:
-    """Places within a record, which are alike for all."""
+    """Returns places within a record; they must be equal for all records."""
     if indices.ndim == 0 or indices.shape[0] != lowering.batch:
         raise Unsupported(f"indices of shape {indices.shape}: not as many as records")
     if (indices != indices[:1]).any():
@@ -23,7 +23,7 @@ def _of_one_record(indices: np.ndarray, lowering: Lowering) -> np.ndarray:
 
 
 def _along(axis: int, indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """For each index the place in a record of `shape`, flattened: another along `axis`, and otherwise where it is."""
+    """Returns for each index its place in a flat record of `shape`: moved along `axis`, and elsewhere unchanged."""
     if indices.ndim != len(shape):
         raise Unsupported(f"indices of {indices.ndim + 1} axes of an array of {len(shape) + 1}")
     if ((indices < -shape[axis]) | (indices >= shape[axis])).any():
@@ -42,7 +42,7 @@ def _flat(lowering: Lowering, x: Tensor) -> Tensor:
 
 
 def _taken(lowering: Lowering, x: Tensor, places: np.ndarray) -> Tensor:
-    """An array of the elements at places of a flat record."""
+    """Returns an array of the elements at places of a flat record."""
     made = lowering.emit("gather", _flat(lowering, x), {"axis": 1, "indices": places.ravel().tolist()})
     return lowering.reshape(made, (x.shape[0], *places.shape))
 
@@ -72,13 +72,13 @@ def _scatter_elements(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _put(lowering: Lowering, node: Node, places: np.ndarray, shape: tuple[int, ...]) -> Tensor:
-    """Updates in the place of an array's elements, or added to these: elements of one, of the other, or constants."""
+    """Puts updates at places of an array, or adds them there. The array and the updates may be constants."""
     how = node.attrs.get("reduction", "none")
     flat = places.ravel()
     if how not in ("none", "add") or (how == "add" and len(np.unique(flat)) < flat.size):
         raise Unsupported(f"reduction={how!r}, or of places that are named more than once")
     size = math.prod(shape[1:])
-    source = np.full(size, -1)  # where it comes from among the updates; of several the last
+    source = np.full(size, -1)  # the place among the updates; the last of several
     source[flat] = np.arange(flat.size)
     data, updates = node.value(0), node.value(2)
     kept = (source < 0) | (how == "add")
@@ -92,7 +92,7 @@ def _put(lowering: Lowering, node: Node, places: np.ndarray, shape: tuple[int, .
 
 
 def _kept(lowering: Lowering, data: object, kept: np.ndarray, size: int) -> Tensor | np.ndarray:
-    """What is left of an array, zeros elsewhere."""
+    """Returns the elements of an array that are kept, zeros elsewhere."""
     if not isinstance(data, Tensor):
         values = _of_floats(np.asarray(data, np.float64), lowering)
         return np.where(kept, values.ravel(), 0.0)[None]
@@ -103,7 +103,7 @@ def _kept(lowering: Lowering, data: object, kept: np.ndarray, size: int) -> Tens
 
 
 def _moved(lowering: Lowering, updates: object, source: np.ndarray, count: int) -> Tensor | np.ndarray:
-    """Updates where they go, zeros elsewhere."""
+    """Returns the updates at their places, zeros elsewhere."""
     if isinstance(updates, Tensor):
         return _at(lowering, _flat(lowering, updates), source)
     values = _of_floats(np.asarray(updates, np.float64), lowering).ravel()
@@ -111,14 +111,14 @@ def _moved(lowering: Lowering, updates: object, source: np.ndarray, count: int) 
 
 
 def _of_floats(values: np.ndarray, lowering: Lowering) -> np.ndarray:
-    """Constants of one record, which are alike for all."""
+    """Returns constants of one record, which must be equal for all records."""
     if values.shape[0] != lowering.batch or (values != values[:1]).any():
         raise Unsupported(f"a constant of shape {values.shape}, which tells records of a batch apart")
     return np.asarray(values[0])
 
 
 def _at(lowering: Lowering, flat: Tensor, source: np.ndarray) -> Tensor:
-    """Elements of a flat record by their places, 0 for -1."""
+    """Returns elements of a flat record by their places, 0 for -1."""
     places, size = source, flat.shape[1]
     if (source < 0).any():
         flat = lowering.emit("pad", flat, {"pads": [[0, 0], [0, 1]], "mode": "constant"})

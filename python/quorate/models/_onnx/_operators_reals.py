@@ -1,4 +1,4 @@
-"""The operators of ONNX that are real functions, comparisons, or go by the order of numbers; each as steps."""
+"""The operators of ONNX that are real functions or comparisons, or depend on the order of numbers; each as steps."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _absolute(lowering: Lowering, x: Tensor) -> Tensor:
 
 @operator("Softplus", each=True)
 def _softplus(lowering: Lowering, node: Node) -> Tensor:
-    """What is positive of x, and log(1 + e^-|x|), of which the argument lies between 1 and 2."""
+    """Lowers Softplus to relu(x) + log(1 + e^-|x|), where the logarithm's argument lies between 1 and 2."""
     x = node.tensor()
     power = lowering.emit("exp", _affine(lowering, _absolute(lowering, x), -1.0, 0.0))
     rest = lowering.emit("log", _affine(lowering, power, 1.0, 1.0))
@@ -92,7 +92,7 @@ def _largest(lowering: Lowering, node: Node) -> Tensor:
 
 
 def _beside_constant(lowering: Lowering, x: Tensor, constant: np.ndarray, is_max: bool) -> Tensor:
-    """A limit for one constant, and for several c + relu(x - c)."""
+    """Adds a clip for one constant, and for several c + relu(x - c)."""
     if (constant == (-math.inf if is_max else math.inf)).all():
         return x
     if not np.isfinite(constant).all():
@@ -151,7 +151,7 @@ def _both(lowering: Lowering, node: Node) -> Tensor:
 
 _DIVIDED = "by a constant; of others than whole numbers it may be off by the divisor near multiples"
 _MOST_DIVISOR = 2**13
-"""Half of its inverse is four units of what is rounded down."""
+"""The largest divisor: half of its inverse is four units of the number that is rounded down."""
 
 
 @operator("Mod", limits=_DIVIDED, each=True)
@@ -161,14 +161,17 @@ def _mod(lowering: Lowering, node: Node) -> Tensor:
         raise Unsupported("by 0" if divisor is not None else "without a divisor")
     if not node.attrs.get("fmod", 0):
         return _remainder(lowering, x, divisor)
-    negative = _affine(lowering, x, -1.0, 0.0)  # with the sign of what is divided
+    negative = _affine(lowering, x, -1.0, 0.0)  # takes the sign of the dividend
     sides = [_remainder(lowering, lowering.emit("relu", side), np.abs(divisor)) for side in (x, negative)]
     return lowering.emit("sub", sides)
 
 
 def _remainder(lowering: Lowering, x: Tensor, divisor: np.ndarray) -> Tensor:
-    """What is left of x by a divisor, of its sign. Quotients of whole numbers are at least the divisor's inverse
-    below the next whole number, or are one: half of the inverse more, rounding moves none of them to another."""
+    """Returns the remainder of x by a divisor, with the divisor's sign.
+
+    A quotient of whole numbers is a whole number, or at least the divisor's inverse below the next one. So half of the
+    inverse is added first: then rounding moves no quotient to another whole number.
+    """
     is_far = bool((divisor == np.rint(divisor)).all() and np.abs(divisor).max() <= _MOST_DIVISOR)
     more = 0.5 / np.abs(divisor) if is_far and _is_whole(lowering, x.place) else 0.0
     whole = lowering.emit("floor", _affine(lowering, x, 1.0 / divisor, more), {"of_quotient": True})
@@ -176,7 +179,7 @@ def _remainder(lowering: Lowering, x: Tensor, divisor: np.ndarray) -> Tensor:
 
 
 def _is_whole(lowering: Lowering, place: int) -> bool:
-    """Whether an array has whole numbers alone, as far as the steps that made it tell."""
+    """Returns whether an array has only whole numbers, judged by the steps that made it."""
     if not place:
         return False
     step = lowering.steps[place - 1]
@@ -223,7 +226,7 @@ def _place(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _reduced(lowering: Lowering, node: Node, name: str, x: Tensor | Turned) -> Tensor | Turned:
-    """By the operator of that name, along the node's axes."""
+    """Applies the operator of that name, along the node's axes."""
     given = Node(name, node.name, [x, *node.values[1:]], node.attrs, 1, node.opset)
     return OPERATORS[name].lower(lowering, given)
 
@@ -242,11 +245,11 @@ def _norm(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 def _log_sum(lowering: Lowering, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """An array less its largest element along an axis, and the logarithm of the sum of its powers of e."""
+    """Returns an array less its largest element along an axis, and the logarithm of the sum of its powers of e."""
     node = Node("ReduceMax", "", [x], {"axes": [axis], "keepdims": 1}, 1, 13)
     less = lowering.emit("sub", [x, batch_first(OPERATORS["ReduceMax"].lower(lowering, node))])
     total = lowering.emit("mean", lowering.emit("exp", less), {"axes": [axis], "keepdims": True})
-    # The largest element gives 1, which bounds do not tell of a sum.
+    # The largest element adds 1, so the sum is at least 1, which bounds cannot show.
     sums = lowering.emit("clip", _scaled(lowering, total, float(x.shape[axis]), 0.0), {"low": 1.0, "high": None})
     return less, lowering.emit("log", sums)
 

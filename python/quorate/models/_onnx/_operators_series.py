@@ -1,7 +1,7 @@
-"""Recurrent layers of ONNX, unrolled: the same weights in every step of a series.
+"""Recurrent layers of ONNX, unrolled: every step of a series has the same weights.
 
-A step takes one product of matrices for all gates that take the same numbers, of what is given and the state side by
-side; its sums are divided once, to what functions take. Where the state is 0 at first, its part is left out there.
+In a step, one product of matrices serves all gates that take the same numbers: the given ones and the state side by
+side. Its sums are divided once, to the unit that functions take. While the state is 0, its part is left out.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Recurrent:
     Attributes:
         x: (batch, steps, inputs).
         backward: whether its steps go from the last to the first.
-        hidden: how many hidden numbers there are.
+        hidden: the number of hidden numbers.
         weight, inner: (gates, hidden, inputs) and (gates, hidden, hidden).
         bias, inner_bias: (gates, hidden).
-        states: what states are at first, (batch, hidden); None where they are 0.
+        states: the first states, (batch, hidden); None where they are 0.
     """
 
     lowering: Lowering
@@ -48,28 +48,28 @@ class Recurrent:
 
     @property
     def steps(self) -> list[int]:
-        """In their order."""
+        """The steps in the order of computation."""
         steps = list(range(self.x.shape[1]))
         return steps[::-1] if self.backward else steps
 
     def given(self, step: int, of: Tensor | None = None) -> Tensor:
-        """(batch, numbers) of a step."""
+        """Returns the input of a step, (batch, numbers)."""
         x = self.x if of is None else of
         taken = x if x.shape[1] == 1 else self.lowering.emit("slice", x, {"axes": [1], "ranges": [[step, step + 1, 1]]})
         return self.lowering.reshape(taken, (x.shape[0], x.shape[2]))
 
     def part(self, x: Tensor, place: int) -> Tensor:
-        """One gate of several that lie side by side."""
+        """Returns one gate of several that lie side by side."""
         ends = [place * self.hidden, (place + 1) * self.hidden, 1]
         return self.lowering.emit("slice", x, {"axes": [1], "ranges": [ends]})
 
     def sums(self, gates: list[int]) -> Gates:
-        """What the weights of some gates add up, before any function."""
+        """Returns the sums of some gates' weights, before any function."""
         w, r = (np.concatenate(list(m[gates])).T for m in (self.weight, self.inner))
         return Gates(self.lowering, w, np.concatenate([w, r]), (self.bias + self.inner_bias)[gates].ravel())
 
     def whole(self, states: list[Tensor]) -> Tensor:
-        """(batch, steps, 1, hidden) of all hidden states, by time."""
+        """Returns all hidden states by time, (batch, steps, 1, hidden)."""
         by_time = states[::-1] if self.backward else states
         rows = [self.lowering.reshape(h, (h.shape[0], 1, 1, self.hidden)) for h in by_time]
         return _joined(self.lowering, rows, 1)
@@ -81,7 +81,7 @@ def _joined(lowering: Lowering, parts: list[Tensor], axis: int) -> Tensor:
 
 @dataclasses.dataclass
 class Gates:
-    """Weights that are the same in all steps, as matrices: without a state and with one."""
+    """The weights that all steps share, as matrices: without a state and with one."""
 
     lowering: Lowering
     alone: Array
@@ -89,7 +89,7 @@ class Gates:
     offsets: Array
 
     def of(self, x: Tensor, h: Tensor | None) -> Tensor:
-        """A product of what is given and the state, and offsets."""
+        """Multiplies the input and the state by the weights, and adds the offsets."""
         if h is None:
             return self.lowering.emit("matmul", x, None, self.alone, self.offsets)
         return self.lowering.emit(
@@ -98,7 +98,7 @@ class Gates:
 
 
 def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str], states: int) -> list[Recurrent]:
-    """What both have in common, checked: a layer for each direction."""
+    """Checks a node, and returns a layer for each direction."""
     directions = _DIRECTIONS.get(node.attrs.get("direction", "forward"))
     if directions is None:
         raise Unsupported(f"direction={node.attrs['direction']!r}")
@@ -132,7 +132,7 @@ def _recurrent(lowering: Lowering, node: Node, gates: int, functions: list[str],
 
 
 def _begun(layer: Recurrent, node: Node, place: int, direction: int, count: int) -> Tensor | None:
-    """A state to begin with: the same constant for every series, or an array that depends on the input."""
+    """Returns a first state: the same constant for every series, or an array that depends on the input."""
     value, axis = node.value(5 + place), 0 if int(node.attrs.get("layout", 0)) else 1
     if not isinstance(value, (Tensor, Turned)):
         return _first(layer, _of_direction(node, place, direction, count), place)
@@ -147,7 +147,7 @@ def _begun(layer: Recurrent, node: Node, place: int, direction: int, count: int)
 
 
 def _of_direction(node: Node, place: int, direction: int, count: int) -> Array | None:
-    """States to begin with, (directions, batch, hidden) or with layout=1 (batch, directions, hidden)."""
+    """Returns the first states of one direction, from those of all directions in the node's layout."""
     given, axis = node.weights(5 + place), int(node.attrs.get("layout", 0))
     if given is None or count == 1:
         return given
@@ -171,7 +171,7 @@ def _batch_first(node: Node) -> Tensor:
 
 
 def _first(layer: Recurrent, given: Array | None, place: int) -> Tensor | None:
-    """A state to begin with, the same for every series: a product with zeros, whose offsets it is."""
+    """Returns a first state that is the same for every series: a product with zeros, with the state as its offsets."""
     if given is None or not given.any():
         return None
     if given.ndim != 3 or given.shape[-1] != layer.hidden:
@@ -188,7 +188,7 @@ Done = tuple[Recurrent, list[Tensor], list[Tensor]]
 
 
 def _results(lowering: Lowering, node: Node, done: list[Done]) -> list[Tensor | Turned]:
-    """Y and the last states, each with an axis of directions."""
+    """Returns Y and the last states, each with an axis of directions."""
     made = [_joined(lowering, [layer.whole(states) for layer, states, _ in done], 2)]
     for each in zip(*(last for *_, last in done), strict=True):
         rows = [lowering.reshape(state, (state.shape[0], 1, state.shape[1])) for state in each]
@@ -220,7 +220,7 @@ def _long_short(lowering: Lowering, layer: Recurrent) -> Done:
         c = cell if c is None else lowering.emit("add", [lowering.emit("mul", [keep, c]), cell])
         h = lowering.emit("mul", [show, lowering.emit("tanh", c)])
         states.append(h)
-    assert c is not None  # noqa: S101 - what a step has made
+    assert c is not None  # noqa: S101 - a step has made it
     return layer, states, [states[-1], c]
 
 
@@ -270,7 +270,7 @@ class _BeforeReset:
 
 
 class _AfterReset:
-    """W x + b + r (R h + c): behind it, as PyTorch has it."""
+    """W x + b + r (R h + c): the state is reset behind the product, as in PyTorch."""
 
     def __init__(self, layer: Recurrent) -> None:
         self._layer, self._inner = layer, np.ascontiguousarray(layer.inner[2].T)

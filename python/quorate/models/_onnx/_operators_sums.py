@@ -15,7 +15,7 @@ __all__ = ["OPERATORS", "operator"]
 
 
 def _along(lowering: Lowering, node: Node) -> tuple[Tensor | Turned, list[int], Layout]:
-    """An array, the axes along which it is reduced, where the batch is first, and where the batch of the result is."""
+    """Returns an array, the axes to reduce when the batch is first, and the place of the result's batch."""
     x, axes = node.array(), node.known(1, "axes")
     if axes is None or axes.size == 0:
         raise Unsupported("of all axes, the batch too")

@@ -1,9 +1,9 @@
-"""What a file writes as several nodes and is one step: found where the last of them is lowered.
+"""Patterns: several nodes of a file that are one step, found when the last of them is lowered.
 
 GELU is x (1 + erf(x / sqrt 2)) times a number. Layer normalisations are of lines x with the mean m and the variance v:
-(x - m) / sqrt(f v + e), the same as a product by the inverse root r, and x r + (b - m r); the variance is the mean of
-(x - m)^2, or that of x^2 less m^2. Without means it is x / sqrt(f s + e) of the mean s of x^2. A softmax is e^x by its
-sum along an axis. Found is only what is one of these term by term; an Erf that is left over is refused.
+(x - m) / sqrt(f v + e), or a product by the inverse root r, or x r + (b - m r). The variance is the mean of (x - m)^2,
+or the mean of x^2 less m^2. Without means a normalisation is x / sqrt(f s + e) with the mean s of x^2. A softmax is e^x
+by its sum along an axis. A pattern has to match term by term; an Erf that is left over is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEGATIVE = {"factor": -1.0, "offset": 0.0}
 
 @dataclasses.dataclass(frozen=True)
 class _Lines:
-    """Lines of the array at `x` along `axes`, less their mean or as they are."""
+    """Lines of the array at `x` along `axes`, centred by their mean or as they are."""
 
     x: int
     axes: tuple[int, ...]
@@ -33,7 +33,7 @@ class _Lines:
 
 @dataclasses.dataclass(frozen=True)
 class _Deviation:
-    """The root of `factor` times the mean square of lines, and `added`."""
+    """The root of `factor` times the mean square of lines, plus `added`."""
 
     lines: _Lines
     factor: float
@@ -41,13 +41,13 @@ class _Deviation:
 
 
 class Patterns:
-    """Looks for them among the steps so far."""
+    """A search for patterns among the steps so far."""
 
     def __init__(self, lowering: Lowering) -> None:
         self._lowering = lowering
 
     def quotient(self, one: Tensor, other: Tensor) -> Tensor | None:
-        """What one array by another is, if that is lines by their deviation, or powers of e by their sum."""
+        """Returns the step for a quotient of lines by their deviation, or of powers of e by their sum; else None."""
         if (made := self._shares(one.place, other.place)) is not None:
             return made
         for deviation in self._deviations(other.place):
@@ -57,7 +57,7 @@ class Patterns:
         return None
 
     def product(self, one: Tensor, other: Tensor) -> Tensor | None:
-        """What a product is, if it is GELU, or lines times the inverse of their deviation and constants."""
+        """Returns the step for a product that is GELU, or lines times the inverse of their deviation and constants."""
         for a, b in ((one.place, other.place), (other.place, one.place)):
             made = self._gelu(a, b)
             if made is not None:
@@ -69,7 +69,7 @@ class Patterns:
         return None
 
     def total(self, one: Tensor, other: Tensor, sign: float) -> Tensor | None:
-        """What one array and `sign` times another are, if that is x r + (b - m r)."""
+        """Returns the step for one array plus `sign` times another if that is x r + (b - m r); else None."""
         ways = [(one.place, other.place, sign)] + ([(other.place, one.place, 1.0)] if sign == 1.0 else [])
         for a, b, times in ways:
             *_, (base, factor, offset) = self._multiples(b)
@@ -90,7 +90,7 @@ class Patterns:
         return step if step is not None and step.kind in kinds else None
 
     def _multiples(self, place: int) -> Iterator[tuple[int, float, Array]]:
-        """Arrays of which this one is a multiple by one number, and constants more; itself first."""
+        """Yields arrays of which this one is a multiple by one number plus constants; the array itself first."""
         factor, offset = 1.0, np.zeros(1)
         while True:
             yield place, factor, offset
@@ -105,19 +105,19 @@ class Patterns:
             factor, place = factor * float(times.ravel()[0]), step.inputs[0]
 
     def _factors(self, place: int) -> list[tuple[int, int]]:
-        """Of a product, in either order."""
+        """Returns the factors of a product, in either order."""
         step = self._step(place, "mul")
         return [] if step is None else [(step.inputs[0], step.inputs[1]), (step.inputs[1], step.inputs[0])]
 
     def _square(self, place: int) -> int:
-        """Of which array another is the square, or -1."""
+        """Returns the array of which another is the square, or -1."""
         step = self._step(place, "mul")
         return step.inputs[0] if step and step.inputs[0] == step.inputs[1] else -1
 
     def _mean(self, place: int, shape: tuple[int, ...] | None = None) -> tuple[int, tuple[int, ...]]:
-        """Of which array, and along which axes, another is the mean, with these as axes of one place; or -1.
+        """Returns the array, and the axes, of which another is the mean; these axes have one place. Else -1.
 
-        A mean without them that gets them back is the same: reshaping leaves the order of elements as it is.
+        A mean without these axes that gets them back is the same: reshaping leaves the order of elements as it is.
         """
         shape = self._lowering.shapes[place] if shape is None else shape
         while (step := self._step(place, "reshape")) is not None:
@@ -131,7 +131,7 @@ class Patterns:
         return -1, ()
 
     def _centred(self, place: int) -> tuple[_Lines, float] | None:
-        """Of x - m its lines and 1, of m - x these and -1."""
+        """Returns the lines and 1 for x - m, the lines and -1 for m - x; else None."""
         step = self._step(place, "sub")
         one, other = step.inputs if step else (-1, -1)
         for x, m, sign in ((one, other, 1.0), (other, one, -1.0)) if step else ():
@@ -141,14 +141,14 @@ class Patterns:
         return None
 
     def _sign(self, place: int, lines: _Lines) -> float:
-        """1 or -1 where an array is these lines, or the negative of them; otherwise 0."""
+        """Returns 1 or -1 if an array is these lines or their negative, else 0."""
         if not lines.centred:
             return float(place == lines.x)
         found = self._centred(place)
         return found[1] if found is not None and found[0] == lines else 0.0
 
     def _deviations(self, place: int) -> Iterator[_Deviation]:
-        """Of which lines an array may be the deviation."""
+        """Yields the deviations that an array may be."""
         root = self._step(place, "sqrt")
         if root is None:
             return
@@ -157,7 +157,7 @@ class Patterns:
             *_, (place, times, plus) = self._multiples(place)
             factor, offset = factor * times, offset + factor * plus
             step = self._step(place, "reshape", "clip")
-            # A variance is not below 0, which some make sure of.
+            # A variance is at least 0, which some files ensure by a Clip.
             if step is None or offset.size != 1:
                 break
             if step.kind == "clip" and step.attrs != {"low": 0.0, "high": None}:
@@ -169,7 +169,7 @@ class Patterns:
                 yield _Deviation(lines, factor, added)
 
     def _mean_squares(self, place: int, shape: tuple[int, ...]) -> Iterator[_Lines]:
-        """Of which lines an array is the mean square, once it is of that shape."""
+        """Yields the lines of which an array, once it has that shape, may be the mean square."""
         squares, axes = self._mean(place, shape)
         inner = self._square(squares)
         if inner >= 0:
@@ -185,7 +185,7 @@ class Patterns:
                 yield _Lines(x, axes)
 
     def _inverses(self, place: int) -> Iterator[tuple[_Deviation, Array]]:
-        """Of which deviations an array may be the inverse, and times which constants."""
+        """Yields the deviations of which an array may be the inverse, with constant factors."""
         weights = np.ones(1)
         while (step := self._step(place, "affine", "scale")) is not None:
             if step.attrs.get("offset") or step.offsets is not None:
@@ -197,7 +197,10 @@ class Patterns:
             yield deviation, weights
 
     def _shares(self, place: int, other: int) -> Tensor | None:
-        """The softmax that powers of e by their sum along an axis are; what a whole line loses counts nothing."""
+        """Returns the softmax if the arrays are powers of e and their sum along an axis, else None.
+
+        A number subtracted from a whole line makes no difference.
+        """
         powers = self._step(place, "exp")
         *_, (total, count, offset) = self._multiples(other)
         shape = self._lowering.shapes[other]
@@ -234,7 +237,7 @@ class Patterns:
         return None
 
     def _normalised(self, of: _Deviation, weights: Array, offsets: Array | None) -> Tensor:
-        """Lines by their deviation, times weights, and offsets."""
+        """Adds steps for lines divided by their deviation, times weights, plus offsets."""
         lowering, lines = self._lowering, of.lines
         shape = lowering.shapes[lines.x]
         x, others = Tensor(lines.x, shape), [axis for axis in range(len(shape)) if axis not in lines.axes]
@@ -243,7 +246,7 @@ class Patterns:
             raise Unsupported("a layer normalisation of lines of one number, which leaves nothing of it")
         turned = x if order == sorted(order) else lowering.emit("transpose", x, {"axes": order})
         made = lowering.reshape(turned, (*(shape[axis] for axis in others), n))
-        if not lines.centred:  # with their negatives beside them lines have a mean of 0, and their mean square
+        if not lines.centred:  # with their negatives beside them lines have a mean of 0, and the same mean square
             made = lowering.emit("concat", [made, lowering.emit("scale", made, _NEGATIVE)], {"axis": len(others)})
         made = lowering.emit("normalise", made, {"epsilon": of.added / of.factor})
         if not lines.centred:

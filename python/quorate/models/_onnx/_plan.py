@@ -1,21 +1,22 @@
 """Fixed point for a network: a scale for each array, proven from the input's bound and the weights.
 
 Notation: array a stands as integers A = a 2^u, in one ring for the whole network. Bounds on a, element by element, go
-through every step from the input's on, and with them a bound on how far A / 2^u is from a. A weighted step takes X
-(|X| <= 2^e, u) with n terms in a sum: weights become W = round(w 2^v) with |W| <= 2^c, where c is at most
-`weight_bits` and n 2^(e + c) at most 2^61, and offsets B = round(b 2^(u + v)) with |B| <= 2^61. By the weights
-themselves W X + B is at most 2^p, which is public, and is divided by 2^k so that `bits` are left: k = p - bits. Where
+through every step, starting with the input's. With them goes a bound on the distance of A / 2^u from a. A weighted step
+takes X (|X| <= 2^e, u) with n terms in a sum. Its weights become W = round(w 2^v) with |W| <= 2^c, where c is at most
+`weight_bits` and n 2^(e + c) at most 2^61. Its offsets become B = round(b 2^(u + v)) with |B| <= 2^61. By the weights
+themselves W X + B is at most 2^p, which is public, and is divided by 2^k so that `bits` are left: k = p - bits. If
 fewer numbers are left behind a ReLU and a maximum of windows, the division comes after these: rounding and they may
 change places.
 
-The ring has 3 bits more than the largest of all n 2^(e + c), offsets and results take, so that nothing wraps; of real
+The ring has 3 bits more than the largest of all n 2^(e + c), offsets and results, so that nothing wraps. With real
 functions, which take 64 bits, it has 64.
 
-Public of the weights are c, and of each result p and k: powers of two, for a whole layer; and the ring.
+The plan makes public: c of the weights, and p and k of each result, which are powers of two for a whole layer; and the
+ring.
 
-What is proven grows from layer to layer faster than what is reached, by a few bits each. Where there is a sample, and
-what is proven of an array is far beyond what it reached there, the array is clipped to a power of two at or above four
-times that before it goes into the next layer, and has `bits` up to there.
+Proven bounds grow from layer to layer faster than the values reached, by a few bits each. If there is a sample, and the
+proven bound of an array is far beyond the sample's values, the array is clipped before it goes into the next layer: to
+a power of two at or above four times the sample's largest. It has `bits` up to there.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ from quorate.models._onnx._tracked import FRACTION, MORE, REALS_RING, ROOM, Trac
 __all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 
 _SUM = 64 - ROOM  # bits of sums of products, and of offsets
-_NARROW = 52  # a ring that is wider is of 64 bits where there are real functions
-_USUAL = 24  # bits of results where nobody says how many
-_ROOM = 44  # bits of what is only added or compared
-_LEAST = 6  # bits of weights below which nothing useful is left
+_NARROW = 52  # a wider ring has 64 bits if there are real functions
+_USUAL = 24  # default bits of results
+_ROOM = 44  # bits of numbers that are only added or compared
+_LEAST = 6  # bits of weights; fewer are of no use
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
-_MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
-_CLIPPED = 1 << 20  # no unit
-_PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
-_FAR = 40.0  # what is so far below the largest of a softmax is less than a unit of it
-_COARSEST = -200  # units: what has coarser ones is beyond what means anything, and later beyond all floating point
+_MULTIPLE = 1.25  # units by which multiples by public reals may be off, for any rounding
+_CLIPPED = 1 << 20  # a key beside units
+_PUBLIC = 17  # bits of a multiple by a public real, in addition to its operand's
+_FAR = 40.0  # a number so far below the largest of a softmax adds less than a unit
+_COARSEST = -200  # units; coarser ones mean nothing, and later exceed floating point
 
 
 @dataclasses.dataclass
 class Planner:
-    """Walks a network's steps, and collects the public steps of the program and the secret integers."""
+    """A walk through a network's steps that collects the program's public steps and the secret integers."""
 
     bits: int
     weight_bits: int
@@ -66,15 +67,15 @@ class Planner:
     steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     secrets: list[tuple[Array, Array | None]] = dataclasses.field(default_factory=list)
     rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
-    """For each of the network's steps: its name, the place of what it makes, and its unit."""
+    """For each of the network's steps: its name, the place of its result, and its unit."""
     errors: list[float] = dataclasses.field(default_factory=list)
     needed: int = FRACTION
-    """No number of the program, nor what a product or a sum may be by its operands' ranges, is above 2^needed."""
+    """A bound on bits: no number of the program, nor a product's or sum's range by its operands, exceeds 2^needed."""
     has_reals: bool = False
     """Whether there are real functions, which take numbers of 64 bits."""
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
     _numbers: dict[tuple[Any, ...], int] = dataclasses.field(default_factory=dict)
-    """Of secrets, by the weights and scales that they are of: steps of a series have the same."""
+    """The numbers of secrets, by their weights and scales; steps of a series share them."""
     _name: str = ""
     _now: float = math.inf
     _spread: float | None = None
@@ -83,12 +84,12 @@ class Planner:
 
     @property
     def ring(self) -> int:
-        """Bits of the ring in which nothing wraps: of 64 where that saves real functions a conversion, for little."""
+        """Bits of the ring in which nothing wraps; 64 where that saves real functions a conversion at little cost."""
         own = min(self.needed, _SUM) + ROOM
         return REALS_RING if self.has_reals and own > _NARROW else own
 
     def plan(self, steps: Sequence[Step], inputs: Sequence[Tracked]) -> list[Tracked]:
-        """Everything from the inputs on; what is tracked of each step's result, behind the first input."""
+        """Plans all steps from the inputs on; returns the tracked first input and the tracked result of each step."""
         arrays = [inputs[0]]
         self._need(arrays[0].bits)
         wants = _wanted(steps)
@@ -111,7 +112,7 @@ class Planner:
         return arrays
 
     def _entered(self, given: Tracked, attrs: dict[str, Any]) -> Tracked:
-        """A further input."""
+        """Adds the step of a further input."""
         made = self._emit("input", [], attrs, given)
         self._enter(made)
         return made
@@ -148,7 +149,7 @@ class Planner:
         return self._pointwise(kind, attrs, given[0])
 
     def _emit(self, kind: str, given: Sequence[Tracked], attrs: dict[str, Any], made: Tracked) -> Tracked:
-        """Adds a public step; the result's range is stated with it."""
+        """Adds a public step, with the range of its result."""
         public = {"kind": kind, "inputs": [t.place for t in given], **attrs}
         if made.bits > _SUM:
             raise self._unbounded(made)
@@ -161,7 +162,7 @@ class Planner:
         self.needed = max(self.needed, bits)
 
     def _need_cut(self, bits: int, down: int) -> None:
-        """For a multiple by 2^-down, which has 16 bits after the point before it is cut."""
+        """Makes room for a multiple by 2^-down, which has 16 fractional bits before it is cut."""
         self._need(bits + max(FRACTION - down, 0) if down > 0 else bits)
 
     def _unbounded(self, made: Tracked) -> ModelError:
@@ -177,7 +178,7 @@ class Planner:
         )
 
     def at(self, x: Tracked, unit: int) -> Tracked:
-        """The same numbers in another unit."""
+        """Returns the array in another unit."""
         if x.unit == unit:
             return x
         if (x.place, unit) not in self._scaled:
@@ -190,13 +191,16 @@ class Planner:
         return self._scaled[x.place, unit]
 
     def _kept(self, x: Tracked) -> Tracked:
-        """With no more bits than a layer's results have, or a few more."""
+        """Returns the array with at most 3 bits more than a layer's results."""
         if x.is_far_beyond:
             x = self._clipped(x)
         return x if x.bits <= self.bits + 3 else self.at(x, x.unit - (x.bits - self.bits))
 
     def _clipped(self, x: Tracked) -> Tracked:
-        """Within what was reached, and some more; errors beyond do not count, since inputs are as in the sample."""
+        """Clips an array to the power of two above the sample's magnitudes.
+
+        Errors of numbers beyond do not count, since inputs are assumed to be like the sample.
+        """
         key = x.place, _CLIPPED
         if key not in self._scaled:
             most = x.most
@@ -210,13 +214,13 @@ class Planner:
         return self._scaled[key]
 
     def _aligned(self, given: Sequence[Tracked]) -> list[Tracked]:
-        """In one unit: the finest for which there is room."""
+        """Returns the arrays in one unit: the finest for which there is room."""
         unit = min(max(t.unit for t in given), min(_ROOM - t.bits + t.unit for t in given))
         return [self.at(t, unit) for t in given]
 
     def _weighted(self, step: Step, x: Tracked) -> Tracked:
         kind, attrs, w, b = step.kind, step.attrs, step.weights, step.offsets
-        assert w is not None  # noqa: S101 - what a weighted step is
+        assert w is not None  # noqa: S101 - a weighted step has weights
         x = self._kept(x)
         terms = math.prod(w.shape[1:]) if kind == "conv" else w.shape[0] if kind == "matmul" else 1
         if kind == "conv_transpose":
@@ -242,7 +246,7 @@ class Planner:
         if self._as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
             down = x.unit + v - FRACTION
         if kind == "prelu":
-            down = v  # what is positive is not multiplied, and keeps its unit
+            down = v  # positive numbers are not multiplied and keep their unit
             if v < 0:
                 raise self._unbounded(made)
         self._need_cut(p, down)
@@ -255,15 +259,15 @@ class Planner:
         return self._emit(kind, [x], public, made)
 
     def _embedding(self, step: Step, x: Tracked) -> Tracked:
-        """Rows by exact numbers, in the unit of the table: between the least and the largest of each column."""
+        """Plans rows by exact numbers, in the table's unit: between the least and the largest of each column."""
         w, b = step.weights, step.offsets
-        assert w is not None  # noqa: S101 - what such a step is
+        assert w is not None  # noqa: S101 - an embedding has a table
         count = (len(w) - 1).bit_length()
         width = min(_SUM - count, self.weight_bits)
         v = width - exponent_above(float(np.abs(w).max()))
         if b is not None and b.any():
             v = min(v, _SUM - 1 - exponent_above(float(np.abs(b).max())))
-        self._need(width + count)  # what a sum of all rows might be, of which one alone is not multiplied by 0
+        self._need(width + count)  # the range of a sum of all rows, though only one row counts
         whole = np.rint(np.ldexp(w, v))
         near = np.ldexp(whole, -v)
         low, high, held = w.min(axis=0), w.max(axis=0), np.abs(near).max(axis=0)
@@ -279,7 +283,7 @@ class Planner:
         return self._emit(step.kind, [x], public, Tracked(low, high, error, v, 0).holding(held * MORE))
 
     def _secret(self, key: tuple[Any, ...], whole: Array, offsets: Array | None) -> dict[str, int]:
-        """Keeps what is secret of a step, unless an earlier one has the same: then says which."""
+        """Keeps the secrets of a step. If an earlier step has the same ones, returns that step's number instead."""
         if key in self._numbers:
             return {"same": self._numbers[key]}
         self._numbers[key] = len(self.secrets)
@@ -287,7 +291,7 @@ class Planner:
         return {}
 
     def _weighted_bounds(self, step: Step, x: Tracked, near: Array, unit: int) -> tuple[Tracked, int]:
-        """Bounds on the results, and bits of the sums, whose unit is given."""
+        """Returns bounds on the results, and the bits of the sums, whose unit is given."""
         kind, attrs, w = step.kind, step.attrs, step.weights
         assert w is not None  # noqa: S101
         size = np.maximum(np.abs(x.low), np.abs(x.high))
@@ -331,7 +335,7 @@ class Planner:
         return self._emit(kind, [x], attrs, within)
 
     def _hiding(self, attrs: dict[str, Any], x: Tracked) -> dict[str, Any]:
-        """With a number so far below all others of a softmax that its power is nothing, for those that are hidden."""
+        """Sets `below`: a number so far below all others of a softmax that its power is nothing, for hidden ones."""
         if "hidden" not in attrs:
             return attrs
         least, largest = float(x.low.min()), float(x.largest.max())
@@ -377,7 +381,7 @@ class Planner:
         centre = times(a, b)
         around = times(np.abs(a), s) + times(r, np.abs(b)) + times(r, s)
         low, high = centre - around, centre + around
-        if kind == "mul" and x.place == y.place:  # a square, which is not below 0
+        if kind == "mul" and x.place == y.place:  # a square, which is at least 0
             low, high = np.maximum(low, 0), np.maximum(np.square(x.low), np.square(x.high))
         size = [np.maximum(np.abs(t.low), np.abs(t.high)) for t in (x, y)]
         unit = x.unit + y.unit - FRACTION
@@ -392,8 +396,11 @@ class Planner:
         return self._kept(self._emit(kind, [x, y], {}, made))
 
     def _spared(self, unit: int) -> int:
-        """By how many bits a factor is made finer, so that a product in this unit, which loses 16, has enough left of
-        what was reached; of numbers of as many bits as usual there is."""
+        """Returns by how many bits a factor is made finer, so that a product has enough bits left.
+
+        A product in this unit loses 16 bits; what is left is judged by the sample's magnitude. With the usual number of
+        bits none are needed.
+        """
         if self.bits >= _USUAL:
             return 0
         if not math.isfinite(self._now):
@@ -402,9 +409,9 @@ class Planner:
         return min(max(0, self.bits - left), _USUAL - FRACTION)
 
     def _blend(self, given: list[Tracked]) -> Tracked:
-        """So much of one array, and the rest of another: a share between 0 and 1, which is within 2 units.
+        """Plans share x + (1 - share) y, for a share between 0 and 1 that is within 2 units.
 
-        Errors are shared as the arrays are: nearest to whole ones where the share is nearest to 0 or 1.
+        Errors are shared as the arrays are: near a share of 0 or 1, the error is nearly that of one array.
         """
         share, (x, y) = self.at(given[0], FRACTION), self._aligned(given[1:])
         sizes = np.broadcast_shapes(share.low.shape, x.low.shape, y.low.shape)
@@ -427,7 +434,7 @@ class Planner:
         mantissa, exponent = math.frexp(factor)
         exact = abs(mantissa) == 0.5
         part, unit = (math.copysign(1.0, factor), x.unit - exponent + 1) if exact else (mantissa, x.unit - exponent)
-        if offset:  # which must have room, too
+        if offset:  # which needs room, too
             most = _ROOM - exponent_above(abs(offset))
             if unit > most:
                 x = self.at(x, x.unit - (unit - most))
@@ -439,13 +446,13 @@ class Planner:
         return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
 
     def _roomy(self, x: Tracked) -> Tracked:
-        """With room for a multiple by a public real."""
+        """Returns the array with room for a multiple by a public real."""
         x = x if x.bits <= _ROOM else self.at(x, x.unit - (x.bits - _ROOM))
         self._need(x.bits + _PUBLIC)
         return x
 
     def _pointwise(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
-        """Steps of one operand that keep its unit."""
+        """Plans steps of one operand that keep its unit."""
         if kind in ("leaky_relu", "avg_pool", "mean"):
             x = self._roomy(x)
         if kind == "clip":
@@ -470,7 +477,7 @@ class Planner:
 
 
 def _wanted(steps: Sequence[Step]) -> list[set[str]]:
-    """Of every array the kinds of steps that take it, or what is moved of it; "move" where nothing takes that."""
+    """Returns for every array the kinds of steps that take it or a moved copy of it; "move" if no step takes that."""
     found: list[set[str]] = [set() for _ in range(len(steps) + 1)]
     for place in range(len(steps), 0, -1):
         step = steps[place - 1]
@@ -481,12 +488,12 @@ def _wanted(steps: Sequence[Step]) -> list[set[str]]:
 
 
 def _carried(value: float, unit: int) -> float:
-    """A public number as arrays of this unit have it: of whole units, which are 2^-16 in the program."""
+    """Returns a public number as the program has it for arrays of this unit: in whole units, of 2^-16 each."""
     return math.ldexp(round(math.ldexp(value, unit)), -FRACTION)
 
 
 def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:
-    """Without the limits beyond which nothing lies."""
+    """Drops the limits beyond which there are no values."""
     low, high = limits["low"], limits["high"]
     return {
         "low": None if low is None or low <= -largest else low,
@@ -495,6 +502,6 @@ def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:
 
 
 def _with_zero(x: Tracked, ends: list[Array]) -> tuple[Array, Array]:
-    """Bounds of what is a multiple of x on each side of 0."""
+    """Returns bounds on an array that is a multiple of x on each side of 0."""
     zero = np.where((x.low < 0) & (x.high > 0), 0.0, ends[0])
     return np.minimum(np.minimum(*ends), zero), np.maximum(np.maximum(*ends), zero)

@@ -1,6 +1,6 @@
 """Quantised networks from ONNX files, as onnxruntime's static quantisation writes them: layers of `_tflite`.
 
-Two forms are read. In one (QDQ) real operators stand between `DequantizeLinear` and `QuantizeLinear`, in the other
+Two forms are read. In one (QDQ) real operators stand between `DequantizeLinear` and `QuantizeLinear`. In the other
 (QOperator) operators such as `QLinearConv` take 8-bit numbers. Both mean the same: sums of 32 bits, which a product in
 float32 turns into 8 bits.
 
@@ -23,12 +23,12 @@ from quorate.models._onnx._layout import Unsupported
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised
 
-_MOST_BIAS = 1e-6  # relative: of an offset's scale from the product of the scales that it is added to
+_MOST_BIAS = 1e-6  # relative distance of an offset's scale from that of its sums
 
 
 @dataclasses.dataclass(frozen=True)
 class Array:
-    """8-bit numbers that depend on the input: what a layer gives, or the input itself."""
+    """8-bit numbers that depend on the input: the result of a layer, or the input itself."""
 
     place: int
     by: Quantised
@@ -44,25 +44,25 @@ class Real:
 
 @dataclasses.dataclass(frozen=True)
 class Last:
-    """A softmax of outputs, which is left to those who see them."""
+    """A last softmax of outputs, which is left to the party that learns them."""
 
     of: Real
 
 
 @dataclasses.dataclass(frozen=True)
 class Pending:
-    """A layer whose results are real numbers, until it is known by which 8-bit numbers they are given."""
+    """A layer whose results are real numbers, until the 8-bit numbers for them are known."""
 
     layer: Layer
     factors: np.ndarray
-    """By what sums are multiplied to be real, one for each filter; of a sum of arrays none."""
+    """The factors that make sums real, one for each filter; none for a sum of arrays."""
     low: float = -math.inf
     high: float = math.inf
 
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """Whole numbers that are known, and how they stand for real ones."""
+    """Whole numbers that are known, and the scale and zero point of the real ones."""
 
     whole: Integers
     scale: np.ndarray
@@ -72,7 +72,7 @@ class Constant:
 
 @dataclasses.dataclass
 class File:
-    """What is known of the file's values, and the layers so far."""
+    """The known values of a file, and the layers so far."""
 
     values: dict[str, Any]
     layers: list[Layer] = dataclasses.field(default_factory=list)
@@ -82,20 +82,20 @@ class File:
     name: str = ""
 
     def emit(self, layer: Layer) -> Array:
-        """One more layer."""
+        """Adds a layer."""
         layer.name, layer.rounding = self.name, "float32"
         self.layers.append(layer)
         return Array(len(self.layers), layer.target, layer.sizes)
 
     def number(self, name: str, missing: Any = None) -> Any:
-        """A constant of one number."""
+        """Returns a constant of one number."""
         found = self.values.get(name) if name else missing
         if found is None or np.size(found) != 1:
             raise Unsupported("a scale or a zero point that is no constant of one number")
         return np.asarray(found).reshape(-1)[0]
 
     def quantised(self, scale: str, zero: str) -> Quantised:
-        """By a scale and a zero point, which say the type."""
+        """Returns the quantisation by a scale and a zero point, whose type is that of the numbers."""
         point = self.number(zero, np.uint8(0))
         if point.dtype not in (np.uint8, np.int8):
             raise Unsupported(f"numbers of {point.dtype}; uint8 and int8 are")
@@ -114,7 +114,7 @@ class Node:
     attrs: dict[str, Any]
 
     def input(self, place: int) -> str:
-        """The name of an input, empty where it is left out."""
+        """Returns the name of an input, empty if it is left out."""
         return self.inputs[place] if place < len(self.inputs) else ""
 
 
@@ -122,24 +122,24 @@ Rule = Callable[[File, Node], Any]
 
 
 def is_quantised(proto: Any) -> bool:
-    """Whether a file is a quantised network."""
+    """Returns whether a file is a quantised network."""
     return any(n.op_type in ("QuantizeLinear", "QLinearConv", "QLinearMatMul", "QGemm") for n in proto.graph.node)
 
 
 def lowered(
     onnx: Any, proto: Any, wanted: str | None, shape: Sequence[int] | None, said: Mapping[str, Any] | None
 ) -> tuple[File, Array, bool]:
-    """The layers of a file, what its output is, and whether that is given as real numbers.
+    """Lowers a file: returns its layers, its output, and whether that is given as real numbers.
 
     Args:
         onnx: the package.
         proto: the file.
-        wanted: the name of an output, where there are several.
-        shape: of one input, where the file leaves it open.
-        said: what the model's owner says of inputs, by name.
+        wanted: the name of an output, if there are several.
+        shape: the shape of one input, if the file leaves it open.
+        said: the roles that the model's owner gives to inputs, by name.
 
     Raises:
-        ModelError: naming all nodes that are not supported.
+        ModelError: nodes are not supported; the message names all of them.
     """
     graph = proto.graph
     file = File({tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer})
@@ -184,7 +184,7 @@ def lowered(
 
 
 def _made(file: File, node: Node, proto: Any, opsets: dict[str, int]) -> Sequence[Any]:
-    """What a node makes: of constants what the file computes, but for weights, whose scales are needed."""
+    """Returns the results of a node. Nodes of constants are evaluated, except for weights, whose scales are needed."""
     given = [file.values.get(name) if name else None for name in node.inputs]
     known = all(isinstance(value, np.ndarray) for name, value in zip(node.inputs, given, strict=True) if name)
     if known and node.operator != "DequantizeLinear":
@@ -207,7 +207,7 @@ def _sizes(value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _first(onnx: Any, file: File, value: Any) -> Any:
-    """The input: real numbers, which are quantised first, or 8-bit ones, whose scale is with what takes them."""
+    """Returns the input: real numbers, which are quantised first, or 8-bit ones, whose users state the scale."""
     kinds = {onnx.TensorProto.UINT8: 0, onnx.TensorProto.INT8: -128}
     kind = value.type.tensor_type.elem_type
     if kind in kinds:
@@ -229,7 +229,7 @@ def _quantise(file: File, node: Node) -> Any:
             raise Unsupported("the input is quantised in two ways")
         file.given, file.first = (by.scale, by.zero), by
         return Array(0, by, file.sizes)
-    if isinstance(value, Last):  # to which the file's own quantisation of it is left, too
+    if isinstance(value, Last):  # the file's own quantisation of it is left to the learner, too
         return value
     if isinstance(value, Pending):
         return _placed(file, value, by)
@@ -259,8 +259,8 @@ def _dequantise(file: File, node: Node) -> Any:
 
 
 def _placed(file: File, pending: Pending, by: Quantised) -> Array:
-    """A layer with results in these 8-bit numbers."""
-    layer = dataclasses.replace(pending.layer)  # each of those that take it has its own numbers
+    """Adds a layer with results in these 8-bit numbers."""
+    layer = dataclasses.replace(pending.layer)  # each of its users has its own numbers
     layer.target = by
     step = np.float32(by.scale)
     if layer.kind == "add":
@@ -280,7 +280,7 @@ def _placed(file: File, pending: Pending, by: Quantised) -> Array:
 
 
 def _as_it_is(x: Array) -> Pending:
-    """An array itself, to be given by other 8-bit numbers: a window of one element."""
+    """Returns an array itself, to be given by other 8-bit numbers: a layer with windows of one element."""
     if len(x.sizes) == 1:
         weights = np.eye(x.sizes[0], dtype=np.int64)
         layer = Layer("dense", "", {}, x.by, x.by, x.sizes, weights, np.zeros(len(weights), np.int64))
@@ -322,7 +322,7 @@ def _constant(file: File, name: str) -> Constant:
 
 
 def _less_zero(w: Constant, axis: int, count: int) -> Integers:
-    """Weights less their zero point, along an axis of outputs."""
+    """Returns weights less their zero point, along an axis of outputs."""
     if len(w.zero) not in (1, count) or len(w.scale) not in (1, count):
         raise Unsupported(f"weights with {len(w.scale)} scales for {count} outputs")
     if max(len(w.zero), len(w.scale)) > 1 and w.axis % w.whole.ndim != axis:
@@ -335,7 +335,7 @@ def _factors(x: Array, w: Constant, count: int) -> np.ndarray:
 
 
 def _offsets(file: File, name: str, factors: np.ndarray) -> Integers:
-    """Whole numbers in units of what sums are."""
+    """Returns offsets as whole numbers in the unit of the sums."""
     if not name:
         return np.zeros(len(factors), np.int64)
     value = file.values.get(name)
@@ -349,7 +349,7 @@ def _offsets(file: File, name: str, factors: np.ndarray) -> Integers:
 
 
 def _lies(node: Node, x: Array, window: Sequence[int]) -> tuple[list[int], list[list[int]], list[int]]:
-    """Strides, pads and dilations."""
+    """Returns strides, pads and dilations."""
     stride = [int(n) for n in node.attrs.get("strides", [1, 1])]
     dilation = [int(n) for n in node.attrs.get("dilations", [1, 1])]
     auto = node.attrs.get("auto_pad", b"NOTSET").decode()
@@ -380,7 +380,7 @@ def _conv(file: File, node: Node) -> Pending:
 
 
 def _dense(file: File, x: Array, w: Constant, turned: bool, offset: str) -> Pending:
-    """A product with a matrix, (outputs, numbers) if it is `turned`."""
+    """Returns a product with a matrix, which is (outputs, numbers) if it is `turned`."""
     if w.whole.ndim != 2 or len(x.sizes) != 1:
         raise Unsupported(f"a matrix of shape {w.whole.shape} on inputs of {x.sizes}; flatten before it")
     axis = 0 if turned else 1
@@ -435,7 +435,7 @@ def _means(file: File, node: Node) -> Pending:
 
 
 def _activation(file: File, node: Node) -> Any:
-    """Limits on what is pending."""
+    """Adds limits to a pending layer."""
     value = file.values.get(node.input(0))
     pending = _as_it_is(value.of) if isinstance(value, Real) else value
     if not isinstance(pending, Pending):
@@ -484,9 +484,9 @@ def _reshape(file: File, node: Node) -> Any:
 
 
 def _squeezed(file: File, node: Node, x: Array) -> list[int]:
-    """Sizes without the axes that the node names, or without all of one element."""
+    """Returns sizes without the axes that the node names, or without all axes of one element."""
     given = node.attrs.get("axes", file.values.get(node.input(1)))
-    sizes = [0, *x.sizes]  # of any batch
+    sizes = [0, *x.sizes]  # 0 stands for any batch
     if given is None:
         axes = {axis for axis, size in enumerate(sizes) if size == 1}
     else:
@@ -507,7 +507,7 @@ def _softmax(file: File, node: Node) -> Last:
 
 
 def _stated(file: File, node: Node, first: int) -> Array:
-    """An array with the scale and zero point that stand behind it, which are those that it was made with."""
+    """Returns an array; the scale and zero point stated behind it must be those that it was made with."""
     x, by = _array(file, node.input(first)), file.quantised(node.input(first + 1), node.input(first + 2))
     if x.place == 0 and file.given is None:
         file.first = by
@@ -575,4 +575,4 @@ RULES: dict[str, Rule] = {
     "QLinearGlobalAveragePool": _qlinear_means,
     "QLinearAveragePool": _qlinear_means,
 }
-"""What quantised networks may have."""
+"""The operators of quantised networks that are supported."""

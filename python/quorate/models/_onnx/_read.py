@@ -1,4 +1,4 @@
-"""ONNX files: read, checked, and refused before anything is made of them."""
+"""Reading of ONNX files: they are checked, and refused before anything is computed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Source:
     entries: list[Entry]
     """The inputs that questions give, secret ones first."""
     is_open: bool
-    """Whether the file leaves the batch's size open; in the sizes of entries is a number that stands for any."""
+    """Whether the file leaves the batch's size open; the sizes of entries then have a number that stands for any."""
     outputs: list[str]
     opsets: dict[str, int]
     replaced: Callable[[int], dict[str, np.ndarray]] = lambda _: {}
-    """Constants in place of inputs, for a batch of some size."""
+    """Returns the constants in place of inputs, for a batch of some size."""
     tables: dict[Any, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
-    """Constants that are looked up in, and rows of them in double precision: one array for what is alike."""
+    """Tables for look-ups, and their rows in double precision: one array for equal rows."""
 
     @property
     def batch(self) -> int:
-        """How many inputs there are."""
+        """The number of inputs."""
         return self.entries[0].sizes[0]
 
     def of(self, many: int) -> Source:
@@ -49,11 +49,11 @@ def read(
     output: str | Sequence[str] | None = None,
     inputs: Mapping[str, Any] | None = None,
 ) -> Source:
-    """A model from a path or an `onnx.ModelProto`.
+    """Reads a model from a path or an `onnx.ModelProto`.
 
     Raises:
-        ModelError: no such file, a file that is cut off or no ONNX, missing external data, an input that has not one
-            known size and a type of numbers, several outputs of which nothing says which.
+        ModelError: there is no such file, it is cut off or not ONNX, or external data are missing; an input has no
+            known size or is not of numbers; or there are several outputs and none is chosen.
     """
     try:
         import onnx
@@ -84,7 +84,7 @@ def read(
 
 
 def _needed(nodes: Sequence[Any], outputs: Sequence[str]) -> list[Any]:
-    """Those on which values depend; what is behind them may be of any kind."""
+    """Returns the nodes on which values depend; nodes behind these may be of any kind."""
     needed, found = set(outputs), []
     for node in reversed(nodes):
         if needed.intersection(node.output):
@@ -94,7 +94,7 @@ def _needed(nodes: Sequence[Any], outputs: Sequence[str]) -> list[Any]:
 
 
 def _taken(node: Any) -> set[str]:
-    """What a node takes, and what the graphs within it do."""
+    """Returns the names of a node's inputs, and of those of the graphs within it."""
     inner = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     within = (set(_taken(n)) for graph in inner for n in graph.node)
     return set(node.input).union(*within, *({value.name for value in graph.output} for graph in inner))
@@ -113,7 +113,7 @@ def _loaded(onnx: Any, path: Any) -> Any:
 
 
 def _load_external(onnx: Any, proto: Any, file: Path) -> None:
-    """Weights in files of their own, beside the model."""
+    """Loads weights from files of their own beside the model."""
     helper = onnx.external_data_helper
     outside = [tensor for tensor in proto.graph.initializer if helper.uses_external_data(tensor)]
     missing = set()
@@ -136,10 +136,10 @@ def _load_external(onnx: Any, proto: Any, file: Path) -> None:
 
 
 def _refuse_external(onnx: Any, graph: Any) -> None:
-    """Weights in other files that were not read: ONNX would look for them where the process happens to be.
+    """Refuses weights in other files that were not read: ONNX would look for them in the current directory.
 
     Raises:
-        ModelError: naming one.
+        ModelError: there are such weights; the message names one.
     """
     tensors = list(graph.initializer)
     for node in graph.node:
@@ -166,7 +166,7 @@ def _check(onnx: Any, proto: Any) -> None:
 
 
 def _is_cast(name: str, nodes: Sequence[Any]) -> bool:
-    """Whether a value is nothing but cast to whole numbers, if only in the end."""
+    """Returns whether a value is only cast to whole numbers, directly or in the end."""
     takers = [node for node in nodes if name in _taken(node)]
     to = [next((a.i for a in node.attribute if a.name == "to"), 0) for node in takers if node.op_type == "Cast"]
     return 0 < len(takers) == len(to) and all(

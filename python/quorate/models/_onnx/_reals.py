@@ -1,16 +1,16 @@
-"""Planned real functions: roots, logarithms, powers of e, quotients, comparisons, elements by their order.
+"""Plans of real functions: roots, logarithms, powers of e, quotients, comparisons, elements by their order.
 
-Notation as in `_plan`: an array a stands as A = a 2^u, kept as fixed point of 16 fractional bits, of which A 2^-16 is
-the number. Functions take and give numbers of 16 fractional bits, off by a stated number of units; where a function of
-a multiple is known by that of the number, the multiple is taken that leaves the smallest proven error:
+The notation is that of `_plan`: an array a stands as A = a 2^u. It is kept as fixed point of 16 fractional bits, so
+that the number is A 2^-16. Functions take and give numbers of 16 fractional bits, off by a stated number of units. If a
+function of a multiple follows from the function of the number, the multiple with the smallest proven error is taken:
 
 - the root of a 2^2m is that of a, times 2^m;
 - e^(a - m ln 2) is e^a 2^-m;
 - the logarithm of a 2^m is that of a and m ln 2 more;
 - the inverse of a 2^m is that of a, times 2^-m.
 
-Comparisons with 0 give 1 or 0, and may be wrong where what stands for an array is nearer to 0 than it may be off: the
-bound on the error is 1 there, and 0 elsewhere.
+Comparisons with 0 give 1 or 0. They may be wrong if the integer that stands for a number is nearer to 0 than its error:
+the bound on the error is 1 there, and 0 elsewhere.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from quorate.models._onnx._plan import Planner
 
 LEAST = ("log", "inverse", "quotient")
-"""Of these a sample says how near to 0 what they take comes."""
+"""The functions for which a sample gives the least distance of their argument from 0."""
 
-_UNITS = 2.0 ** (1 - FRACTION)  # two units, which functions may be off
-_SUM = 64 - ROOM  # bits of sums, where there are functions
+_UNITS = 2.0 ** (1 - FRACTION)  # two units, the error of functions
+_SUM = 64 - ROOM  # bits of sums, if there are functions
 _ROOM = 44
-_POWERS = 11  # e^8 is above 2^that: powers below are within two units
-_BELOW = 4  # a quotient's bound is about divisors of at least the sample's least over this
-_MOST = 300.0  # powers of e beyond are beyond everything
+_POWERS = 11  # e^8 is above 2^11: powers below are within two units
+_BELOW = 4  # a quotient's bound holds for divisors of at least the sample's least over this
+_MOST = 300.0  # no ring holds larger powers of e
 
 
 def planned(planner: Planner, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
-    """Adds such a step."""
+    """Adds the step of a real function."""
     if kind in ("maximum", "minimum"):
         return _either(planner, kind, given)
     if kind == "quotient":
@@ -62,13 +62,13 @@ def planned(planner: Planner, kind: str, attrs: dict[str, Any], given: list[Trac
 
 
 def reached_least(kind: str, arrays: list[Array]) -> float:
-    """How near to 0 what such a step divides by, or takes the logarithm of, comes."""
+    """Returns the least distance from 0 of the number that such a step divides by or takes the logarithm of."""
     x = arrays[-1]
     return float((x if kind == "log" else np.abs(x)).min(initial=math.inf))
 
 
 def _fitting(planner: Planner, x: Tracked, unit: int) -> Tracked:
-    """In a unit, or in the finest for which there is room."""
+    """Returns the array in a unit, or in the finest one for which there is room."""
     return planner.at(x, min(unit, x.unit + _ROOM - x.bits))
 
 
@@ -99,7 +99,7 @@ def _power(planner: Planner, x: Tracked) -> Tracked:
 
 
 def _least(planner: Planner, kind: str, low: Array) -> Array:
-    """What numbers are above, as far as that is proven or, beyond that, a sample says."""
+    """Returns a lower bound on numbers: the proven one, or where that is not above 0, the sample's."""
     reached = planner._spread or 0.0
     floor = 2.0 ** (exponent_above(reached / _BELOW) - 1) if reached > 0 else 0.0
     if not (np.maximum(low, floor) > 0).all():
@@ -118,13 +118,13 @@ def _least(planner: Planner, kind: str, low: Array) -> Array:
 
 def _log(planner: Planner, x: Tracked) -> Tracked:
     least = _least(planner, "take the logarithm of", x.low)
-    lowest = np.where(x.low > 0, x.low, least)  # what is proven holds for all inputs, and the error for the sample's
+    lowest = np.where(x.low > 0, x.low, least)  # proven bounds hold for all inputs, the error for those like the sample
     x = _fitting(planner, x, 60)
     floor = max(1, math.floor(math.ldexp(float(lowest.min()), x.unit)))
     smallest = float((lowest - x.error).min())
     low, high = np.log(lowest), np.log(np.maximum(x.high, lowest))
     plus = round((FRACTION - x.unit) * math.log(2) * 2**FRACTION) / 2**FRACTION
-    # What stands for a number may be less than it by so much, but not less than the floor.
+    # The integer may be too small by the error, but is at least the floor.
     error = np.log1p(x.error / np.maximum(least - x.error, math.ldexp(floor, -x.unit))) + 1.5 * 2.0**-FRACTION
     attrs = {"plus": plus, "floor": floor if math.ldexp(smallest, x.unit) < floor else None}
     most = np.maximum(np.abs(math.log(floor) - x.unit * math.log(2)), np.abs(high) + x.error / least) + 2.0**-14
@@ -137,7 +137,7 @@ def _inverse(planner: Planner, x: Tracked) -> Tracked:
     is_split = bool((x.low < 0).any() and (x.high > 0).any())
     least = _least(planner, "divide by", np.maximum(nearest, 0))
     smallest = float(least.min())
-    x = _fitting(planner, x, round(15 - math.log2(smallest)))  # where both roundings weigh the same for that one
+    x = _fitting(planner, x, round(15 - math.log2(smallest)))  # both roundings weigh the same for the smallest
     unit = 2 * FRACTION - x.unit
     near = 1 / least
     most = math.ldexp(1.0, math.ceil(math.log2(float(near.max())) + 0.01))
@@ -145,7 +145,7 @@ def _inverse(planner: Planner, x: Tracked) -> Tracked:
     error = np.where(x.error < least, moved, 2 * most) + 2.0 ** (1 - unit)  # or on the other side of 0
     far = 1 / np.maximum(np.maximum(np.abs(x.low), np.abs(x.high)), least)
     ends = (-near, near) if is_split else (far, near) if sign > 0 else (-near, -far)
-    # What stands for a number may be nearer to 0 than it, or on the other side.
+    # The integer may be nearer to 0 than its number, or on the other side.
     is_near = float((nearest - x.error).min()) < 1 / most
     limits = {"most": math.ldexp(most, unit - FRACTION) if is_near else None}
     made = Tracked(ends[0], ends[1], error, unit, 0)

@@ -1,4 +1,4 @@
-"""A planned network over secret arrays."""
+"""The program of a planned network over secret arrays."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from quorate.models._onnx._steps import IN_REALS, REALS, WEIGHTED, placed
 from quorate.models._onnx._tracked import REALS_RING
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
-"""Of each weighted step, in order: integers of its weights, and of its offsets."""
+"""For each weighted step, in order: the integers of its weights, and of its offsets."""
 
 
 class Weights:
-    """A network's secret numbers in a session: each step's are shared when they are first asked for, and kept."""
+    """A network's secret numbers in a session: each step's are shared at their first use, and kept."""
 
     def __init__(self, mpc: Any, secrets: Secrets | None, owner: int, kept: dict[str, Any], ring: int) -> None:
         self._mpc, self._secrets, self._owner, self._kept = mpc, secrets, owner, kept
         self._dtype = quorate.fixed(ring, FRACTION)
 
     def of(self, number: int, step: dict[str, Any]) -> tuple[Any, Any]:
-        """Those of the weighted step of that number: weights, and offsets or None."""
+        """Returns the weights of a weighted step by its number, and its offsets or None."""
         name = f"step {number}"
         if name not in self._kept:
             self._kept[name] = self._shared(step, None if self._secrets is None else self._secrets[number])
@@ -52,13 +52,13 @@ class Weights:
         return w, None if step["offsets"] is None else self._units(offsets, step["offsets"], bits - ROOM)
 
     def _units(self, whole: Array | None, shape: Sequence[int], bits: int) -> Any:
-        """Integers as units of what a step makes, at most 2^bits."""
+        """Inputs integers as units of a step's result, at most 2^bits."""
         given, most = None if whole is None else np.ldexp(whole, -FRACTION), 2.0 ** (bits - FRACTION)
         return self._mpc.input(given, owner=self._owner, shape=shape, dtype=self._dtype, bound=most)
 
 
 def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Sequence[Any], ring: int) -> list[Any]:
-    """Returns the first input and what every step makes, in a ring of `ring` bits."""
+    """Returns the first input and the result of every step, in a ring of `ring` bits."""
     arrays, number, lookups = [entered[0]], 0, Lookups(mpc, steps, ring)
     for step in steps:
         if step["kind"] == "input":
@@ -75,7 +75,7 @@ def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, entered: Se
                 made = _weighted(mpc, step, given[0], w, b)
         else:
             made = _step(mpc, step, given)
-        # What is proven of each element may be less than what ranges of whole arrays say.
+        # Proven bounds on elements may be smaller than the ranges of whole arrays.
         arrays.append(stated(made, step["bits"]))
     return arrays
 

@@ -1,4 +1,4 @@
-"""What everybody may know of a network, and the program that follows from it."""
+"""The public part of a network, and the program that follows from it."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class NetworkShape(Questions):
     and for each layer the powers of two by which its numbers are scaled. `print(shape)` shows all of it.
 
     Attributes:
-        sizes: of one input, without the batch.
-        low, high: between which inputs lie.
-        bits: that inputs and results of layers have.
-        steps: in order; step i makes array i + 1, array 0 is the input.
-        output: which array the outputs are.
-        decided: which array decides about the label: the outputs, or what a last softmax takes.
-        unit: outputs are whole numbers of 2^-unit.
-        labels: of the outputs along the last axis, where the network classifies.
-        ring: the bits in which all numbers have room.
-        table_rows: where inputs are whole numbers by which rows of tables are looked up, how many rows there are: one
-            number, or one for each element of an input, in order. None of inputs that are real numbers.
-        name: of the first input, where there are several; `sizes`, `low`, `high` and `table_rows` are of that one.
-        inputs: further ones, each with a name, sizes, low, high, and table_rows where it has some; is_public says
-            whether all parties give it.
-        outputs: where several were asked for, all of them, each with a name, the array that it is, and its unit.
+        sizes: the sizes of one input, without the batch.
+        low, high: the ends of the inputs' range.
+        bits: the bits of inputs and of the layers' results.
+        steps: the steps in order; step i makes array i + 1, array 0 is the input.
+        output: the number of the array of outputs.
+        decided: the number of the array that labels follow from: the outputs, or the argument of a last softmax.
+        unit: outputs are whole multiples of 2^-unit.
+        labels: the labels of the outputs along the last axis, if the network classifies.
+        ring: the bits of the ring that all numbers fit in.
+        table_rows: if inputs are whole numbers by which rows of tables are looked up, the number of rows: one number,
+            or one for each element of an input, in order. None for inputs that are real numbers.
+        name: the name of the first input, if there are several; `sizes`, `low`, `high` and `table_rows` are that one's.
+        inputs: the further inputs, each with a name, sizes, low, high, and table_rows if it has some; is_public is true
+            if all parties give it.
+        outputs: all outputs, if several were asked for, each with a name, the number of its array, and its unit.
             `output` and `unit` are the first one's.
     """
 
@@ -83,7 +83,7 @@ class NetworkShape(Questions):
                 raise ModelError(f"this is not the shape of a network: an output is {dict(made)}")
 
     def _check_inputs(self) -> None:
-        """Tables are looked up by whole numbers, which go nowhere else; there is a number of rows for each of them."""
+        """Checks that only tables are looked up by whole numbers, and that each of these has a number of rows."""
         rows: Any = self.table_rows
         object.__setattr__(self, "table_rows", tuple(rows) if isinstance(rows, list) else rows)
         known = self.all_inputs
@@ -97,17 +97,17 @@ class NetworkShape(Questions):
             raise ModelError(f"this is not the shape of a network: table_rows={listed_rows} do not go with its steps")
 
     def bits_of(self, place: int) -> int:
-        """No number of an array is above 2^that in its units."""
+        """Returns the bits of an array: no number in it exceeds 2^bits units."""
         return int(self.steps[place - 1]["bits"])
 
     @property
     def all_inputs(self) -> list[Input]:
-        """Those that questions give, in order."""
+        """The inputs that questions give, in order."""
         first = Input(self.sizes, self.low, self.high, self.bits, self.table_rows, self.name)
         return [first, *(Input.described(public, self.bits) for public in self.inputs)]
 
     def _check_same(self) -> None:
-        """Steps that say so have the weights of one before, of the same sizes."""
+        """Checks that a step with the weights of an earlier one has the same sizes."""
         own: list[dict[str, Any]] = []
         for place, step in enumerate(self.steps):
             if "same" not in step:
@@ -120,7 +120,7 @@ class NetworkShape(Questions):
                 raise ModelError(f"this is not the shape of a network: step {place} has the same={short(number)}")
 
     def describe(self) -> dict[str, Any]:
-        """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""
+        """Returns the fields as plain values, for JSON; `NetworkShape(**described)` is the same shape."""
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         left_out = {k for k in ("name", "inputs", "outputs") if not found[k]}
         plain = {k: v for k, v in found.items() if v is not None and k not in left_out}
@@ -146,15 +146,17 @@ class NetworkShape(Questions):
         owners: tuple[int, int],
         kept: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """All arrays, from the first input on, of what is given for each; what is secret of the network is put into
-        `kept`, or taken from there."""
+        """Returns all arrays, from the first input on.
+
+        `given` has the values of each input. The network's secrets are put into `kept`, or taken from there.
+        """
         inputs = zip(self.all_inputs, given, strict=True)
         entered = [one.array(mpc, x, owners[1], rows, self.ring) for one, x in inputs]
         weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept, self.ring)
         return run(mpc, self.steps, weights, entered, self.ring)
 
     def given(self, asked: Asked, mpc: Any) -> list[Any]:
-        """What this party gives for each input, None where another party has it.
+        """Returns this party's values for each input, None where another party has it.
 
         Raises:
             ModelError: an input is missing, or X has others.
@@ -188,12 +190,12 @@ def _of_input(one: Input) -> str:
 
 
 def _cut(text: str) -> str:
-    """As long as a row of a table may be; `describe()` has all of it."""
+    """Cuts a text to the length of a table's cell; `describe()` has all of it."""
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:
-    """A network's and a shape's program, at each party the same, with the values that it has."""
+    """Builds a question's program, the same at each party, with the values that this party has."""
     if question == "predict_proba":
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
@@ -205,7 +207,7 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
     decided, output = arrays[shape.decided], arrays[shape.output]
     if question == "predict" and shape.labels is not None:
         best, labels = decided.argmax(axis=-1), shape.labels
-        # Without reveal places in `labels`.
+        # Without reveal the answer is places in `labels`.
         return Answer((best,), functools.partial(named, labels)) if asked.reveal else best
     up = FRACTION - shape.unit
     if not asked.reveal:
@@ -214,7 +216,7 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
 
 
 def _several(shape: NetworkShape, arrays: list[Any], reveal: bool) -> Any:
-    """A dictionary of outputs, by name."""
+    """Returns a dictionary of outputs, by name."""
     names = [made["name"] for made in shape.outputs]
     found = [(arrays[made["output"]], FRACTION - made["unit"], made["output"]) for made in shape.outputs]
     if not reveal:
@@ -227,7 +229,10 @@ def _several(shape: NetworkShape, arrays: list[Any], reveal: bool) -> Any:
 
 
 def _in_units(x: Any, bits: int, up: int) -> Any:
-    """The same numbers in `qr.fixed(64, 16)`, of an array of so many bits that stands for 2**up times as much."""
+    """Returns an array's numbers in `qr.fixed(64, 16)`.
+
+    The array has `bits` bits; its numbers are 2**up times as large as its fixed point.
+    """
     dtype = quorate.fixed(64, FRACTION)
     if bits + up > dtype.bits - 2:
         raise ModelError(
@@ -236,6 +241,6 @@ def _in_units(x: Any, bits: int, up: int) -> Any:
         )
     if up >= 0:
         return x.astype(dtype) * (1 << up)
-    whole = bits + max(FRACTION + up, 0) + ROOM  # of the multiple before it is cut: the network's ring may be smaller
+    whole = bits + max(FRACTION + up, 0) + ROOM  # bits before the multiple is cut; the ring may be smaller
     wide = x if whole <= x.dtype.bits else x.astype(quorate.fixed(max(whole, 64), FRACTION))
     return (wide * 2.0**up).astype(dtype)

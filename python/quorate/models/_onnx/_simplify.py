@@ -1,4 +1,4 @@
-"""The same network in fewer steps: factors and offsets folded into weights, maxima before activations."""
+"""Simplification of networks: factors and offsets folded into weights, maxima before activations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._onnx._steps import PARTS, Step
 
-_WIDER = 4  # times as wide a table costs more than the product that it saves
+_WIDER = 4  # a table wider by this factor costs more than the product that it saves
 _RISING = ("relu", "clip", "sigmoid", "tanh")
 
 
 def simplified(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], list[int]]:
-    """What a network does, by fewer steps; the places of the outputs among theirs."""
+    """Returns fewer steps that compute the same network, and the places of the outputs among them."""
     work, ends = _live(steps, outputs)
     _masks(work, ends)
     alias = list(range(len(work) + 1))
@@ -44,7 +44,7 @@ def _is_nothing(step: Step) -> bool:
 
 
 def _refuse_parts(steps: Sequence[Step]) -> None:
-    """Raises: all that would be supported as a part of something larger, and is none of that here."""
+    """Refuses steps that are supported only as a part of a larger pattern."""
     wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2"}
     faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
     if faults:
@@ -54,13 +54,13 @@ def _refuse_parts(steps: Sequence[Step]) -> None:
 
 
 def _uses(steps: Sequence[Step], outputs: Sequence[int], alias: Sequence[int]) -> Counter:
-    """How many steps take each array; outputs count."""
+    """Counts the uses of each array by steps and outputs."""
     live = (step for place, step in enumerate(steps, 1) if alias[place] == place)
     return Counter([*outputs, *(alias[i] for step in live for i in step.inputs)])
 
 
 def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], list[int]]:
-    """Only the steps that the outputs depend on."""
+    """Returns only the steps that the outputs depend on."""
     needed, todo = set(outputs), list(outputs)
     while todo:
         place = todo.pop()
@@ -78,14 +78,14 @@ def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step], li
 
 
 def _may_fold(before: Step, step: Step) -> bool:
-    """Whether they are of kinds that `_folded` knows; series have thousands of steps, of which few are."""
+    """Returns whether the kinds allow `_folded`; series have thousands of steps, of which few do."""
     first = ("conv", "conv_transpose", "matmul", "affine", "scale", "embedding")
     is_matrix = before.kind == "embedding" and step.kind == "matmul"
     return is_matrix or (before.kind in first and step.kind in ("affine", "scale"))
 
 
 def _folded(before: Step, step: Step) -> bool:
-    """Takes a step's factor and offset into the weights before it, if they are alike for each of its outputs."""
+    """Folds a step's factor and offset into the weights before it, if they are equal for each of its outputs."""
     if before.kind == "scale":
         return _joined(before, step)
     if before.weights is None:
@@ -118,9 +118,9 @@ def _folded(before: Step, step: Step) -> bool:
 
 
 def _by_matrix(before: Step, step: Step) -> bool:
-    """Rows that are looked up times a matrix are rows of a table's product with it."""
+    """Folds a matrix into a table: rows times a matrix are rows of the table's product with it."""
     w, matrix = before.weights, step.weights
-    assert w is not None and matrix is not None  # noqa: S101 - what both kinds are
+    assert w is not None and matrix is not None  # noqa: S101 - both kinds have weights
     if matrix.shape[1] > _WIDER * w.shape[1]:
         return False
     before.weights = w @ matrix
@@ -133,9 +133,9 @@ def _by_matrix(before: Step, step: Step) -> bool:
 
 
 def _into_table(before: Step, factor: Array, offset: Array) -> bool:
-    """Into rows that are looked up; an offset by places, as of positions, is added behind."""
+    """Folds into the rows of a table; an offset by places, as for positions, is added behind."""
     w = before.weights
-    assert w is not None  # noqa: S101 - what `_folded` made sure of
+    assert w is not None  # noqa: S101 - `_folded` has checked it
     times, plus = (_each(values, -1, w.shape[-1]) for values in (factor, offset))
     if times is None:
         return False
@@ -148,7 +148,7 @@ def _into_table(before: Step, factor: Array, offset: Array) -> bool:
 
 
 def _joined(before: Step, step: Step) -> bool:
-    """Takes what follows a public factor into it, or the factor into secret ones: one product less."""
+    """Folds a step into a public factor before it, or the factor into the step's secret ones: saves a product."""
     factor, offset = before.attrs["factor"], before.attrs["offset"]
     if step.kind == "scale":
         times = step.attrs["factor"]
@@ -165,7 +165,7 @@ def _joined(before: Step, step: Step) -> bool:
 
 
 def _each(values: Array, axis: int, outputs: int) -> Array | None:
-    """One number for each output channel; None if numbers differ within one."""
+    """Returns one number for each output channel; None if numbers differ within a channel."""
     if values.size == 1:
         return np.full(outputs, float(values.ravel()[0]))
     if values.ndim < -axis or values.size != values.shape[axis] or values.size != outputs:
@@ -175,7 +175,7 @@ def _each(values: Array, axis: int, outputs: int) -> Array | None:
 
 def _times(step: Step, factor: Array) -> Array:
     w = step.weights
-    assert w is not None  # noqa: S101 - what `_folded` made sure of
+    assert w is not None  # noqa: S101 - `_folded` has checked it
     if step.kind == "matmul":
         return w * factor
     if step.kind == "conv":
@@ -185,14 +185,14 @@ def _times(step: Step, factor: Array) -> Array:
     return (split * factor.reshape(groups, 1, -1, 1, 1)).reshape(w.shape)
 
 
-HIDES = 1e4  # from how far below the others on a number hides what it is added to
+HIDES = 1e4  # a number this far below the others hides what it is added to
 
 
 def _masks(steps: list[Step], outputs: Sequence[int]) -> None:
     """Takes into a softmax which of its numbers are hidden, as by -inf that is added to them.
 
-    Which these are is public then, as what connects to what is. `added` is the most that is added to a hidden number,
-    `put` the most that stands in the place of one; the planner makes sure that both are far enough below the others.
+    These places become public, as connections between arrays are. `added` is the most that is added to a hidden number,
+    `put` the most that stands in the place of one; the planner checks that both are far enough below the others.
     """
     uses = Counter([*outputs, *(i for step in steps for i in step.inputs)])
     for step in steps:
@@ -219,7 +219,7 @@ def _masks(steps: list[Step], outputs: Sequence[int]) -> None:
 
 
 def _maxima_first(steps: list[Step], outputs: Sequence[int]) -> None:
-    """The largest of what an activation makes is the activation of the largest: then there are fewer of them."""
+    """Moves a maximum before a rising activation, which gives the same result for fewer numbers."""
     uses = Counter([*outputs, *(i for step in steps for i in step.inputs)])
     for step in steps:
         before = steps[step.inputs[0] - 1] if step.inputs and step.inputs[0] else None

@@ -1,4 +1,4 @@
-"""What a network is made of: steps on arrays whose first axis is the batch, and what each computes in the clear."""
+"""The steps of a network, on arrays whose first axis is the batch, and their computation in the clear."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._reckoned import computed
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
-"""Steps with secret weights: the first operand's multiples, or the rows that it names, then an offset (but for prelu).
-"""
+"""Steps with secret weights: multiples of the first operand or rows that it names, then an offset (except prelu)."""
 
 FUNCTIONS = ("sigmoid", "tanh", "gelu", "elu", "softmax")
-"""What is computed with 16 fractional bits."""
+"""Functions that are computed with 16 fractional bits."""
 
 PAIRED = ("add", "sub", "mul", "matmul2")
 """Steps on two arrays that depend on the input."""
@@ -27,20 +26,20 @@ ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool
 """Steps on one array with public numbers."""
 
 REALS = ("sqrt", "exp", "log", "inverse", "quotient", "compare", "floor", "top", "maximum", "minimum")
-"""Real functions of one array or of two, and what goes by the order of numbers."""
+"""Real functions of one array or of two, and steps that depend on the order of numbers."""
 
 IN_REALS = (*FUNCTIONS, "sqrt", "exp", "log", "inverse", "floor", "normalise")
-"""What is computed in a ring of 64 bits, whichever the network has."""
+"""Steps that are computed in a ring of 64 bits, whatever the network's ring."""
 
 PARTS = ("erf",)
-"""What is computed as a part of something larger alone, which is found before a program is made: of GELU."""
+"""Steps that are supported only as a part of a larger pattern (GELU), which is found before a program is made."""
 
 KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, *REALS, "blend", "input")
-"""All that a program may have."""
+"""All kinds of steps that a program may have."""
 
 
 _ROUNDED = 2.0**-51
-"""Relative: as far as a product by the inverse of a divisor is from the quotient, so that one of 1 may be below it."""
+"""Relative error of a product by the inverse of a divisor, so that a quotient of 1 may come out below it."""
 
 
 @dataclasses.dataclass
@@ -49,11 +48,11 @@ class Step:
 
     Attributes:
         kind: one of `KINDS`.
-        inputs: numbers of the arrays that it takes; 0 is the network's first input, and step i makes array i + 1.
+        inputs: the numbers of the arrays that it takes; 0 is the network's first input, and step i makes array i + 1.
             Steps of kind "input" take none: they are the further inputs.
-        attrs: what is public of it.
-        weights, offsets: the secret numbers, where it has some.
-        name: of the node in the file.
+        attrs: the public part of the step.
+        weights, offsets: the secret numbers, if it has some.
+        name: the name of the node in the file.
     """
 
     kind: str
@@ -65,7 +64,7 @@ class Step:
 
 
 def multiples(kind: str, attrs: dict[str, Any], x: Array, w: Array) -> Array:
-    """The part of a weighted step that is linear in its weights."""
+    """Returns the part of a weighted step that is linear in its weights."""
     if kind == "embedding":
         return w[x.astype(np.int64)]
     if kind == "conv":
@@ -77,21 +76,21 @@ def multiples(kind: str, attrs: dict[str, Any], x: Array, w: Array) -> Array:
 
 
 def placed(kind: str, offsets: Any) -> Any:
-    """Offsets so that they broadcast against the step's result."""
+    """Returns offsets in a shape that broadcasts against the step's result."""
     return offsets.reshape(1, -1, 1, 1) if kind in ("conv", "conv_transpose") else offsets
 
 
 def clear(step: Step, arrays: Sequence[Array]) -> Array:
-    """What the step makes of arrays, in double precision."""
+    """Computes a step on arrays in the clear, in double precision."""
     kind, attrs = step.kind, step.attrs
     if kind == "concat":
         return np.asarray(kernels.move(kind, attrs)(list(arrays)))
     x = arrays[0]
     if kind in MOVES:
         return np.asarray(kernels.move(kind, attrs)(x))
-    if kind == "reckoned":  # of which nothing is left in a program
+    if kind == "reckoned":  # a program has no such step
         return np.asarray(computed(attrs["of"], x))
-    if kind == "blend":  # x of the one, and what is left of 1 of the other
+    if kind == "blend":  # x of the first array, and 1 - x of the second
         return x * arrays[1] + (1 - x) * arrays[2]
     if step.weights is not None:
         if kind == "prelu":
@@ -106,7 +105,7 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
 
 
 def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
-    """Steps of one operand and public numbers."""
+    """Computes steps of one operand and public numbers."""
     if kind == "scale":
         return x * attrs["factor"] + attrs["offset"]
     if kind == "relu":
@@ -145,7 +144,7 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
 
 
 def _top(attrs: dict[str, Any], x: Array) -> Array:
-    """The largest or the smallest elements along an axis, or their places; of equal ones the first is first."""
+    """Returns the largest or the smallest elements along an axis, or their places; of equal ones the first is first."""
     axis = attrs["axis"]
     order = np.argsort(-x if attrs["largest"] else x, axis=axis, kind="stable")
     places = np.take(order, range(attrs["count"]), axis=axis)
@@ -153,7 +152,7 @@ def _top(attrs: dict[str, Any], x: Array) -> Array:
 
 
 def run_clear(steps: Sequence[Step], given: Sequence[Array]) -> list[Array]:
-    """The first input, and what every step makes."""
+    """Returns the first input, and the result of every step."""
     arrays = [given[0]]
     for step in steps:
         is_input = step.kind == "input"

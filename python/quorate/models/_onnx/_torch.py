@@ -1,4 +1,4 @@
-"""PyTorch modules, by way of ONNX."""
+"""Import of PyTorch modules, by way of ONNX."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _OPSET = 18
 
 
 def from_torch(module: Any, example: Any, **options: Any) -> Network:
-    """Makes a PyTorch module into a model that computes on secret inputs: exported to ONNX, and taken from there.
+    """Makes a PyTorch module into a model that computes on secret inputs, by exporting it to ONNX.
 
     Needs `torch` 2.5 or later, `onnxscript` and `onnx`. The module is exported as it predicts (`module.eval()`), and
-    left in the mode in which it was.
+    keeps the mode that it had.
 
     Args:
         module: a `torch.nn.Module` of one input whose first axis is the batch.
-        example: inputs of the right shape, a tensor or an array; of their values nothing is used, but whole numbers for
-            a module with an `Embedding`.
+        example: inputs of the right shape, a tensor or an array. Its values are not used, except that a module with an
+            `Embedding` needs whole numbers.
         options: those of `from_onnx`: `bound=` or `sample=`, `labels=`, `bits=`, `weight_bits=`, `tolerance=`.
 
     Raises:
-        ModelError: torch or onnxscript are not installed, this is no module, torch cannot export it (it says why), or
-            `from_onnx` does not take what it exports.
+        ModelError: torch or onnxscript are not installed, this is no module, torch cannot export it (its reason is
+            given), or `from_onnx` does not take the exported file.
 
     Example:
         >>> import quorate as qr
@@ -50,7 +50,7 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
     given = given if by_index else given.to(own.dtype)
     if given.ndim < (1 if by_index else 2):
         raise ModelError(f"from_torch: an example has the batch as its first axis; this one's shape is {given.shape}")
-    # Of a batch of one, torch would take the size for a constant.
+    # torch would take the size of a batch of one for a constant.
     given = given.expand(2, *given.shape[1:]) if len(given) == 1 else given
     modes = [(part, part.training) for part in module.modules()]
     try:
@@ -67,13 +67,13 @@ def from_torch(module: Any, example: Any, **options: Any) -> Network:
             f"from_torch: torch cannot export this module to ONNX: {_cause(error, looks_up and not by_index)}"
         ) from error
     finally:
-        for part, mode in modes:  # each has its own
+        for part, mode in modes:  # each part has its own mode
             part.training = mode
     return from_onnx(program.model_proto, **options)
 
 
 def _cause(error: Exception, lacks_indices: bool) -> str:
-    """What torch says was wrong, without its advice to those who work on torch."""
+    """Returns torch's reason, without its advice to developers of torch."""
     text = (str(error.__cause__ or error).strip().splitlines() or [type(error).__name__])[0]
     if lacks_indices:
         text += " (its Embedding takes whole numbers: give an example of these, of an integer type)"
