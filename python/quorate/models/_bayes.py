@@ -50,7 +50,7 @@ def read_gaussian(estimator: Any, bounds: Bounds, before: Before | None) -> Mode
     with np.errstate(divide="ignore"):
         priors = np.log(np.asarray(estimator.class_prior_, np.float64))
     logs = 0.5 * np.log(2 * np.pi * variances)
-    # The steps before make y = a x + t of a record x; its log-likelihood has -y^2 / (2 v) + m y / v - m^2 / (2 v).
+    # The steps before make y = a x + t of a record x. Then log p has -y^2 / (2 v) + m y / v - m^2 / (2 v).
     inverse = 1 / variances
     square, slope = -0.5 * inverse, means * inverse
     shift, sizes, offsets = before.shift, before.sizes, before.offsets

@@ -1,8 +1,8 @@
 """Sums over many trees: forests and boosting, all trees compared at once and added up in one product.
 
 Notation: T trees add up to a decision, each with L leaves; leaf l of tree t adds v_tl, of which a record reaches one
-per tree. Values become V_tl = round(v_tl * 2**(v - c)) with |V_tl| <= 2**v and v + log2(T L) <= 60, so that the ring
-holds D with its offset, and also the bound T L 2**v that range analysis can prove of D. The exponent c is secret:
+per tree. Values become V_tl = round(v_tl * 2**(v - c)) with |V_tl| <= 2**v and v + log2(T L) <= 60. So the ring holds
+the sum D with its offset, and also T L 2**v, which is what range analysis can prove of D. The exponent c is secret:
 scaling all decisions by one positive number changes neither signs nor their order.
 
 D / 2**(v-c) differs from the real sum by at most (T + 1) 2**(c-v-1). scikit-learn adds up in float64, in an order that

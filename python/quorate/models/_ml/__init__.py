@@ -1,4 +1,4 @@
-"""Files with operators of `ai.onnx.ml`, as scikit-learn's converter writes them, become models of `from_sklearn`."""
+"""Models from files with operators of `ai.onnx.ml`, as scikit-learn's converter writes them."""
 
 from quorate.models._ml._model import Stated, is_ml, model_of
 from quorate.models._ml._network import network_of

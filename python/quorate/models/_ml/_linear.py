@@ -1,4 +1,4 @@
-"""`LinearClassifier`, `LinearRegressor`, and SVMs with linear kernels."""
+"""Rules for `LinearClassifier`, `LinearRegressor`, and SVMs with linear kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _floats(attrs: Mapping[str, Any], name: str, missing: Any = ()) -> np.ndarra
 
 
 def _rows(attrs: Mapping[str, Any], x: Features, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights, (decisions, numbers), and offsets."""
+    """Returns weights, (decisions, numbers), and offsets."""
     given = _floats(attrs, "coefficients")
     if given.size != count * x.width:
         raise Unsupported(f"{given.size} coefficients for {count} decisions of {x.width} numbers")
@@ -37,13 +37,13 @@ def _applied(x: Features, weights: np.ndarray, offsets: np.ndarray, dtype: np.dt
 
 
 def classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, dtype: np.dtype) -> list[Any]:
-    """The label of the largest decision, the first of equal ones, and the scores."""
+    """Returns the label of the largest decision, the first of equal ones, and the scores."""
     transform = str(attrs.get("post_transform", "NONE"))
     if transform not in _TRANSFORMS:
         raise Unsupported(f"post_transform {transform!r}; {', '.join(_TRANSFORMS)} are")
     count = len(_floats(attrs, "intercepts")) or len(classes)
     decisions = _applied(x, *_rows(attrs, x, count), dtype)
-    if count == 1 and len(classes) == 2:  # above 0 it is the second one
+    if count == 1 and len(classes) == 2:  # a decision above 0 is the second class
         decisions = decisions.product(np.array([[-1.0, 1.0]]), dtype)
     elif count != len(classes):
         raise Unsupported(f"{count} decisions for {len(classes)} classes")
@@ -56,7 +56,7 @@ def classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, 
 
 
 def regressor(attrs: Mapping[str, Any], x: Features, dtype: np.dtype) -> list[Any]:
-    """Linear numbers."""
+    """Returns linear numbers."""
     _plain_transform(attrs)
     return [_applied(x, *_rows(attrs, x, int(attrs.get("targets", 1))), dtype)]
 
@@ -67,7 +67,7 @@ def _plain_transform(attrs: Mapping[str, Any]) -> None:
 
 
 def _vectors(attrs: Mapping[str, Any], x: Features) -> tuple[np.ndarray, np.ndarray]:
-    """Support vectors and their coefficients, (sets, vectors)."""
+    """Returns support vectors and their coefficients, (sets, vectors)."""
     kernel = attrs.get("kernel_type", "LINEAR")
     if kernel != "LINEAR":
         raise Unsupported(f"kernel_type {kernel!r}; LINEAR is: fit with kernel='linear'")
@@ -81,7 +81,7 @@ def _vectors(attrs: Mapping[str, Any], x: Features) -> tuple[np.ndarray, np.ndar
 
 
 def svm_regressor(attrs: Mapping[str, Any], x: Features, dtype: np.dtype) -> list[Any]:
-    """The sum over support vectors, and an offset."""
+    """Returns the sum over support vectors plus an offset."""
     _plain_transform(attrs)
     if attrs.get("one_class", 0):
         raise Unsupported("of one class, as OneClassSVM writes it")
@@ -93,7 +93,7 @@ def svm_regressor(attrs: Mapping[str, Any], x: Features, dtype: np.dtype) -> lis
 
 
 def _added_up(duals: np.ndarray, vectors: np.ndarray, rho: np.ndarray, dtype: np.dtype) -> PlainLinear:
-    """Decisions as the library adds them up: products with all vectors first, then multiples of these."""
+    """Returns decisions as the library adds them up: first products with all vectors, then multiples of these."""
     return PlainLinear(
         duals @ vectors,
         rho,
@@ -105,7 +105,7 @@ def _added_up(duals: np.ndarray, vectors: np.ndarray, rho: np.ndarray, dtype: np
 
 
 def svm_classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, dtype: np.dtype) -> list[Any]:
-    """One decision for each pair of classes: it votes for the first one if it is above 0, and else for the second."""
+    """Returns one decision for each pair of classes: a vote for the first one if it is above 0, else for the second."""
     _plain_transform(attrs)
     if len(_floats(attrs, "prob_a")):
         raise Unsupported("probabilities of an SVM, by which onnxruntime decides: fit SVC(probability=False)")

@@ -1,4 +1,4 @@
-"""From a file with operators of `ai.onnx.ml` to a model, or to a network with labels."""
+"""Models from files with operators of `ai.onnx.ml`, or networks with labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TYPES = {1: np.float32, 11: np.float64, 6: None, 7: None, 8: None}  # TensorPro
 
 @dataclasses.dataclass(frozen=True)
 class Stated:
-    """What is said of inputs and of labels beside the file."""
+    """The options of `from_onnx` about inputs and labels."""
 
     bound: Any = None
     sample: Any = None
@@ -51,15 +51,15 @@ class Stated:
 
 
 def is_ml(proto: Any) -> bool:
-    """Whether a file has operators of `ai.onnx.ml`."""
+    """Returns whether a file has operators of `ai.onnx.ml`."""
     return any(node.domain == "ai.onnx.ml" for node in proto.graph.node)
 
 
 def model_of(onnx: Any, proto: Any, stated: Stated) -> Model:
-    """The model that a file is.
+    """Returns the model in a file.
 
     Raises:
-        ModelError: nodes that are not supported, all named.
+        ModelError: nodes are not supported; the message names all of them.
         NeuralError: the file is a network.
     """
     graph = proto.graph
@@ -82,7 +82,7 @@ def model_of(onnx: Any, proto: Any, stated: Stated) -> Model:
 
 
 def _features(inputs: Sequence[Any]) -> tuple[dict[str, Features], np.dtype]:
-    """Of each input its features, and the precision that the file computes in."""
+    """Returns the features of each input, and the precision that the file computes in."""
     widths, kinds = [], []
     for value in inputs:
         dims = value.type.tensor_type.shape.dim
@@ -110,7 +110,7 @@ def _features(inputs: Sequence[Any]) -> tuple[dict[str, Features], np.dtype]:
 
 
 def _of_outputs(outputs: Sequence[Any], stated: Stated) -> Model:
-    """The model whose label, or whose numbers, a file gives."""
+    """Returns the model whose label, or whose numbers, are a file's outputs."""
     label = next((value for value in outputs if isinstance(value, (Label, Place))), None)
     if label is not None:
         others = [value.of if isinstance(value, Scores) else value for value in outputs if value is not label]
@@ -164,7 +164,7 @@ def _classifier(label: Label, others: Sequence[Any], stated: Stated) -> Model:
 
 
 def _of_two(features: Features, functions: set[str], classes: tuple[Any, ...], stated: Stated) -> Model:
-    """Of two decisions their difference decides; of those that are each other's opposite one alone."""
+    """Decides between two classes by the difference of their decisions, or by one if they are opposite."""
     before = features.before
     opposite = (before.matrix[0] == -before.matrix[1]).all() and before.shift[0] == -before.shift[1]
     half = opposite and "softmax" not in functions
@@ -188,7 +188,7 @@ def _linear(
 
 
 def _largest(bound: Any) -> Any:
-    """The largest magnitude that a bound allows."""
+    """Returns the largest magnitude that a bound allows."""
     if bound is None:
         return None
     try:
@@ -204,7 +204,7 @@ def _largest(bound: Any) -> Any:
 
 
 def _of_trees(trees: Trees, classes: tuple[Any, ...], targets: tuple[int, ...] | None, stated: Stated) -> Model:
-    """A forest or boosting over the columns that its trees compare."""
+    """Returns a forest or boosting over the columns that its trees compare."""
     chains = trees.features.chains
     assert chains is not None  # noqa: S101 - without them there are no trees
     places = np.array([chain.place for chain in chains], np.int64)
@@ -223,7 +223,7 @@ def _of_trees(trees: Trees, classes: tuple[Any, ...], targets: tuple[int, ...] |
 
 
 def _over(plain: PlainForest | PlainBoosting, selected: np.ndarray) -> PlainForest | PlainBoosting:
-    """With the features' places among columns."""
+    """Replaces the trees' features by their places among columns."""
 
     def over(tree: PlainTree) -> PlainTree:
         return dataclasses.replace(tree, feature=np.where(tree.feature < 0, -1, selected[tree.feature]))

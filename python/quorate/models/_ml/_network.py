@@ -1,4 +1,4 @@
-"""A file with operators of `ai.onnx.ml` that is a network: the network itself, and the names of its classes."""
+"""Networks in files with operators of `ai.onnx.ml`: the network itself, and the names of its classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PASSED = ("Cast", "Reshape", "Identity", "Squeeze", "ZipMap")
 
 
 def network_of(onnx: Any, proto: Any, output: str | None) -> tuple[Any, str | None, Sequence[Any] | None]:
-    """The network in ONNX's own operators, which value it computes, and the classes, where a label is made of it."""
+    """Returns the network in ONNX's own operators, the value to compute, and the classes if a label follows from it."""
     graph = proto.graph
     made = {name: node for node in graph.node for name in node.output}
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -46,7 +46,7 @@ def network_of(onnx: Any, proto: Any, output: str | None) -> tuple[Any, str | No
 
 
 def _decided(made: Any, constants: Any, name: str) -> tuple[str, Sequence[Any] | None]:
-    """What a label is the largest of, and the classes that its place names; or the value itself."""
+    """Returns the value whose largest element is a label, and the classes by place; or the value itself and None."""
     classes = None
     while name in made:
         node = made[name]
@@ -67,7 +67,7 @@ def _text(value: Any) -> Any:
 
 
 def _rewritten(onnx: Any, node: Any, graph: Any) -> list[Any]:
-    """A node of `ai.onnx.ml` before a network in ONNX's own operators, where it is one."""
+    """Rewrites a node of `ai.onnx.ml` before a network in ONNX's own operators, if it can be."""
     attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     if node.domain != "ai.onnx.ml":
         return [node]

@@ -1,8 +1,8 @@
-"""`TreeEnsembleClassifier` and `TreeEnsembleRegressor`, with onnxruntime's own rules for labels.
+"""Rules for `TreeEnsembleClassifier` and `TreeEnsembleRegressor`, with onnxruntime's own rules for labels.
 
 Source: `onnxruntime/core/providers/cpu/ml/tree_ensemble_common.h` and `tree_ensemble_aggregator.h`. Thresholds are
-moved back through what the file computes of a feature alone (scalers): such a function rises or falls, also with its
-rounding, so that a comparison of what it gives is one of the feature itself.
+moved back through functions that the file computes of a feature alone (scalers). Such a function rises or falls, even
+with its rounding, so that a comparison of its result is a comparison of the feature itself.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _BELOW = ("BRANCH_LT", "BRANCH_GTE")
 _LINKS = {"NONE": None, "SOFTMAX": "softmax", "LOGISTIC": "logistic"}
 
 _SUMS = np.dtype(np.float32)
-"""In which sums are given, also of records of float64."""
+"""The precision of sums, also for records of float64."""
 
 _ONE = 1 + 2.0**-22
-"""A share of 1, which the file divides by the number of trees in float32, times that number."""
+"""A share of 1, divided by the number of trees in float32 by the file, times that number."""
 
 Added = list[dict[int, float]]
-"""For each node of a tree what it adds, by class or target."""
+"""For each node of a tree the numbers that it adds, by class or target."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Ensemble:
-    """The trees of a node, in the order of the file, and what their leaves add."""
+    """The trees of a node, in the order of the file, and the numbers that their leaves add."""
 
     trees: list[PlainTree]
     added: list[Added]
@@ -46,10 +46,10 @@ class Ensemble:
 
 
 def read(attrs: Mapping[str, Any], what: str, x: Features, dtype: np.dtype) -> Ensemble:
-    """The trees that attributes say; `what` is "class" or "target".
+    """Returns the trees in the attributes; `what` is "class" or "target".
 
     Raises:
-        Unsupported: of nodes or of what is added other than comparisons and sums.
+        Unsupported: nodes are no comparisons, or leaves are not added up.
     """
     if x.chains is None:
         raise Unsupported("trees behind steps that mix features (PCA, MatMul): fit them on the records themselves")
@@ -89,7 +89,7 @@ def _suffix(attrs: Mapping[str, Any], name: str) -> str:
 
 
 def _numbers(attrs: Mapping[str, Any], name: str) -> np.ndarray:
-    """An attribute of float32, or of the double precision of its twin."""
+    """Returns an attribute of float32, or its double-precision twin."""
     found = np.asarray(attrs[name + _suffix(attrs, name)], np.float64).reshape(-1)
     if not np.isfinite(found).all():
         raise Unsupported(f"{name} are not finite: the file is damaged")
@@ -99,7 +99,7 @@ def _numbers(attrs: Mapping[str, Any], name: str) -> np.ndarray:
 def _tree(
     attrs: Mapping[str, Any], rows: np.ndarray, numbers: Mapping[int, int], x: Features, dtype: np.dtype
 ) -> tuple[list[int], PlainTree]:
-    """The nodes of a tree in an order that begins with its root, and the tree over them."""
+    """Returns the nodes of a tree in an order that begins with its root, and the tree over them."""
     modes = [str(attrs["nodes_modes"][i]) for i in rows]
     ends = [[numbers.get(int(attrs[f"nodes_{side}nodeids"][i]), -1) for i in rows] for side in ("true", "false")]
     inner = np.array([mode != "LEAF" for mode in modes])
@@ -146,7 +146,7 @@ def _tree(
 
 
 def moved(chain: Chain, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For which numbers x the chain's result is at most each threshold: up to t, or, where it says so, the others.
+    """Returns t for each threshold: the chain's result is at most the threshold for x <= t; where True, for x > t.
 
     >>> moved(Chain(0, (("sub", 1.0), ("mul", -2.0))), np.array([4.0], np.float32))
     (array([-1.00000012]), array([ True]))
@@ -158,7 +158,7 @@ def moved(chain: Chain, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         return thresholds.astype(np.float64), falls
 
     def is_low(x: np.ndarray) -> np.ndarray:
-        """Whether x is on the lower side."""
+        """Returns whether x is on the lower side."""
         return np.asarray((chain.of(_decoded(x, dtype)) <= thresholds) != falls)
 
     low, high = np.full(thresholds.shape, -most), np.full(thresholds.shape, most)
@@ -167,7 +167,7 @@ def moved(chain: Chain, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         middle = low // 2 + high // 2 + ((low & 1) + (high & 1) + 1) // 2  # rounded up; no difference overflows
         inside = is_low(middle)
         low, high = np.where(inside, middle, low), np.where(inside, high, np.maximum(middle - 1, low))
-    # Where no number is on the lower side, all are on the other one.
+    # If no number is on the lower side, all are on the other one.
     low, falls = np.where(none, most, low), falls ^ none
     return _decoded(low, dtype).astype(np.float64), falls
 
@@ -177,7 +177,7 @@ def _is_negative(operator: str, number: float) -> bool:
 
 
 def _decoded(ordered: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """What `encode_ordered` made of numbers."""
+    """Decodes numbers from `encode_ordered`."""
     integer = np.int32 if dtype == np.float32 else np.int64
     bits = np.abs(ordered).astype(integer)
     return np.where(ordered < 0, -bits.view(dtype), bits.view(dtype))
@@ -187,7 +187,7 @@ def _decoded(ordered: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, dtype: np.dtype) -> list[Any]:
-    """The label and the scores."""
+    """Returns the label and the scores."""
     made = read(attrs, "class", x, dtype)
     used = {group for tree in made.added for node in tree for group in node}
     if not used <= set(range(len(classes))):
@@ -202,7 +202,10 @@ def classifier(attrs: Mapping[str, Any], classes: tuple[Any, ...], x: Features, 
 
 
 def _binary(made: Ensemble, group: int, x: Features, dtype: np.dtype) -> Trees:
-    """Sums of one class alone: above 0 it is the second one, or above 1/2 where nothing that is added is below 0."""
+    """Returns the sums of one class alone.
+
+    A sum above 0 is the second class, or above 1/2 if no leaf adds a number below 0.
+    """
     base = sum(made.base)
     if len(made.base) > 1:
         raise Unsupported("two base_values where leaves add to one class")
@@ -219,7 +222,7 @@ def _binary(made: Ensemble, group: int, x: Features, dtype: np.dtype) -> Trees:
 
 
 def _several(made: Ensemble, classes: int, x: Features, dtype: np.dtype) -> Trees:
-    """The class of the largest sum, the first of equal ones."""
+    """Returns the sums of several classes: the largest one wins, the first of equal ones."""
     base = np.zeros(classes)
     if made.base:
         if len(made.base) != classes:
@@ -251,7 +254,7 @@ _NOTHING = PlainTree(np.array([-1]), np.array([-1]), np.array([-1]), np.zeros(1)
 def _boosting(
     trees: Sequence[Sequence[PlainTree]], values: Sequence[Sequence[np.ndarray]], initial: np.ndarray, dtype: np.dtype
 ) -> PlainBoosting:
-    """Of each decision its trees: those that have fewer get some that add nothing."""
+    """Groups trees by decision; a decision with fewer trees gets some that add nothing."""
     most = max(len(of) for of in trees)
     filled = [[*of, *[_NOTHING] * (most - len(of))] for of in trees]
     adds = [[*of, *[np.zeros(1)] * (most - len(of))] for of in values]
@@ -265,7 +268,7 @@ def _boosting(
 
 
 def regressor(attrs: Mapping[str, Any], x: Features, dtype: np.dtype) -> list[Any]:
-    """The numbers."""
+    """Returns the numbers."""
     made = read(attrs, "target", x, dtype)
     if made.transform != "NONE":
         raise Unsupported(f"post_transform {made.transform!r} of numbers")

@@ -1,4 +1,4 @@
-"""What is known of the values of a file with operators of `ai.onnx.ml`, which scikit-learn's converter writes."""
+"""Values of a file with operators of `ai.onnx.ml`, as far as they are known during lowering."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Floats = np.ndarray
 
 
 class NeuralError(Exception):
-    """Something that is computed in another way than models are: as in a network, or of what a model says."""
+    """A value is not computed as models are, but as in a network, or from the results of a model."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Chain:
-    """A column of a record, and what the file computes of it alone: a rising or falling function."""
+    """A column of a record and a rising or falling function of it alone, which the file computes."""
 
     place: int
-    """Among the columns that the records' owner computes."""
+    """The place among the columns that the records' owner computes."""
     steps: tuple[tuple[str, float], ...] = ()
-    """In order: "sub", "add", "mul" or "div", and by which number."""
+    """The steps in order: "sub", "add", "mul" or "div", and the number."""
 
     def then(self, operator: str, number: float) -> Chain:
-        """One more step."""
+        """Returns the chain with one more step."""
         return dataclasses.replace(self, steps=(*self.steps, (operator, float(number))))
 
     def of(self, values: Floats) -> Floats:
-        """What the file computes of such numbers, in their own precision."""
+        """Computes the chain on numbers, in their own precision."""
         made = values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for operator, number in self.steps:
@@ -59,16 +59,16 @@ class Features:
 
     before: Before
     chains: tuple[Chain, ...] | None
-    """Of each number, where each is of one column; None where several were added up."""
+    """The chain of each number, if each is computed of one column; None if several columns were added up."""
     kind: str = REAL
 
     @property
     def width(self) -> int:
-        """How many numbers a record has here."""
+        """The number of numbers of a record."""
         return len(self.before.matrix)
 
     def kept(self, which: Any) -> Features:
-        """Some of the numbers, in this order."""
+        """Returns some of the numbers, in this order."""
         places = np.asarray(which, np.int64).ravel()
         if places.size == 0 or places.min() < -self.width or places.max() >= self.width:
             raise Unsupported(f"it takes columns {places.tolist()[:8]} of {self.width}")
@@ -77,7 +77,7 @@ class Features:
         return dataclasses.replace(self, before=self.before.kept(places), chains=chains)
 
     def scaled(self, operator: str, numbers: Floats, dtype: np.dtype) -> Features:
-        """Each number and one of these, by an operator."""
+        """Applies an operator to each number and one of `numbers`."""
         if self.kind != REAL:
             raise Unsupported("it computes with categories")
         given = np.broadcast_to(np.asarray(numbers, np.float64).reshape(-1), (self.width,))
@@ -93,7 +93,7 @@ class Features:
         return dataclasses.replace(self, before=before, chains=chains)
 
     def product(self, matrix: Floats, dtype: np.dtype) -> Features:
-        """(numbers, columns): sums of multiples."""
+        """Returns sums of multiples; the matrix is (numbers, columns)."""
         if self.kind != REAL:
             raise Unsupported("it computes with categories")
         w = np.asarray(matrix, np.float64)
@@ -104,7 +104,7 @@ class Features:
 
 
 def joined(parts: Sequence[Features]) -> Features:
-    """Numbers of several arrays side by side."""
+    """Joins the numbers of several arrays side by side."""
     kinds = {part.kind for part in parts}
     if len(kinds) > 1:
         raise Unsupported("it joins texts and numbers")
@@ -125,7 +125,7 @@ class Risen:
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """One decision for each pair of classes, of which each is a vote."""
+    """One decision for each pair of classes, each of which is a vote."""
 
     decisions: PlainLinear
     features: Features
@@ -136,8 +136,8 @@ class Trees:
     """Sums over trees.
 
     Attributes:
-        plain: what they are.
-        features: what they compare.
+        plain: the trees.
+        features: the features that they compare.
         link: how probabilities follow from the sums.
     """
 
@@ -148,7 +148,7 @@ class Trees:
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """What a regression gives: linear numbers, or sums over trees."""
+    """The result of a regression: linear numbers, or sums over trees."""
 
     of: PlainLinear | Trees
     features: Features
@@ -157,14 +157,14 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Which of several numbers is the largest, the first of equal ones."""
+    """The place of the largest of several numbers, the first of equal ones."""
 
     of: Features | Risen
 
 
 @dataclasses.dataclass(frozen=True)
 class Label:
-    """The class that a record gets."""
+    """The class of a record."""
 
     of: Features | Risen | Pairs | Trees
     classes: tuple[Any, ...]
@@ -172,15 +172,15 @@ class Label:
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-    """What a classifier gives beside its label."""
+    """The scores of a classifier."""
 
     of: Features | Risen | Pairs | Trees
 
 
 @dataclasses.dataclass(frozen=True)
 class Opaque:
-    """Something else: a network's numbers, or what is computed of a model's scores, which no question asks for."""
+    """Another value: a network's numbers, or results of a model's scores, which no question asks for."""
 
 
 Value = Any
-"""One of these, a numpy array that is known now, or None where an optional input is left out."""
+"""One of these, a known numpy array, or None for an optional input that is left out."""

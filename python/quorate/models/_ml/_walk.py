@@ -1,4 +1,4 @@
-"""Goes through the nodes of a file with operators of `ai.onnx.ml`, and finds what its outputs are."""
+"""A walk through the nodes of a file with operators of `ai.onnx.ml`, which finds the values of its outputs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from quorate.models._onnx._layout import Unsupported
 from quorate.models._pipeline import knowing
 
 _FLOATS, _WHOLE, _STRING = (1, 11), (6, 7), 8  # TensorProto.FLOAT, DOUBLE; INT32, INT64
-_FAR = 64.0  # of what scalers divide by: no record is further from what they subtract, unless a bound says so
+_FAR = 64.0  # of a scaler's divisors: without a bound, records are at most so far from the subtracted numbers
 _FOUND = (Label, Scores, Risen, Place, Numbers, Opaque)
 
 
 @dataclasses.dataclass
 class Node:
-    """A node with what it takes."""
+    """A node with its inputs."""
 
     operator: str
     values: list[Value]
@@ -46,14 +46,14 @@ class Node:
     dtype: np.dtype
 
     def known(self, place: int, attr: str | None = None) -> np.ndarray:
-        """An input that is a constant, or in older operator sets an attribute."""
+        """Returns an input that is a constant, or in older operator sets an attribute."""
         value = self.values[place] if place < len(self.values) else self.attrs.get(attr or "")
         if value is None or isinstance(value, (Features, *_FOUND)):
             raise Unsupported(f"its input {place} is no constant")
         return np.asarray(value)
 
     def features(self, place: int = 0) -> Features:
-        """An input of numbers for each record, which are linear in its features."""
+        """Returns an input of numbers for each record, which are linear in its features."""
         value = self.values[place] if place < len(self.values) else None
         if isinstance(value, Features):
             return value
@@ -66,10 +66,10 @@ Rule = Callable[[Node], list[Value]]
 
 
 def walked(nodes: Sequence[Any], values: dict[str, Value], dtype: np.dtype, opsets: dict[str, int]) -> dict[str, Value]:
-    """All values, by name.
+    """Returns all values, by name.
 
     Raises:
-        ModelError: naming all nodes that are not supported.
+        ModelError: nodes are not supported; the message names all of them.
     """
     import onnx
 
@@ -100,7 +100,7 @@ def walked(nodes: Sequence[Any], values: dict[str, Value], dtype: np.dtype, opse
 
 
 def _decoded(onnx: Any, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes as Python's and numpy's values: texts, not bytes, and arrays, not tensors."""
+    """Returns attributes as Python's and numpy's values: texts for bytes, and arrays for tensors."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, bytes):
@@ -144,7 +144,7 @@ def _same(node: Node) -> list[Value]:
 
 
 def _cast(node: Node) -> list[Value]:
-    """Numbers to others: whole ones are for encoders of categories."""
+    """Casts numbers; whole ones are for encoders of categories."""
     value, to = node.values[0], int(node.attrs["to"])
     if not isinstance(value, Features):
         return [value]
@@ -160,7 +160,7 @@ def _cast(node: Node) -> list[Value]:
 
 
 def _shaped(node: Node) -> list[Value]:
-    """Reshapes that leave a row to each record."""
+    """Reshapes, with one row for each record."""
     value = node.values[0]
     if not isinstance(value, Features):
         return [value]
@@ -171,7 +171,10 @@ def _shaped(node: Node) -> list[Value]:
 
 
 def _scaler(node: Node) -> list[Value]:
-    """Less an offset, times a scale; without a bound, records are as far from the offset as scalers let one guess."""
+    """Subtracts an offset and multiplies by a scale.
+
+    Without a bound, the distance of records from the offset is guessed from the scale.
+    """
     x = node.features()
     if node.dtype != np.float32:
         raise Unsupported("of float64, which it rounds to float32: convert the pipeline for float32")
@@ -184,7 +187,7 @@ def _scaler(node: Node) -> list[Value]:
 
 
 def _elementwise(node: Node) -> list[Value]:
-    """Features and constants; and 1 less shares, of which one is the other's rest."""
+    """Computes features with constants, and functions with 1, as 1 less a share, which is the other class's."""
     operator = node.operator.lower()
     first, second = node.values
     if isinstance(first, Features) and not isinstance(second, (Features, *_FOUND)):
@@ -207,11 +210,11 @@ def _elementwise(node: Node) -> list[Value]:
 
 
 _ONES = {("sub", "logistic"): "logistic", ("add", "exp"): "1 + exp", ("div", "1 + exp"): "logistic"}
-"""What becomes of a function of some numbers and 1, by the operator."""
+"""The results for a function of some numbers and 1, by operator and function."""
 
 
 def _row(constant: Any, x: Features) -> np.ndarray:
-    """A number for each of the features, or one for all."""
+    """Returns a number for each of the features, or one for all."""
     values = np.asarray(constant)
     if values.size not in (1, x.width) or values.ndim > 2:
         raise NeuralError
@@ -245,7 +248,7 @@ def _concat(node: Node) -> list[Value]:
 
 
 def _picked(node: Node) -> list[Value]:
-    """Columns by their numbers, or classes by theirs."""
+    """Takes columns by their numbers, or classes by theirs."""
     value = node.values[0]
     if isinstance(node.values[1], Place):
         classes = node.known(0).reshape(-1)
@@ -256,7 +259,7 @@ def _picked(node: Node) -> list[Value]:
 
 
 def _columns(value: Value, places: list[int]) -> Value:
-    """Some columns of features, or of logistic functions."""
+    """Takes some columns of features, or of logistic functions."""
     if isinstance(value, Features):
         return value.kept(places)
     inner = value.of if isinstance(value, Scores) else value
@@ -291,7 +294,7 @@ def _split(node: Node) -> list[Value]:
 
 
 def _one_hot(node: Node) -> list[Value]:
-    """A column for each category of each feature, which the records' owner computes."""
+    """Adds a column for each category of each feature, which the records' owner computes."""
     x = node.features()
     texts = node.attrs.get("cats_strings") or ()
     categories = tuple(texts) or tuple(int(value) for value in node.attrs.get("cats_int64s") or ())
@@ -314,7 +317,7 @@ def _one_hot(node: Node) -> list[Value]:
 
 
 def _imputer(node: Node) -> list[Value]:
-    """Records have no missing values, which are refused, so it changes none."""
+    """Returns records unchanged: missing values are refused."""
     x, replaced = node.features(), node.attrs.get("replaced_value_float", np.nan)
     if replaced == replaced or "replaced_value_int64" in node.attrs:
         raise Unsupported("for missing values that are not nan")
@@ -340,7 +343,7 @@ def _regressor(make: Callable[[Mapping[str, Any], Features, np.dtype], list[Valu
 
 
 def _dtype(node: Node) -> np.dtype:
-    """Trees compare what they are given; linear models and SVMs round it to float32."""
+    """Returns the precision: trees compare their inputs as they are; linear models and SVMs round them to float32."""
     return node.dtype if node.operator.startswith("TreeEnsemble") else np.dtype(np.float32)
 
 
@@ -373,7 +376,7 @@ def _risen(function: str) -> Rule:
 
 
 def _normalizer(node: Node) -> list[Value]:
-    """Of probabilities that add up to 1 nothing changes; of other scores nobody asks."""
+    """Keeps probabilities that add up to 1; no question asks for other scores."""
     value = node.values[0]
     if isinstance(value, Features):
         raise Unsupported(_HINTS["Normalizer"])
@@ -384,7 +387,7 @@ def _normalizer(node: Node) -> list[Value]:
 
 
 def _renamed(node: Node) -> list[Value]:
-    """Labels by a table."""
+    """Renames labels by a table."""
     value = node.values[0]
     if not isinstance(value, Label):
         raise Unsupported(_HINTS["LabelEncoder"])

@@ -41,13 +41,13 @@ def _computing(steps: Sequence[Step]) -> list[Step]:
 
 
 def _differ_in_axes(one: Step, other: Step) -> bool:
-    """Whether steps differ in nothing, or in the axes alone along which they go."""
+    """Returns whether steps are equal, or differ only in the axes along which they go."""
     rest = [{k: v for k, v in step.attrs.items() if k not in ("axis", "axes")} for step in (one, other)]
     return one.kind == other.kind and rest[0] == rest[1] and _have_the_same(one, other)
 
 
 def _give_the_same(one: Made, other: Made, source: Source) -> bool:
-    """Whether both have the same outputs, of random inputs."""
+    """Returns whether both have the same outputs for random inputs."""
     for largest in (0.1, 1.0, 10.0):
         given = _random(one, other, source, largest)
         with np.errstate(all="ignore"):
@@ -60,7 +60,7 @@ def _give_the_same(one: Made, other: Made, source: Source) -> bool:
 
 
 def _random(one: Made, other: Made, source: Source, largest: float) -> list[Array]:
-    """Inputs at random."""
+    """Returns random inputs."""
     sizes = {number: entry.sizes[1:] for number, entry in enumerate(source.entries) if entry.is_index}
     rows = [rows_of(made[0].steps, sizes) for made in (one, other)]
     return [
@@ -77,7 +77,7 @@ def _are_alike(one: Step, sizes: tuple[int, ...], other: Step, others: tuple[int
 
 
 def _have_the_same(one: Step, other: Step) -> bool:
-    """Weights and offsets."""
+    """Returns whether weights and offsets are equal."""
     for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
         if a is not b and (a is None or b is None or not np.array_equal(a, b, equal_nan=True)):
             return False

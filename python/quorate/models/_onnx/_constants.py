@@ -1,7 +1,7 @@
-"""What a file computes of constants: run as the file has it, never by rules of this package.
+"""Evaluation of a file's constants: run as the file defines them, never by rules of this package.
 
 Shapes that a file computes with are constants too. Nodes run one by one in the file's own operator set, by ONNX's
-reference implementation; what that lacks runs by onnxruntime, where that is installed.
+reference implementation. Nodes that it lacks run by onnxruntime, if that is installed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from quorate.models._onnx._layout import Unsupported
 
 
 def evaluated(proto: Any, given: Sequence[Any], opsets: dict[str, int]) -> list[Any]:
-    """What a node makes of constants, of which None is one that is left out.
+    """Returns the results of a node on constants; None stands for an input that is left out.
 
     Raises:
-        Unsupported: neither computes it; with the reason that the reference gives.
+        Unsupported: neither implementation computes the node; the message has the reference's reason.
     """
     import onnx
     from onnx.reference import ReferenceEvaluator
@@ -28,7 +28,7 @@ def evaluated(proto: Any, given: Sequence[Any], opsets: dict[str, int]) -> list[
     feeds = {name: np.asarray(value) for name, value in zip(proto.input, given, strict=True) if name}
     alone = _model_of(onnx, proto, feeds, opsets)
     try:
-        with np.errstate(all="ignore"):  # as onnxruntime, which gives inf and nan
+        with np.errstate(all="ignore"):  # as in onnxruntime, which gives inf and nan
             made = ReferenceEvaluator(alone).run(None, feeds)
     except Exception as error:
         found = _by_onnxruntime(alone, feeds)
@@ -40,7 +40,10 @@ def evaluated(proto: Any, given: Sequence[Any], opsets: dict[str, int]) -> list[
 
 
 def _model_of(onnx: Any, proto: Any, feeds: dict[str, np.ndarray], opsets: dict[str, int]) -> Any:
-    """A model of one node: of a node alone the reference takes the newest form of an operator, not the file's."""
+    """Returns a model of one node.
+
+    For a node without a model the reference takes an operator's newest form, not the file's.
+    """
     helper = onnx.helper
     types = {name: helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in feeds.items()}
     inputs = [helper.make_tensor_value_info(name, types[name], value.shape) for name, value in feeds.items()]
@@ -50,14 +53,14 @@ def _model_of(onnx: Any, proto: Any, feeds: dict[str, np.ndarray], opsets: dict[
 
 
 def _by_onnxruntime(model: Any, feeds: dict[str, np.ndarray]) -> list[Any] | None:
-    """What onnxruntime makes of it; None where it is not installed, or does not take it either."""
+    """Returns onnxruntime's results; None if it is not installed, or does not take the model either."""
     try:
         import onnxruntime
     except ImportError:
         return None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    model.ir_version = min(model.ir_version, 8)  # of one node any does, and old runtimes take old ones alone
+    model.ir_version = min(model.ir_version, 8)  # any version does for one node, and old runtimes take only old ones
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         return list(session.run(None, feeds))

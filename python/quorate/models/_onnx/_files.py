@@ -1,4 +1,4 @@
-"""Which kind of model an ONNX file is: a network of real numbers, a quantised one, or one of `ai.onnx.ml`."""
+"""The kind of model in an ONNX file: a network of real numbers, a quantised one, or one of `ai.onnx.ml`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_QUANTISED = ("labels", "output", "shape", "inputs")
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A network of real numbers: which value it computes, and its labels."""
+    """A network of real numbers: the value to compute, and its labels."""
 
     proto: Any
     output: str | None
@@ -28,7 +28,7 @@ class File:
 
 
 def _checked(onnx: Any, model: Any) -> Any:
-    """A model from a path or an `onnx.ModelProto`, as far as ONNX itself can check it."""
+    """Returns the model of a path or an `onnx.ModelProto`, after ONNX's own checks."""
     proto = model if isinstance(model, onnx.ModelProto) else read._loaded(onnx, model)
     if not proto.graph.node:
         raise ModelError("from_onnx: the model has no nodes: the file is cut off, or no ONNX model")
@@ -38,7 +38,7 @@ def _checked(onnx: Any, model: Any) -> Any:
 
 
 def opened(model: Any, stated: Stated) -> Any:
-    """What a path or an `onnx.ModelProto` is: a `File`, or the model itself where it is of another kind."""
+    """Opens a path or an `onnx.ModelProto`: returns a `File`, or the model itself if it is of another kind."""
     try:
         import onnx
     except ImportError as error:
@@ -59,10 +59,10 @@ def opened(model: Any, stated: Stated) -> Any:
 
 
 def _refuse_unused(kind: str, stated: Stated, used: Sequence[str]) -> None:
-    """Options that do nothing for a file of this kind.
+    """Refuses options that do nothing for a file of this kind.
 
     Raises:
-        ModelError: naming all of these.
+        ModelError: there are such options; the message names all of them.
     """
     unused = [
         f"{of.name}="
@@ -77,7 +77,7 @@ def _refuse_unused(kind: str, stated: Stated, used: Sequence[str]) -> None:
 
 
 def _ml_model(onnx: Any, proto: Any, stated: Stated) -> Any:
-    """A model of `ai.onnx.ml`. A sample is of no use for trees, but says nothing that would not hold then."""
+    """Returns a model of `ai.onnx.ml`. For trees a sample is accepted, though it is not used."""
     made = model_of(onnx, proto, stated)
     if made.shape.kind in _TREES:
         _refuse_unused("a model of trees, which compare features exactly", stated, _OF_TREES)
@@ -86,7 +86,7 @@ def _ml_model(onnx: Any, proto: Any, stated: Stated) -> Any:
 
 
 def _quantised(onnx: Any, proto: Any, stated: Stated) -> QuantisedNetwork:
-    """A network of 8-bit numbers, which says itself how large inputs are."""
+    """Returns a network of 8-bit numbers; its file has the ranges of inputs."""
     _refuse_unused("a quantised network, which says itself how large numbers are", stated, _OF_QUANTISED)
     file, output, is_real = lowered(onnx, proto, stated.output, stated.shape, stated.inputs)
     if output.place == 0 or file.first is None:

@@ -1,6 +1,6 @@
-"""Inputs that are whole numbers, by which rows of tables are looked up: what they may be, and the look-up on secrets.
+"""Inputs that are row numbers of tables: their limits, and the look-up on secrets.
 
-Element by element an input is below the number of rows of each table in which it, or what is moved of it, is looked up.
+Each element of an input is below the number of rows of each table in which it, or a moved copy of it, is looked up.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from quorate.models._onnx._steps import Step, clear
 from quorate.models._said import short
 
 Rows = NDArray[np.int64]
-"""For each element of an input, how many rows there are: the least of all tables in which it is looked up."""
+"""For each element of an input the number of rows: the least of all tables in which it is looked up."""
 
 
 def rows_of(steps: Sequence[Step], sizes: Mapping[int, Sequence[int]]) -> dict[int, Rows]:
-    """For the inputs of these numbers, and of these sizes. Elements that no table is looked up by may be what any other
-    of the input may.
+    """Returns the rows for the inputs of these numbers and sizes.
+
+    An element that is looked up in no table may be as large as any other element of the input.
 
     Raises:
-        ModelError: no table is looked up by any of them.
+        ModelError: an input is looked up in no table.
     """
     counts = [0, *np.cumsum([np.prod(of, dtype=np.int64) for of in sizes.values()]).tolist()]
     starts = {
-        number: np.arange(1.0 + before, 1.0 + after).reshape(1, *of)  # 0 is what is padded with
+        number: np.arange(1.0 + before, 1.0 + after).reshape(1, *of)  # 0 stands for padding
         for (number, of), (before, after) in zip(sizes.items(), pairwise(counts), strict=True)
     }
     places: dict[int, Array] = {0: starts[0]} if 0 in starts else {}
@@ -58,8 +59,7 @@ def _filled(rows: Rows) -> Rows:
 
 
 def are_looked_up(steps: Iterable[Any], numbers: Collection[int]) -> bool:
-    """Whether steps look rows up by the inputs of these numbers, or what is moved of them, alone, and take these
-    nowhere else."""
+    """Returns whether steps use the inputs of these numbers, or moved copies of them, only to look rows up."""
     found = {0} if 0 in numbers else set()
     for place, step in enumerate(steps, 1):
         taken = [i in found for i in step["inputs"]]
@@ -93,10 +93,10 @@ def checked(X: Any, rows: Rows, what: str) -> Array:
 
 
 def check_bound(bound: Any, rows: Rows) -> None:
-    """Refuses a bound that says something else than the tables.
+    """Refuses a bound that contradicts the tables.
 
     Raises:
-        ModelError: saying what they say.
+        ModelError: the bound is another one; the message gives the tables'.
     """
     most = int(rows.max()) - 1
     if bound is not None and np.asarray(bound).ravel().tolist() not in ([most], [0, most]):
@@ -107,19 +107,19 @@ def check_bound(bound: Any, rows: Rows) -> None:
 
 
 def drawn(rows: Rows, count: int) -> Array:
-    """Inputs at random."""
+    """Returns random inputs."""
     return np.random.default_rng(0).integers(0, rows, (count, *rows.shape)).astype(np.float64)
 
 
 def shared(mpc: Any, X: Array | None, most: int, owner: int, shape: tuple[int, ...]) -> Any:
-    """Inputs as secrets of no more bits than the largest has: each of these is compared with each row's number."""
+    """Inputs row numbers with no more bits than the largest has, as each is compared with each row's number."""
     units = None if X is None else X.astype(np.int64)
     dtype = quorate.uint(max(most.bit_length(), 1))
     return mpc.input(units, owner=owner, shape=shape, dtype=dtype, bound=most)
 
 
 class Lookups:
-    """Rows by secret numbers: which row it is, is found out once for all tables that the same numbers are for."""
+    """Look-ups of rows by secret numbers; the rows for the same numbers are found once for all tables."""
 
     def __init__(self, mpc: Any, steps: Sequence[dict[str, Any]], ring: int) -> None:
         self._mpc, self._ring = mpc, ring
@@ -131,7 +131,7 @@ class Lookups:
                 self._depths[place] = max(step["weights"][0], self._depths.get(place, 0))
 
     def rows(self, step: dict[str, Any], index: Any, table: Any) -> Any:
-        """Those of a table; zeros where there is no such row. What `qr.nn.embedding` makes."""
+        """Returns the rows of a table, as `qr.nn.embedding` does; zeros if there is no such row."""
         place, (rows, columns) = step["inputs"][0], step["weights"]
         if place not in self._hot:
             depth = self._depths[place]

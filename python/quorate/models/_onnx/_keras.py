@@ -1,4 +1,4 @@
-"""Keras models, by way of ONNX."""
+"""Import of Keras models, by way of ONNX."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from quorate.models._said import short
 
 
 def from_keras(model: Any, **options: Any) -> Network:
-    """Makes a Keras model into a model that computes on secret inputs: exported to ONNX, and taken from there.
+    """Makes a Keras model into a model that computes on secret inputs, by exporting it to ONNX.
 
     Needs `keras` 3.9 or later with a backend that exports (TensorFlow with `tf2onnx`, or PyTorch), and `onnx`. Inputs
-    have the layout that the model has, which is channels last unless it says otherwise.
+    have the model's own layout, which is channels last by default.
 
     Args:
         model: a built `keras.Model` of one input, whose first axis is the batch.
         options: those of `from_onnx`: `bound=` or `sample=`, `labels=`, `bits=`, `weight_bits=`, `tolerance=`.
 
     Raises:
-        ModelError: keras is not installed, this is no model, keras cannot export it (it says why), or `from_onnx` does
-            not take what it exports.
+        ModelError: keras is not installed, this is no model, keras cannot export it (its reason is given), or
+            `from_onnx` does not take the exported file.
 
     Example:
         >>> import quorate as qr
@@ -42,7 +42,7 @@ def from_keras(model: Any, **options: Any) -> Network:
         raise ModelError(f"from_keras takes a keras.Model, not {type(model).__name__}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.onnx"
-        inputs = getattr(model, "inputs", None)  # of a model that was built by calls alone keras knows them itself
+        inputs = getattr(model, "inputs", None)  # a model built by calls alone has none, and keras finds them
         stated = {"input_signature": list(inputs)} if inputs else {}
         try:
             model.export(str(file), format="onnx", verbose=False, **stated)

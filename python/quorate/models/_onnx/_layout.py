@@ -1,8 +1,8 @@
-"""Where the batch lies in a file's arrays: first, at another axis, or as a part of one beside heads or steps.
+"""The place of the batch in a file's arrays: first, at another axis, or as a part of one beside heads or steps.
 
-Steps have the batch as their first axis. PyTorch's attention, for one, goes from (steps, batch, numbers) to (steps,
-batch x heads, numbers of a head) and to (steps x batch, numbers): a `Turned` says where the batch is in what the file
-has, and steps compute on the same array with the batch first.
+Steps have the batch as their first axis. PyTorch's attention, for example, goes from (steps, batch, numbers) to (steps,
+batch x heads, numbers of a head) and to (steps x batch, numbers). A `Turned` states the place of the batch in the
+file's array; steps compute on the same array with the batch first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 
 class Unsupported(Exception):
-    """Why a node cannot be computed, though its operator can."""
+    """The reason why a node cannot be computed, though its operator is supported."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,17 +27,17 @@ class Tensor:
 
     @property
     def layout(self) -> Layout:
-        """The batch is the first axis."""
+        """The layout with the batch as the first axis."""
         return Layout()
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Where a file has the batch.
+    """The place of the batch in a file's array.
 
     Attributes:
-        axis: which axis it is, or is a part of.
-        before, after: that axis goes through `before` x batch x `after` places, the last of these fastest.
+        axis: the axis that the batch is, or is a part of.
+        before, after: the axis goes through `before` x batch x `after` places, the last of these fastest.
     """
 
     axis: int = 0
@@ -46,11 +46,11 @@ class Layout:
 
     @property
     def parts(self) -> list[int]:
-        """Sizes of the axes that its axis is of beside the batch."""
+        """The sizes of the parts beside the batch in its axis."""
         return [n for n in (self.before, self.after) if n != 1]
 
     def first(self, axis: int) -> int:
-        """Another axis of the file's, where the batch is first."""
+        """Returns the place of another axis of the file's array when the batch is first."""
         return axis + 1 if axis < self.axis else axis + len(self.parts)
 
 
@@ -59,8 +59,9 @@ class Turned:
     """An array that the file has with its batch elsewhere.
 
     Attributes:
-        tensor: the same with the batch first, and then the other axes in the file's order, those beside the batch too.
-        layout: where the file has it.
+        tensor: the array with the batch first, then the other axes in the file's order, including those beside the
+            batch.
+        layout: the place of the batch in the file's array.
     """
 
     tensor: Tensor
@@ -68,28 +69,28 @@ class Turned:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As the file has it."""
+        """The shape of the file's array."""
         first, *others = self.tensor.shape
         axis, parts = self.layout.axis, self.layout.parts
         return (*others[:axis], first * math.prod(parts), *others[axis + len(parts) :])
 
 
 def turned(tensor: Tensor, layout: Layout) -> Tensor | Turned:
-    """An array of which the file has the batch there."""
+    """Returns an array whose batch has this place in the file."""
     return tensor if layout == Layout() else Turned(tensor, layout)
 
 
 def batch_first(x: Tensor | Turned) -> Tensor:
-    """What steps compute on."""
+    """Returns the array that steps compute on."""
     return x.tensor if isinstance(x, Turned) else x
 
 
 def reshaped(x: Tensor | Turned, sizes: Sequence[int]) -> tuple[Layout, tuple[int, ...]]:
-    """Where the batch is in an array of other sizes, and those with the batch first.
+    """Returns the place of the batch in an array of other sizes, and these sizes with the batch first.
 
-    What lies before the batch and what lies behind it stays there. For more than one record there is one way at most.
-    For one, which nothing in the file tells from an axis of one place, each way is right: of these that in which the
-    batch is an axis alone, and then one in which a product of matrices can be taken.
+    Axes before the batch and behind it stay there. For more than one record there is at most one way. For one record,
+    which the file does not distinguish from an axis of one place, each way is right. Then a way is preferred in which
+    the batch is an axis of its own, and next one in which a product of matrices can be taken.
     """
     layout, count = x.layout, batch_first(x).shape[0]
     ahead = math.prod(x.shape[: layout.axis]) * layout.before
@@ -109,10 +110,10 @@ def reshaped(x: Tensor | Turned, sizes: Sequence[int]) -> tuple[Layout, tuple[in
 
 
 def constant_beside(value: np.ndarray, rank: int, layout: Layout, count: int) -> np.ndarray:
-    """A constant that broadcasts against an array of so many axes, as it is where the batch is first.
+    """Returns a constant that broadcasts against an array of `rank` axes, for the array with the batch first.
 
     Raises:
-        Unsupported: it has other numbers for one record than for another.
+        Unsupported: it has different numbers for different records.
     """
     if value.size <= 1 or (layout == Layout() and value.ndim < rank):
         return value

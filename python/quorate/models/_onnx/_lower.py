@@ -383,8 +383,7 @@ class _Walk:
         return [*state, *map(self._stacked, scans)]
 
     def _inner(self, graph: Any, values: dict[str, Value], given: list[Value]) -> list[Value]:
-        """Returns the outputs of a graph within the model, which sees the values around it; nothing if one is not made.
-        """
+        """Returns the outputs of a graph within the model, or nothing if one is not made; it sees the outer values."""
         import onnx
 
         own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}

@@ -190,9 +190,9 @@ def from_onnx(
             For several inputs: one for all, or a dictionary; so for `sample` and `shape`.
         sample: inputs like those to come. Without a bound, other inputs may reach twice the largest magnitude there. If
             the proven range of a layer is far larger than the sample's, its results are clipped to a power of two at or
-            above four times the sample's. Networks of many layers need a sample, and so do those with layer
-            normalisations, whose error is proven for lines that deviate at least a quarter as much as the sample's
-            least. The power of two is public, the sample is not.
+            above four times the sample's. Networks of many layers or with layer normalisations need a sample. The error
+            of a normalisation is proven for lines that deviate at least a quarter as much as the sample's least. The
+            power of two is public, the sample is not.
         shape: for one input, its shape without the batch, if the file leaves sizes open.
         output: the name of the value to compute, if the model has several outputs; or a list of names, for which
             questions return a dictionary.

@@ -1,16 +1,16 @@
 """Layer normalisation: lines centred and divided by the root of their squares, planned with a proof.
 
-For a line x of n numbers the step makes z = (x - mean) / sqrt(n (variance + eps)), which lies between -1 and 1; the
-factor sqrt(n) goes into the weights behind it.
+For a line x of n numbers the step makes z = (x - mean) / sqrt(n (variance + eps)), between -1 and 1. The factor sqrt(n)
+goes into the weights behind it.
 
 Notation: d = n (x - mean) = n x - sum x is exact. It stands as integers D = d 2^u of at most B bits, cut if they have
 more. With q = |d|^2 + K, K = n^3 eps, z = d / sqrt q. V = |D|^2 2^j / 2^16 + K stands for q in 2^-v, v = 2u + j - 16,
 and is at most 2^top. `qr.rsqrt` is within 2 units of 2^-16, which is precise only if its argument is near 1. So V is
-multiplied by 2^h wherever it is below 2^(top - h), for each h of `rises`; the results span few bits, and T = V 2^-k + 1
+multiplied by 2^h wherever it is below 2^(top - h), for each h of `rises`. The results span few bits, and T = V 2^-k + 1
 goes into the root. R = rsqrt(T) 2^(h / 2), for the same h, and z = D R / 2^16 has the unit 16 + (k - j) / 2.
 
 Proven bounds, for lines with |d|^2 + K >= q0: the map d -> d / sqrt(|d|^2 + K) has a derivative of norm at most 1 /
-sqrt q, so an error e of x moves z by at most n |e| / sqrt q0 in any element; V is off by 2 of its units, T by 2, and
+sqrt q. So an error e of x moves z by at most n |e| / sqrt q0 in any element. V is off by 2 of its units, T by 2, and
 the root by 2 of its own. K serves as q0 for all inputs. But eps is small, so a sample gives a better q0: a sixteenth of
 the least that it reached. The bound then holds for lines of at least a quarter of the least deviation there. T is at
 least 1, so R is never too small, and too large by no more than the root is off: |z| < 1.01 for any line, and nothing

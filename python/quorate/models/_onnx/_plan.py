@@ -15,8 +15,8 @@ The plan makes public: c of the weights, and p and k of each result, which are p
 ring.
 
 Proven bounds grow from layer to layer faster than the values reached, by a few bits each. If there is a sample, and the
-proven bound of an array is far beyond the sample's values, the array is clipped before it goes into the next layer: to
-a power of two at or above four times the sample's largest. It has `bits` up to there.
+proven bound of an array is far beyond the sample's values, the array is clipped before the next layer. The limit is a
+power of two at or above four times the sample's largest magnitude; the array has `bits` up to there.
 """
 
 from __future__ import annotations

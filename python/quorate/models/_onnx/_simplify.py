@@ -192,7 +192,7 @@ def _masks(steps: list[Step], outputs: Sequence[int]) -> None:
     """Takes into a softmax which of its numbers are hidden, as by -inf that is added to them.
 
     These places become public, as connections between arrays are. `added` is the most that is added to a hidden number,
-    `put` the most that stands in the place of one; the planner checks that both are far enough below the others.
+    and `put` the most that stands in the place of one. The planner checks that both are far enough below the others.
     """
     uses = Counter([*outputs, *(i for step in steps for i in step.inputs)])
     for step in steps:

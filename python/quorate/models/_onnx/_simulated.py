@@ -1,6 +1,6 @@
-"""A planned network on whole numbers in the clear: what the program makes of inputs, up to a few units of functions.
+"""A planned network on whole numbers in the clear: its results equal the program's up to a few units of functions.
 
-Sums are of double precision, which is exact up to 53 bits. Where the protocols approximate (functions, roots), the
+Sums are in double precision, which is exact up to 53 bits. Where the protocols approximate (functions, roots), the
 function itself is taken and rounded.
 """
 
@@ -22,7 +22,7 @@ _ONE = 2.0**FRACTION
 
 
 def simulated(steps: Sequence[dict[str, Any]], secrets: Secrets, entered: Sequence[Array]) -> list[Array]:
-    """What every public step makes, in units, behind the first input: as `run` on secrets."""
+    """Returns the first input and the result of every public step, in units, as `run` computes them on secrets."""
     arrays, number = [entered[0]], 0
     for step in steps:
         if step["kind"] == "input":
@@ -50,7 +50,7 @@ def _weighted(step: dict[str, Any], x: Array, w: Array, b: Array | None) -> Arra
 
 
 def _times(x: Array, factor: float) -> Array:
-    """A multiple by a public number: cut if it is one of 16 bits behind the point, and else rounded."""
+    """Multiplies by a public number: rounds down if it has at most 16 fractional bits, else to the nearest."""
     return np.floor(x * factor + (0.0 if factor * _ONE == round(factor * _ONE) else 0.5))
 
 
@@ -84,7 +84,7 @@ _PAIRED: dict[str, Callable[..., Any]] = {
 
 
 def _alone(kind: str, step: dict[str, Any], x: Array) -> Array:
-    """Steps that keep the unit, or change it by a public number."""
+    """Computes steps that keep the unit, or change it by a public number."""
     if kind == "rescale":
         return _times(x, 2.0 ** step["up"])
     if kind == "scale":

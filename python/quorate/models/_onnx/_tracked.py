@@ -1,4 +1,4 @@
-"""What is proven of an array of a network: bounds, errors, its unit."""
+"""Proven facts about an array of a network: bounds, errors, and its unit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above
 
 FRACTION = 16
-"""Fractional bits of the dtype in which arrays are kept, and of what functions take and give."""
+"""Fractional bits of the dtype in which arrays are kept, and of the arguments and results of functions."""
 
 ROOM = 3
-"""Bits that the ring has above the largest sum: its sign, and that of a sum and an offset."""
+"""Bits that the ring has above the largest sum: for its sign, and for that of a sum and an offset."""
 
 REALS_RING = 64
 """Bits of the ring in which real functions are computed."""
@@ -22,13 +22,13 @@ REALS_RING = 64
 MORE = 1 + 1e-9
 """Bounds are themselves computed with rounding."""
 
-_BEYOND = 4  # times what a sample reached, numbers are clipped
-_SLACK = 4  # bits by which what is proven may exceed that before it is
+_BEYOND = 4  # times the sample's largest magnitude, where numbers are clipped
+_SLACK = 4  # bits by which a proven bound may exceed that without a clip
 
 
 @dataclasses.dataclass
 class Tracked:
-    """An array: bounds on its real values, on the error of what stands for them, the unit, and its place."""
+    """An array: bounds on its real values and on the error of the integers for them, the unit, and its place."""
 
     low: Array
     high: Array
@@ -38,24 +38,25 @@ class Tracked:
     reached: float | None = None
     """The largest magnitude in the sample; infinite without one."""
     held: Array | None = None
-    """A bound on magnitudes of what stands for the values, however far it is off; None where `largest` is all that is
-    known. A step of a series would otherwise take its errors for larger numbers, and make larger errors of these."""
+    """A bound on magnitudes of the integers that stand for the values, whatever their error; None if only `largest` is
+    known. Without it, a step of a series would take its errors for larger numbers, and derive larger errors from these.
+    """
 
     @property
     def most(self) -> float:
-        """The power of two to which it may be clipped."""
+        """The power of two to which the array may be clipped."""
         if self.reached is None or not math.isfinite(self.reached):
             return math.inf
         return 2.0 ** exponent_above(_BEYOND * self.reached)
 
     @property
     def is_far_beyond(self) -> bool:
-        """Whether much more is proven than was reached."""
+        """Whether the proven bound is far above the magnitudes in the sample."""
         return float(self.largest.max(initial=0.0)) > self.most * 2**_SLACK
 
     @property
     def largest(self) -> Array:
-        """A bound on magnitudes, of what stands for the values too."""
+        """A bound on magnitudes of the values, and of the integers that stand for them."""
         found = self.clear + self.error
         return (found if self.held is None else np.minimum(found, self.held)) * MORE
 
@@ -65,7 +66,7 @@ class Tracked:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def holding(self, held: Array | None) -> Tracked:
-        """With such a bound: what lies within one is not further off than both reach."""
+        """Returns the array with such a bound; an error is at most the sum of the bounds on values and on integers."""
         if held is None:
             return dataclasses.replace(self, held=None)
         held = np.broadcast_to(held, self.low.shape)
@@ -78,7 +79,7 @@ class Tracked:
 
 
 def bits_of(largest: float, unit: int) -> int:
-    """The least e, at least 1, with `largest` 2^unit at most 2^e."""
+    """Returns the least e, at least 1, with `largest` 2^unit at most 2^e."""
     if not math.isfinite(largest):
         return 1 << 20
     return max(exponent_above(largest) + unit, 1) if largest else 1

@@ -1,11 +1,11 @@
 """Rising step functions of whole numbers as one product, one sum and one shift: (a M + c) >> T.
 
 Let t_j be the least argument at which the function is at least j, s = M / 2^T and b = c / 2^T. All j of a range are
-right where j - s t_j <= b < j - s (t_j - 1). A b exists for those slopes s for which for all pairs i > j
+right if j - s t_j <= b < j - s (t_j - 1). Such a b exists for the slopes s for which, for all pairs i > j,
 
     (i - j) / (t_i - t_j + 1) < s < (i - j) / (t_i - t_j - 1)
 
-holds. The least T is taken for which a whole M lies in there, and every threshold is then looked at in whole numbers.
+holds. The least T with a whole M in this range is taken, and every threshold is then checked in whole numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _each(values: int | Sequence[int], count: int) -> list[int]:
 
 
 def slopes(thresholds: Sequence[int], values: int | Sequence[int]) -> tuple[float, float]:
-    """Between which slopes the function lies that is at least `values[i]` from `thresholds[i]` on; about."""
+    """Returns approximate bounds on the slope of a function that is at least `values[i]` from `thresholds[i]` on."""
     t = np.asarray(thresholds, np.float64)
     apart = np.subtract.outer(t, t)
     each = np.asarray(_each(values, len(t)))
@@ -35,7 +35,7 @@ def slopes(thresholds: Sequence[int], values: int | Sequence[int]) -> tuple[floa
 
 
 def offset(thresholds: Sequence[int], values: int | Sequence[int], multiplier: int, shift: int) -> int | None:
-    """The least c with (a M + c) >> shift at least `values[i]` exactly from `thresholds[i]` on; None if there is none.
+    """Returns the least c so that (a M + c) >> shift reaches each `values[i]` exactly at `thresholds[i]`, or None.
 
     >>> offset([2, 5, 8], 1, 3, 3)
     2
@@ -48,12 +48,12 @@ def offset(thresholds: Sequence[int], values: int | Sequence[int], multiplier: i
 
 
 def fit(pieces: Sequence[tuple[Sequence[int], int | Sequence[int]]], near: float) -> tuple[int, list[int], int] | None:
-    """M, a c for each piece, and T of least T of at least 1, for functions of one slope.
+    """Returns M, a c for each piece, and T, the least one from 1 on, for functions of one slope.
 
     Args:
-        pieces: of each function its thresholds, rising, and the values that they lead to: the first one where they
-            follow each other, or each.
-        near: the slope to be near where few thresholds leave it open.
+        pieces: for each function its thresholds, rising, and the values that they lead to: the first value if they
+            follow each other, or each value.
+        near: a slope to stay near, if few thresholds leave it open.
 
     >>> fit([([2, 5, 8], 1)], 1 / 3)
     (3, [2], 3)

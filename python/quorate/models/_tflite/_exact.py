@@ -1,13 +1,13 @@
 """Plans that equal TFLite's reference kernels bit for bit.
 
 A sum a of a layer becomes z + (a times a real number, rounded twice), between two clamps: a rising function of a with
-at most 255 leaps. The owner finds M, c and T so that (a M + c) >> T leaps where it does, and multiplies weights and
-offsets by M and adds c: one shift by T of what the layer adds up is then all that is left but the clamps, between which
-every sum gives TFLite's number, and beyond which it gives one that is clamped. The numbers of a layer are carried less
-the lower clamp, so that the clamps are 0 and a secret width.
+at most 255 leaps. The owner finds M, c and T so that (a M + c) >> T leaps at the same a. It multiplies weights and
+offsets by M and adds c. Then the layer's sums need one shift by T and the clamps. Between the clamps every sum gives
+TFLite's number; beyond them it gives a number that is clamped. The numbers of a layer are carried less the lower clamp,
+so that the clamps are 0 and a secret width.
 
-TFLite rounds halves away from 0. Where numbers on both sides of the zero point are not clamped, as in a layer
-without activation, no c is right for both: sums from 0 on then get another one, by a comparison more.
+TFLite rounds halves away from 0. If numbers on both sides of the zero point are not clamped, as in a layer without
+activation, no c is right for both: sums from 0 on then get another c, by one more comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_RING = 64
 
 
 def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
-    """The plan of layers."""
+    """Plans the layers."""
     plan = Plan([], [], [known.low], [1.0])
     all_ends = [(known.low, known.high)]
     for layer in layers:
@@ -56,7 +56,7 @@ def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
 
 
 def span(layer: Layer, ends: tuple[int, int]) -> tuple[Integers, Integers]:
-    """The least and the largest sum of each filter, for any numbers between `ends`, and zero points around images."""
+    """Returns the least and the largest sum of each filter, for numbers between `ends` and zero points around."""
     low, high = (end - layer.source.zero for end in ends)
     if "pads" in layer.attrs and any(map(any, layer.attrs["pads"])):
         low, high = min(low, 0), max(high, 0)
@@ -69,7 +69,7 @@ def span(layer: Layer, ends: tuple[int, int]) -> tuple[Integers, Integers]:
 
 
 Scaled = tuple[Any, Any, Any, int]
-"""Of each filter M, c of negative sums, and c of the others; and the T of all."""
+"""For each filter M, c of negative sums, and c of the others; and the T of all."""
 
 
 def _scaling(layer: Layer, sums: tuple[Integers, Integers]) -> Scaled:
@@ -88,9 +88,10 @@ def _scaling(layer: Layer, sums: tuple[Integers, Integers]) -> Scaled:
 
 
 def _check(layer: Layer, sums: tuple[Integers, Integers], scaled: Scaled) -> None:
-    """Both ends of what sums may be, and 0 and -1: between them `fit` has looked at every leap, and all rises.
+    """Checks both ends of the range of sums, and 0 and -1.
 
-    Of those that float32 rounds, which are near halves, numbers may be one more or less.
+    Between these, `fit` has checked every leap, and both functions rise. With float32 rounding, numbers near halves may
+    be one more or less.
     """
     times, below, above, down = scaled
     off = 0 if layer.rounding == "tflite" else 1
@@ -131,9 +132,9 @@ def _weighted(layer: Layer, base: int, ends: tuple[int, int]) -> tuple[dict[str,
 
 
 def averages(count: int, low: int) -> tuple[int, int, int]:
-    """M, c and T with which (s M + c) >> T is the mean of `count` 8-bit numbers from `low` on, of sum s."""
+    """Returns M, c and T so that (s M + c) >> T is the mean of `count` 8-bit numbers from `low` on, for their sum s."""
     half = count // 2
-    wanted = range(low, low + 257)  # both ends are looked at: nothing is clamped
+    wanted = range(low, low + 257)  # both ends are checked: means are not clamped
     leaps = [j * count - half if j > 0 else half + (j - 1) * count + 1 for j in wanted]
     found = fit([(leaps, low)], 1 / count)
     if found is None:
@@ -143,7 +144,7 @@ def averages(count: int, low: int) -> tuple[int, int, int]:
 
 
 def averaged(layer: Layer, base: int) -> tuple[dict[str, Any], Secret]:
-    """A mean: M and T are public, as they follow from sizes; of what the numbers are carried less is not."""
+    """Plans a mean. M and T are public, as they follow from sizes; the base of the numbers is secret."""
     counts = kernels.counts(layer.attrs, layer.attrs["of"])
     found = {int(n): averages(int(n), layer.source.low) for n in np.unique(counts)}
     down = max(shift for _, _, shift in found.values())
@@ -156,10 +157,10 @@ def averaged(layer: Layer, base: int) -> tuple[dict[str, Any], Secret]:
 
 
 def mean_step(layer: Layer, times: Integers, down: int, level: int) -> dict[str, Any]:
-    """What is public of a mean of numbers of `level` bits."""
+    """Returns the public part of a mean of numbers of `level` bits."""
     step = {"kind": "avg_pool", **layer.attrs, "ring": down + level + 2, "down": down, "times": times.tolist()}
     size = math.prod(layer.attrs["size"])
-    # Offsets follow from zero points: their bound does not.
+    # Offsets follow from zero points, but their bound does not.
     plus = signed_bits(-(size << level), size << level) + int(times.max()).bit_length()
     most = (size << level) * int(times.max()) + (1 << plus)
     return step | {"plus": plus, "wide": max(down + level + 2, signed_bits(-most, most))}

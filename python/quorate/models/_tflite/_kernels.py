@@ -1,4 +1,4 @@
-"""TFLite's reference kernels on whole numbers: how it scales 32-bit sums back to 8 bits, and its layers, batch first.
+"""TFLite's reference kernels on whole numbers, batch first: scaling of 32-bit sums to 8 bits, and layers.
 
 **Source**: `tensorflow/lite/kernels/internal`, `common.h`, `quantization_util.cc` and `reference/`; gemmlowp's
 `fixedpoint.h`. Images are (batch, channels, rows, columns) here.
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 
 def quantised_multiplier(real: float) -> tuple[int, int]:
-    """A multiplier as 31 bits behind the point and a power of two: `QuantizeMultiplier`.
+    """Returns a multiplier as 31 fractional bits and a power of two: `QuantizeMultiplier`.
 
     >>> quantised_multiplier(0.375)
     (1610612736, -1)
@@ -58,11 +58,11 @@ def nearest(x: Any, multiplier: Any, exponent: Any) -> Integers:
 
 
 ROUNDINGS = {"tflite": rescaled, "float32": nearest}
-"""How sums of 32 bits become 8 bits, by who does it."""
+"""The functions that make 8 bits of 32-bit sums, by the library that rounds so."""
 
 
 def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers:
-    """Sums of products of images less their zero point, which is what lies around them, with filters less theirs.
+    """Convolves images less their zero point with filters less theirs; around images there is the zero point.
 
     Sums of less than 2^53 are exact in double precision.
     """
@@ -78,7 +78,7 @@ def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers
 
 
 def sum_multipliers(one: float, other: float, target: float) -> tuple[list[int], list[int]]:
-    """Of two arrays and of their sum, by the scales: multipliers and exponents of `add.cc`.
+    """Returns the multipliers and exponents of `add.cc` for two arrays and their sum, by their scales.
 
     >>> sum_multipliers(0.5, 0.25, 1.0)
     ([1073741824, 1073741824, 1073741824], [0, -1, -19])
@@ -89,11 +89,11 @@ def sum_multipliers(one: float, other: float, target: float) -> tuple[list[int],
 
 
 SHIFT = 20
-"""What is added has so many bits more."""
+"""The additional bits of numbers that are added."""
 
 
 def added(x: Integers, y: Integers, layer: Any) -> Integers:
-    """The sum of two arrays of a `Layer`, before it is clamped."""
+    """Adds two arrays of a `Layer`; the sum is not yet clamped."""
     if layer.rounding == "float32":
         return _added_nearest(x, y, layer)
     shifted = [(v - source.zero) << SHIFT for v, source in zip((x, y), layer.sources, strict=True)]
@@ -103,7 +103,7 @@ def added(x: Integers, y: Integers, layer: Any) -> Integers:
 
 
 def _added_nearest(x: Integers, y: Integers, layer: Any) -> Integers:
-    """Onnxruntime's `MlasQLinearAdd`: fused products and sums in float32, halves to the even number."""
+    """Adds as onnxruntime's `MlasQLinearAdd`: fused products and sums in float32, halves to the even number."""
     ratios = [np.float32(source.scale) / np.float32(layer.target.scale) for source in layer.sources]
     zeros = [np.float32(source.zero) for source in layer.sources]
     total: Any = np.float32(layer.target.zero) - (ratios[0] * zeros[0] + ratios[1] * zeros[1])
@@ -113,7 +113,7 @@ def _added_nearest(x: Integers, y: Integers, layer: Any) -> Integers:
 
 
 def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:
-    """How many pixels each window of a pool has within the image.
+    """Counts the pixels of each window of a pool within the image.
 
     >>> counts({"size": (2, 2), "stride": (1, 1), "pads": ((0, 1), (0, 0))}, (2, 2))
     array([[4],
@@ -127,13 +127,13 @@ def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:
 
 
 def window_sums(x: Integers, attrs: dict[str, Any]) -> Integers:
-    """The sum of each window of a pool."""
+    """Returns the sum of each window of a pool."""
     window = np.ones((x.shape[1], 1, *attrs["size"]))
     sums = kernels.conv(x.astype(np.float64), window, attrs["stride"], (1, 1), attrs["pads"], x.shape[1])
     return np.rint(sums).astype(np.int64)
 
 
 def mean(sums: Integers, count: Any) -> Integers:
-    """Means, rounded half away from 0."""
+    """Returns means, rounded half away from 0."""
     half = np.asarray(count) // 2
     return np.where(sums > 0, (sums + half) // count, -((half - sums) // count))

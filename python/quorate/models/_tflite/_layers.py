@@ -1,4 +1,4 @@
-"""Layers of a quantised network, and what each computes in the clear: TFLite's own whole numbers."""
+"""Layers of a quantised network, and their computation in the clear: TFLite's own whole numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALED = (*WEIGHTED, "add")
 """Layers whose sums are scaled by secret numbers and clamped."""
 
 KINDS = (*WEIGHTED, "add", "avg_pool", "max_pool", "reshape")
-"""All that a program may have; a last softmax is left to those who see outputs."""
+"""All layers that a program may have; a last softmax is left to the party that learns the outputs."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Quantised:
 
     @property
     def high(self) -> int:
-        """The largest one."""
+        """The largest number of the type."""
         return self.low + 255
 
 
@@ -43,17 +43,17 @@ class Layer:
 
     Attributes:
         kind: one of `KINDS`.
-        name: of the operator in the file, for messages.
-        attrs: what is public of it.
-        source, target: what it takes and gives.
-        sizes: of a result, without the batch.
-        weights: less their zero point; filters (filters, channels of a group, rows, columns) or matrices (outputs,
-            inputs).
+        name: the name of the operator in the file, for messages.
+        attrs: the public part of the layer.
+        source, target: the quantisation of its operand and of its result.
+        sizes: the sizes of a result, without the batch.
+        weights: the weights less their zero point; filters (filters, channels of a group, rows, columns) or matrices
+            (outputs, inputs).
         offsets: one for each filter or output.
-        multipliers, exponents: the same: by what sums are multiplied, 31 bits and a power of two.
-        clamps: between which numbers the activation leaves results.
-        second: of a sum, how the other array that it takes is quantised.
-        inputs: the places of what it takes: 0 is the network's input, and layer i makes array i + 1.
+        multipliers, exponents: the factors of sums, one for each filter or output: 31 bits and a power of two.
+        clamps: the limits of the activation.
+        second: for a sum, the quantisation of its other operand.
+        inputs: the places of its operands: 0 is the network's input, and layer i makes array i + 1.
         rounding: how sums become 8 bits, one of `ROUNDINGS`.
     """
 
@@ -73,22 +73,22 @@ class Layer:
     rounding: str = "tflite"
 
     def scaled(self, sums: Any, multipliers: Any, exponents: Any) -> Integers:
-        """What such factors make of sums, less the target's zero point."""
+        """Multiplies sums by such factors; the result is less the target's zero point."""
         return kernels.ROUNDINGS[self.rounding](sums, multipliers, exponents)
 
     @property
     def sources(self) -> tuple[Quantised, Quantised]:
-        """What a sum takes."""
+        """The quantisations of a sum's operands."""
         return self.source, self.second or self.source
 
 
 def column(values: Any, ndim: int) -> Any:
-    """One number for each filter, so that they broadcast against results of so many axes."""
+    """Returns one number for each filter, in a shape that broadcasts against results of `ndim` axes."""
     return values.reshape(1, -1, *(1,) * (ndim - 2))
 
 
 def sums(layer: Layer, x: Integers) -> Integers:
-    """What a layer with weights adds up, before it is scaled."""
+    """Returns the sums of a layer with weights, before they are scaled."""
     if layer.kind == "conv":
         made = kernels.conv(x, layer.source.zero, layer.weights, layer.attrs)
     else:
@@ -97,7 +97,7 @@ def sums(layer: Layer, x: Integers) -> Integers:
 
 
 def clear(layer: Layer, x: Integers, *more: Integers) -> Integers:
-    """What the layer makes of 8-bit numbers."""
+    """Computes the layer on 8-bit numbers in the clear."""
     if layer.kind == "add":
         return np.clip(kernels.added(x, more[0], layer), *layer.clamps)
     if layer.kind in WEIGHTED:
@@ -118,7 +118,7 @@ def clear(layer: Layer, x: Integers, *more: Integers) -> Integers:
 
 
 def reshaped(x: Any, attrs: dict[str, Any]) -> Any:
-    """Channels last, where the file has them so, for the time of a reshape: of arrays, secret or not."""
+    """Reshapes with channels last if the file has them so; for arrays that are secret or not."""
     shape: Sequence[int] = attrs["shape"]
     if attrs.get("first"):
         return x.reshape(x.shape[0], *shape)
@@ -130,7 +130,7 @@ def reshaped(x: Any, attrs: dict[str, Any]) -> Any:
 
 
 def run_clear(layers: Sequence[Layer], x: Integers) -> list[Integers]:
-    """The input, and what every layer makes."""
+    """Returns the input, and the result of every layer."""
     arrays = [x]
     for layer in layers:
         arrays.append(clear(layer, *(arrays[place] for place in layer.inputs)))

@@ -1,4 +1,4 @@
-"""Where a file's scaling of 32-bit sums to 8 bits leaps, and whole numbers that leap there."""
+"""The sums at which a file's scaling of 32-bit sums to 8 bits leaps, and whole numbers that leap there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import Layer
 
 SUMS = 1 << 31
-"""No sum is larger."""
+"""The bound on sums."""
 
 _MOST_DOWN = 40
 
@@ -21,9 +21,9 @@ _MOST_DOWN = 40
 def thresholds(
     multiplier: int, exponent: int, zero: int, clamps: tuple[int, int], rounding: str = "tflite"
 ) -> tuple[list[int], int]:
-    """The least sums that give at least each number above the lower clamp, and the first of these numbers.
+    """Returns the least sums that give at least each number above the lower clamp, and the first of these numbers.
 
-    Those beyond 32 bits are left out: no sum gets there.
+    Sums beyond 32 bits are left out, since they do not occur.
     """
     most = SUMS >> max(exponent, 0)
     wanted = np.arange(clamps[0] + 1, clamps[1] + 1)
@@ -38,7 +38,7 @@ def thresholds(
 
 
 def scaling_of(layer: Layer, multiplier: int, exponent: int) -> tuple[int, list[int], int]:
-    """M, c of negative sums and of the others (or one for all), and T, for a multiplier of the layer."""
+    """Returns M, c of negative sums and of the others (or one for all), and T, for a multiplier of the layer."""
     leaps, first = thresholds(multiplier, exponent, layer.target.zero, layer.clamps, layer.rounding)
     if not leaps:
         return 0, [int(clamped(layer, 0, multiplier, exponent)) << 1], 1
@@ -55,9 +55,9 @@ def scaling_of(layer: Layer, multiplier: int, exponent: int) -> tuple[int, list[
 
 
 def _nearly(leaps: list[int], first: int, zero: int, slope: float) -> tuple[int, list[int], int] | None:
-    """The same but for sums at which the rounding of floats decides: there the number may be one more or less.
+    """Fits M, c and T except at sums that float rounding decides: there the number may be one more or less.
 
-    These lie so close to halves that their product in float32, of 24 bits, is a half or beyond it.
+    These sums lie so close to halves that their product in float32, of 24 bits, is a half or beyond it.
     """
     values = first + np.arange(len(leaps))
     halves = (values - zero - 0.5) / slope
@@ -72,7 +72,10 @@ def _nearly(leaps: list[int], first: int, zero: int, slope: float) -> tuple[int,
 
 
 def _halves_up(leaps: list[int], above: Integers, zero: int, slope: float) -> tuple[int, list[int], int] | None:
-    """Where many sums are halves, as in means of four: those are rounded up, which floats do to every second one."""
+    """Fits M, c and T if many sums are halves, as in means of four.
+
+    Halves are rounded up, as floats do with every second one.
+    """
     for down in range(1, _MOST_DOWN):
         times = round(slope * 2.0**down)
         if times:
@@ -83,5 +86,5 @@ def _halves_up(leaps: list[int], above: Integers, zero: int, slope: float) -> tu
 
 
 def clamped(layer: Layer, sums: Any, multiplier: Any, exponent: Any) -> Integers:
-    """What the file's library makes of 32-bit sums."""
+    """Returns the file's library's results for 32-bit sums."""
     return np.clip(layer.scaled(sums, multiplier, exponent) + layer.target.zero, *layer.clamps)

@@ -7,7 +7,7 @@ from quorate.models._tflite._lower import OPERATORS
 
 
 def quantised_operators() -> str:
-    r"""A line for each operator, with what of it is supported.
+    r"""Returns the supported operators as text, a line for each with its limits.
 
     >>> print(quantised_operators().split("\n")[0])
     qr.models.from_tflite supports these operators of TFLite:

@@ -1,4 +1,4 @@
-"""From a file's operators to layers."""
+"""Lowering of a TFLite file's operators to layers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _FLOATS = ("FLOAT32", "FLOAT16", "FLOAT64")
 
 
 class Unsupported(Exception):
-    """Why an operator is not supported."""
+    """The reason why an operator is not supported."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Lowering:
-    """How an operator becomes a layer, and what of it is supported."""
+    """The function that makes an operator a layer, and the limits of its support."""
 
     lower: Callable[[Source, Operator, Quantised, tuple[int, ...]], Layer]
     limits: str
     takes: int = 1
-    """How many arrays that depend on the input."""
+    """The number of its inputs that depend on the network's."""
 
 
 def quantised(tensor: Tensor) -> Quantised:
-    """How numbers of a tensor are quantised."""
+    """Returns the quantisation of a tensor."""
     if tensor.type not in ("UINT8", "INT8"):
         raise Unsupported(f"{tensor.name!r} is {tensor.type.lower()}, not uint8 or int8")
     low = 0 if tensor.type == "UINT8" else -128
@@ -47,10 +47,12 @@ def quantised(tensor: Tensor) -> Quantised:
 
 
 def lowered(source: Source) -> tuple[list[Layer], Quantised, tuple[int, ...], bool]:
-    """Layers, how the input is quantised, its sizes without the batch (channels last), and whether a softmax follows.
+    """Returns the layers, the input's quantisation, its sizes, and whether a softmax follows.
+
+    Sizes are without the batch, channels last.
 
     Raises:
-        ModelError: names all operators that are not supported, or is about inputs that are not quantised.
+        ModelError: operators are not supported (all are named), or inputs are not quantised.
     """
     first = source.tensors[source.input]
     if first.type in _FLOATS:
@@ -96,7 +98,7 @@ def lowered(source: Source) -> tuple[list[Layer], Quantised, tuple[int, ...], bo
 
 
 def _given(operator: Operator, places: dict[int, int] | None) -> list[int]:
-    """The places of the arrays that an operator takes; 0 where what is before is not known, as it is not supported."""
+    """Returns the places of an operator's inputs; 0 if an operator before it is not supported."""
     count = 1 if operator.kind == "SOFTMAX" else OPERATORS[operator.kind].takes
     if len(operator.inputs) < count or len(operator.outputs) != 1:
         raise Unsupported(f"it has {len(operator.inputs)} inputs and {len(operator.outputs)} outputs")
@@ -112,12 +114,12 @@ def _given(operator: Operator, places: dict[int, int] | None) -> list[int]:
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Without the batch, channels first."""
+    """Returns sizes without the batch, channels first."""
     return (shape[3], shape[1], shape[2]) if len(shape) == 4 else shape[1:]
 
 
 def _unsupported(source: Source) -> list[str]:
-    """The operators of kinds that are not supported."""
+    """Returns the operators whose kinds are not supported."""
     return [
         f"{operator.kind} (operator {operator.place})"
         for operator in source.operators
@@ -139,7 +141,7 @@ def _positive(operator: Operator, *names: str) -> tuple[int, ...]:
 
 
 def _lies(operator: Operator, sizes: tuple[int, ...], window: tuple[int, int], dilation: tuple[int, int]) -> Any:
-    """The stride, the padding and how many windows there are."""
+    """Returns the stride, the padding and the number of windows."""
     stride = _positive(operator, "StrideH", "StrideW")
     padding = _option(operator, "Padding")
     if padding not in (_SAME, _VALID):
@@ -157,7 +159,7 @@ def _lies(operator: Operator, sizes: tuple[int, ...], window: tuple[int, int], d
 
 
 def _clamps(operator: Operator, target: Quantised) -> tuple[int, int]:
-    """`CalculateActivationRangeQuantized`."""
+    """Returns the limits of an activation, as `CalculateActivationRangeQuantized` does."""
     name = _ACTIVATIONS.get(_option(operator, "FusedActivationFunction"))
     if name is None:
         raise Unsupported(f"activation {operator.options['FusedActivationFunction']}")
@@ -175,7 +177,7 @@ def _clamps(operator: Operator, target: Quantised) -> tuple[int, int]:
 
 
 def _weights(source: Source, operator: Operator, now: Quantised, axis: int) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Filters less their zero points, offsets, and the scale of each filter along `axis`."""
+    """Returns filters less their zero points, offsets, and the tensor with the scale of each filter along `axis`."""
     if len(operator.inputs) < 2 or operator.inputs[1] < 0:
         raise Unsupported("it has no weights")
     w = source.tensors[operator.inputs[1]]
@@ -205,7 +207,10 @@ def _weights(source: Source, operator: Operator, now: Quantised, axis: int) -> t
 
 
 def _multipliers(now: Quantised, w: Tensor, target: Quantised, count: int, per_filter: bool) -> tuple[Any, Any]:
-    """By what sums are multiplied. The product of scales is rounded to float32 where one scale serves all filters."""
+    """Returns the factors of sums.
+
+    The product of scales is rounded to float32 if one scale serves all filters.
+    """
     scales = np.broadcast_to(w.scales, (count,))
     if per_filter:
         real = [now.scale * float(scale) / target.scale for scale in scales]
@@ -322,4 +327,4 @@ OPERATORS = {
     "RESHAPE": Lowering(_reshape, "into two or four axes, of which the first is the batch"),
     "SQUEEZE": Lowering(_reshape, "as RESHAPE"),
 }
-"""What `from_tflite` takes, beside a SOFTMAX as the last operator."""
+"""The operators that `from_tflite` takes, in addition to a SOFTMAX as the last operator."""

@@ -25,17 +25,17 @@ from quorate.models._tflite._read import read
 from quorate.models._tflite._run import Owned
 from quorate.models._tflite._shape import MODES, QuantisedShape, program
 
-_PIECE = 4  # inputs that a report looks at at a time
+_PIECE = 4  # inputs that a report computes at a time
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class QuantisedNetwork(Questions):
-    """What `from_tflite` returns: a public shape and secret weights.
+    """A quantised network with a public shape and secret weights, as `from_tflite` returns it.
 
-    `predict` gives the label of the largest output, or its place where the network was imported without `labels=`,
-    of outputs with rows and columns that in `decision_function(...)[i].ravel()`; the first of equal ones.
-    `decision_function` gives the outputs, of a last softmax what it takes, as the file's 8-bit numbers. `shape` is for
-    the other parties, who call the same methods on it.
+    `predict` returns the label of the largest output, the first of equal ones. If the network was imported without
+    `labels=`, it returns the output's place; for outputs with rows and columns, the place in
+    `decision_function(...)[i].ravel()`. `decision_function` returns the outputs as the file's 8-bit numbers, for a last
+    softmax its arguments. `shape` is for the other parties, who call the same methods on it.
 
     Attributes:
         shape: what the other parties may know; give it to them.
@@ -49,27 +49,27 @@ class QuantisedNetwork(Questions):
         return f"QuantisedNetwork(inputs {self.shape.sizes}, {len(self.shape.steps)} steps, {self.shape.mode})"
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """The labels, or places of the largest outputs, of the clear network: TFLite's reference kernels."""
+        """Returns the labels, or places of the largest outputs, of the clear network, by TFLite's reference kernels."""
         best = self.shape.as_given(self._clear(X)[-1]).reshape(len(X), -1).argmax(axis=1)
         return best if self.shape.labels is None else np.asarray(self.shape.labels)[best]
 
     def decision_function_clear(self, X: Any) -> np.ndarray:
-        """The outputs of the clear network, bit for bit those of TFLite's reference kernels, or of onnxruntime's."""
+        """Returns the outputs of the clear network, bit for bit as TFLite's reference kernels or onnxruntime do."""
         return np.asarray(self.shape.as_outputs(self._clear(X)[-1]))
 
     def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
 
-        For the model's owner, with inputs of its own: nothing leaves this process.
+        It is for the model's owner, with inputs of its own: nothing leaves this process.
 
         Args:
             X: inputs.
-            protocol: as of `qr.local`.
-            options: other ones of `qr.local`.
+            protocol: the protocol, as for `qr.local`.
+            options: other options of `qr.local`.
 
         Returns:
-            How many largest outputs agree, and the largest difference of the outputs and of each layer. Of mode
-            "exact" 0 is proven, of "paper" nothing, which it says as `inf`.
+            How many largest outputs agree, and the largest difference of the outputs and of each layer. For mode
+            "exact" the proven bound is 0. For "paper" no bound is proven, which is shown as `inf`.
         """
         self.shape.encode(X)
         values, ours, clear = np.asarray(X), [], []
@@ -103,13 +103,14 @@ def from_tflite(
     shows what is public. Nothing in the file is executed.
 
     Args:
-        model: a path, or the bytes of a file; or a list of these, each of which takes what the one before gives. Of
-            uint8, or of int8 with a scale for each filter; inputs and outputs quantised, too.
+        model: a path, or the bytes of a file; or a list of these, each of which takes the results of the one before.
+            Networks are of uint8, or of int8 with a scale for each filter; inputs and outputs are quantised, too.
         mode: "exact" equals TFLite's reference kernels bit for bit. "paper" computes the real numbers that these stand
-            for, in rings of 32 bits, as section 6.2 of the ring paper; labels may differ where two outputs are close.
-            With `trunc="probabilistic"` of the session it takes two thirds of the time of "exact".
-        labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
-        output: the name of the value to compute, where the file, or the last of several, has several outputs.
+            for, in rings of 32 bits, as in section 6.2 of the ring paper; labels may differ if two outputs are close.
+            In a session with `trunc="probabilistic"` it takes two thirds of the time of "exact".
+        labels: the labels of the outputs along the last axis: `predict` then returns the label of the largest one. They
+            are public.
+        output: the name of the value to compute, if the file, or the last of several files, has several outputs.
 
     Raises:
         ModelError: the file cannot be read or is not quantised, or operators of it are not supported (all are named).
@@ -149,7 +150,7 @@ def from_tflite(
 def network_of(
     layers: Sequence[Layer], known: Quantised, sizes: tuple[int, ...], mode: str, labels: Any, **public: Any
 ) -> QuantisedNetwork:
-    """The network of such layers, on inputs that are quantised so."""
+    """Returns the network of these layers, for inputs with the quantisation `known`."""
     last = layers[-1].sizes
     if labels is not None and (len(last) != 1 or len(labels) != last[0]):
         raise ModelError(f"from_tflite: {len(labels)} labels for outputs of shape {last}")

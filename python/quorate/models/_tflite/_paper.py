@@ -1,11 +1,11 @@
 """Plans as in section 6.2 of the ring paper: scales become private bounds, results are cut by private powers of two.
 
-**Source**: rss-ring, section 6.2. Numbers x are carried as v with x - base = d v, for a real d that only the owner
-knows. A layer adds up S = sum (v + (base - z) / d) w + b / d, of which the result's unit is 1 / (d m), and cuts off l
-bits: v' = S / 2^l, d' = d m 2^l, where l leaves v' `LEVEL` bits. What an activation clamps to is a private bound on v'.
-**Deviation**: 2^(L - l), for a public L, is folded into weights and offsets, where TruncPriv multiplies by it; and the
+**Source**: rss-ring, section 6.2. Numbers x are carried as v with x - base = d v, for a real d that only the owner has.
+A layer adds up S = sum (v + (base - z) / d) w + b / d; its results have the unit 1 / (d m). It cuts off l bits: v' = S
+/ 2^l, d' = d m 2^l, where l leaves v' `LEVEL` bits. The limits of an activation are private bounds on v'.
+**Deviation**: 2^(L - l), for a public L, is folded into weights and offsets, while TruncPriv multiplies by it. The
 clamps come behind the cut, where numbers are small. Both orders differ by one rounding. The mean is divided exactly,
-and not by a power of two. Rings have at most 32 bits.
+not by a power of two. Rings have at most 32 bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MEAN = 12
 
 
 def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
-    """The plan of layers."""
+    """Plans the layers."""
     plan = Plan([], [], [known.low], [1.0])
     ranges = [(8, 255)]
     for layer in layers:
@@ -77,7 +77,7 @@ def _weighted(layer: Layer, base: int, unit: float, most: int) -> tuple[dict[str
 
 
 def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int) -> tuple[dict[str, Any], Secret]:
-    """Weights and offsets times the factors, and which ring holds their sums."""
+    """Returns weights and offsets times the factors, and the ring that holds their sums."""
     base, unit, most = given
     w = layer.weights.reshape(len(factors), -1)
     weights = np.rint(w * factors[:, None]).astype(np.int64)
@@ -86,7 +86,7 @@ def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int
     padded = "pads" in layer.attrs and any(map(any, layer.attrs["pads"]))
     low, high = (min(start, 0), max(start + most, 0)) if padded else (start, start + most)
     up, under = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
-    # The distance from the zero point to the lower clamp is at most what all results span.
+    # The distance from the zero point to the lower clamp is at most the range of all results.
     room = (1 << (LEVEL + down + 1)) + (1 << down)
     reach = int((up * low + under * high + offsets).min()) - room, int((up * high + under * low + offsets).max()) + room
     ring = max(signed_bits(*reach) + 1, down + LEVEL + 3)
@@ -100,7 +100,7 @@ def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int
 
 
 def _added(layer: Layer, lies: list[tuple[int, float, int]], level: int) -> tuple[dict[str, Any], Secret, float]:
-    """A sum of real multiples of both arrays, of which `lies` says the base, the unit and the largest number."""
+    """Plans a sum of real multiples of both arrays; `lies` has their bases, units and largest numbers."""
     width = layer.clamps[1] - layer.clamps[0]
     made = max(width, 1) / ((1 << LEVEL) - 1)
     ratios = [source.scale / layer.target.scale for source in layer.sources]
@@ -111,7 +111,7 @@ def _added(layer: Layer, lies: list[tuple[int, float, int]], level: int) -> tupl
         weights = np.array([[round(math.ldexp(factor, down))] for factor in factors], np.int64)
         secret = Secret(weights, np.array([round(math.ldexp(rest, down))], np.int64))
         high = sum(int(w) * most for w, (_, _, most) in zip(weights[:, 0], lies, strict=True))
-        # Where the offset lies is private: room for what all results span, on both sides.
+        # The place of the offset is private, so there is room for the range of all results on both sides.
         reach = high + (2 << LEVEL + down) + abs(int(secret.offsets[0]))
         step = sums.step(secret, max(signed_bits(-reach, reach) + 1, down + LEVEL + 3), down, max(level, LEVEL))
         if step["wide"] <= RING:

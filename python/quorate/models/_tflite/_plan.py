@@ -1,4 +1,4 @@
-"""What planners make: public steps, and what only the model's owner knows of each."""
+"""Results of planners: public steps, and the model owner's secrets for each."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 @dataclasses.dataclass
 class Secret:
-    """Of one step: what only the model's owner knows."""
+    """The secrets of one step, which only the model's owner has."""
 
     weights: Any = None
     offsets: Any = None
     start: int = 0
-    """What is added to what the step takes, so that it is that less its zero point."""
+    """The number that is added to the step's operand, to make it the operand less its zero point."""
     width: int = 255
-    """The largest number that the step gives."""
+    """The largest result of the step."""
     below: Any = None
     above: Any = None
-    """What is added to negative sums, and to others, where that is not the same."""
+    """The numbers added to negative sums, and to all others, if these differ."""
     first_weights: Any = None
-    """Of both arrays of a sum, where they are scaled and rounded before; so are the three that follow."""
+    """For both arrays of a sum, if they are scaled and rounded first; so are the three that follow."""
     first_offsets: Any = None
     first_below: Any = None
     first_above: Any = None
@@ -28,16 +28,16 @@ class Secret:
 
 @dataclasses.dataclass
 class Plan:
-    """A network as a program: what is public of each step, what is secret, and what numbers are carried less of."""
+    """A network as a program: the public steps, the secrets, and the bases and units of its arrays."""
 
     steps: list[dict[str, Any]]
     secrets: list[Secret]
     bases: list[int]
-    """For the input and every result, in 8-bit numbers of the file: the number that 0 stands for."""
+    """For the input and every result: the 8-bit number of the file that 0 stands for."""
     units: list[float]
-    """The same: what 1 stands for."""
+    """For the input and every result: the difference of 8-bit numbers that 1 stands for."""
 
 
 def signed_bits(low: int, high: int) -> int:
-    """Of two's complement numbers between both."""
+    """Returns the bits of two's complement numbers between `low` and `high`."""
     return max(int(high).bit_length(), (-int(low) - 1).bit_length() if low < 0 else 0) + 1

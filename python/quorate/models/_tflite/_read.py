@@ -1,4 +1,4 @@
-"""TFLite files: read, checked, and refused before anything is made of them."""
+"""Reading of TFLite files: they are checked, and refused before anything is computed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Tensor:
     """A value of the file, or a constant.
 
     Attributes:
-        name: as the file has it.
-        type: as TFLite calls it.
-        shape: with the batch.
-        scales, zeros: of the quantisation; none where it is not quantised, several along `axis`.
-        data: of a constant.
+        name: the name in the file.
+        type: TFLite's name of the type.
+        shape: the shape, with the batch.
+        scales, zeros: the quantisation: none if it is not quantised, several along `axis`.
+        data: the numbers of a constant.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Tensor:
 
 @dataclasses.dataclass
 class Operator:
-    """A node of the file: its operator's name, options by name, places of tensors; -1 where one is left out."""
+    """A node of the file: its operator's name, options by name, and places of tensors; -1 for one that is left out."""
 
     kind: str
     place: int
@@ -63,11 +63,11 @@ class Source:
 
 
 def read(model: Any, output: str | None = None) -> Source:
-    """A file from a path or from its bytes: what one of its values needs, its only output unless `output` names one.
+    """Reads a path or a file's bytes: the part that one value needs, the only output unless `output` names another.
 
     Raises:
-        ModelError: no such file, one that is cut off or no TFLite, several subgraphs or inputs, several outputs of
-            which nothing says which.
+        ModelError: there is no such file, it is cut off or not TFLite, it has several subgraphs or inputs, or there are
+            several outputs and none is chosen.
     """
     try:
         import tflite
@@ -128,7 +128,7 @@ def _parsed(tflite: Any, data: bytes, output: str | None) -> Source:
 
 
 def _output(tensors: list[Tensor], operators: list[Operator], outputs: list[int], output: str | None) -> int:
-    """Which tensor is asked for."""
+    """Returns the tensor that is asked for."""
     names = [tensors[place].name for place in outputs]
     if output is None:
         if len(outputs) != 1:
@@ -144,7 +144,7 @@ def _output(tensors: list[Tensor], operators: list[Operator], outputs: list[int]
 
 
 def _needed(operators: list[Operator], end: int) -> tuple[list[Operator], set[int]]:
-    """The operators that a tensor depends on, and all tensors that these take; what is behind it may be of any kind."""
+    """Returns the operators that a tensor depends on, and all their inputs; later operators may be of any kind."""
     taken, found = {end}, []
     for operator in reversed(operators):
         if taken.intersection(operator.outputs):
@@ -176,7 +176,7 @@ def _tensor(tflite: Any, root: Any, found: Any) -> Tensor:
 
 
 def _list(count: int, values: Any) -> Any:
-    """A vector of numbers, which the reader calls 0 where it is empty."""
+    """Returns a vector of numbers; the reader returns 0 for an empty one."""
     return values() if count else ()
 
 

@@ -1,4 +1,4 @@
-"""A planned network over secret arrays."""
+"""The program of a planned network over secret arrays."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from quorate.models._tflite._plan import Plan, Secret
 
 
 class Owned:
-    """The secrets of a model in a session: shared when they are first asked for, and held as long as the model is."""
+    """The secrets of a model in a session: shared at their first use, and held as long as the model is."""
 
     def __init__(self, mpc: Any, model: Any, plan: Plan | None, owner: int) -> None:
         self.plan, self._mpc, self._owner = plan, mpc, owner
         self._kept: dict[str, Any] = mpc._kept.of(model, owner)
 
     def secret(self, place: int) -> Secret:
-        """Those of a step; elsewhere than at the owner none."""
+        """Returns the secrets of a step; none at parties other than the owner."""
         return Secret() if self.plan is None else self.plan.secrets[place]
 
     def input(self, name: str, values: Any, shape: tuple[int, ...], dtype: Any, bound: float) -> Any:
-        """A secret array by its name."""
+        """Returns a secret array by its name; inputs it at its first use."""
         if name not in self._kept:
             given = self._mpc.input(values, owner=self._owner, shape=shape, dtype=dtype, bound=bound)
             self._kept[name] = given.as_factor() if name.startswith("weights") else given
@@ -35,7 +35,7 @@ class Owned:
 
 
 def run(mpc: Any, mode: str, steps: Sequence[dict[str, Any]], owned: Owned, x: Any) -> list[Any]:
-    """What every step makes, behind the input."""
+    """Returns the input, and the result of every step."""
     ends = _ends(steps, owned)
     arrays = [x]
     for place, step in enumerate(steps):
@@ -46,15 +46,15 @@ def run(mpc: Any, mode: str, steps: Sequence[dict[str, Any]], owned: Owned, x: A
 
 @dataclasses.dataclass
 class _At:
-    """Secrets of one step, by name."""
+    """The secrets of one step, by name."""
 
     place: int
     owned: Owned
     ends: Any
-    """What is added to its operand, and how large its results may be."""
+    """The number that is added to its operand, and the bound on its results."""
 
     def input(self, name: str, shape: tuple[int, ...], dtype: Any, bits: int) -> Any:
-        """A field of `Secret`, at most 2^bits in magnitude; fixed point is given in units."""
+        """Inputs a field of `Secret`, at most 2^bits in magnitude; fixed point is given in units."""
         values = getattr(self.owned.secret(self.place), name) if self.owned.plan is not None else None
         if values is not None and dtype.frac:
             values = np.ldexp(np.asarray(values, np.float64), -dtype.frac)
@@ -67,7 +67,7 @@ def _has(step: dict[str, Any]) -> bool:
 
 
 def _ends(steps: Sequence[dict[str, Any]], owned: Owned) -> Iterator[Any]:
-    """Of all layers with weights, in the widest ring of them."""
+    """Yields the ends of all layers with weights, input in the widest of their rings."""
     places = [place for place, step in enumerate(steps) if _has(step)]
     if not places:
         return
@@ -115,7 +115,7 @@ def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any
 
 
 def _added(mpc: Any, mode: str, step: dict[str, Any], given: Sequence[Any], at: _At) -> Any:
-    """Both arrays times a secret number each, as a product of matrices: one opening for each sum."""
+    """Adds multiples of both arrays by secret numbers, as a product of matrices: one opening for each sum."""
     wide = quorate.int(step["wide"])
     dtype = wide if mode == "exact" else quorate.fixed(step["wide"], step["down"])
     w = at.input("weights", (2, 1), dtype, step["width"])
@@ -127,7 +127,7 @@ def _added(mpc: Any, mode: str, step: dict[str, Any], given: Sequence[Any], at: 
 
 
 def _multiples(mpc: Any, first: dict[str, Any], given: Sequence[Any], at: _At) -> Any:
-    """(elements, 2): both arrays, scaled and rounded."""
+    """Returns both arrays, scaled and rounded, (elements, 2)."""
     wide, ends = quorate.int(first["wide"]), (-(1 << (first["ring"] - 1)), (1 << (first["ring"] - 1)) - 1)
 
     def secret(name: str, bits: str) -> Any:
@@ -141,7 +141,7 @@ def _multiples(mpc: Any, first: dict[str, Any], given: Sequence[Any], at: _At) -
 
 
 def _scaled(mpc: Any, mode: str, step: dict[str, Any], made: Any, count: tuple[int, ...], at: _At) -> Any:
-    """Sums with their offsets, divided and clamped."""
+    """Adds offsets to sums, divides and clamps them."""
     given = quorate.int(step["wide"]) if mode == "exact" else quorate.fixed(step["wide"], step["down"])
     made = made + column(at.input("offsets", count, given, step["plus"]), made.ndim)
     ends = (-(1 << (step["ring"] - 1)), (1 << (step["ring"] - 1)) - 1)
@@ -158,16 +158,16 @@ def _scaled(mpc: Any, mode: str, step: dict[str, Any], made: Any, count: tuple[i
 
 
 def _rounded(mpc: Any, x: Any, step: dict[str, Any]) -> Any:
-    """Fixed point without its fractional bits, which the session cuts as it cuts all: downwards, or either way."""
+    """Drops the fractional bits of fixed point as the session truncates: downwards, or either way."""
     ring, down = step["ring"], step["down"]
     if mpc._options.trunc != "probabilistic":
-        x = x + 0.5  # so that results are no lower on average
+        x = x + 0.5  # so that results have no bias downwards
     whole = x.astype(quorate.fixed(ring, down)).astype(quorate.fixed(ring, 0))
     return whole.astype(quorate.int(ring - down))
 
 
 def _shifted(x: Any, step: dict[str, Any]) -> Any:
-    """X without its lowest bits, in as many as are left."""
+    """Shifts x right, and returns it in the bits that are left."""
     return (x >> step["down"]).astype(quorate.int(step["ring"] - step["down"]))
 
 

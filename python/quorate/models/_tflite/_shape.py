@@ -1,4 +1,4 @@
-"""What everybody may know of a quantised network, and the program that follows from it."""
+"""The public part of a quantised network, and the program that follows from it."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ MODES = ("exact", "paper")
 class QuantisedShape(Questions):
     """The public part of a quantised network: all that the parties without the model need, and all that they learn.
 
-    Weights, offsets, zero points, scales and what activations clamp to stay secret. Public are the architecture, and
-    for each layer how many bits its sums have and by which power of two they are divided. `print(shape)` shows all.
+    Weights, offsets, zero points, scales and the limits of activations stay secret. Public are the architecture, and
+    for each layer the bits of its sums and the power of two by which they are divided. `print(shape)` shows all.
 
     Attributes:
-        sizes: of one input, without the batch: (rows, columns, channels) or (numbers,).
-        type: of inputs, "uint8" or "int8".
+        sizes: the sizes of one input, without the batch: (rows, columns, channels) or (numbers,).
+        type: the type of inputs, "uint8" or "int8".
         mode: "exact" or "paper".
-        steps: in order; each takes what the one before gives, or those of `inputs`: 0 is the input, and step i makes
-            array i + 1.
-        outputs: sizes of one output.
-        labels: of the outputs along the last axis, where there are any.
-        channels: whether images have them "last", as TFLite's files, or "first", as those of ONNX.
-        given: of inputs that are real numbers, the scale and the zero point by which their owner makes 8-bit numbers of
-            them; None where inputs are such numbers.
-        real: of outputs that are real numbers, the scale and the zero point of the 8-bit numbers that are revealed.
+        steps: the steps in order. Each takes the result of the one before, or the arrays of `inputs`: 0 is the input,
+            and step i makes array i + 1.
+        outputs: the sizes of one output.
+        labels: the labels of the outputs along the last axis, if there are any.
+        channels: the place of images' channels: "last", as in TFLite's files, or "first", as in ONNX's.
+        given: for inputs that are real numbers, the scale and the zero point by which their owner quantises them to 8
+            bits; None if inputs are 8-bit numbers.
+        real: for outputs that are real numbers, the scale and the zero point of the 8-bit numbers that are revealed.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -84,7 +84,7 @@ class QuantisedShape(Questions):
             raise ModelError("this is not the shape of a quantised network")
 
     def describe(self) -> dict[str, Any]:
-        """The fields as plain values, which JSON holds; `QuantisedShape(**described)` is the same shape."""
+        """Returns the fields as plain values, for JSON; `QuantisedShape(**described)` is the same shape."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {**fields, "steps": [dict(step) for step in self.steps]}
 
@@ -94,7 +94,7 @@ class QuantisedShape(Questions):
         return "\n".join([head, *text_table(("", "step", "weights", "public"), rows, 4)])
 
     def encode(self, X: Any) -> Integers:
-        """Inputs from 0 on, channels first; raises before anything is sent if they are not 8-bit numbers."""
+        """Returns inputs as numbers from 0 on, channels first; raises before anything is sent if they are not 8-bit."""
         values = np.asarray(X)
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
             sizes = ", ".join(map(str, self.sizes))
@@ -115,7 +115,7 @@ class QuantisedShape(Questions):
         return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 and self.channels == "last" else whole
 
     def program(self, mpc: Any, owned: Owned, X: Any, rows: int, owner: int) -> list[Any]:
-        """All arrays, from the input on, each less what the model's owner knows as its base."""
+        """Returns all arrays, from the input on, each less its base, which the model's owner has."""
         turned = len(self.sizes) == 3 and self.channels == "last"
         sizes = (self.sizes[2], *self.sizes[:2]) if turned else self.sizes
         first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
@@ -124,11 +124,11 @@ class QuantisedShape(Questions):
         return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
 
     def as_given(self, values: Any) -> Any:
-        """Channels where the file has them: of arrays, secret or not."""
+        """Moves channels to their place in the file; for arrays that are secret or not."""
         return values.transpose(0, 2, 3, 1) if values.ndim == 4 and self.channels == "last" else values
 
     def as_outputs(self, values: Any) -> Any:
-        """The file's outputs from its last 8-bit numbers."""
+        """Returns the file's outputs from its last 8-bit numbers."""
         found = self.as_given(values)
         if self.real is None:
             return found
@@ -143,7 +143,7 @@ class QuantisedShape(Questions):
 
 
 def quantised(values: Any, by: tuple[float, int], low: int) -> Integers:
-    """ONNX's `QuantizeLinear`: real numbers of float32 to 8-bit ones from `low` on, halves to the even number."""
+    """Quantises float32 numbers as ONNX's `QuantizeLinear`: to 8-bit ones from `low` on, halves to the even number."""
     units = np.rint(values.astype(np.float32) / np.float32(by[0]))
     return np.clip(units.astype(np.float64) + by[1], low, low + 255).astype(np.int64)
 
@@ -165,7 +165,7 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
 
 
 def program(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:
-    """A network's and a shape's program, at each party the same, with the values that it has."""
+    """Builds a question's program, the same at each party, with the values that this party has."""
     if not asked.reveal and question != "predict":
         raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for predict")
     if question == "predict_proba":
@@ -187,7 +187,7 @@ def _named(labels: tuple[Any, ...] | None, found: np.ndarray) -> np.ndarray:
 
 
 def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
-    """The file's numbers from those that are carried: these times a unit, plus a base."""
+    """Returns the file's numbers from those that are carried: these times a unit, plus a base."""
     plan = owned.plan
     if shape.mode == "exact":
         dtype = quorate.int(max(made.dtype.bits, 10))

@@ -1,14 +1,14 @@
-"""Sums of two arrays, which TFLite computes of numbers with scales of their own.
+"""Sums of two arrays, which TFLite computes from numbers with scales of their own.
 
-TFLite multiplies both by 2^20 and by their scales over twice the larger one, rounds, adds, multiplies by what leads to
-the result's scale, and rounds again. That is nearly linear in both: the owner looks for whole numbers M1, M2, c and T
-with which (M1 (x - zero) + M2 (y - zero) + c) >> T gives the same for all pairs of numbers that there are, at most
-65,536, between the clamps. Beyond them it gives what is clamped, too. Halves are rounded away from 0, for which sums
-from 0 on may get another c, as in `_exact`.
+TFLite multiplies both by 2^20 and by their scales over twice the larger one, rounds, adds, multiplies by the factor to
+the result's scale, and rounds again. That is nearly linear in both. The owner looks for whole numbers M1, M2, c and T
+with which (M1 (x - zero) + M2 (y - zero) + c) >> T gives the same between the clamps. It has to hold for all pairs of
+numbers that there are, at most 65,536. Beyond the clamps the result has to be clamped, too. Halves are rounded away
+from 0, for which sums from 0 on may get another c, as in `_exact`.
 
-Where scales are nearly as small whole numbers to each other, many sums lie within 2^-18 of a half, and TFLite's
-roundings decide about each by itself: no such numbers exist then. What follows are TFLite's own steps, then: each array
-is scaled and rounded first, by whole numbers of its own, and what these make is added, scaled and rounded again.
+If the ratio of scales is nearly one of small whole numbers, many sums lie within 2^-18 of a half, and TFLite's
+roundings decide about each by itself. Then no such numbers exist, and TFLite's own steps are followed: each array is
+scaled and rounded first, by whole numbers of its own; the results are added, scaled and rounded again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quorate.models._tflite._layers import Layer
 from quorate.models._tflite._leaps import scaling_of
 from quorate.models._tflite._plan import Secret, signed_bits
 
-_MOST_SHIFT = 26  # beyond that, numbers are larger than what follows from TFLite's own steps
+_MOST_SHIFT = 26  # larger ones make larger numbers than TFLite's own steps
 _FAR = 1 << 62
 
 
@@ -41,12 +41,12 @@ class Fit:
 
     @property
     def only(self) -> int:
-        """M where there is one array."""
+        """M, if there is one array."""
         return self.times[0]
 
 
 def planned(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int], tuple[int, int]]) -> Any:
-    """The step and the secrets of mode "exact", for numbers of both arrays between `ends`, carried less `bases`."""
+    """Returns the step and the secrets of mode "exact", for both arrays' numbers between `ends`, less `bases`."""
     found = fit(layer, ends)
     if found is None and layer.rounding == "float32":
         found = _near(layer, ends)
@@ -68,7 +68,7 @@ def planned(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int], t
 
 
 def step(secret: Secret, ring: int, down: int, level: int) -> dict[str, Any]:
-    """What is public of a sum of arrays whose numbers have so many bits."""
+    """Returns the public part of a sum of arrays whose numbers have `level` bits."""
     added = [v for v in (secret.offsets, secret.below, secret.above) if v is not None]
     known: dict[str, Any] = {"kind": "add", "weights": (2, 1), "ring": ring, "down": down, "start": 0}
     powers = _public(secret.weights, added, 2, level)
@@ -76,7 +76,7 @@ def step(secret: Secret, ring: int, down: int, level: int) -> dict[str, Any]:
 
 
 def _public(weights: Integers, added: list[Any], terms: int, level: int) -> dict[str, int]:
-    """Powers of two above secret numbers, and bits of sums of so many products with numbers of so many bits."""
+    """Returns powers of two above secret numbers, and the bits of sums of `terms` products with `level`-bit numbers."""
     width = int(np.abs(weights).max(initial=0)).bit_length()
     plus = max(int(np.abs(v).max()).bit_length() for v in added)
     most = (terms << level + width) + (len(added) << plus)
@@ -84,7 +84,7 @@ def _public(weights: Integers, added: list[Any], terms: int, level: int) -> dict
 
 
 def fit(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit | None:
-    """The numbers of least T that give what TFLite does for all pairs; with one c for all sums, if there are such."""
+    """Returns the numbers of least T that equal TFLite's sums for all pairs; with one c for all sums if possible."""
     x, y = _pairs(ends)
     low, high = layer.clamps
     wanted = np.clip(kernels.added(x, y, layer), low, high) - low
@@ -102,7 +102,7 @@ def fit(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit | No
 
 
 def _near(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit:
-    """Numbers that give at most one more or less than the file's, where none give the same for all pairs.
+    """Returns numbers whose sums differ from the file's by one at most, if none are equal for all pairs.
 
     Sums of floats decide about halves by their last bits, and exact sums do not.
     """
@@ -119,13 +119,13 @@ def _near(layer: Layer, ends: tuple[tuple[int, int], tuple[int, int]]) -> Fit:
 
 
 def _pairs(ends: tuple[tuple[int, int], tuple[int, int]]) -> list[Integers]:
-    """All pairs of numbers between these ends."""
+    """Returns all pairs of numbers between these ends."""
     every = np.meshgrid(*(np.arange(low, high + 1) for low, high in ends), indexing="ij")
     return [values.ravel() for values in every]
 
 
 def _in_steps(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int], tuple[int, int]]) -> Any:
-    """As TFLite does it: both arrays are scaled and rounded, then their sum is."""
+    """Plans a sum in TFLite's own steps: both arrays are scaled and rounded, then their sum is."""
     zeros = [source.zero for source in layer.sources]
     fits = [_multiple(layer, i, ends[i]) for i in range(2)]
     down = max(found.down for found in fits)
@@ -167,7 +167,7 @@ def _in_steps(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int],
 
 
 def _multiple(layer: Layer, place: int, ends: tuple[int, int]) -> Fit:
-    """What an array is multiplied by, 2^20 times as fine, and rounded as TFLite does for all numbers that there are."""
+    """Returns a multiple of an array in units of 2^-20, rounded as TFLite does for all numbers between `ends`."""
     source, factors = layer.sources[place], (int(layer.multipliers[place]), int(layer.exponents[place]))
     x = np.arange(ends[0], ends[1] + 1) - source.zero
     wanted = kernels.rescaled(x << kernels.SHIFT, *factors)
@@ -184,13 +184,13 @@ def _multiple(layer: Layer, place: int, ends: tuple[int, int]) -> Fit:
 
 
 def _divided(sums: Any, below: int, above: int, down: int) -> Integers:
-    """What one step makes of sums that fit 64 bits."""
+    """Adds c to sums that fit 64 bits, and shifts them right."""
     values = np.asarray(sums, np.int64)
     return (values + np.where(values < 0, int(below), int(above))) >> down
 
 
 def _offsets(sums: Integers, wanted: Integers, most: int, down: int, may_turn: bool) -> tuple[int, int] | None:
-    """C of negative sums and of others, with which (sum + c) >> down is as wanted, or beyond 0 and the most as well."""
+    """Returns c of negative sums and of others so that (sum + c) >> down is as wanted, at least up to the clamps."""
     parts = (sums < 0, sums >= 0) if may_turn else (np.ones(len(sums), np.bool_),)
     found = []
     for part in parts:
