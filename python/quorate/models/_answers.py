@@ -45,7 +45,9 @@ def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: In
 
 
 def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.float64]:
-    """Returns how far each record is from a tie: the decision nearest to 0, or the gap of the two largest.
+    """Returns how far each record is from a tie.
+
+    That is the magnitude of the decision nearest to 0, or the gap of the two largest decisions if the largest wins.
 
     >>> shape = Shape("linear", classes=(1, 2, 3), features=1, scales=(0,), data_bits=9, weight_bits=9)
     >>> margins(shape, np.array([[8, 2, 7]]), np.array([1, 1, 1]))

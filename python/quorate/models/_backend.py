@@ -30,7 +30,10 @@ class Backend(Protocol):
         """Returns the array as a factor of many products."""
 
     def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
-        """Inputs secret 64-bit numbers with `fraction` fractional bits; `values` and `bound` are in its units."""
+        """Inputs secret 64-bit numbers with `fraction` fractional bits.
+
+        `values` and `bound` are in units of 2**-fraction.
+        """
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         """Inputs secret bits."""

@@ -3,9 +3,9 @@
 Notation: record x, weights w_j and intercept b_j of decision j, n features; 2**e_i bounds |x_i| (public scales).
 Records become X_i = round(x_i * 2**(d - e_i)), with |X_i| <= 2**d. A secret exponent c is chosen so that all
 |w_ji| * 2**e_i < 2**c and |b_j| < n' * 2**c, n' the power of two at or above n. Weights become
-W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)). So D_j = sum_i W_ji
-X_i + B_j is below 2 n' 2**(d+v) <= 2**62 in magnitude. Differences of two decisions fit in 64 bits, which the range
-analysis finds too. D_j / 2**(d+v-c) differs from the real decision by at most
+W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)).
+So D_j = sum_i W_ji X_i + B_j is below 2 n' 2**(d+v) <= 2**62 in magnitude. Differences of two decisions fit in 64
+bits, which the range analysis finds too. D_j / 2**(d+v-c) differs from the real decision by at most
 
     sum_i |w_ji| 2**(e_i - d - 1)  +  n 2**(c - v - 1)  +  2**(c - d - v - 1).
 
@@ -41,7 +41,7 @@ DECISION_BOUND = 1 << 62
 DEFAULT_BOUND = 8192.0
 
 _EXPONENT_LIMIT = 900
-_WIDE_DATA_BITS = 61  # the bits of numpy's integers
+_WIDE_DATA_BITS = 61  # fits in numpy's 64-bit integers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,6 +248,8 @@ def _count_votes(on: Backend, wins: Array, classes: int) -> Array:
 
 def vote_matrix(classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Returns `matrix` and `offset` such that votes are `wins @ matrix + offset`.
+
+    A pair that its first class loses is won by its second.
 
     >>> matrix, offset = vote_matrix(3)
     >>> matrix.tolist(), offset.tolist()

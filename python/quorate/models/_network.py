@@ -1,9 +1,9 @@
 """Neural networks as integers, layer by layer, with all bits of a ring of 64 and a proven bound on the error.
 
-Notation: layer l takes n inputs A_i, integers below 2**P that stand for A_i / 2**s. Weights become W_ji = round(w_ji *
-2**(Q - c)) with |W_ji| <= 2**Q, and intercepts B_j = round(b_j * 2**(s + Q - c)). Let n' be the power of two at or
-above n, and P + Q + log2(n') = 60. Then D_j = sum_i W_ji A_i + B_j is at most 2**61 in magnitude, and stands for D_j /
-2**(s + Q - c). The layer's results are shifted right exactly, to the next layer's bits.
+Notation: layer l takes n inputs A_i, integers below 2**P that stand for A_i / 2**s. Weights become
+W_ji = round(w_ji * 2**(Q - c)) with |W_ji| <= 2**Q, and intercepts B_j = round(b_j * 2**(s + Q - c)). Let n' be the
+power of two at or above n, and P + Q + log2(n') = 60. Then D_j = sum_i W_ji A_i + B_j is at most 2**61 in magnitude,
+and stands for D_j / 2**(s + Q - c). The layer's results are shifted right exactly, to the next layer's bits.
 
 With relu and identity the scale passes through the activation: every c is secret, and decisions are scaled by one
 positive number, which changes neither signs nor their order. With tanh and logistic the results are shifted to 16

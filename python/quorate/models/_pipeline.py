@@ -319,7 +319,7 @@ def _own(step: Any, before: Before) -> NDArray[np.int64]:
 
 
 def _outputs(step: Any) -> list[NDArray[np.bool_]]:
-    """Returns for each feature (outputs, categories + 1): what makes an output 1; the last column is unknown values."""
+    """Returns for each feature which categories set an output, (outputs, categories + 1); last, unknown values."""
     firsts = [values[0] for values in step.categories_]
     found, at = [], 0
     widths = [int(width) for width in step._n_features_outs]

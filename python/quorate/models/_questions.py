@@ -110,9 +110,9 @@ class Questions:
                 many as fit in the session's `max_memory=`. A record that is refused ends the question when its batch
                 comes.
 
-        The first question of a session shares the model's secrets, and all further ones use these shares. They are kept
-        until the model, the shape that stands for it at other parties, or the session ends. So all parties ask the same
-        model, or keep the `Shape` as long as its owner keeps the model.
+        The first question of a session shares the model's secrets, and all further ones use these shares. They are
+        freed with the model, with the shape that stands for it at other parties, or with the session. So all parties
+        ask the same model, or keep the `Shape` as long as its owner keeps the model.
 
         Returns:
             An array of labels, or of numbers for a regression; None at a party that does not learn them; a secret array

@@ -144,7 +144,10 @@ def read_boosting_regressor(estimator: Any, _: Any, before: Before | None) -> Mo
 
 
 def read_histograms(estimator: Any, _: Any, before: Before | None) -> Model:
-    """Reads histogram boosting; compares decisions with 0, as probabilities are equal only within the margin."""
+    """Reads histogram boosting.
+
+    Decisions are compared with 0, and not probabilities with each other, which are equal only within the margin.
+    """
     classes = classes_of(estimator, 1)
     link = "logistic" if len(classes) == 2 else "softmax"
     return Model(*encode_boosting(_plain_histograms(estimator, before), classes, _features(estimator, before), link))
@@ -162,7 +165,10 @@ def read_histograms_regressor(estimator: Any, _: Any, before: Before | None) -> 
 
 
 def _plain_histograms(estimator: Any, before: Before | None) -> PlainBoosting:
-    """Reads records as float64. If training had missing values, records without them still go the same way."""
+    """Reads histogram boosting; records are compared as float64.
+
+    If values were missing in training, the others still go the same way.
+    """
     selected = _selected(estimator, before)
     stages = [[predictor.nodes for predictor in stage] for stage in estimator._predictors]
     categorical = getattr(estimator, "is_categorical_", None)

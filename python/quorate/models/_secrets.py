@@ -1,7 +1,7 @@
 """Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
 
-A decision stands for D / 2**u, |D| < 2**62, where u is secret: only the model's owner has it. The owner inputs 2**m, m
-= F + K - u. The product D 2**m fits 120 bits. Shifted right by K, it is the decision with F = 16 fractional bits,
+A decision stands for D / 2**u, |D| < 2**62, where u is secret: only the model's owner has it. The owner inputs 2**m,
+m = F + K - u. The product D 2**m fits 120 bits. Shifted right by K, it is the decision with F = 16 fractional bits,
 rounded down. With K = 62 a decision that would need m < 0 is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused.
 Decisions of 120 bits lose their last 57 bits first, and K is 61: rounded down to 62 bits they could be -2**62, and
 times 2**57 leave 120 bits.

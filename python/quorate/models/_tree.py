@@ -177,7 +177,7 @@ def input_records(on: Backend, shape: Shape, records: Integers | None, rows: int
 
 
 def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, owner: int) -> Array:
-    """Inputs the features that nodes compare: of each of (nodes * trees, features) one is 1 and all others are 0.
+    """Inputs the features that nodes compare, (nodes * trees, features): each row has one 1, all else is 0.
 
     It is called before the records are input: they wait for the proof.
     """

@@ -257,7 +257,7 @@ _MOST_TIMES = 64
 
 
 def _times(weights: Sequence[float]) -> list[int] | None:
-    """Returns how often each value counts in a plain mean that equals the weighted one; None if there is none."""
+    """Returns how often each value counts in a plain mean that equals the weighted one; None above 64 values."""
     least = min(w for w in weights if w > 0)
     times = [round(w / least) for w in weights]
     exact = all(t * least == w for t, w in zip(times, weights, strict=True))

@@ -1,1 +1,1 @@
-"""Parts that networks of all file formats share: clear layers, reports, pictures, checks of who has what."""
+"""Parts that networks of all file formats share: clear layers, reports, pictures, and checks of given arguments."""

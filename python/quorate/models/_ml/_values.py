@@ -20,7 +20,7 @@ Floats = np.ndarray
 
 
 class NeuralError(Exception):
-    """A value is not computed as models are, but as in a network, or from the results of a model."""
+    """Raised for a value that is not computed as models are, but as in a network, or from a model's results."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ from quorate.models._onnx._layout import Unsupported
 from quorate.models._pipeline import knowing
 
 _FLOATS, _WHOLE, _STRING = (1, 11), (6, 7), 8  # TensorProto.FLOAT, DOUBLE; INT32, INT64
-_FAR = 64.0  # of a scaler's divisors: without a bound, records are at most so far from the subtracted numbers
+_FAR = 64.0  # times a scaler's divisor: the assumed distance of records from its offset, without a bound
 _FOUND = (Label, Scores, Risen, Place, Numbers, Opaque)
 
 
@@ -187,7 +187,7 @@ def _scaler(node: Node) -> list[Value]:
 
 
 def _elementwise(node: Node) -> list[Value]:
-    """Computes features with constants, and functions with 1, as 1 less a share, which is the other class's."""
+    """Computes features with constants, and functions of numbers with 1, such as 1 less a share."""
     operator = node.operator.lower()
     first, second = node.values
     if isinstance(first, Features) and not isinstance(second, (Features, *_FOUND)):

@@ -25,7 +25,7 @@ class Input:
     Attributes:
         sizes: the sizes of one input, without the batch.
         low, high: the ends of the range of its numbers.
-        bits: the bits that it has.
+        bits: the number of its bits.
         table_rows: as in `NetworkShape`.
         name: the name of one of several inputs; "" if there is one alone.
         is_public: whether all parties give it.

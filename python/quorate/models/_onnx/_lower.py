@@ -203,7 +203,7 @@ class Lowering:
         return [(step, shape[1:]) for step, shape in zip(self.steps, self.shapes[1:], strict=True)]
 
     def axis(self, axis: int, x: Tensor | Turned, what: str = "axis") -> int:
-        """Returns the place of an axis, which is not the batch, when the batch is first."""
+        """Returns the place of an axis other than the batch when the batch is first."""
         found = axis + len(x.shape) if axis < 0 else axis
         if not 0 <= found < len(x.shape) or found == x.layout.axis:
             where = "it must lie behind the batch" if isinstance(x, Tensor) else f"axis {x.layout.axis} is the batch"
@@ -230,7 +230,7 @@ class Lowering:
 
 LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gather): nothing else is computed of them"
 _LONGEST = 4096  # the longest loop
-_FEW = 4  # inputs that a step is tried with: results of others have the same sizes
+_FEW = 4  # inputs that a step is tried with: other batches give the same sizes
 _MANY = 1021  # inputs: a number that no size of a network equals by chance
 
 Lower = Callable[[Lowering, Node], Any]
@@ -248,7 +248,7 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], list[i
             other, ends = _made(source.of(many), operators)
             if (name := apart((made, places), (other, ends))) is not None:
                 raise _goes_by_the_number(name)
-        for few in (1, 2):  # which may take another branch
+        for few in (1, 2):  # which may be lowered in another way
             _check_few((made, places), source.of(few), operators)
     return made.steps, places
 

@@ -187,7 +187,7 @@ def from_onnx(
             the first input. They may be int32 or int64 if they are row numbers of tables, as tokens are. For several
             inputs, questions take a dictionary by name, each with the batch as its first axis.
         bound: the largest magnitude of the inputs, or (lowest, highest). It is public. Row numbers of tables need none.
-            For several inputs: one for all, or a dictionary; so for `sample` and `shape`.
+            For several inputs: one for all, or a dictionary; the same holds for `sample` and `shape`.
         sample: inputs like those to come. Without a bound, other inputs may reach twice the largest magnitude there. If
             the proven range of a layer is far larger than the sample's, its results are clipped to a power of two at or
             above four times the sample's. Networks of many layers or with layer normalisations need a sample. The error

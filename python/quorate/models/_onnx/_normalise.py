@@ -9,12 +9,12 @@ and is at most 2^top. `qr.rsqrt` is within 2 units of 2^-16, which is precise on
 multiplied by 2^h wherever it is below 2^(top - h), for each h of `rises`. The results span few bits, and T = V 2^-k + 1
 goes into the root. R = rsqrt(T) 2^(h / 2), for the same h, and z = D R / 2^16 has the unit 16 + (k - j) / 2.
 
-Proven bounds, for lines with |d|^2 + K >= q0: the map d -> d / sqrt(|d|^2 + K) has a derivative of norm at most 1 /
-sqrt q. So an error e of x moves z by at most n |e| / sqrt q0 in any element. V is off by 2 of its units, T by 2, and
-the root by 2 of its own. K serves as q0 for all inputs. But eps is small, so a sample gives a better q0: a sixteenth of
-the least that it reached. The bound then holds for lines of at least a quarter of the least deviation there. T is at
-least 1, so R is never too small, and too large by no more than the root is off: |z| < 1.01 for any line, and nothing
-wraps.
+Proven bounds, for lines with |d|^2 + K >= q0: the map d -> d / sqrt(|d|^2 + K) has a derivative of norm at most
+1 / sqrt q. So an error e of x moves z by at most n |e| / sqrt q0 in any element. V is off by 2 of its units, T by 2,
+and the root by 2 of its own. K serves as q0 for all inputs. But eps is small, so a sample gives a better q0: a
+sixteenth of the least that it reached. The bound then holds for lines of at least a quarter of the least deviation
+there. T is at least 1, so R is never too small, and too large by no more than the root is off: |z| < 1.01 for any
+line, and nothing wraps.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Scales:
         return None
 
     def plan(self, moved: float, floor: float | None) -> Normalised | None:
-        """Plans for lines whose d errors move by at most `moved`, and whose q is at least `floor` or K."""
+        """Plans for lines: errors move d by at most `moved`, and q is at least `floor` or K."""
         root = math.sqrt(self.added)
         if floor is not None:
             root = max(root, math.sqrt(floor) - moved)
@@ -151,7 +151,7 @@ class _Scales:
 
 
 def _rises(bits: float) -> list[int]:
-    """Returns the exponents `rises` for numbers that span `bits` bits: fewer bits are more precise."""
+    """Returns the exponents `rises` that bring numbers spanning `bits` bits together; fewer bits are more precise."""
     if bits <= 6:
         return []
     if bits <= 12:

@@ -1,7 +1,8 @@
 """Recurrent layers of ONNX, unrolled: every step of a series has the same weights.
 
 In a step, one product of matrices serves all gates that take the same numbers: the given ones and the state side by
-side. Its sums are divided once, to the unit that functions take. While the state is 0, its part is left out.
+side. Its sums are divided once, to the unit that functions take. If the first state is 0, its part is left out in the
+first step.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Recurrent:
     Attributes:
         x: (batch, steps, inputs).
         backward: whether its steps go from the last to the first.
-        hidden: the number of hidden numbers.
+        hidden: the size of the hidden state.
         weight, inner: (gates, hidden, inputs) and (gates, hidden, hidden).
         bias, inner_bias: (gates, hidden).
         states: the first states, (batch, hidden); None where they are 0.

@@ -221,7 +221,8 @@ class Patterns:
             x = less.inputs[0] if line[axes[0]] == 1 else x
         return self._lowering.emit("softmax", Tensor(x, whole), {"axis": axes[0] - len(whole)})
 
-    # ---- what they are ----------------------------------------------------------------------------------------------
+    # ---- results
+    # --------------------------------------------------------------------------------------------------------
 
     def _gelu(self, place: int, other: int) -> Tensor | None:
         *_, (base, factor, offset) = self._multiples(other)

@@ -48,7 +48,7 @@ _LEAST = 6  # bits of weights; fewer are of no use
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, for any rounding
-_CLIPPED = 1 << 20  # a key beside units
+_CLIPPED = 1 << 20  # a key beside units, which are smaller
 _PUBLIC = 17  # bits of a multiple by a public real, in addition to its operand's
 _FAR = 40.0  # a number so far below the largest of a softmax adds less than a unit
 _COARSEST = -200  # units; coarser ones mean nothing, and later exceed floating point
@@ -197,7 +197,7 @@ class Planner:
         return x if x.bits <= self.bits + 3 else self.at(x, x.unit - (x.bits - self.bits))
 
     def _clipped(self, x: Tracked) -> Tracked:
-        """Clips an array to the power of two above the sample's magnitudes.
+        """Clips an array to `most`, a power of two at or above four times the sample's largest magnitude.
 
         Errors of numbers beyond do not count, since inputs are assumed to be like the sample.
         """

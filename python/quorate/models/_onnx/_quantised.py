@@ -23,7 +23,7 @@ from quorate.models._onnx._layout import Unsupported
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised
 
-_MOST_BIAS = 1e-6  # relative distance of an offset's scale from that of its sums
+_MOST_BIAS = 1e-6  # largest relative distance of an offset's scale from that of its sums
 
 
 @dataclasses.dataclass(frozen=True)

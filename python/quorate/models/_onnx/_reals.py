@@ -99,7 +99,7 @@ def _power(planner: Planner, x: Tracked) -> Tracked:
 
 
 def _least(planner: Planner, kind: str, low: Array) -> Array:
-    """Returns a lower bound on numbers: the proven one, or where that is not above 0, the sample's."""
+    """Returns a positive lower bound on numbers: the larger one of the proven bound and the sample's."""
     reached = planner._spread or 0.0
     floor = 2.0 ** (exponent_above(reached / _BELOW) - 1) if reached > 0 else 0.0
     if not (np.maximum(low, floor) > 0).all():

@@ -83,7 +83,7 @@ class NetworkShape(Questions):
                 raise ModelError(f"this is not the shape of a network: an output is {dict(made)}")
 
     def _check_inputs(self) -> None:
-        """Checks that only tables are looked up by whole numbers, and that each of these has a number of rows."""
+        """Checks that whole numbers only look up tables, and that there is a number of rows for each of them."""
         rows: Any = self.table_rows
         object.__setattr__(self, "table_rows", tuple(rows) if isinstance(rows, list) else rows)
         known = self.all_inputs

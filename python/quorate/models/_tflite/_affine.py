@@ -35,7 +35,7 @@ def slopes(thresholds: Sequence[int], values: int | Sequence[int]) -> tuple[floa
 
 
 def offset(thresholds: Sequence[int], values: int | Sequence[int], multiplier: int, shift: int) -> int | None:
-    """Returns the least c so that (a M + c) >> shift reaches each `values[i]` exactly at `thresholds[i]`, or None.
+    """Returns the least c with (a M + c) >> shift >= `values[i]` exactly for a >= `thresholds[i]`; None if none has.
 
     >>> offset([2, 5, 8], 1, 3, 3)
     2

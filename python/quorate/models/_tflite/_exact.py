@@ -56,7 +56,10 @@ def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
 
 
 def span(layer: Layer, ends: tuple[int, int]) -> tuple[Integers, Integers]:
-    """Returns the least and the largest sum of each filter, for numbers between `ends` and zero points around."""
+    """Returns the least and the largest sum of each filter.
+
+    Numbers lie between `ends`; around images there are zero points.
+    """
     low, high = (end - layer.source.zero for end in ends)
     if "pads" in layer.attrs and any(map(any, layer.attrs["pads"])):
         low, high = min(low, 0), max(high, 0)

@@ -74,7 +74,7 @@ def _nearly(leaps: list[int], first: int, zero: int, slope: float) -> tuple[int,
 def _halves_up(leaps: list[int], above: Integers, zero: int, slope: float) -> tuple[int, list[int], int] | None:
     """Fits M, c and T if many sums are halves, as in means of four.
 
-    Halves are rounded up, as floats do with every second one.
+    All halves are rounded up; floats round every second one up.
     """
     for down in range(1, _MOST_DOWN):
         times = round(slope * 2.0**down)

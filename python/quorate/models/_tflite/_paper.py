@@ -1,8 +1,8 @@
 """Plans as in section 6.2 of the ring paper: scales become private bounds, results are cut by private powers of two.
 
 **Source**: rss-ring, section 6.2. Numbers x are carried as v with x - base = d v, for a real d that only the owner has.
-A layer adds up S = sum (v + (base - z) / d) w + b / d; its results have the unit 1 / (d m). It cuts off l bits: v' = S
-/ 2^l, d' = d m 2^l, where l leaves v' `LEVEL` bits. The limits of an activation are private bounds on v'.
+A layer adds up S = sum (v + (base - z) / d) w + b / d; its results have the unit 1 / (d m). It cuts off l bits:
+v' = S / 2^l, d' = d m 2^l, where l leaves v' `LEVEL` bits. The limits of an activation are private bounds on v'.
 **Deviation**: 2^(L - l), for a public L, is folded into weights and offsets, while TruncPriv multiplies by it. The
 clamps come behind the cut, where numbers are small. Both orders differ by one rounding. The mean is divided exactly,
 not by a power of two. Rings have at most 32 bits.

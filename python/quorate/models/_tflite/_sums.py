@@ -167,7 +167,7 @@ def _in_steps(layer: Layer, bases: tuple[int, int], ends: tuple[tuple[int, int],
 
 
 def _multiple(layer: Layer, place: int, ends: tuple[int, int]) -> Fit:
-    """Returns a multiple of an array in units of 2^-20, rounded as TFLite does for all numbers between `ends`."""
+    """Returns the fit that scales one array, 2^20 times as fine, and rounds as TFLite does for all of its numbers."""
     source, factors = layer.sources[place], (int(layer.multipliers[place]), int(layer.exponents[place]))
     x = np.arange(ends[0], ends[1] + 1) - source.zero
     wanted = kernels.rescaled(x << kernels.SHIFT, *factors)
@@ -190,7 +190,7 @@ def _divided(sums: Any, below: int, above: int, down: int) -> Integers:
 
 
 def _offsets(sums: Integers, wanted: Integers, most: int, down: int, may_turn: bool) -> tuple[int, int] | None:
-    """Returns c of negative sums and of others so that (sum + c) >> down is as wanted, at least up to the clamps."""
+    """Returns c of negative sums and of others so that (sum + c) >> down, clamped to 0 and `most`, is as wanted."""
     parts = (sums < 0, sums >= 0) if may_turn else (np.ones(len(sums), np.bool_),)
     found = []
     for part in parts:
