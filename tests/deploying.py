@@ -24,7 +24,7 @@ LIMIT_SECONDS = 60.0  # beyond this a process counts as hung
 
 
 class Ended(NamedTuple):
-    """A party's process after its end."""
+    """The result of a party's process that has ended."""
 
     status: int
     out: str
@@ -61,7 +61,7 @@ class Party:
         self.process.send_signal(number)
 
     def end(self) -> Ended:
-        """Waits for the end, but not for ever."""
+        """Waits for the end, within a limit."""
         try:
             out, err = self.process.communicate(timeout=LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -83,14 +83,14 @@ class Deployment:
         self.folder, self.warm = folder, warm
         self.ports = free_ports(parties)
         self.running: list[Party] = []
-        # On a busy machine a party that is well may be silent for two seconds.
+        # On a busy machine a working party may be silent for two seconds.
         self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 5.0}
         self.addresses = [f"127.0.0.1:{port}" for port in self.ports]
         for party in range(parties):
             _quorate.keygen(str(folder), party)
 
     def script(self, body: str) -> Path:
-        """A script of one session, `body` indented in it."""
+        """Writes a script of one session, with `body` indented in it."""
         path = self.folder / "script.py"
         lines = [f"    {line}".rstrip() for line in body.strip("\n").splitlines()]
         head = ["import sys, time, signal", "import numpy as np, quorate as qr", "with qr.session() as mpc:"]
@@ -130,7 +130,7 @@ class Deployment:
         return [self.start(me, script, *arguments) for me in range(len(self.ports))]
 
     def run(self, script: Path, *arguments: str) -> list[Ended]:
-        """All parties, to their ends."""
+        """Runs all parties to their ends."""
         return [party.end() for party in self.start_all(script, *arguments)]
 
     def stop(self) -> None:
@@ -141,7 +141,7 @@ class Deployment:
 
 
 def ended_of(folder: Path, body: str) -> list[Ended]:
-    """How three parties end that run a script in processes of their own."""
+    """Returns how three parties end that run a script in processes of their own."""
     deployment = Deployment(folder)
     try:
         return deployment.run(deployment.script(body))
@@ -150,7 +150,7 @@ def ended_of(folder: Path, body: str) -> list[Ended]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on which nobody listens, outside the range from which the system takes ports for outgoing connections."""
+    """Returns unused ports, outside the range from which the system takes ports for outgoing connections."""
     ports: list[int] = []
     with contextlib.ExitStack() as stack:
         while len(ports) < count:
@@ -163,10 +163,10 @@ def free_ports(count: int) -> list[int]:
 
 
 class Wire:
-    """Carries bytes between a new port and another one, until it is cut: then nothing comes through, nothing closes.
+    """A wire between a new port and another one, which can be cut: then nothing arrives and nothing closes.
 
-    With `rate`, no more than so many bytes a second in each direction, and little in between. With `delay`, every byte
-    takes so many seconds more in each direction, however many are under way.
+    With `rate`, at most this number of bytes a second goes in each direction, with little buffered in between. With
+    `delay`, every byte takes this number of seconds more in each direction, for any number under way.
     """
 
     def __init__(self, target: int, rate: float | None = None, delay: float = 0.0) -> None:
@@ -204,7 +204,7 @@ class Wire:
             sink.shutdown(socket.SHUT_WR)
 
     def _arriving(self, source: socket.socket) -> Iterator[bytes]:
-        """What the source sends, when it has had its time on the way."""
+        """Yields the bytes of the source after their time on the way."""
         if not self._delay:
             yield from iter(lambda: source.recv(1 << 14), b"")
             return
@@ -236,7 +236,7 @@ class Wire:
 
 
 def error_of(ended: Ended) -> str:
-    """The one line that the command line prints for an error."""
+    """Returns the one line that the command line prints for an error."""
     lines = [line for line in ended.err.splitlines() if line.startswith("quorate: ")]
     assert len(lines) == 1, ended.err
     assert not re.search(r"panicked|stack backtrace|Traceback", ended.err), ended.err

@@ -22,30 +22,30 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "mutations.txt"
 COPY = ROOT / "target" / "mutants"
 
-# A mutation that makes the parties wait for each other is noticed too, by whoever waits for the tests.
+# A mutation that makes the parties wait for each other is noticed too: the tests time out.
 LONGEST_SECONDS = 900
 
 PASSED = re.compile(r"^test result: ok\. (\d+) passed", re.MULTILINE)
 
 
 class Edit(NamedTuple):
-    """Lines that are in a file exactly once, and those that take their place."""
+    """Lines that are in a file exactly once, and the lines that replace them."""
 
     file: str
     old: list[str]
     new: list[str]
 
     def count(self, text: str) -> int:
-        """How often the lines are in a text."""
+        """Counts how often the lines are in a text."""
         return f"\n{text}".count("\n".join(["", *self.old, ""]))
 
     def apply(self, text: str) -> str:
-        """The text with the other lines."""
+        """Returns the text with the replacement."""
         return f"\n{text}".replace("\n".join(["", *self.old, ""]), "\n".join(["", *self.new, ""]))[1:]
 
 
 class Mutation(NamedTuple):
-    """One thing that goes wrong, and what `cargo test` is told to run."""
+    """A fault, and the arguments of the `cargo test` that has to notice it."""
 
     name: str
     tests: str
@@ -53,14 +53,14 @@ class Mutation(NamedTuple):
 
 
 def git(*arguments: str, where: Path = ROOT) -> str:
-    """What git says."""
+    """Runs git, and returns its output."""
     done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 def copy_of_the_tree() -> None:
-    """Brings the copy to what is in the working tree now, files that git does not know yet included."""
-    git("status")  # `stash` refuses where times of files are newer than git knows.
+    """Brings the copy to the state of the working tree, including files that git does not track yet."""
+    git("status")  # `stash` refuses if files are newer than git's record of them.
     state = git("stash", "create") or git("rev-parse", "HEAD")
     if not (COPY / ".git").exists():
         git("worktree", "prune")
@@ -73,7 +73,7 @@ def copy_of_the_tree() -> None:
 
 
 def read(text: str) -> list[Mutation]:
-    """The mutations of a table."""
+    """Reads the mutations of a table."""
     mutations: list[Mutation] = []
     for line in text.splitlines():
         sign, rest = line[:1], line[1:]
@@ -96,7 +96,7 @@ def read(text: str) -> list[Mutation]:
 
 
 def misplaced(mutations: list[Mutation], tree: Path) -> list[str]:
-    """The mutations that say too little, and the edits whose lines are not in their file exactly once."""
+    """Returns the mutations that lack a part, and the edits whose lines are not in their file exactly once."""
     found = [
         f"{mutation.name}: no tests, or no edits" for mutation in mutations if not (mutation.tests and mutation.edits)
     ]
@@ -109,8 +109,8 @@ def misplaced(mutations: list[Mutation], tree: Path) -> list[str]:
 
 
 def cargo(tests: str, *more: str) -> tuple[int, str]:
-    """Builds, and runs unless told otherwise, these tests in the copy; the status, and what was said."""
-    # What is built of other people's crates is shared with the working tree.
+    """Builds these tests in the copy and by default runs them; returns the status and the output."""
+    # Builds of dependencies are shared with the working tree.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
     what, _, which = tests.partition(" -- ")
     command = ["cargo", "test", "--locked", "--quiet", *what.split(), *more, "--", *which.split()]
@@ -133,7 +133,7 @@ def cargo(tests: str, *more: str) -> tuple[int, str]:
 
 
 def check_unbroken(mutations: list[Mutation]) -> list[str]:
-    """The commands that fail, or run no test, where nothing is broken."""
+    """Returns the commands that fail, or run no test, without a mutation."""
     wrong = []
     for tests in sorted({mutation.tests for mutation in mutations}):
         cargo(tests, "--no-run")

@@ -1,4 +1,4 @@
-"""What a plan foresees, held against what was sent."""
+"""Comparison of a plan's predictions with the bytes and rounds of its run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import quorate as qr
 
 
 def ran(mpc: qr.Session, *arrays: qr.SecretArray) -> tuple[list[np.ndarray], qr.Plan]:
-    """What the arrays are, revealed at what the plan foresaw."""
+    """Reveals arrays, and checks that the run costs what the plan predicted."""
     before = mpc.stats()
     plan = mpc.explain(*arrays)
     results = mpc.reveal_all(*arrays)

@@ -1,5 +1,7 @@
-"""Where tests run: every protocol that the package offers, with every number of parties that it is tested with. What
-holds for one must hold for all, so a new family is tested everywhere by being there."""
+"""The places where tests run: every protocol of the package, with every number of parties that it is tested with.
+
+Properties of one family must hold for all, so a new family is tested everywhere once it is listed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from quorate._public import as_numbers
 
 
 class Place(NamedTuple):
-    """A protocol, and so many parties."""
+    """A protocol with a number of parties."""
 
     protocol: str
     parties: int
@@ -24,7 +26,7 @@ class Place(NamedTuple):
 
 
 def places(most: int = 7) -> list[Place]:
-    """Every protocol with every number of parties that it is tested with, up to `most`; at least with its usual one."""
+    """Returns every protocol with its tested numbers of parties up to `most`, at least with its usual number."""
     return [
         Place(name, parties)
         for name, family in FAMILIES.items()
@@ -34,7 +36,7 @@ def places(most: int = 7) -> list[Place]:
 
 
 def usual(protocol: str) -> Place:
-    """A protocol with its usual number of parties."""
+    """Returns a protocol with its usual number of parties."""
     return Place(protocol, FAMILIES[protocol].parties[0])
 
 
@@ -42,19 +44,19 @@ USUAL = [usual(name) for name in FAMILIES]
 """Every protocol, with its usual number of parties."""
 
 FORMS = [Place("pika", 3, (("malicious", True),))]
-"""Forms of families that are protocols of their own."""
+"""Forms of families that count as protocols of their own."""
 
 
 def among(place: Place, **options: Any) -> qr.Session:
-    """A local session there; see `stated`."""
+    """Opens a local session there; see `stated`."""
     return stated(place.protocol, parties=place.parties, **dict(place.options), **options)
 
 
 def stated(protocol: str = "rss", **options: Any) -> qr.Session:
-    """A local session in which reals have the stated dtype fixed(64, 16), where a test does not name another.
+    """Opens a local session in which reals have the dtype fixed(64, 16), unless a test names another one.
 
-    What wraps is part of what such tests compare, so values are not held to their dtypes unless `check=True` is asked
-    for.
+    Such tests compare values that wrap, too. So values are not checked against their dtypes unless `check=True` is
+    given.
     """
     session = qr.local(protocol, **{"check": False, **options})
     given = session.input

@@ -1,4 +1,4 @@
-"""Runs every test, Rust beside Python, and prints one summary; the exit status is 0 only if all passed and some ran."""
+"""Runs all tests, of Rust and Python, and prints one summary; the exit status is 0 only if all passed and some ran."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The features that the module of the Python tests has: all crates are built once for both. Examples, which `cargo test`
+# The features of the module for the Python tests: all crates are built once for both. Examples, which `cargo test`
 # would link as well, have no tests; `make lint` compiles them.
 CARGO_TEST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
 # Tests of published circuits count as skipped where the circuits are not there.
@@ -21,18 +21,18 @@ CIRCUITS = ROOT.parent / "shared" / "data" / "circuits"
 PUBLISHED = [[*CARGO_TEST, "--tests", "--", "--ignored", "published"]] if CIRCUITS.is_dir() else []
 RUST = [[*CARGO_TEST, "--tests"], *PUBLISHED, [*CARGO_TEST, "--doc"]]
 
-# Three at a time: most tests wait for one thread or another half of the time.
+# Three at a time: most tests wait for a thread half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "3", "--dist", "worksteal"]
 
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
 
-# How either suite names what failed: they are named again at the end, where one looks first.
+# The form in which either suite names failures; they are named again at the end of the output.
 FAILURE = re.compile(r"^(?:FAILED|ERROR) \S+::|^test \S.* \.\.\. FAILED$|^error: could not compile")
 
 
 class Outcome(NamedTuple):
-    """What one suite did."""
+    """The result of one suite."""
 
     name: str
     passed: int
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
     @property
     def good(self) -> bool:
-        """Whether the suite succeeded; a suite that ran no test did not."""
+        """Returns whether the suite succeeded; a suite that ran no test did not."""
         return self.status == 0 and self.failed == 0 and self.passed > 0
 
 
@@ -62,8 +62,10 @@ def count_pytest(lines: list[str]) -> tuple[int, int, int]:
 
 
 def run(name: str, commands: list[list[str]], count: Callable[[list[str]], tuple[int, int, int]]) -> Outcome:
-    """Runs all commands, one after the other, at the root of the repository, showing their output as it comes, each
-    line with the suite's name; the status is the first that is not 0."""
+    """Runs all commands in order at the root of the repository, and returns the first status that is not 0.
+
+    Their output is shown as it comes, each line with the suite's name.
+    """
     start, status = time.monotonic(), 0
     lines: list[str] = []
     for command in commands:
@@ -79,8 +81,10 @@ def run(name: str, commands: list[list[str]], count: Callable[[list[str]], tuple
 
 
 def main() -> int:
-    """Runs both suites, side by side: each by itself leaves a core idle now and then. With `--build` it builds the Rust
-    tests only."""
+    """Runs both suites side by side, since each alone leaves a core idle at times.
+
+    With `--build` it only builds the Rust tests.
+    """
     if sys.argv[1:] == ["--build"]:
         return subprocess.run([*CARGO_TEST, "--tests", "--no-run", "--quiet"], cwd=ROOT).returncode
     python = [sys.executable, "-m", "pytest", *PYTEST]

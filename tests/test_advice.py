@@ -1,7 +1,7 @@
-"""What messages advise works: each program is refused or warned of, and right once the message is followed literally.
+"""The advice in messages works: each program is refused or warned of, and is right once the message is followed.
 
-Messages are collected from the sources (`advice/messages.py`): every string that tells a reader what to do has a case
-here, is followed by a test of its own (`follows`), or is named below with what follows it elsewhere.
+Messages are collected from the sources (`advice/messages.py`). Every string that advises a reader has a case here, is
+followed by a test of its own (`follows`), or is named below with the test that follows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def test_what_a_message_advises_gives_the_right_result(case: Case, tmp_path: Pat
 
 
 def test_every_message_that_advises_is_followed() -> None:
-    """The register and the cases are one: a message without a case fails, and so does a case without a message."""
+    """The list of messages and the cases agree: a message without a case fails, and a case without a message."""
     named = [part for case in CASES for part in parts(case.of)]
     known = [*named, *FOLLOWED, *(part.replace("{}", HOLE) for part in [*ELSEWHERE, *NO_ADVICE])]
     gone = [f"no message has {part.replace(HOLE, '{}')!r}" for part in known if not followed(part)]

@@ -1,4 +1,4 @@
-"""What messages advise that takes more than a program: packages, threads, deployments."""
+"""Advice in messages that takes more than a program: packages, threads, deployments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quorate._numpy_absent import instead
 from warm import quorate
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-#: Installed by hand where they are used: too large for a test.
+#: Too large to be installed by a test.
 LARGE = {"keras", "tensorflow", "tf2onnx", "torch", "onnxscript", "pillow"}
 
 

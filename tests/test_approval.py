@@ -1,4 +1,4 @@
-"""Parties that run what was approved and nothing else, and log what is revealed."""
+"""Parties run only approved programs, and log what is revealed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     made.stop()
 
 
-# What `explain` said of a text, wherever it lay.
+# The output of `explain` for a text, wherever the file is.
 EXPLAINED: dict[tuple[str, ...], str] = {}
 
 
 def approval(script: Path, *options: str) -> str:
-    """What a person approves who has read the plan."""
+    """Returns the approval of a person who has read the plan."""
     asked = (script.read_text(), *options)
     if asked not in EXPLAINED:
         ended = quorate("explain", str(script), *options, check=True)
@@ -45,7 +45,7 @@ def approval(script: Path, *options: str) -> str:
 
 
 def run(deployment: Deployment, script: Path, *own: str) -> list[Ended]:
-    """All parties; party 0 has these arguments."""
+    """Runs all parties; party 0 gets these arguments."""
     parties = [deployment.start(me, script, *(own if me == 0 else ())) for me in range(3)]
     return [party.end() for party in parties]
 
@@ -78,7 +78,7 @@ def test_what_was_approved_runs_and_is_logged(deployment: Deployment) -> None:
     assert "45" not in json.dumps([e["reveals"] for e in entries])
 
 
-# What a party's script does instead, and what the refusal says.
+# A change of a party's script, and the message of the refusal.
 OTHERS: dict[str, tuple[str, str, str]] = {
     "one more reveal": (
         "x.max().reveal(to=1)",
@@ -147,7 +147,7 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
     ended = run(deployment, again, "--approve", hashes)
     assert [e.status for e in ended] == [2, 1, 1]
     assert "approved for the first session of a process, and this one is session 2" in error_of(ended[0])
-    # Nor is a copy of the configuration another beginning.
+    # Opening a copy of the configuration is no first session either.
     copied = [
         "import shutil",
         "from quorate._script import settings",
@@ -162,7 +162,7 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
 
 
 def test_what_owners_tell_of_their_data_is_approved_too(deployment: Deployment) -> None:
-    """Told in runs of their own, which `explain` shows: three rows were approved, and two are another program."""
+    """Facts told in runs of their own are shown by `explain`: three rows were approved, and two are another program."""
     body = """
 rows = mpc.announce(ROWS, owner=0)
 frame = mpc.input_frame({"a": [1] * 4} if mpc.me in (None, 1) else None, owner=1, columns={"a": qr.int(8)})

@@ -1,4 +1,4 @@
-"""The applications on every protocol, number of parties and mix of sharings that can run them: one result for all."""
+"""Applications on every protocol, number of parties and mix of sharings that can run them give one result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SESSIONS: dict[str, dict[str, Any]] = {
 
 @functools.cache
 def drawn() -> dict[str, np.ndarray]:
-    """What the parties have. The ends of every range are among it."""
+    """Draws the parties' values, which include the ends of every range."""
     rng = np.random.default_rng(9)
     common = rng.choice(2**20, 6, replace=False)
     return {
@@ -96,7 +96,7 @@ def test_results_are_those_of_every_other_protocol(application: str, where: str)
 
 
 def test_every_protocol_is_among_them() -> None:
-    """And every application of the package."""
+    """The list includes every application of the package."""
     with pytest.raises(qr.ConfigError) as caught:
         qr.local("none of them")
     known = re.search(r"this release has (.*?)( \(at|$)", str(caught.value))

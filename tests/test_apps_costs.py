@@ -1,4 +1,4 @@
-"""What docstrings say that applications cost on each protocol, by dry runs."""
+"""The costs that docstrings of applications state for each protocol are those of dry runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def by_public(mpc: qr.Session) -> qr.Plan:
     return powers(mpc, 99991)
 
 
-#: Of whom, what of, and how the sentence begins.
+#: For each application the function, its dry run, and the beginning of the sentence.
 STATED: dict[str, tuple[Any, Callable[[qr.Session], qr.Plan]]] = {
     "512 records of 4 coordinates up to 10,000, one query:": (qr.apps.nearest, nearest),
     "two sets of 4,096 elements of 32 bits:": (qr.apps.psi, psi),
@@ -62,7 +62,7 @@ def size(count: float) -> str:
 
 
 def figures(name: str) -> dict[str, str]:
-    """Rounds online, and bytes of the busiest party, of each protocol."""
+    """Returns online rounds, and bytes of the busiest party, of each protocol."""
     found = {}
     for family in FAMILIES:
         with warnings.catch_warnings(), qr.local(family, **PINNED.get(family, {})) as mpc:
@@ -91,7 +91,7 @@ def test_an_and_of_a_circuit_takes_as_many_bits_as_is_said() -> None:
         with qr.local(family, **PINNED.get(family, {})) as mpc:
             x, y = (mpc.input(np.ones((80_000, 1), bool), owner=owner) for owner in (0, 1))
             made = mpc.run_circuit(both, x, y)
-            plan = mpc.explain(~made)  # a reveal belongs to the line of what it reveals
+            plan = mpc.explain(~made)  # a reveal belongs to the line of its operand
         sent = max(plan.lines[1].bytes_sent)  # inputs, the circuit, the reveal
         assert round(sent / 10_000, 1) == bits, family
         assert f"{family} {bits} bit" in text

@@ -1,4 +1,4 @@
-"""Applications between processes: each party has its own values only, and one program."""
+"""Applications between processes: each party has only its own values, and all run one program."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_the_ends_of_every_range(mpc: qr.Session) -> None:
         check(mpc, corners[:1], corners[3], dtype=dtype)
     whole = np.arange(-7, 8)
     check(mpc, whole[:, None], whole[:, None], bound=7)
-    check(mpc, whole[:, None], whole[:, None])  # as far as distances fit
+    check(mpc, whole[:, None], whole[:, None])  # as far as distances fit the dtype
 
 
 def test_the_first_of_equals(mpc: qr.Session) -> None:

@@ -15,7 +15,7 @@ from applications import NO_ROUNDS, SESSIONS, garbles, opened
 from protocols import USUAL
 
 SECRET = [which for which in itertools.product([False, True], repeat=3) if any(which)]
-"""Which of base, exponent and modulus are secret."""
+"""The secret ones of base, exponent and modulus."""
 
 
 @pytest.fixture(scope="module", params=SESSIONS, ids=str)
@@ -54,7 +54,7 @@ def test_all_small_powers(mpc: qr.Session, secret: tuple[bool, ...]) -> None:
     check(mpc, [base.ravel(), exponent.ravel(), modulus.ravel()], [3, 2, 4], secret)
 
 
-# All that differs with who knows what differs with eight bits; with sixteen there are more of the same steps.
+# Eight bits cover all combinations of secrets; sixteen bits repeat the same steps.
 @pytest.mark.parametrize(("secret", "width"), [*((secret, 8) for secret in SECRET), ((True, True, True), 16)], ids=str)
 def test_random_powers(smallest: qr.Session, secret: tuple[bool, ...], width: int) -> None:
     rng = np.random.default_rng(width)

@@ -37,7 +37,7 @@ def merged(x: np.ndarray, network: Any) -> np.ndarray:
 
 
 def count_of(m: int, n: int) -> int:
-    """Comparisons of Batcher's merge, by the recursion of Knuth's section 5.3.4."""
+    """Counts the comparisons of Batcher's merge, by the recursion of Knuth's section 5.3.4."""
     if m * n <= 1:
         return m * n
     halves = count_of((m + 1) // 2, (n + 1) // 2) + count_of(m // 2, n // 2)
@@ -148,7 +148,7 @@ def test_positions_say_nothing(smallest: qr.Session) -> None:
         _, found = qr.apps.psi(smallest, [1, 2, 3, 4], [4, 5, 6, 7], bits=3, reveal_to="nobody")
         places += found.reveal()
     assert places.sum() == 80
-    assert places.min() > 0 and places.max() < 52  # by chance not once in 10^9 times
+    assert places.min() > 0 and places.max() < 52  # fails by chance less than once in 10^9 runs
 
 
 def test_what_is_no_set(mpc: qr.Session) -> None:

@@ -32,7 +32,7 @@ def test_sizes_sums_and_sets_that_are_padded() -> None:
 
 
 def test_hashes_are_those_of_sha_256() -> None:
-    """Parties of different releases must agree: the number is fixed."""
+    """Parties of different releases must agree, so the hash is fixed."""
     assert _texts.Texts(63).numbers(["ann@x.org"], True).tolist() == [7803329370332034228]
 
 

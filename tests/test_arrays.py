@@ -1,4 +1,4 @@
-"""Every array operation against numpy, with numpy's habits."""
+"""Every array operation equals numpy's, including its conventions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def mpc() -> Iterator[qr.Session]:
 
 
 def grid(*shape: int) -> np.ndarray:
-    """Small integers of both signs, with equal ones among them."""
+    """Returns small integers of both signs, with equal ones among them."""
     return (np.arange(int(np.prod(shape))) * 7 % 11 - 5).reshape(shape)
 
 
 def same(revealed: Any, wanted: Any) -> None:
-    """Equal in value, shape and kind of number."""
+    """Checks that values, shapes and kinds of numbers are equal."""
     wanted = np.asarray(wanted)
     assert np.shape(revealed) == wanted.shape
     assert np.asarray(revealed).dtype == wanted.dtype
@@ -130,7 +130,7 @@ def test_the_ends_of_the_range(mpc: qr.Session, k: int) -> None:
 
 
 def wrapped(values: np.ndarray, k: int) -> np.ndarray:
-    """Into the range of k bits; of Python integers."""
+    """Wraps Python integers into the range of k bits."""
     values = np.vectorize(int, otypes=[object])(values)
     return ((values + (1 << (k - 1))) % (1 << k) - (1 << (k - 1))).astype(np.int64)
 
@@ -410,7 +410,7 @@ def test_what_was_forgotten_is_not_needed_again() -> None:
     with stated() as mpc:
         a, b = grid(6), grid(6)[::-1].copy()
         x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
-        not_less = x >= y  # a negation of a comparison that is no array of the user's
+        not_less = x >= y  # a negation of a comparison that users have no array of
         same(not_less.reveal(), a >= b)
         del x, y
         same((~not_less).reveal(), a < b)

@@ -1,4 +1,4 @@
-"""Records that are scored some at a time, from arrays and from files, by models and networks."""
+"""Batches of records from arrays and files, for models and networks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RNG = np.random.default_rng(14)
 
 
 def network(labels: bool = True) -> qr.models.Network:
-    """A layer, ReLU, a layer, on vectors of four."""
+    """Returns a network: a layer, ReLU, a layer, on vectors of four."""
     r = np.random.default_rng(0)
     steps = [
         Step("matmul", (0,), {}, r.normal(size=(4, 8)), r.normal(size=8)),
@@ -53,13 +53,13 @@ def test_batches_give_what_all_at_once_gives(batch: int | None) -> None:
         runs = mpc.stats()
         shares = model.predict_proba(mpc, some, batch=batch)
         assert np.abs(shares - fitted.predict_proba(some)).max() < 1e-3
-        # What is shared of the model is shared once.
+        # The model is shared once for all batches.
         assert max(mpc.stats().online.bytes_sent) < 2.2 * max(runs.online.bytes_sent)
         assert (network().predict(mpc, some, batch=batch) == network().predict_clear(some)).all()
 
 
 def said(ask: Callable[[], object]) -> list[str]:
-    """What was told, without the line of it."""
+    """Returns the warnings without their line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ask()
@@ -69,7 +69,7 @@ def said(ask: Callable[[], object]) -> list[str]:
 
 
 def tied() -> qr.models.Network:
-    """Two outputs that are always equal."""
+    """Returns a network of two outputs that are always equal."""
     return scaled([Step("matmul", (0,), {}, np.ones((4, 2)))], (4,), (0.0, 8.0), 20, 20, ["a", "b"])
 
 
@@ -94,11 +94,11 @@ def test_users_are_told_once_of_all_batches(kind: str) -> None:
         assert said(lambda: model.predict(mpc, some, batch=8)) == [at_once]
         with pytest.raises(RangeError):
             said(lambda: model.predict(mpc, np.concatenate([some, [[np.inf] * 4]]), batch=8))
-        assert said(lambda: model.predict(mpc, some)) == [at_once]  # what failed left nothing
+        assert said(lambda: model.predict(mpc, some)) == [at_once]  # the failed question left no warnings pending
 
 
 def test_ties_are_of_as_many_labels_as_there_are() -> None:
-    """A label for each of three rows of an input; and of one output, which nothing ties with."""
+    """One label for each of three rows of an input; and for a network of one output, which has no ties."""
     rows = [Step("reshape", (0,), {"shape": [3, 4]}), Step("matmul", (1,), {}, np.ones((4, 2)))]
     model = scaled(rows, (12,), (0.0, 8.0), 20, 20, ["a", "b"])
     single = scaled([Step("matmul", (0,), {}, np.ones((4, 1)))], (4,), (0.0, 8.0), 20, 20, ["only"])
@@ -112,7 +112,7 @@ def test_pieces_that_fit_into_memory_are_told_of_once() -> None:
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
         [told] = said(lambda: tied().predict(mpc, RNG.uniform(0, 8, (20_000, 4))))
         assert "20000 of 20000 inputs" in told
-        assert mpc.stats().online.rounds > 20  # in pieces, that is
+        assert mpc.stats().online.rounds > 20  # so it ran in pieces
 
 
 def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:
@@ -154,13 +154,13 @@ def test_files_that_are_no_array_are_refused_in_words(tmp_path: Path) -> None:
 def test_a_limit_on_memory_takes_as_many_at_a_time_as_it_has_room_for() -> None:
     model, many = network(), RNG.uniform(0, 8, (1000, 4))
     with qr.local("rss", max_memory="400kB", check=False) as mpc:
-        # As it would be at once: refused, with nothing sent.
+        # Refused as at once, with nothing sent.
         assert "max_memory" in (mpc.explain(model.predict(mpc, many, reveal=False)).refusal or "")
         found = model.predict(mpc, many)
         batches = mpc.stats().online.rounds
         assert (found == model.predict_clear(many)).mean() > 0.999
         model.predict(mpc, many[:10])
-        assert batches > 4 * (mpc.stats().online.rounds - batches)  # several pieces; few records are one
+        assert batches > 4 * (mpc.stats().online.rounds - batches)  # several pieces; one run for few records
     with qr.local("rss", max_memory="1kB", check=False) as mpc, pytest.raises(qr.ConfigError, match="max_memory is"):
         model.predict(mpc, many)
 
@@ -256,7 +256,7 @@ def test_batches_of_tables_are_cut_by_place() -> None:
 
 
 def test_numbers_that_secrets_cannot_hold_are_revealed_under_a_limit() -> None:
-    """Of a dry run that kept its answer secret they would be refused."""
+    """A dry run that kept its answer secret would refuse them."""
     records = RNG.normal(size=(20, 2))
     model = from_sklearn(LinearRegression().fit(records, records[:, 0] * 1e13))
     with qr.local("rss", max_memory="100GB") as mpc, warnings.catch_warnings():
@@ -368,7 +368,7 @@ def test_what_has_no_rows_is_refused_in_words(batch: int | None) -> None:
             for sparse in (csr_matrix(X), coo_matrix(X)):
                 with pytest.raises(qr.ShapeError, match=r"X\.toarray\(\)"):
                     model.predict(mpc, sparse, batch=batch)
-                assert _some(Asked(sparse, 0, 1, None, None, True), 3, 5).X.shape == (2, 4)  # at another party
+                assert _some(Asked(sparse, 0, 1, None, None, True), 3, 5).X.shape == (2, 4)  # without records
             for single in (np.float64(3.0), np.array(3.0), 3):
                 with pytest.raises(qr.ShapeError, match=r"X is a single .* without rows"):
                     model.predict(mpc, single, batch=batch)

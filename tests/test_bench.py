@@ -168,12 +168,12 @@ def test_rings_and_batches_are_narrowed(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(("protocol", "parties"), [("rss", 3), ("aby", 2), ("pika", 3)])
 def test_sigmoids_go_the_way_of_sessions(protocol: str, parties: int) -> None:
-    """Rounds are those of `qr.sigmoid` for numbers of the range, less sharing and opening."""
+    """Rounds are those of `qr.sigmoid` for numbers of the range, minus sharing and opening."""
     asked = Asked(protocol, (parties,), ("memory",), rings=(64,), batches=(5,))
     [row] = _bench.measurements(["sigmoid"], asked, [])
     with qr.local(protocol) as mpc:
         factors = [mpc.input(np.ones(5), owner=i, dtype=qr.fixed(64, 12), bound=2.8) for i in (0, 1)]
-        x = factors[0] * factors[1]  # nobody's, and below 8
+        x = factors[0] * factors[1]  # inputs of no owner, below 8
         mpc.reveal_all(x)
         plan = mpc.explain(qr.sigmoid(x))
         opened = mpc.explain(x)

@@ -1,4 +1,4 @@
-"""Bounds that users state, and what is proven by them: lowest and highest values, look-ups by secret positions."""
+"""Bounds that users state and facts proven from them: lowest and highest values, look-ups by secret positions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_bounds_that_are_none(bound: object, message: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_picked_lies_where_the_table_does(family: str) -> None:
-    """At most one position is hot: nothing leaves the dtype, however long and wide the table is."""
+    """At most one position is hot, so no value leaves the dtype, for tables of any size."""
     table, places = np.array([2**62, -(2**62), 5, 7] * 25), np.array([3, 99, 0, 1000])
     right = [7, 7, 2**62, 0]
     with qr.local(family, strict=True) as mpc, warnings.catch_warnings():
@@ -139,7 +139,7 @@ def test_terciles_of_integers() -> None:
 
 
 def test_what_is_swapped_may_be_in_rings_of_their_own() -> None:
-    """The smaller of both is proven to fit 64 bits, and the larger is not."""
+    """The smaller of both is proven to fit 64 bits, the larger is not."""
     with qr.local("rss") as mpc:
         x, y = mpc.input([1e18, 2.0], owner=0, bound=(0, 2**70)), mpc.input([3.0, -1.0], owner=1, bound=(-1, 3))
         low, high = mpc.swap(y < x, x, y)

@@ -1,4 +1,4 @@
-"""What pages say of limits, errors and options is what the code has: each test failed for a page that was wrong."""
+"""Limits, errors and options on pages are those of the code: each test failed for a page that was wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 
 
 def text(page: str) -> str:
-    """A page in one line, as words follow each other."""
+    """Returns a page as one line of words."""
     return " ".join((DOCS / page).read_text(encoding="utf-8").split())
 
 

@@ -76,7 +76,7 @@ def test_a_build_for_trying_out_says_so_where_it_tells_seconds(
     monkeypatch.setattr(_build, "OPTIMISED", optimised)
     script = tmp_path / "script.py"
     script.write_text("import quorate as qr\nqr.session().input([1, 2], owner=0).sum().reveal()\n")
-    demos = [] if optimised else [["demo"]]  # another test runs it as it is
+    demos = [] if optimised else [["demo"]]  # another test runs the demo without -O
     bench = ["bench", "chain", "--links", "memory"]
     for arguments in (["--version"], *demos, ["explain", str(script)], bench):
         monkeypatch.chdir(tmp_path)
@@ -106,7 +106,7 @@ def test_errors_of_the_demo_name_no_line_of_the_command(options: list[str]) -> N
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_option_of_sessions_is_one_of_each_command(name: str) -> None:
-    """No option is refused with the advice to say just that."""
+    """Every command takes every option; none is refused with advice to write it."""
     flag = f"--{name.replace('_', '-')}"
     alone: dict[str, list[str]] = {"strict": [], "allow_weak": [], "malicious": []}
     values = {**alone, "offline_weight": ["0.5"], "sharings": ["A+Y"]}.get(name, ["1"])
@@ -220,7 +220,7 @@ def test_a_killed_party_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["explain", "explain --json", "run", "run --network lan", "protocols"])
 def test_whoever_reads_the_output_may_leave(command: str, tmp_path: Path) -> None:
-    """As in `quorate explain SCRIPT | head -1`: no traceback, and an end."""
+    """As in `quorate explain SCRIPT | head -1`: it ends without a traceback."""
     (tmp_path / "prints.py").write_text(PRODUCT)
     arguments = [*command.split(), *([] if command == "protocols" else [str(tmp_path / "prints.py")])]
     read, write = os.pipe()

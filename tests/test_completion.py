@@ -1,4 +1,4 @@
-"""Shells complete the command: the scripts know commands, options, protocols and files."""
+"""Shell completion of the command: the scripts complete commands, options, protocols and files."""
 
 from __future__ import annotations
 

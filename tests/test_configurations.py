@@ -1,4 +1,4 @@
-"""Configuration files that cannot work: what is wrong in them is named before anything is sent."""
+"""Configuration files that cannot work are refused before anything is sent, and the fault is named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print(x.reveal())
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    """A deployment, of which nothing is left afterwards."""
+    """A deployment that is removed afterwards."""
     made = Deployment(tmp_path)
     yield made
     made.stop()

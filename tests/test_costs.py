@@ -27,8 +27,10 @@ def two(mpc: qr.Session, count: int) -> tuple[qr.SecretArray, qr.SecretArray]:
     ["matrices", "less-than", "less-than of five parties", "argmax of two", "equality with MACs", "far network"],
 )
 def test_seconds_are_predicted_in_their_order_of_magnitude(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is charged a tenth of what it takes, or ten times that, is charged wrongly, however busy the machine is;
-    how near predictions are is what the benchmark measures."""
+    """A prediction is wrong if it is off by a factor of ten, however busy the machine is.
+
+    The benchmark measures how near predictions are.
+    """
     monkeypatch.syspath_prepend(str(ROOT / "benches"))
     import predictions
 
@@ -68,7 +70,7 @@ def test_lines_say_what_they_draw_and_hold() -> None:
     assert len(drawn) == 1
     assert drawn[0].correlations == plan.correlations
     assert drawn[0].text == "plan = mpc.explain(x < y)"
-    # Two inputs of 6 shares of 8 bytes, and what the comparison draws.
+    # Two inputs of 6 shares of 8 bytes, and the comparison's correlations.
     assert plan.memory_bytes >= 2 * 6 * 8 * 1000
     assert plan.memory_bytes >= drawn[0].memory_bytes
     makes = [line for line in str(plan).splitlines() if line.startswith("makes ")]
@@ -90,7 +92,7 @@ def test_lines_say_what_they_draw_and_hold() -> None:
 def test_a_measured_network_is_the_simulated_one(place: Place, options: dict[str, str]) -> None:
     with among(place, network=qr.Network(rtt_ms=10, mbit=200), **options) as mpc:
         network = mpc.measure_network()
-        # A starved machine stretches single letters: memory would show 0.1 ms and 10,000 Mbit/s.
+        # A busy machine delays single messages: shared memory would show 0.1 ms and 10,000 Mbit/s.
         assert 8 < network.rtt_ms < 200
         assert 10 < network.mbit < 2000
         plan = mpc.explain(mpc.input([1], owner=0), network=network)

@@ -1,4 +1,4 @@
-"""Tables and files in, results out: what is read is what was written, and what is refused says where."""
+"""Tables and files as inputs, results as files: values survive the round trip, and refusals name the place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is among the development req
 
 
 class Streamed:
-    """Stands for a table of a library that is not known here, such as polars: it has Arrow's C interface only."""
+    """A stand-in for a table of an unknown library, such as polars, with only Arrow's C interface."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -385,7 +385,7 @@ BOTH = ("--input", "0=people.csv", "--input", "1=points.parquet")
 
 
 def without_times(plan: str) -> list[str]:
-    """The words of a plan but for its seconds, which are priced by a measurement in each process."""
+    """Returns the text of a plan without its seconds, which each process prices by a measurement."""
     return re.sub(r"[0-9.e-]+ (ns|us|ms|s)\b", "", plan).split()
 
 
@@ -515,7 +515,7 @@ def test_the_example(tmp_path: Path) -> None:
 
 
 def test_identifiers_keep_their_zeros(tmp_path: Path) -> None:
-    """00491 and 491 are different texts; as numbers they would be one."""
+    """The texts 00491 and 491 differ; as numbers they would be equal."""
     path = tmp_path / "ids.csv"
     path.write_text("id,age\n491,31\n00491,44\n")
     with pytest.raises(qr.DtypeError, match=r"line 3, column 'id': '00491' begins with 0.*texts=True"):

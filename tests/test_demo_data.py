@@ -1,4 +1,4 @@
-"""The demo's jobs are what it says they are, before any protocol runs."""
+"""The demo's data have the stated properties, before any protocol runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three processes over TLS on the loopback: what works, and what fails in the way that it should."""
+"""Three processes over TLS on the loopback: what works, and what fails with the right error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def secret(owner, n):
     return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64), bound=n)
 """
 
-# Says "running" once the run is in a phase.
+# Prints "running" once the run is in a phase.
 TELLING = """
 from quorate._progress import Progress
 told = []
@@ -44,9 +44,9 @@ def show(self, phase, share, predicted):
 Progress.show = show
 """
 
-# Much work in one phase, so that whatever happens to a party happens in it.
+# Much work in one phase, so that a fault falls into that phase.
 LONG = {
-    # Truncations take random bits, by whichever form they are done.
+    # Truncations take random bits in every form.
     "offline": INPUTS
     + TELLING.format(phase="offline")
     + "x = secret(0, 250_000)\nsum(x >> i for i in range(1, 63)).sum().reveal()",
@@ -212,7 +212,7 @@ def test_a_port_in_use(deployment: Deployment) -> None:
 
 
 def test_two_parties_with_one_number(deployment: Deployment) -> None:
-    """Party 2's operator takes party 1's configuration, ports and all, but has the key of party 2."""
+    """Party 2's operator uses party 1's configuration with its ports, but the key of party 2."""
     script = deployment.script(PRODUCT)
     text = Path(deployment.config(1)).read_text().replace('key = "party1.key"', 'key = "party2.key"')
     ended = deployment.start(2, script, config=deployment.config(9, text)).end()
@@ -221,7 +221,7 @@ def test_two_parties_with_one_number(deployment: Deployment) -> None:
 
 
 def test_files_that_name_different_protocols(deployment: Deployment) -> None:
-    """And options, of which those that one protocol alone has follow from its choice."""
+    """Options differ too; those that only one protocol has follow from its choice."""
     script = deployment.script(PRODUCT)
     other = deployment.config(2).read_text().replace('protocol = "rss"', 'protocol = "pika"')
     running = [deployment.start(me, script) for me in (0, 1)]
@@ -235,7 +235,7 @@ def test_files_that_name_different_protocols(deployment: Deployment) -> None:
 
 
 def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
-    """Two machines with the key of party 1: the second one to call is told, and so is whom it calls."""
+    """Two machines have the key of party 1: the second one to connect gets an error, and so does its peer."""
     script = deployment.script(PRODUCT)
     first, one = deployment.start(0, script), deployment.start(1, script)
     deployment.wait_until_listening(0, 1)
@@ -419,7 +419,7 @@ print((x[:4] * y[:4]).reveal())
 
 @contextlib.contextmanager
 def wires(deployment: Deployment, rate: float | None = None) -> Iterator[list[Wire]]:
-    """All connections go over wires that can be cut."""
+    """Routes all connections over wires that can be cut."""
     made = [Wire(port, rate) for port in deployment.ports]
     deployment.addresses = [f"127.0.0.1:{wire.port}" for wire in made]
     try:
@@ -495,7 +495,7 @@ def test_a_party_does_not_come_up(deployment: Deployment, how: str) -> None:
 
 
 def test_a_party_that_is_there_and_sends_nothing(deployment: Deployment) -> None:
-    """Its heartbeats go on. The others end, and can ask again, which no limit of zero keeps them from."""
+    """Its heartbeats go on. The others end, and can ask again, even with a limit of zero."""
     body = (
         INPUTS
         + """
@@ -530,7 +530,7 @@ for _ in range(5):
 @pytest.mark.parametrize("whose", [0, 1], ids=["a peer's", "this party's own"])
 def test_a_name_that_does_not_resolve(deployment: Deployment, whose: int) -> None:
     deployment.limits["connect_timeout_s"] = 2.0
-    deployment.addresses[whose] = "nowhere.invalid:9000"  # which no name service may know
+    deployment.addresses[whose] = "nowhere.invalid:9000"  # a name that no name service has
     config = deployment.config(1)
     config.write_text("".join(line for line in config.read_text().splitlines(True) if not line.startswith("listen")))
     ended = deployment.start(1, deployment.script(PRODUCT), config=config).end()

@@ -1,6 +1,6 @@
 """Random programs: what Quorate reveals equals an independent computation with Python's integers.
 
-A program is a list of steps over earlier values, drawn by hypothesis; the oracle below computes with exact integers,
+A program is a list of steps over earlier values, drawn by hypothesis. The oracle below computes with exact integers,
 wraps to k bits, and shares no code with the package.
 """
 
@@ -26,7 +26,7 @@ WAYS = ["T", "ravel", "index", "set", "stack", "concatenate", "reverse", "matmul
 
 @dataclasses.dataclass
 class Value:
-    """What a step is: exact units (value * 2^f) as Python integers, and its type."""
+    """The value of a step: exact units (value * 2^f) as Python integers, and its type."""
 
     units: np.ndarray
     k: int  # 1 for bits
@@ -40,7 +40,7 @@ class Value:
         return self.k == 1
 
     def shown(self) -> np.ndarray:
-        """As a reveal gives it."""
+        """Returns the value as a reveal returns it."""
         if self.bit:
             return self.units.astype(bool)
         return self.units.astype(np.int64) / 2.0**self.f if self.f else self.units.astype(np.int64)
@@ -88,7 +88,7 @@ class Drawer:
         return qr.fixed(self.k, self.f) if self.f else qr.int(self.k)
 
     def values(self, shape: tuple[int, ...], bound: int | None = None) -> np.ndarray:
-        """Units: anything, with the ends of the range more often than chance would have them."""
+        """Draws units: any numbers, with the ends of the range more often than by chance."""
         low, high = (-(1 << (self.k - 1)), (1 << (self.k - 1)) - 1) if bound is None else (-bound, bound)
         edges = sorted({low, min(low + 1, high), max(-1, low), 0, min(1, high), max(high - 1, low), high})
         one = st.one_of(st.sampled_from(edges), st.integers(low, high))
@@ -159,7 +159,7 @@ class Drawer:
             self.keep(-x, number(k, f, -a.units))
         else:
             c = self.draw(st.integers(-2, 1))
-            # Of fixed point a public integer is exact, and is multiplied without truncation.
+            # In fixed point a public integer is exact, and is multiplied without truncation.
             if op == "public +" and not -(1 << (k - 1)) <= c << f < 1 << (k - 1):
                 return
             self.keep(
@@ -278,7 +278,7 @@ class Drawer:
         if entry is None:
             return
         x, a = entry
-        most = (1 << (a.k - 1) >> a.f) - 1  # of which every remainder fits
+        most = (1 << (a.k - 1) >> a.f) - 1  # any remainder fits
         if most < 1:
             return
         count = 1 if a.units.ndim == 0 else a.units.shape[-1]
@@ -385,7 +385,7 @@ class Drawer:
             low, high = sorted(exact(self.values((2,))).tolist())
             low, high = ((v >> 53 << 53 if abs(v) >= 1 << 53 else v) for v in (low, high)) if a.f else (low, high)
             ends = (low / 2.0**a.f, high / 2.0**a.f) if a.f else (low, high)
-            # An end at the lowest number of a dtype counts as one of a bit more.
+            # An end at the lowest number of a dtype counts as one with one more bit.
             clipped = x.clip(*ends)
             assert clipped.dtype.bits in (a.k, a.k + 1), clipped
             self.keep(clipped, number(clipped.dtype.bits, a.f, np.minimum(np.maximum(a.units, low), high)))
@@ -415,7 +415,7 @@ class Drawer:
         unit = fractions.Fraction(1, 1 << a.f)
         given_entries = entries.astype(np.float64) / 2.0**a.f if a.f else entries
         domain = (first * unit, (first + count) * unit)
-        # Of a single number beyond 64 bits numpy makes an int.
+        # numpy makes a single number beyond 64 bits an int.
         places = np.asarray(np.clip(a.units - first, 0, count - 1)).astype(int)
         if self.draw(st.booleans()):
             truth = entries % 2 == 1
@@ -466,7 +466,7 @@ STEPS = [
 
 
 def mixes(place: Place) -> list[str]:
-    """The sharings that the planner may use there: what it likes, each alone, and some together."""
+    """Returns the sharings that the planner may use there: its own choice, each alone, and some together."""
     there = FAMILIES[place.protocol].sharings
     pairs = ["+".join(pair) for pair in itertools.combinations(there, 2)]
     return ["auto", "auto", *(there if len(there) > 2 else there[1:]), *pairs] if place in USUAL else ["auto"]

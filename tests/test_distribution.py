@@ -1,4 +1,4 @@
-"""What is handed out: its name and version, the licences of what is in it, and what messages say to install."""
+"""The distribution: its name and version, licences of its parts, and packages that messages say to install."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ INSTALLS = re.compile(rf"pip install ({_WORD}(?: {_WORD})*)")
 
 
 def installed(text: str) -> list[str]:
-    """What a line tells somebody to install, one requirement after another."""
+    """Returns the requirements that a line says to install."""
     given = [word.strip("'\"") for match in INSTALLS.findall(text) for word in match.split()]
     return [word for word in given if not word.startswith("-")]
 
 
 def registered(requirement: str) -> str:
-    """The name that a registry would look up: none of a file or a folder."""
+    """Returns the name that a registry would look up; none for a file or a folder."""
     is_place = "/" in requirement or requirement.endswith((".whl", "."))
     return "" if is_place else re.split(r"[\[>=<~!]", requirement)[0].lower()
 
 
 def test_nothing_says_to_install_what_somebody_else_calls_quorate() -> None:
-    """`quorate` on the registry is another program, and nobody has registered Quorate there."""
+    """`quorate` on the registry is another program, and Quorate is not registered there."""
     history = ROOT / "CHANGELOG.md"
     files = [file for file in tracked(".py", ".md", ".rs", ".toml", ".pyi", "Makefile") if file not in (ME, history)]
     said = {
@@ -55,7 +55,7 @@ def test_nothing_says_to_install_what_somebody_else_calls_quorate() -> None:
 
 
 def test_what_is_said_to_be_missing_is_what_is_imported() -> None:
-    """Every message of the package names libraries, of which this project has said that it can use them."""
+    """Every message of the package names libraries that this project can use."""
     used = {registered(wanted) for extra in PROJECT["optional-dependencies"].values() for wanted in extra}
     used |= {"torch", "onnxscript", "keras", "tensorflow", "tf2onnx", "pillow"}
     named = {
@@ -101,7 +101,7 @@ def licences() -> ModuleType:
 def test_the_wheel_has_the_licence_of_every_crate_in_it(
     licences: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compared with what `cargo tree` finds."""
+    """Compares with `cargo tree`."""
     out = tmp_path / "LICENSE-CRATES"
     monkeypatch.setattr(sys, "argv", ["licences.py", "--out", str(out)])
     licences.main()
@@ -121,7 +121,7 @@ def test_the_wheel_has_the_licence_of_every_crate_in_it(
     wanted = {" ".join(line.split()[:2]).replace(" v", " ") for line in lines if line and "(/" not in line}
     listed = dict(re.findall(r"^([\w-]+ [\w.+-]+)  (.*)  https?://\S+$", text, re.M))
     assert len(wanted) >= 50
-    assert wanted <= set(listed)  # more where some feature would add a crate
+    assert wanted <= set(listed)  # more if a feature would add a crate
     assert all(re.search(r"MIT|Apache-2.0|BSD|ISC|Zlib", terms) for terms in listed.values())
     assert [name for name in wanted if f"\n{name}: " not in text] == []
     assert "Permission is hereby granted" in text and "Redistributions in binary form" in text

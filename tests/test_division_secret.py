@@ -19,7 +19,7 @@ PLENTY = settings(max_examples=12, deadline=None, suppress_health_check=list(Hea
 
 @pytest.fixture(scope="module", params=SESSIONS, ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    # The least number divided by -1 wraps, which is compared.
+    # The least number divided by -1 wraps, and is compared, too.
     with opened(request.param, check=False) as session:
         yield session
 

@@ -1,4 +1,4 @@
-"""Every Python example of the documentation runs by itself, as it is pasted, and prints what is written beside it."""
+"""Every Python example of the documentation runs by itself, as it is pasted, and prints the output beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quorate.cli import main
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(?:python|py)\b[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-#: Comments that begin so say what is printed; all others explain.
+#: Comments that begin so state the output; all others explain.
 PRINTED = re.compile(r"#\s+((?:[\[({0-9-]|True|False|fixed|Table).*)$")
 
 
@@ -30,7 +30,7 @@ class Example(NamedTuple):
 
 
 def examples() -> list[Example]:
-    """Those of all pages, in their order."""
+    """Returns the examples of all pages, in their order."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [
         Example(str(page.relative_to(ROOT)), number, text)
@@ -54,7 +54,7 @@ def test_an_example_runs_by_itself(
     checked: list[int] = []
 
     def printing(*what: Any, **how: Any) -> None:
-        """Prints, and holds what it prints to the comment behind it."""
+        """Prints, and compares the output with the comment behind the line."""
         number = sys._getframe(1).f_lineno
         beside = PRINTED.search(lines[number - 1])
         if beside:

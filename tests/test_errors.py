@@ -1,4 +1,4 @@
-"""What bad input gets: the right exception, with what, where and what to do, before anything is sent."""
+"""Wrong input raises the right exception before anything is sent: what, where, and what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).name
 
 @pytest.fixture
 def mpc() -> Iterator[qr.Session]:
-    """A session that must be as good after the error as before, and must not have sent anything because of it."""
+    """A session that must work after the error as before, and must not have sent anything because of it."""
     with qr.local("rss", parties=3) as session:
         x = session.input([1, 2], owner=0)
         before = x.reveal()
@@ -37,7 +37,7 @@ def mpc() -> Iterator[qr.Session]:
 
 
 def refused(kind: type[BaseException], builtin: type[BaseException], call: Callable[[], Any], *words: str) -> str:
-    """Checks the exception's classes and that its message has the words; gives the message."""
+    """Checks the exception's classes and the words in its message; returns the message."""
     with pytest.raises(kind) as caught:
         call()
     assert isinstance(caught.value, builtin)
@@ -48,7 +48,7 @@ def refused(kind: type[BaseException], builtin: type[BaseException], call: Calla
 
 
 def located(kind: type[BaseException], builtin: type[BaseException], call: Callable[[], Any], *words: str) -> None:
-    """The same, and the message names the line of this file."""
+    """Checks the exception as `refused` does, and that the message names the line of this file."""
     message = refused(kind, builtin, call, *words)
     line = call.__code__.co_firstlineno
     assert f"at {HERE}:{line}" in message, f"no line {line} in {message!r}"
@@ -106,7 +106,7 @@ def test_a_refused_input_leaves_no_trace(mpc: qr.Session) -> None:
 
 
 def newest(mpc: qr.Session) -> int:
-    """The number of nodes of the session's program: that of the next one."""
+    """Returns the number of nodes of the session's program, which is that of the next one."""
     return mpc.constant(12345)._node
 
 

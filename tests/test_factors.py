@@ -1,4 +1,5 @@
-"""Arrays that stay factors of products: the same numbers on every family, sent once where a family can."""
+"""Arrays kept as factors of products: results are equal on every family, and factors are sent once where a family can.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def online(mpc: qr.Session) -> int:
 
 
 def sent(mpc: qr.Session, array: qr.SecretArray, wanted: Any) -> int:
-    """Bytes of the online phase that revealing it takes."""
+    """Returns the bytes of the online phase that a reveal takes."""
     before = online(mpc)
     np.testing.assert_allclose(array.reveal(), wanted, atol=2**-11)
     return online(mpc) - before
@@ -69,14 +70,14 @@ def test_products_by_factors_are_products(place: Any) -> None:
 
 @pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
 def test_plans_of_factors_are_exact(place: Any) -> None:
-    """When they are shared, when they are there, and when their program is asked once more."""
+    """Plans are exact when factors are shared, when they are held, and when their program runs again."""
     with among(place) as mpc:
         w, v = shared(mpc, W).as_factor(), shared(mpc, W + 1, 1).as_factor()
         for by in (w, w, w, v, v, w):
             assert_exact(mpc, qr.nn.linear(shared(mpc, X[0], 1), by))
         both = shared(mpc, X[0], 1)
         assert_exact(mpc, qr.nn.linear(both, w), qr.nn.linear(both, v), qr.nn.linear(both, w) + 1)
-        # An array that is the factor in another shape is held without what was opened of it.
+        # A factor in another shape is held without the values opened for it.
         flat = v.reshape(30, 40)
         assert_exact(mpc, flat, shared(mpc, X[0], 1) @ flat)
         assert_exact(mpc, shared(mpc, X[0], 1) @ flat)
@@ -132,7 +133,7 @@ class _Stop(KeyboardInterrupt):
 
 
 def test_a_run_that_was_interrupted_masks_anew_what_it_marks_again() -> None:
-    """Rows in a random order: what is marked when the run begins again is another array."""
+    """With rows in a random order, the array that is marked when the run begins again is another one."""
     stopped = 0
     with qr.local("pika", check=False, network=qr.Network(rtt_ms=100, mbit=1000)) as mpc:
         for attempt in range(6):
@@ -183,7 +184,7 @@ def test_where_memory_is_short_pieces_open_their_part_of_a_factor(tmp_path: Path
 
 
 def test_masks_go_with_values() -> None:
-    """Sessions that mark many arrays one after the other hold none but those that are alive."""
+    """Sessions that mark many arrays in order hold masks only for those that are alive."""
     with among(PIKA) as mpc:
         sizes = []
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""Only `crates/protocols` and the families themselves know which families there are; all else reads descriptors."""
+"""Only `crates/protocols` and the families themselves name families; all other code reads descriptors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from quorate.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: What may name a family: its crates, the list of all, figures that are of one, the command that picks a default.
+#: Paths that may name a family: its crates, the list of all, figures of one family, the command with a default.
 KNOWING = ("crates/protocols/", "crates/bench/src/peers.rs", "python/quorate/_scaling.py")
 
 
 def code(text: str) -> str:
-    """Rust without comments, and without the module of tests at its end."""
+    """Returns Rust code without comments, and without the module of tests at its end."""
     return re.sub(r"//[^\n]*", "", text.split("#[cfg(test)]\nmod tests {")[0])
 
 
 def names_in_rust(text: str) -> list[str]:
-    """Where Rust names a family: as text, as a crate, as a variant; or tells one from the number of its parties."""
+    """Yields places where Rust names a family: as text, crate or variant, or by the number of parties."""
     words = "|".join([*FAMILIES, *(name.capitalize() for name in FAMILIES)])
     named = rf'"(?:{"|".join(FAMILIES)})"|\bquorate_(?:{"|".join(FAMILIES)})\b|\bProtocol::(?:{words}|\*)'
     numbers = r"\bparties (?:==|!=) [0-9]+|\bmatch \w*\.?parties\b"
@@ -35,20 +35,20 @@ def names_in_rust(text: str) -> list[str]:
 
 
 def names_in_python(text: str) -> list[str]:
-    """Where Python has a family's name outside of docstrings."""
+    """Yields places where Python has a family's name outside of docstrings."""
     constants = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
     return [value for value in constants if value in FAMILIES]
 
 
 def lists_in_python(text: str) -> list[str]:
-    """Lists and tuples of nothing but families' names, two or more: written by hand, they miss the next family."""
+    """Yields lists and tuples of two or more families' names: written by hand, they miss the next family."""
     rows = [node.elts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.List | ast.Tuple)]
     names = [[item.value for item in row if isinstance(item, ast.Constant)] for row in rows if len(row) > 1]
     return [str(row) for row in names if len(row) > 1 and set(row) <= set(FAMILIES)]
 
 
 def _is_test(path: Path) -> bool:
-    """Whether a module is declared for tests only."""
+    """Returns whether a module is declared for tests only."""
     parents = (path.with_name("lib.rs"), path.with_name("mod.rs"), path.parent.with_suffix(".rs"))
     declared = "".join(parent.read_text() for parent in parents if parent.exists())
     return path.name == "tests.rs" or f"#[cfg(test)]\nmod {path.stem};" in declared
@@ -105,7 +105,7 @@ def test_options_go_to_the_families_that_have_them(name: str) -> None:
     for protocol, family in FAMILIES.items():
         for value in option.values:
             if option in family.options or value == option.values[0]:
-                continue  # values of their own are tried by other tests
+                continue  # other tests try values of their own
             with pytest.raises(qr.ConfigError, match=f'{protocol}" has no use for it'):
                 qr.local(protocol, **{name: value})
         with pytest.raises(qr.ConfigError, match=option.values[1]):
@@ -118,7 +118,7 @@ def test_options_of_another_family_are_refused_before_anybody_is_met(tmp_path: P
     started = time.monotonic()
     with pytest.raises(qr.ConfigError, match='forms="masked" is for the protocol "rss"'):
         qr.connect(file, forms="masked")
-    assert time.monotonic() - started < 20  # what is waited for others
+    assert time.monotonic() - started < 20  # other parties may wait
 
 
 def test_parties_choose_their_familys_options_alike(tmp_path: Path) -> None:

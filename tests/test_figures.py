@@ -1,4 +1,4 @@
-"""`make figures`: what it measures, and how it writes it into the page."""
+"""`make figures`: its measurements, and their place in the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of secrets with named columns, and what owners tell of them."""
+"""Tables of secrets with named columns, and facts that owners tell about them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_columns_have_names(place: Place) -> None:
 
 
 def test_floats_that_are_whole_are_whole_numbers() -> None:
-    """As pandas reads a column with a gap; long ones may be another number than what the file has."""
+    """pandas reads a column with a gap as floats; long numbers may differ from the file's."""
     with qr.local("rss") as mpc:
         ids = mpc.input_frame({"id": [3.0, -(2.0**53) + 1]}, owner=0, columns={"id": qr.int(64)})["id"]
         assert ids.reveal().tolist() == [3, 1 - 2**53]
@@ -246,7 +246,7 @@ def test_codes_of_other_words_never_meet(place: Place) -> None:
         found = mpc.join(a, same, n)
         assert found.values[0].reveal().tolist() == [2, 1]
         assert (a == same).reveal().tolist() == [False, False]
-        assert (a + 0 == b).reveal().tolist() == [True, True]  # as numbers, whatever they stood for
+        assert (a + 0 == b).reveal().tolist() == [True, True]  # as numbers, for codes and texts alike
 
 
 def test_columns_that_are_numbers_side_by_side() -> None:

@@ -1,4 +1,4 @@
-"""Circuits between two parties that are garbled in the offline phase, before anybody gives an input."""
+"""Circuits between two parties that are garbled in the offline phase, before there are inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_tables_go_offline_and_labels_online(count: int, owners: tuple[int, int]
         a, b = (mpc.input(v, owner=owner, dtype=qr.int(16)) for v, owner in zip((x, y), owners, strict=True))
         ((result,), plan) = ran(mpc, mpc.where(a * b < 50, a * a, b - 3))
     assert (result == np.where(x * y < 50, x * x, y - 3)).all()
-    # A label for each bit that enters, and the bits of who evaluates; no tables.
+    # A label for each bit that enters, and the bits of the evaluator; no tables.
     assert sum(plan.online.bytes_sent) <= 2 * 16 * 16 * count + 3 * 2 * 16 * count + 100
     assert max(plan.offline.bytes_sent) >= 32 * tables(plan) > 300 * 32 * count - 1
 
@@ -55,7 +55,7 @@ def test_labels_of_earlier_runs_enter_circuits() -> None:
         kept = a * b
         ((result,), plan) = ran(mpc, kept)
         assert (result == x * y).all() and tables(plan) > 0
-        # They are all that enters; then they meet an input, public numbers, and a value that is not on labels.
+        # They are all that enters. Then they meet an input, public numbers, and a value without labels.
         ((result,), plan) = ran(mpc, kept * kept)
         assert (result == (x * y) ** 2).all() and tables(plan) > 0
         fresh = mpc.input(x, owner=1).to("Y")
@@ -84,7 +84,7 @@ def test_what_counts_offline_decides_what_is_garbled_there() -> None:
             ((less,), plan) = ran(mpc, mpc.input(x, owner=0) < mpc.input(y, owner=1))
             assert (less == (x < y)).all()
             counts[weight] = tables(plan)
-    # As many bytes of labels as of tables: only where those cost nothing do they go ahead.
+    # Labels take as many bytes as tables: circuits are garbled ahead only where labels cost nothing.
     assert counts[0.0] > 0 == counts[1.0]
 
 
@@ -103,7 +103,7 @@ class _Stop(KeyboardInterrupt):
 
 
 def stop_in(phase: str, ticks: int) -> Any:
-    """A progress display that interrupts the run at so many looks at a phase."""
+    """Returns a progress display that interrupts the run after this number of reports."""
     seen = []
 
     def show(now: str, share: float, predicted: int | None) -> None:

@@ -1,4 +1,4 @@
-"""What must not be in any tracked file; each guard states how much it looked at."""
+"""Patterns that no tracked file may contain; each guard states the number of places that it checked."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ UNFINISHED = re.compile(r"\b(?:dbg|todo|unimplemented)!\s*[(\[{]|\bTO" + r"DO\b|
 KEYS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE " + r"KEY-----")
 UNBREAKABLE = re.compile(r"^\s*\|.*\|$|https?://")
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
-# Bytes that are compared as a whole, which stops at the first difference.
+# Bytes compared as a whole, which stops at the first difference.
 COMPARED = re.compile(r"\[\.\.\] [!=]= \*?\w|[!=]= \[0; \w*BYTES\]|[!=]= [&*]*(?:hash|digest|compared|commitment)\b")
 PROTOCOLS = ("aby", "crypto", "engine", "fss", "garble", "he", "ot", "pika", "ring", "rss", "spdz2k")
 
 
 def tracked(*suffixes: str) -> list[Path]:
-    """The files that git knows and that exist, with one of `suffixes`."""
+    """Returns the tracked files that exist, with one of `suffixes`."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     files = [ROOT / name for name in done.stdout.split("\0") if name.endswith(suffixes)]
     return [f for f in files if f.is_file() and f.resolve() != ME]
@@ -63,13 +63,13 @@ def test_the_guards_would_speak(tmp_path: Path) -> None:
 
 
 def compared(text: str) -> list[str]:
-    """The lines, tests aside, in which hashes are compared otherwise than by `ct_eq`."""
+    """Returns the lines outside of tests in which hashes are compared otherwise than by `ct_eq`."""
     lines = text.split("#[cfg(test)]")[0].splitlines()
     return [line.strip() for line in lines if COMPARED.search(line) and not line.strip().startswith(("assert", "//"))]
 
 
 def test_hashes_are_compared_in_constant_time() -> None:
-    """Where two hashes differ says something of secrets that they are of."""
+    """The place of the first difference of two hashes depends on the secrets that they are of."""
     files = [f for f in tracked(".rs") if f.parts[-3:-1] != ("src", "testing") and f.name != "testing.rs"]
     files = [f for f in files for name in PROTOCOLS if f.is_relative_to(ROOT / "crates" / name / "src")]
     assert len(files) > 300, f"looked at {len(files)} files only"
@@ -119,7 +119,7 @@ def test_what_commands_write_by_default_is_not_tracked() -> None:
 
 
 def test_mutations_are_in_their_places() -> None:
-    """What `make mutants` breaks is found where the code is now, though nobody runs it with each change."""
+    """The code that `make mutants` breaks is found, though mutations do not run with each change."""
     mutations = mutants.read(mutants.TABLE.read_text(encoding="utf-8"))
     assert len(mutations) >= 220
     assert mutants.misplaced(mutations, ROOT) == []

@@ -1,4 +1,4 @@
-"""Names and forms that do not exist: the message says which one does, and what it says works when it is followed."""
+"""Wrong names and forms: the message names the right one, and the advice works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interrupts at any moment: the session can be used again, and no value is taken for another."""
+"""Interrupts at any moment: the session can be used again, and no value is mistaken for another."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_next_reveal_is_right_whenever_the_last_one_was_interrupted(to: int 
     assert interrupted >= 4
 
 
-# Party 0 is interrupted when it has sent all of a run, and still waits for what the others sent.
+# Party 0 is interrupted when it has sent all messages of a run, and still waits for the others'.
 SEEN = """
 class Stop(KeyboardInterrupt): pass
 def seen(array, stop=False):

@@ -1,4 +1,4 @@
-"""Keras models become models, where keras is installed; elsewhere a module stands in for it."""
+"""Keras models are imported if keras is installed; otherwise a module stands in for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Model:
-    """As `keras.Model`, of a convolution with channels last and a dense layer, as tf2onnx writes them."""
+    """A stand-in for `keras.Model` with a convolution, channels last, and a dense layer, as tf2onnx writes them."""
 
     def __init__(self) -> None:
         r = random_number(0)
@@ -56,7 +56,7 @@ def test_a_model_is_exported_and_taken_from_there(monkeypatch: pytest.MonkeyPatc
     model = qr.models.from_keras(module, bound=1.0, labels=["a", "b", "c"])
     assert model.shape.sizes == (5, 5, 1)
     assert model.shape.labels == ("a", "b", "c")
-    assert not module.file.parent.exists()  # nothing of the weights is left behind
+    assert not module.file.parent.exists()  # no weights are left on the disk
     x = np.random.default_rng(1).uniform(-1, 1, (2, 5, 5, 1))
     windows = np.lib.stride_tricks.sliding_window_view(x[..., 0], (3, 3), axis=(1, 2))
     sums = np.maximum(np.einsum("nhwij,fij->nhwf", windows, module.filters[:, 0].astype(float)), 0)

@@ -47,7 +47,7 @@ def built_arrows(metadata: dict) -> Arrows:
 
 
 def differences(drawn: Arrows, built: Arrows) -> list[str]:
-    """Says, one line each, where the two disagree."""
+    """Returns a line for each difference between the two."""
     lines = [f"crate {c} exists and is not drawn" for c in sorted(built.keys() - drawn.keys())]
     lines += [f"crate {c} is drawn and does not exist" for c in sorted(drawn.keys() - built.keys())]
     for crate in sorted(built.keys() & drawn.keys()):
@@ -58,7 +58,7 @@ def differences(drawn: Arrows, built: Arrows) -> list[str]:
 
 @pytest.fixture(scope="module")
 def metadata() -> dict:
-    """What cargo says about the workspace, without its dependencies."""
+    """Returns cargo's metadata of the workspace, without its dependencies."""
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -101,12 +101,12 @@ def test_the_comparison_sees_each_kind_of_difference() -> None:
     assert differences({"a": {"b"}, "b": set()}, drawn) == ["crate old exists and is not drawn"]
 
 
-#: The rooms of `crates/session/src`, from the top: a file may use what is in its own room, and in rooms below.
+#: The rooms of `crates/session/src`, from the top: a file may use items of its own room and of rooms below.
 ROOMS = ("session", "party", "plan", "run", "memory", "work")
 
 
 def rooms_used(text: str) -> set[str]:
-    """The rooms that a file of the crate uses, by any way to write it."""
+    """Returns the rooms that a file of the crate uses, in any way to write it."""
     grouped = [name for group in re.findall(r"crate::\{([^}]*)\}", text) for name in re.findall(r"(\w+)", group)]
     return {*re.findall(r"crate::(\w+)", text), *grouped} & set(ROOMS)
 

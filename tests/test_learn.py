@@ -1,4 +1,4 @@
-"""Training on secrets against the same schedule in numpy: on every protocol, on data sets, at the corners of ranges."""
+"""Training on secrets against the same schedule in numpy: on every protocol, on data sets, at the ends of ranges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pooled(mpc: qr.Session, x: np.ndarray, bound: float | None = None, dtype: qr
 
 
 def furthest(one: qr.learn.Trained, other: qr.learn.Trained) -> float:
-    """The largest difference of two models' parameters."""
+    """Returns the largest difference of two models' parameters."""
     pairs = zip((*one.coefs, *one.intercepts), (*other.coefs, *other.intercepts), strict=True)
     return max(float(np.abs(a - b).max()) for a, b in pairs)
 
@@ -94,7 +94,7 @@ def test_diabetes_is_learnt_as_by_least_squares() -> None:
 
 @pytest.mark.parametrize("momentum", [0.0, 0.99])
 def test_nothing_wraps_at_the_corners(momentum: float) -> None:
-    """With numpy beside every operation, features as large as they may be, and steps that leave every bound."""
+    """Features are as large as allowed, and steps exceed every bound; every operation is compared with numpy."""
     x = np.where(RNG.random((6, 2)) < 0.5, -4.0, 4.0)
     y = (x[:, 0] > 0).astype(int)
     model = LogisticRegression(
@@ -225,7 +225,7 @@ def test_records_that_do_not_fit_are_refused() -> None:
         with pytest.raises(qr.RangeError, match="none of the classes"):
             model.fit_clear(X, LABELS + 1)
         model.fit(x, y)
-        model.fit_clear(X[:, :1], LABELS)  # which leaves the model as it is
+        model.fit_clear(X[:, :1], LABELS)  # which does not change the model
         with pytest.raises(qr.ShapeError, match="2 features"):
             model.predict(x[:, :2])
         with qr.local("rss") as other, pytest.raises(qr.ConfigError, match="another session"):
@@ -236,7 +236,7 @@ def test_records_that_do_not_fit_are_refused() -> None:
     ("rows", "batch", "rate", "momentum"), [(9, 8, 1.0, 0.999), (33, 32, 0.5, 0.999), (3, 2, 1.0, 0.995)]
 )
 def test_a_last_batch_of_few_records_is_as_any(rows: int, batch: int, rate: float, momentum: float) -> None:
-    """Momentum is rounded alike in both, and what bounds velocities holds for both; `explain` plans both."""
+    """Momentum is rounded alike in both, and the bound on velocities holds for both; `explain` plans both."""
     r = np.random.default_rng(rows)
     x, y = r.uniform(-1, 1, (rows, 2)), r.integers(0, 2, rows)
     model = qr.learn.LogisticRegression(classes=2, learning_rate=rate, momentum=momentum, batch_size=batch, epochs=2)

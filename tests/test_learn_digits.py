@@ -23,7 +23,7 @@ from quorate.learn import gradient
 
 Terms = Callable[[Any, Any, Any], Any]
 
-# How many records of their own a run by hand has.
+# The number of own records in a run by hand.
 BY_HAND = int(os.environ.get("QUORATE_RECORDS", "0"))
 
 
@@ -67,7 +67,7 @@ class Secret:
         return x.clip(low, high)
 
 
-# Of each record: above 0, so that sums have logarithms and roots. `z` is a score, `t` a weight from 0.5 to 1.5.
+# Terms of each record: above 0, so that sums have logarithms and roots. `z` is a score, `t` a weight from 0.5 to 1.5.
 POSITIVE: dict[str, Terms] = {
     "exp": lambda f, z, t: f.exp(z),
     "squares": lambda f, z, t: z * z + 0.25,
@@ -85,7 +85,7 @@ ANY: dict[str, Terms] = {
     "cubes": lambda f, z, t: z * z * z,
 }
 
-# Of sums over all records: p and q are positive, s is any.
+# Terms of sums over all records: p and q are positive, s is any.
 WHOLE: dict[str, Callable[..., Any]] = {
     "log": lambda f, p, q, s: f.log(p),
     "ratio": lambda f, p, q, s: s / p,
@@ -126,7 +126,7 @@ class Loss:
 
 
 def clear(loss: Callable[..., Any], x: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The gradient by w, in the clear."""
+    """Returns the gradient by w, in the clear."""
     found = np.zeros(len(w))
     for place in range(len(w)):
         moved = w.astype(complex)
@@ -136,7 +136,7 @@ def clear(loss: Callable[..., Any], x: np.ndarray, t: np.ndarray, w: np.ndarray)
 
 
 def check(mpc: qr.Session, loss: Any) -> None:
-    """Within a thousandth of the largest slope, and a few units of the result's dtype."""
+    """Checks that gradients agree within a thousandth of the largest slope plus a few units of the result's dtype."""
     x, t = mpc.input(loss.x, owner=0, bound=4), mpc.input(loss.t, owner=0, bound=1.5)
     w = mpc.input(loss.w, owner=1, bound=1)
     wanted = clear(loss, loss.x, loss.t, loss.w)
@@ -204,7 +204,7 @@ def test_the_logarithm_of_a_sum_of_powers(records: int, dtype: qr.Dtype) -> None
 SMALL = np.array([[3e-5, -1e-5], [2e-5, 4e-5], [-5e-5, 1e-5]])
 LINE = np.arange(1.0, 7.0).reshape(2, 3)
 
-# Public numbers that are small, of large x of shape (2, 3), and the gradient by x.
+# Small public numbers of a large x of shape (2, 3), and the gradient by x.
 SCALED: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "multiples": (lambda x: (x * SMALL.T).sum() * 1e4, SMALL.T * 1e4),
     "multiples of multiples": (lambda x: (x * SMALL.T * 20 * SMALL.T * 50).sum() * 1e5, SMALL.T**2 * 1e8),
@@ -283,7 +283,7 @@ def test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works(
 
 
 def test_slopes_that_lose_nothing_stay_as_they_are() -> None:
-    """A program without small slopes has the gradient that it had: no shift is in it."""
+    """A program without small slopes has the gradient that it had, without a shift."""
     with qr.local("rss") as mpc:
         x, w = mpc.input(np.ones((4, 2)), owner=0, bound=4), mpc.input([0.5, 1.0], owner=1, bound=2)
         scores = qr.sigmoid(x @ w)

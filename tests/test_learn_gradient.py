@@ -32,7 +32,7 @@ def relu(z: np.ndarray) -> np.ndarray:
 
 Both = tuple[Callable[..., Any], Callable[..., Any]]
 
-# Losses of two arrays, of secrets and of numpy's.
+# Losses of two arrays, in secrets and in numpy.
 EXACT: dict[str, Both] = {
     "sums": (lambda x, w: (x + 2 * x - x[0]).sum() + (-w).sum(), lambda x, w: (3 * x - x[0]).sum() - w.sum()),
     "products": (lambda x, w: ((x @ w) * x[:, :2] * 0.5).sum(), lambda x, w: ((x @ w) * x[:, :2] * 0.5).sum()),
@@ -79,7 +79,7 @@ REAL: dict[str, Both] = {
 
 
 def numerical(loss: Callable[..., Any], x: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
-    """By central differences, one element at a time."""
+    """Returns the gradient by central differences, one element at a time."""
     found = [np.zeros_like(x), np.zeros_like(w)]
     for which, array in enumerate((x, w)):
         for place in np.ndindex(*array.shape):
@@ -133,7 +133,7 @@ CONVOLUTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("lies", CONVOLUTIONS, ids=str)
 @pytest.mark.parametrize("public", [None, "images", "filters"])
 def test_gradients_of_convolutions(mpc: qr.Session, lies: dict[str, Any], public: str | None) -> None:
-    """Linear in both: the change by a step in any direction is the gradient's product with it."""
+    """A convolution is linear in both: the change by a step in any direction is the gradient's product with it."""
     rng = np.random.default_rng(1)
     x = rng.integers(-16, 16, (2, 4, 5, 6)) / 8
     w = rng.integers(-16, 16, (4, 4 // lies.get("groups", 1), 2, 3)) / 8

@@ -1,4 +1,4 @@
-"""What scikit-learn's estimators have, and these as well: `score`, `coef_`, `C=`, `max_iter=`."""
+"""Conventions of scikit-learn's estimators that these follow: `score`, `coef_`, `C=`, `max_iter=`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_revealed_linear_model_has_the_names_of_scikit_learn() -> None:
 
 
 def test_C_is_what_it_is_in_scikit_learn() -> None:
-    """The optimum is that of scikit-learn, which is what alpha = 1 / (C records) has."""
+    """The optimum is that of scikit-learn, with alpha = 1 / (C records)."""
     linear = pytest.importorskip("sklearn.linear_model")
     schedule: dict[str, Any] = {"classes": 2, "batch_size": 60, "max_iter": 400, "learning_rate": 0.5, "momentum": 0.9}
     found = LogisticRegression(C=0.5, **schedule).fit_clear(X, LABELS)

@@ -59,7 +59,7 @@ def test_numbers_are_learnt_as_in_the_clear() -> None:
 
 
 def test_nothing_wraps_at_the_corners() -> None:
-    """With numpy beside every operation, features as large as they may be, and steps that leave every bound."""
+    """Features are as large as allowed, and steps exceed every bound; every operation is compared with numpy."""
     x = np.where(np.random.default_rng(2).random((4, 2)) < 0.5, -4.0, 4.0)
     y = np.array([0, 1, 1, 0])
     model = MLPClassifier((3,), classes=2, epochs=2, batch_size=2, learning_rate=50.0, momentum=0.99, weight_bound=16.0)
@@ -95,7 +95,7 @@ def test_what_is_not_proven_to_fit_is_refused() -> None:
 
 
 def test_numbers_whose_difference_may_wrap_are_refused_though_it_is_clipped() -> None:
-    """A y of which nothing is known may be as large as the dtype holds, and a score is on top."""
+    """A y without bounds may be as large as the dtype holds, and a score is added to it."""
     with qr.local("rss") as mpc:
         x = mpc.input(np.ones((4, 2)), owner=0, bound=1.0)
         for y in (

@@ -1,4 +1,4 @@
-"""Arrays that share a node: their value lives as long as any of them, whoever lets go of the others and when."""
+"""Arrays that share a node: its value lives as long as any of them, in any order of deletion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import quorate as qr
 
 @pytest.fixture
 def restless() -> Iterator[None]:
-    """The collector runs all the time, and threads change all the time."""
+    """Runs the collector and switches threads all the time."""
     threshold, interval = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(1)
     sys.setswitchinterval(1e-6)
@@ -27,7 +27,7 @@ def restless() -> Iterator[None]:
 
 
 def in_a_cycle(x: qr.SecretArray) -> None:
-    """An array that the collector lets go of, at some later point."""
+    """Makes an array that the collector frees at some later point."""
     ring: list[object] = [x]
     ring.append(ring)
 
@@ -52,7 +52,7 @@ def test_threads_and_the_collector_let_go(restless: None) -> None:
             thread.join()
         gc.collect()
         assert failures == []
-        for _ in range(2):  # what a run lets go of is missing in the next
+        for _ in range(2):  # values freed by a run are missing in the next
             np.testing.assert_array_equal(x.reveal(), values)
             np.testing.assert_array_equal((x + 1).reveal(), values + 1)
 
@@ -65,10 +65,10 @@ def test_the_last_array_takes_the_value_with_it() -> None:
         z = x * x
         z.reveal()
         del x
-        z.reveal()  # a run takes over what was let go of
+        z.reveal()  # a run takes freed nodes over
         np.testing.assert_array_equal(y.reveal(), [1, 2])
         node = y._node
         del y
         z.reveal()
         with pytest.raises(qr.QuorateError, match="values of an own input are missing"):
-            qr.SecretArray(mpc, node).reveal()  # as no program can
+            qr.SecretArray(mpc, node).reveal()  # no program can do this

@@ -28,7 +28,7 @@ def units(values: Any, frac: int) -> np.ndarray:
 
 
 def test_a_whole_domain_is_within_half_a_unit(mpc: qr.Session) -> None:
-    """All numbers of 10 bits, and beyond: at most 0.5 units from the function."""
+    """All numbers of 10 bits, and some beyond: at most 0.5 units from the function."""
     x = np.arange(-700, 700) / 64
     secret = mpc.input(x, owner=0, dtype=qr.fixed(32, 6))
     found = qr.lookup(secret, sigmoid, domain=(-8, 8), dtype=qr.fixed(32, 20)).reveal()

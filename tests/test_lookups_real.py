@@ -1,4 +1,4 @@
-"""Real functions, quotients and softmax where they are looked up: of all numbers of a range, on every family."""
+"""Real functions, quotients and softmax by look-ups: all numbers of a range, on every family."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_number_of_a_range_within_half_a_unit(mpc: qr.Session, name: str) 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("place", [usual("pika"), usual("aby")], ids=str)
 def test_every_number_of_a_large_domain_by_keys(place: Place, name: str) -> None:
-    """2^14 places, each of which meets all of the table, in the form in which it is summed."""
+    """2^14 places, each of which meets the whole table, in its summed form."""
     secret, clear, lowest = FUNCTIONS[name]
     with among(place) as mpc:
         first = -(2**13) if lowest < 0 else int(lowest > 0)
@@ -67,7 +67,7 @@ def test_every_number_of_a_large_domain_by_keys(place: Place, name: str) -> None
 
 
 def test_both_ends_of_a_bound_have_entries() -> None:
-    """[-1, 1] has 2^17 + 1 numbers of 16 bits after the point."""
+    """[-1, 1] has 2^17 + 1 numbers with 16 fractional bits."""
     for place in USUAL:
         with among(place) as mpc:
             x = mpc.input([-1, 0.25, 1], owner=0, bound=1)
@@ -88,7 +88,7 @@ def test_quotients_of_all_pairs_of_a_few_integers(mpc: qr.Session, by: qr.Dtype)
 
 @pytest.mark.parametrize("by", [qr.int(4), qr.uint(3), qr.int(2)], ids=str)
 def test_quotients_of_all_pairs_of_narrow_integers(mpc: qr.Session, by: qr.Dtype) -> None:
-    """Whose place among all pairs has more bits than they have."""
+    """Their place among all pairs has more bits than they have."""
     low = 0 if by == qr.uint(3) else -(2 ** (by.bits - 1))
     x, y = (v.ravel() for v in np.meshgrid(*[np.arange(low, low + 2**by.bits)] * 2))
     a, b = mpc.input(x, owner=0, dtype=by), mpc.input(y, owner=1, dtype=by)
@@ -99,7 +99,7 @@ def test_quotients_of_all_pairs_of_narrow_integers(mpc: qr.Session, by: qr.Dtype
 
 
 def test_quotients_of_all_pairs_of_a_few_reals(mpc: qr.Session) -> None:
-    """To the nearest unit; by 0 the largest number with the sign of the dividend."""
+    """Results are to the nearest unit; division by 0 gives the largest number with the sign of the dividend."""
     dtype = qr.fixed(16, 3)
     x, y = (v.ravel() for v in np.meshgrid(np.arange(-8, 9) / 8, np.arange(-8, 9) / 8))
     got = (mpc.input(x, owner=0, dtype=dtype, bound=1) / mpc.input(y, owner=1, dtype=dtype, bound=1)).reveal()
@@ -122,7 +122,7 @@ def test_softmax_of_bounded_numbers(mpc: qr.Session, dtype: qr.Dtype, bound: flo
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
 def test_tables_take_fewer_rounds(place: Place) -> None:
-    """Of the same numbers, with bounds that are worth a table and with bounds that are not."""
+    """Compares bounds that make a table worthwhile with bounds that do not."""
     programs: dict[str, Callable[[qr.Session, float], Any]] = {
         "sigmoid": lambda mpc, b: qr.sigmoid(mpc.input([0.5] * 20, owner=0, dtype=qr.fixed(32, 8), bound=b)),
         "softmax": lambda mpc, b: qr.softmax(mpc.input([[0.25] * 4] * 5, owner=0, dtype=qr.fixed(64, 12), bound=b / 4)),

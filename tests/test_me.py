@@ -1,4 +1,4 @@
-"""`mpc.me`: one way to write "where this party is", for local sessions and for deployments."""
+"""`mpc.me` lets one script serve local sessions and deployments."""
 
 from __future__ import annotations
 

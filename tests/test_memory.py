@@ -16,11 +16,11 @@ from protocols import Place, among
 
 MB = 10**6
 
-# What a process takes beside its parties: the interpreter's numpy arrays, and allocators that keep what was freed.
+# Memory of a process beside its parties: numpy arrays of the interpreter, and freed memory that allocators keep.
 SLACK = 45 * MB
 
-# Runs one operation in three parties. Prints by how much the process grew, in bytes, since its inputs were given. The
-# plan is another session's, made afterwards: the first plan of a process measures the machine, in memory that is no
+# Runs one operation in three parties, and prints how many bytes the process grew since its inputs were given. The plan
+# is that of another session, made afterwards: the first plan of a process measures the machine, in memory that is no
 # party's.
 SCRIPT = """
 import sys
@@ -89,8 +89,8 @@ def test_a_million_elements_stay_within_the_limit(
     assert grew <= 3 * planned + SLACK, f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB a party"
 
 
-# Looks numbers of 16 bits up, whose keys have 2^16 leaves each. Prints by how much the process grew beyond what it had
-# when its inputs were given, and the plan.
+# Looks up numbers of 16 bits, whose keys have 2^16 leaves each. Prints how much the process grew since its inputs were
+# given, and the plan.
 LOOKUPS = """
 import sys
 import numpy as np
@@ -145,7 +145,7 @@ def test_keys_of_large_domains_take_no_memory(
 
 
 def test_a_number_is_looked_up_in_little_memory() -> None:
-    """As little as there is of it, not what a whole stream of them takes."""
+    """It takes the memory of a few numbers, not of a whole stream of them."""
     limits = {"rss": 2, "pika": 2, "aby": 2, "spdz2k": 8}
     for protocol, megabytes in limits.items():
         with qr.local(protocol, max_memory=megabytes * MB) as mpc:
@@ -189,7 +189,7 @@ OPERATIONS: dict[str, Operation] = {
     ("name", "parties"), [(name, 3) for name in OPERATIONS] + [(name, 5) for name in ["turned", "largest", "shuffle"]]
 )
 def test_results_are_those_without_a_limit(name: str, parties: int) -> None:
-    """Whatever the limit is: refused in words, or the same result, the plan's rounds and bytes."""
+    """Under any limit a program is refused in words, or has the same result, and the plan's rounds and bytes."""
     rng = np.random.default_rng(len(name))
     x, y = rng.integers(-100, 100, (2, 4096))
 
@@ -218,7 +218,7 @@ def test_results_are_those_without_a_limit(name: str, parties: int) -> None:
         assert planned <= limit
         np.testing.assert_array_equal(result, expected)
     assert ran or name == "shuffle", f"{name} did not run in pieces, within less than {whole} bytes"
-    if name not in ("bits", "count", "chain", "take"):  # whose values are made within others' pieces, in other lanes
+    if name not in ("bits", "count", "chain", "take"):  # their values are made within others' pieces, in other lanes
         assert {plan.online.rounds for _, _, _, plan in results if plan.refusal is None} <= {free.online.rounds}
 
 
@@ -238,8 +238,7 @@ def test_what_waits_for_its_check_is_counted() -> None:
     assert 2000 * each < more - fewer < 2500 * each
 
 
-# Compares under a limit that holds some of the correlations at a time. Prints by how much the process grew, and the
-# plan.
+# Compares under a limit that holds some of the correlations at a time. Prints how much the process grew, and the plan.
 TURNS = """
 import numpy as np
 import quorate as qr
@@ -302,7 +301,7 @@ def test_pieces_are_as_small_as_turns_of_their_correlations_have_to_be() -> None
     for limit in (least + MB, 2 * least):
         taken, refusal = needed(f"{limit // MB} MB")
         assert refusal is None and taken <= limit
-    # What takes little by itself, but for a whole batch of triples.
+    # Takes little by itself, but needs a whole batch of triples.
     with qr.local("spdz2k", parties=2, max_memory="80 MB") as mpc:
         a, b = (mpc.input(np.arange(4200), owner=owner) for owner in (0, 1))
         assert mpc.explain((a + b) * (a - b)).refusal is None
@@ -331,6 +330,6 @@ def test_what_a_held_value_is_revealed_with_is_counted() -> None:
         y = x + 1
         y.reveal()
         taken = mpc.explain(y).memory_bytes
-    # Shares and tags of both, what is opened as a share and as a number, and what waits for the check.
+    # Shares and tags of both, the opened values as share and as number, and the values that wait for the check.
     each = 2 * 32 + 2 * 8 + 24
     assert 10**5 * each <= taken < 10**5 * (each + 2)

@@ -56,7 +56,7 @@ def test_binary_and_multi_class(name: str, classes: int, place: Place) -> None:
     estimator = fitted(name, X, y)
     model = qr.models.from_sklearn(estimator, bounds=8)
     records = X[:: 5 if place == usual("rss") else 25]
-    owner = 1 if place in FORMS else place.parties - 1  # who deals proves no choices of features
+    owner = 1 if place in FORMS else place.parties - 1  # a dealer proves no choices of features
     with among(place) as mpc:
         predicted = model.predict(mpc, records, model_owner=owner, data_owner=0, reveal_to=1)
     assert predicted.tolist() == estimator.predict(records).tolist()

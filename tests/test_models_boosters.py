@@ -1,4 +1,4 @@
-"""Boosted trees of XGBoost and LightGBM: from their JSON to the predictions that they made themselves."""
+"""Boosted trees of XGBoost and LightGBM: models imported from JSON predict as their libraries did."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ IMPORTS: dict[str, Callable[..., qr.models.Model]] = {"xgboost": from_xgboost, "
 
 
 def known(library: str, name: str) -> dict[str, Any]:
-    """A model with what its library predicts; see boosters/make.py."""
+    """Returns a model with its library's predictions; see boosters/make.py."""
     return json.loads((FOLDER / f"{library}-{name}.json").read_text())
 
 
 def records_of(name: str) -> np.ndarray:
-    """All records, and those a float32 further, many of which lie on a threshold."""
+    """Returns all records, and those a float32 further, many of which lie on a threshold."""
     X, _ = DATA[name](return_X_y=True)
     return np.concatenate([X, np.nextafter(X.astype(np.float32), np.float32(np.inf))])
 
@@ -62,7 +62,7 @@ def test_parties_predict_what_the_library_does(library: str, place: Place) -> No
 
 @pytest.mark.parametrize("library", IMPORTS)
 def test_records_at_thresholds_go_as_there(library: str) -> None:
-    """XGBoost: below a float32 is left; LightGBM: at most a float64 is."""
+    """XGBoost goes left below a float32, LightGBM at most at a float64."""
     model = IMPORTS[library](small(library, 0.5))
     records = np.array([[np.nextafter(0.5, 0)], [0.5], [np.nextafter(0.5, 1)], [0.4999999]])
     right = [True, True, True, False] if library == "xgboost" else [False, False, True, False]
@@ -225,7 +225,7 @@ def test_a_tree_that_is_its_own_child_is_refused() -> None:
 
 
 def text_of(name: str) -> str:
-    """What `booster.model_to_string()` gave; see boosters/make.py."""
+    """Returns the output of `booster.model_to_string()`; see boosters/make.py."""
     return (FOLDER / f"lightgbm-{name}.txt").read_text()
 
 
@@ -265,7 +265,7 @@ def test_forms_of_lightgbms_that_are_refused() -> None:
 
 
 def test_no_message_contains_a_model() -> None:
-    """Models in a wrong form, or given to the wrong importer: what is said, with all that led to it, is short."""
+    """Models in a wrong form, or given to the wrong importer: the message and its chain of causes are short."""
     text, dump = text_of("iris"), json.dumps(known("lightgbm", "iris")["model"])
     trees = json.dumps(known("xgboost", "iris")["model"])
     importers = [from_xgboost, from_lightgbm, qr.models.from_onnx, qr.models.from_tflite, qr.models.from_sklearn]

@@ -62,7 +62,7 @@ def _training_need_not_converge() -> Iterator[None]:
 
 
 def margins(estimator: BaseEstimator, X: np.ndarray) -> np.ndarray:
-    """How far each record is from a decision that could go the other way, as `Model.margin_bound` counts it."""
+    """Returns how far each record is from a decision that could go the other way, as `Model.margin_bound` counts it."""
     if isinstance(estimator, SVC):
         other = SVC(**{**estimator.get_params(), "decision_function_shape": "ovo"})
         other.__dict__.update({k: v for k, v in estimator.__dict__.items() if k != "decision_function_shape"})
@@ -234,7 +234,7 @@ def test_a_tree_that_never_asks() -> None:
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Training records, labels of at least two classes, and records to score, which may be training records."""
+    """Draws training records, labels of at least two classes, and records to score, which may be training records."""
     rows, features = draw(st.integers(4, 24)), draw(st.integers(1, 4))
     kind = draw(st.sampled_from(["small integers", "floats", "one scale"]))
     scale = draw(st.sampled_from([1e-30, 1e-5, 1.0, 1e6, 1e30])) if kind == "one scale" else 1.0
@@ -259,7 +259,7 @@ def test_drawn_trees(table: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int
 @given(tables(), st.sampled_from(["LinearSVC", "LogisticRegression", "SVC"]))
 def test_drawn_linear_models_beyond_the_margin(table: tuple[np.ndarray, np.ndarray, np.ndarray], name: str) -> None:
     X, y, records = table
-    if np.abs(records).max() > 1e3:  # the trainers do not get far with larger ones; see the next test
+    if np.abs(records).max() > 1e3:  # trainers do not converge on larger ones; see the next test
         X, records = X / np.abs(records).max(), records / np.abs(records).max()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -290,7 +290,7 @@ def test_drawn_weights_of_any_magnitude(seed: int, classes: int, features: int, 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 100))
 def test_decisions_just_beyond_the_margin_are_right(seed: int, features: int) -> None:
-    """The intercept is moved until a record's decision is a little more than the bound, on either side."""
+    """The intercept is moved until a record's decision is slightly beyond the bound, on either side."""
     rng = np.random.default_rng(seed)
     fitted = LogisticRegression(max_iter=1).fit(rng.normal(size=(10, features)), np.arange(10) % 2)
     magnitude = 10.0 ** rng.uniform(-6, 6, features)
@@ -307,7 +307,7 @@ def test_decisions_just_beyond_the_margin_are_right(seed: int, features: int) ->
 
 
 def test_the_encoded_decision_is_as_close_as_the_bound_says() -> None:
-    """The integers against exact rational arithmetic, for all decisions of a model with ten classes."""
+    """Compares the integers with exact rational arithmetic, for all decisions of a model with ten classes."""
     X, y = load_digits(return_X_y=True)
     fitted = fit(ESTIMATORS["LinearSVC"](), X[:600], y[:600])
     model = from_sklearn(fitted, bounds=16)
@@ -354,7 +354,7 @@ def test_equal_votes_and_equal_decisions_go_to_the_first() -> None:
 
 
 def test_votes_that_go_in_a_circle() -> None:
-    """Pairs (0, 1), (0, 2), (1, 2) won by 0, 2, 1: one vote each, and the first class wins."""
+    """Pairs (0, 1), (0, 2), (1, 2) are won by 0, 2, 1: one vote each, and the first class wins."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 6)), np.arange(90) % 3
     records = rng.normal(size=(4000, 6))

@@ -1,4 +1,4 @@
-"""Categories and squares: what the records' owner computes of a record before it is input."""
+"""Categories and squares, which the records' owner computes of a record before it is input."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_categories_on_every_family(estimator: str, place: Place) -> None:
 
 
 def test_what_is_public_of_categories() -> None:
-    """All of them, as columns; the features that are categories alone are no numbers, and have no bound."""
+    """All categories are public, as columns. Features that are only categories are no numbers, and have no bound."""
     shape = from_sklearn(fitted("all", "logistic"), bounds=[0, 16, 0, 4]).shape
     assert shape.features == 4 and shape.width == 9
     assert shape.columns is not None and shape.columns[:4] == (
@@ -147,7 +147,7 @@ def behind(encoder: Any, records: np.ndarray = RECORDS) -> Any:
 
 
 def test_records_in_lists_keep_their_numbers() -> None:
-    """Of which numpy makes texts, and no text is one of the categories that are numbers."""
+    """numpy makes texts of such lists, and no text equals a category that is a number."""
     pipeline = behind(OneHotEncoder(handle_unknown="ignore"))
     model = from_sklearn(pipeline, sample=RECORDS.tolist())
     assert (model.predict_clear(RECORDS.tolist()) == pipeline.predict(RECORDS.tolist())).all()
@@ -155,7 +155,7 @@ def test_records_in_lists_keep_their_numbers() -> None:
 
 @pytest.mark.parametrize("missing", [None, np.nan, pytest.param("NA", id="pandas.NA")])
 def test_missing_categories_are_refused(missing: Any) -> None:
-    """The imputer fills them in, an encoder by itself makes zeros of them."""
+    """The imputer fills them in; an encoder alone makes zeros of them."""
     if missing == "NA":
         missing = pytest.importorskip("pandas", reason="pandas is among the development requirements").NA
     records = RECORDS[:9].copy()
@@ -168,7 +168,7 @@ def test_missing_categories_are_refused(missing: Any) -> None:
 
 def test_values_that_are_no_categories_are_refused() -> None:
     records = RECORDS[:9].copy()
-    records[4, 2] = "2"  # of which an imputer that takes medians makes a number, and an encoder nothing known
+    records[4, 2] = "2"  # an imputer of medians makes a number of it, and an encoder an unknown value
     with pytest.raises(qr.RangeError, match="'2' at record 4, feature 2, is a text; categories are numbers"):
         from_sklearn(behind(OneHotEncoder(handle_unknown="ignore"))).predict_clear(records)
     records[4, 0] = ["red"]
@@ -177,7 +177,7 @@ def test_values_that_are_no_categories_are_refused() -> None:
 
 
 def test_unknown_ones_are_rare_with_a_warning() -> None:
-    """Of scikit-learn's own, and only where it knows that."""
+    """Warns as scikit-learn does, and only where it does."""
     try:
         pipeline = behind(OneHotEncoder(handle_unknown="warn", min_frequency=55))
     except ValueError:
@@ -209,12 +209,12 @@ def test_every_encoder_of_a_feature_refuses() -> None:
 
 
 def test_what_a_selection_leaves_out_stays_secret() -> None:
-    """Feature 2 is a category and a number: its column tells not which of both was taken."""
+    """Feature 2 is a category and a number: its columns do not show which of both was taken."""
     columns = ColumnTransformer([("codes", OneHotEncoder(), [2]), ("numbers", "passthrough", [1, 2, 3])])
     shapes = []
     for k in (1, 5):
         pipeline = make_pipeline(columns, SelectKBest(k=k), LogisticRegression()).fit(RECORDS, TARGETS)
-        with pytest.raises(qr.RangeError, match="feature 0: not a"):  # which nothing takes, and is to be a number too
+        with pytest.raises(qr.RangeError, match="feature 0: not a"):  # no step uses it, and it has to be a number, too
             from_sklearn(pipeline, bounds=8).predict_clear(RECORDS)
         shapes.append(from_sklearn(pipeline, bounds=8).shape)
     assert shapes[0] == shapes[1]

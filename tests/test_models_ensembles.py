@@ -48,7 +48,7 @@ def split(data: str, scaled: bool = False) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def logits(network: MLPClassifier, X: np.ndarray) -> np.ndarray:
-    """What the network's last layer adds up to."""
+    """Returns the sums of the network's last layer."""
     functions = {"relu": lambda z: np.maximum(z, 0), "identity": lambda z: z, "tanh": np.tanh}
     functions["logistic"] = lambda z: 1 / (1 + np.exp(-z))
     for w, b in zip(network.coefs_[:-1], network.intercepts_[:-1], strict=True):
@@ -115,7 +115,7 @@ def test_regressions(data: str) -> None:
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A table of the shared data sets: records, and the last column as classes."""
+    """Reads a table of the shared data sets: records, and the last column as classes."""
     if not (path := SHARED / name).is_file():
         pytest.skip(f"no data set {name} beside the repository")
     table = np.random.default_rng(0).permutation(qr.read(path).array)
@@ -213,7 +213,7 @@ def test_equal_votes_of_pure_trees_go_to_the_first(seed: int, classes: int, tree
 def test_a_boosted_decision_of_zero_is_the_second_class() -> None:
     X, y = np.array([[0.0], [1.0]]), np.array([4, 9])
     boosting = GradientBoostingClassifier(n_estimators=1, init="zero", learning_rate=1.0, min_samples_leaf=2)
-    boosting.fit(X, y)  # a leaf alone, which adds 0
+    boosting.fit(X, y)  # a single leaf, which adds 0
     assert boosting.decision_function(X).tolist() == [0, 0]
     assert from_sklearn(boosting).predict_clear(X).tolist() == boosting.predict(X).tolist()
 
@@ -222,7 +222,7 @@ def test_a_boosted_decision_of_zero_is_the_second_class() -> None:
 
 
 def test_decisions_are_within_the_bound() -> None:
-    """Integers against the estimators, where weights and records are drawn over many magnitudes."""
+    """Compares integers with the estimators, for weights and records drawn over many magnitudes."""
     rng = np.random.default_rng(5)
     for seed in range(30):
         features = int(rng.integers(1, 40))

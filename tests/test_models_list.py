@@ -1,4 +1,4 @@
-"""`quorate models` does not lie: what is listed is trained, imported, and asked among real parties."""
+"""The list of `quorate models` is true: listed estimators are trained, imported, and asked among real parties."""
 
 from __future__ import annotations
 
@@ -98,18 +98,18 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "MLPRegressor": lambda: MLPRegressor(hidden_layer_sizes=(8,), max_iter=60, random_state=0),
 }
 METHODS = ("predict", "predict_proba", "decision_function")
-SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # they have it, we do not
+SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # questions that they have and we do not
 
 MORE = (
     "KMeans",
     "CalibratedClassifierCV",
     "GaussianNB",
     "MultinomialNB",
-)  # estimators without decisions, which we have
+)  # estimators without decisions, which we compute
 
 
 def table(target: str) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled records and what is to be predicted."""
+    """Returns scaled records and their targets."""
     loaders = {
         "binary": load_breast_cancer,
         "one number": load_diabetes,

@@ -1,4 +1,5 @@
-"""No prediction differs from the estimator's without a word: local sessions name records within the proved margin."""
+"""Predictions that may differ from the estimator's come with a warning: local sessions count records within the margin.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ RSS = usual("rss")
 
 
 def told(model: Any, X: np.ndarray, place: Place = RSS) -> tuple[np.ndarray, list[str]]:
-    """Predictions, and what was said of them."""
+    """Returns predictions, and the warnings about them."""
     with among(place) as mpc, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predicted = model.predict(mpc, X)
@@ -54,7 +55,7 @@ def digits() -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_network_on_digits(digits: tuple[np.ndarray, np.ndarray], seed: int) -> None:
-    """Without bounds one of 297 predictions differs for such seeds."""
+    """Without bounds one of 297 predictions differs for these seeds."""
     X, y = digits
     network = fitted(MLPClassifier((64, 32), random_state=seed, max_iter=30), X[:1500], y[:1500])
     guessed = qr.models.from_sklearn(network)
@@ -66,7 +67,7 @@ def test_a_network_on_digits(digits: tuple[np.ndarray, np.ndarray], seed: int) -
     assert 0 < close < 297
     for model in (qr.models.from_sklearn(network, bounds=1), qr.models.from_sklearn(network, sample=X[:1500])):
         assert model.margin_bound < 0.002
-        # Two parties take as long for 20 records as three for all.
+        # Two parties take the same time for 20 records as three for all.
         place, last = (usual("aby"), 1520) if seed == 1 else (RSS, len(X))
         predicted, words = told(model, X[1500:last], place=place)
         assert words == [] and (predicted == network.predict(X[1500:last])).all()
@@ -77,7 +78,7 @@ def test_whatever_differs_was_named(digits: tuple[np.ndarray, np.ndarray]) -> No
     differing = 0
     for seed in range(2):
         network = fitted(MLPClassifier((64, 32), random_state=seed, max_iter=30), X[:1500], y[:1500])
-        # As far from what is known as can be, so that some do differ.
+        # As far from the known range as possible, so that some do differ.
         model = qr.models.from_sklearn(network, bounds=2.0**17)
         predicted, words = told(model, X[1500:])
         differing += int((predicted != network.predict(X[1500:])).sum())
@@ -99,7 +100,7 @@ def test_records_on_a_tie(estimator: Any) -> None:
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-6])
 @pytest.mark.parametrize("data", [load_diabetes, load_linnerud], ids=["diabetes", "linnerud"])
 def test_numbers_of_small_features_are_right_without_bounds(data: Any, scale: float) -> None:
-    """Features may reach 8192, and those of a ten-thousandth keep bits of their own."""
+    """Features may reach 8192, and features of a ten-thousandth have enough bits."""
     X, y = data(return_X_y=True)
     X = X * scale
     for fitted in (LinearRegression().fit(X, y), Ridge(alpha=1e-15).fit(X, y)):
@@ -110,7 +111,7 @@ def test_numbers_of_small_features_are_right_without_bounds(data: Any, scale: fl
             error = np.abs(predicted - fitted.predict(X)).max()
             assert words == [] and error <= min(model.margin_bound, 1e-5)
             assert (predicted == model.predict_clear(X)).all()
-    # As secrets, in units of 2^-16, where they are not too large for those.
+    # As secrets, in units of 2^-16, if they are not too large for these.
     model = qr.models.from_sklearn(LinearRegression().fit(X, y))
     if scale > 1e-5:
         with qr.local("rss") as mpc:
@@ -119,7 +120,7 @@ def test_numbers_of_small_features_are_right_without_bounds(data: Any, scale: fl
 
 
 def asked(question: str, model: Any, X: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """The answer, and what was said of it."""
+    """Returns the answer, and the warnings about it."""
     with qr.local("rss") as mpc, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = getattr(model, question)(mpc, X)
@@ -144,7 +145,7 @@ def test_every_question_is_right_without_bounds(scale: float) -> None:
 @pytest.mark.parametrize("kind", ["numbers", "probabilities", "means"])
 def test_secret_answers_of_120_bits_cannot_leave_them(kind: str) -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    X = X[:, :4]  # a power of two: sums of so many products may reach their bound
+    X = X[:, :4]  # a power of two: sums of this number of products may reach their bound
     voters = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft")
     of = {"numbers": LinearRegression(), "probabilities": LogisticRegression(max_iter=500), "means": voters}
     estimator = fitted(of[kind], X, y)
@@ -201,7 +202,7 @@ def test_probabilities_and_decisions_that_may_be_off_by_much_are_named() -> None
     ],
 )
 def test_owners_of_models_hear_of_numbers_that_may_be_off(me: int, scale: float, bounds: Any, is_told: bool) -> None:
-    """In a deployment nobody has records and weights: what intercepts say of numbers is what there is."""
+    """In a deployment no party has both records and weights; intercepts show the size of numbers."""
     X, y = load_diabetes(return_X_y=True)
     for made in (LinearRegression(), VotingRegressor([("a", LinearRegression())])):
         if scale < 1 and isinstance(made, VotingRegressor):  # is refused
@@ -239,7 +240,7 @@ def test_what_has_no_margin_says_nothing() -> None:
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler()], ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine], ids=lambda load: load.__name__[5:])
 def test_scalers_say_how_large_features_are(load: Any, scaler: Any) -> None:
-    """What it was fitted on is within, so that nobody need state bounds, and no prediction differs."""
+    """The training records are within, so that no bounds are needed, and no prediction differs."""
     X, y = load(return_X_y=True)
     network = MLPClassifier((64, 32), random_state=1, max_iter=20)
     pipeline = fitted(make_pipeline(SimpleImputer(keep_empty_features=True), scaler, network), X, y)
@@ -296,7 +297,7 @@ for more in ({}, {"sample": X}):
 
 
 def test_parties_answer_for_features_of_any_size(tmp_path: Path) -> None:
-    """Each with what it knows: the model's owner the model, the others its shape as plain values."""
+    """Each party uses what it has: the model's owner the model, the others its shape as plain values."""
     body = """
 import json
 from sklearn.datasets import load_diabetes
@@ -322,7 +323,7 @@ for estimator, sample in (
 
 
 def test_whoever_learns_answers_hears_of_points_that_are_equally_far(tmp_path: Path) -> None:
-    """In a deployment, where nobody knows records and points."""
+    """In a deployment no party has both records and points."""
     body = """
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 X, y = np.array([[0.0], [2], [2], [9]]), np.array([0, 1, 2, 3])

@@ -33,7 +33,7 @@ Maker = Callable[[], Any]
 
 
 def petals() -> tuple[np.ndarray, np.ndarray]:
-    """Widths of petals from all other lengths."""
+    """Returns widths of petals, and all other lengths."""
     X, _ = load_iris(return_X_y=True)
     return X[:, :3], X[:, 3]
 
@@ -115,7 +115,7 @@ def test_parties_predict_numbers(place: Place) -> None:
 
 
 def test_doubles_beside_a_threshold_are_told_apart() -> None:
-    """Numbers that are one float32 lie on both sides of a threshold: histograms compare them as they are."""
+    """Numbers that are equal in float32 lie on both sides of a threshold: histograms compare them as they are."""
     column = np.repeat([0.1, 0.1 + 2**-50, 0.3, 0.3 + 2**-50], 30)
     fitted = HistGradientBoostingClassifier(max_iter=3).fit(column[:, None], np.arange(120) // 30 % 2)
     assert len(set(column.astype(np.float32))) == 2
@@ -130,7 +130,7 @@ def test_doubles_beside_a_threshold_are_told_apart() -> None:
 def test_values_missing_in_training_only() -> None:
     X, y = load_wine(return_X_y=True)
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    holes[y == 1, 0] = np.nan  # so that a split is on what is missing
+    holes[y == 1, 0] = np.nan  # so that a split depends on missing values
     fitted = HistGradientBoostingClassifier(max_iter=8).fit(holes, y)
     model = from_sklearn(fitted)
     assert any(np.isinf(nodes.nodes["num_threshold"]).any() for stage in fitted._predictors for nodes in stage)
@@ -180,7 +180,7 @@ def test_networks_without_bounds_say_how_far_numbers_are_off() -> None:
 
 
 def test_forests_name_ties_that_rounding_may_break() -> None:
-    """Of trees whose leaves are not pure scikit-learn adds up shares in any order."""
+    """For trees whose leaves are not pure, scikit-learn adds up shares in any order."""
     X = np.arange(12.0)[:, None] % 2
     y = np.tile([0, 1, 1, 0, 0, 1], 2)
     fitted = RandomForestClassifier(6, max_depth=1, bootstrap=False, random_state=0).fit(X, y)

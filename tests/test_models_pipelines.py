@@ -131,7 +131,7 @@ def test_names_are_those_of_the_records() -> None:
 
 
 def test_the_rounding_of_steps_counts() -> None:
-    """A feature far from zero: floats of what is left of it are off by much, and the margin says so."""
+    """A feature far from zero loses digits when the mean is subtracted, and the margin includes that."""
     rng = np.random.default_rng(0)
     X, moved = rng.normal(size=(200, 2)), np.array([1e9, 0])
     y = (X.sum(axis=1) > 0).astype(int)
@@ -179,7 +179,7 @@ def test_columns_that_go_different_ways(name: str, data: str) -> None:
     for model in (from_sklearn(pipeline), from_sklearn(pipeline, sample=X)):
         assert model.shape.features == X.shape[1]
         assert (model.predict_clear(X) == pipeline.predict(X)).all()
-    # Scalers know all columns of iris, or none is held to what they know.
+    # Scalers cover all columns of iris, or no column is held to their ranges.
     assert from_sklearn(pipeline)._guessed == (data != "iris" or name in ("the rest", "dropped"))
 
 
@@ -273,7 +273,7 @@ def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
 @pytest.mark.parametrize("load", [load_wine, load_iris], ids=["wine", "iris"])
 @pytest.mark.parametrize("name", ["inside", "outside", "ridge"])
 def test_calibrated_classifiers_of_several_classes(name: str, load: Callable[..., Any]) -> None:
-    """Shares of logistic functions are in the order of what is inside of these."""
+    """Shares of logistic functions have the order of their arguments."""
     X, y = load(return_X_y=True)
     fitted = CALIBRATED[name]().fit(X, y)
     model = from_sklearn(fitted)
@@ -287,7 +287,7 @@ def test_calibrated_classifiers_of_several_classes(name: str, load: Callable[...
 
 
 def test_logistic_functions_that_are_one_float_are_named() -> None:
-    """Of decisions beyond 37 they are 1, and the first class wins, whatever is larger."""
+    """Of decisions beyond 37 they are 1, and the first class wins, whichever is larger."""
     X, y = load_iris(return_X_y=True)
     fitted = CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y)
     for calibrator, shift in zip(fitted.calibrated_classifiers_[0].calibrators, (-50.0, -60.0, -55.0), strict=True):

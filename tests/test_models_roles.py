@@ -1,4 +1,4 @@
-"""What each party of a deployment hands to its session: the same inputs at all parties, values at their owners only."""
+"""Each party of a deployment declares the same inputs to its session, with values only at their owners."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODEL_OWNER, DATA_OWNER, HELPER = 2, 0, 1
 
 
 class Plain(np.ndarray):
-    """Stands for a secret array."""
+    """A stand-in for a secret array."""
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Plain:  # type: ignore[override]
         return np.asarray(self).astype(np.int64).view(Plain)
@@ -63,7 +63,7 @@ class Plain(np.ndarray):
 
 
 class Recorder:
-    """Stands for a session: keeps what was declared, and whether values came with it."""
+    """A stand-in for a session that records declared inputs, and whether values came with them."""
 
     def __init__(self, me: int | None) -> None:
         self.me, self.is_local = me, me is None
@@ -75,7 +75,7 @@ class Recorder:
     def input(self, values: Any, *, owner: int, shape: tuple[int, ...], dtype: Any, bound: Any = None) -> Plain:
         self.declared.append((owner, shape, str(dtype), bound))
         self.given.append((owner, values is not None))
-        wide = object if str(dtype) == "int(120)" else None  # decisions of features that nobody stated bounds for
+        wide = object if str(dtype) == "int(120)" else None  # decisions of features without stated bounds
         array = np.zeros(shape, wide or np.int64) if values is None else np.array(values, wide)
         assert array.shape == shape
         return array.view(Plain)
@@ -116,7 +116,7 @@ CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
 
 
 def two(return_X_y: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of iris two classes."""
+    """Returns two classes of iris."""
     X, y = load_iris(return_X_y=return_X_y)
     return X, y == 1
 
@@ -165,7 +165,7 @@ NAMES = ["sl", "sw", "columns", "names"]
 
 
 def named() -> tuple[Any, Any, Any, np.ndarray]:
-    """A model that was fitted on a table, pandas, records, and what the tree says of them."""
+    """Returns a model that was fitted on a table, pandas, records, and the tree's predictions."""
     pd = pytest.importorskip("pandas", reason="pandas is among the development requirements: make test installs it")
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=NAMES)
@@ -206,7 +206,7 @@ def test_other_columns_are_named() -> None:
         with pytest.raises(ModelError, match=words):
             model.predict(session, given)
         assert not session.declared
-        model.predict(Recorder(0), given)  # where nothing but the shape is used
+        model.predict(Recorder(0), given)  # only the shape is used
 
 
 def test_sparse_records_say_what_to_do() -> None:
@@ -228,7 +228,7 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_a_question_without_a_session_says_where_it_goes() -> None:
-    """As with an estimator's own `predict(X)`."""
+    """A user may call `predict(X)` as on an estimator."""
     X, y = load_iris(return_X_y=True)
     model = from_sklearn(LogisticRegression(max_iter=1000).fit(X, y), bounds=8)
     for asked in (model, model.shape):

@@ -1,4 +1,4 @@
-"""Answers that stay secret, and parameters that are shared once: what programs go on with, and what a session holds."""
+"""Secret answers for the rest of a program, and parameters that a session shares once."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_numbers_of_regressions() -> None:
 
 
 def test_decisions_of_any_size() -> None:
-    """Of tiny ones nothing is left but a unit; of huge ones the owner is told."""
+    """Tiny decisions become 0 or -1 unit; for huge ones the owner gets an error."""
     X, y = load_diabetes(return_X_y=True)
     for factor in (1e-30, 1e-12, 1e-4, 1e4, 1e7):
         fitted = LinearRegression().fit(X, factor * y)
@@ -139,7 +139,7 @@ def test_records_on_a_tie_are_named_here_too() -> None:
 
 
 def test_votes_are_counted_in_the_program() -> None:
-    """As users may do it themselves, with labels that stay secret."""
+    """Users may count votes themselves, with labels that stay secret."""
     X, y = load_iris(return_X_y=True)
     makers = [("a", LogisticRegression()), ("b", DecisionTreeClassifier(max_depth=2)), ("c", SVC(kernel="linear"))]
     voting = VotingClassifier(makers, weights=[2, 1, 2]).fit(X[::2], y[::2])
@@ -172,9 +172,9 @@ def test_parameters_are_shared_once(name: str, place: Place) -> None:
             before = sent(mpc)
             assert (model.predict(mpc, X[::50]) == wanted).all()
             costs.append(sent(mpc) - before)
-        # Where sharings are planned, how fast this machine is decides which.
+        # Where sharings are planned, the choice depends on the speed of this machine.
         assert place.protocol == "aby" or costs[0] >= costs[1] == costs[2]
-        first = from_sklearn(fitted, bounds=8)  # another model, if an equal one
+        first = from_sklearn(fitted, bounds=8)  # another model object, though equal
         plans = [mpc.explain(m.predict(mpc, X[::50], reveal=False)) for m in (model, first)]
         inputs = [sum("input" in line.what for line in plan.steps) for plan in plans]
         assert inputs[0] < inputs[1] or inputs == [0, 0]  # in some families an input is local
@@ -216,7 +216,7 @@ def test_what_is_held_goes_with_the_model_or_the_session() -> None:
         model = from_sklearn(fit, bounds=8)
         model.predict(mpc, X)
     assert len(mpc._kept) == 0 and alive() == before
-    mpc = qr.local("rss")  # which nobody closes
+    mpc = qr.local("rss")  # not closed
     model.predict(mpc, X)
     del mpc
     assert alive() == before
@@ -240,7 +240,7 @@ for turn in [0, 1, 0, 1, 0 if mpc.me == 1 else 1]:
 
 
 def test_parties_hold_the_same(tmp_path: Path) -> None:
-    """Shapes that are equal stand for models apart; who takes one for the other is stopped."""
+    """Equal shapes stand for different models; a party that mistakes one for the other is stopped."""
     ended = ended_of(tmp_path, MANY)
     assert all(e.status != 0 and " ".join(e.out.split()) == "turn 0 turn 1 turn 0 turn 1" for e in ended), ended
     assert any("ProgramMismatch" in e.err for e in ended), ended

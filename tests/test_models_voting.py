@@ -1,4 +1,4 @@
-"""Models that vote, and points that do."""
+"""Voting models, and nearest points that vote."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_points_that_are_equally_far_share() -> None:
 
 
 def test_the_margin_holds_up_to_the_bound_that_is_public() -> None:
-    """A bound of 5 is one of 8: of float32 the squares of larger records are coarser."""
+    """A bound of 5 is rounded up to 8: in float32 the squares of larger records are coarser."""
     X = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32)
     estimator = KNeighborsClassifier(3).fit(X, X[:, 0] > 0)
     assert from_sklearn(estimator, bounds=5).margin_bound == from_sklearn(estimator, bounds=8).margin_bound
@@ -208,7 +208,7 @@ def test_subclasses_that_decide_in_their_own_way_are_refused() -> None:
 
 
 def test_numbers_too_large_for_secrets_are_refused_at_once() -> None:
-    """And not at the model's owner alone, when the other parties wait for it already."""
+    """They are refused at import, not at a question for which the other parties already wait."""
     X = np.random.default_rng(0).normal(size=(20, 2))
     large = LinearRegression().fit(X, X[:, 0] * 1e13)
     assert from_sklearn(large).predict_clear(X).shape == (20,)
@@ -229,7 +229,7 @@ def test_no_member_is_asked_about_records_that_another_refuses() -> None:
 
 @pytest.mark.parametrize(("me", "options"), [(0, {}), (1, {}), (0, {"bounds": 8})])
 def test_owners_of_mean_probabilities_hear_of_margins(me: int, options: dict[str, Any]) -> None:
-    """In a deployment no party has both the records and the model, so that none can name ties."""
+    """In a deployment no party has both the records and the model, so that no party can count ties."""
     X, y = load_iris(return_X_y=True)
     fitted = VotingClassifier([("a", MLPClassifier((5,), max_iter=2000, random_state=0))], voting="soft").fit(X, y)
     model, session = from_sklearn(fitted, **options), SimpleNamespace(me=me, is_local=False)
@@ -251,7 +251,7 @@ def test_weights_are_numbers(weight: Any) -> None:
 
 @pytest.mark.parametrize("weights", [None, [2, 1], [1, 0.3]])
 def test_means_of_means_are_means_of_all(weights: Any) -> None:
-    """A member that is calibrated in folds is as many members."""
+    """A member that is calibrated in folds counts as several members."""
     X, y = load_breast_cancer(return_X_y=True)
     folds = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0), cv=3))
     plain = make_pipeline(StandardScaler(), LogisticRegression())
@@ -280,7 +280,7 @@ def test_regressors_of_regressors() -> None:
 
 
 def test_secret_records_are_no_records() -> None:
-    """Which reveal() would not mend: that shows them to all."""
+    """Revealing them would show them to all, so the message does not advise it."""
     X, y = load_iris(return_X_y=True)
     model = from_sklearn(LogisticRegression(max_iter=500).fit(X, y), sample=X)
     with qr.local("rss") as mpc:
@@ -311,7 +311,7 @@ def test_nearest_numbers_that_are_equally_far_are_named() -> None:
     model = from_sklearn(fitted, bounds=8)
     with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="1 of 3 records are no further from a tie"):
         given = model.predict(mpc, [[0.0], [4.5], [-2.0]])
-    assert given.tolist() == [20.0, 7.0, 10.0]  # of both that are at 1
+    assert given.tolist() == [20.0, 7.0, 10.0]  # of both at distance 1
 
 
 def test_the_nearest_are_among_voters_of_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Products with public reals, and quotients by them: near those with the reals themselves."""
+"""Products with public reals, and quotients by them, are close to the real results."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_only_what_is_rounded_is_warned_of(three: qr.Session) -> None:
         x / 1e-300
     with pytest.raises(qr.RangeError, match="/ by zero has no value: check the divisors"):
         x / 0
-    assert (x * 1e18).dtype.bits > 64  # which holds both
+    assert (x * 1e18).dtype.bits > 64  # a dtype that holds both
     with stated("rss", strict=True) as strict:
         y = strict.input([1.5], owner=0, bound=1000)
         (y * 0.1 + y / 0.1 + y / 1e-6).reveal()

@@ -36,7 +36,7 @@ def convolved(
     dilation: tuple[int, int] = (1, 1),
     groups: int = 1,
 ) -> np.ndarray:
-    """By the definition, an element at a time."""
+    """Convolves by the definition, an element at a time."""
     x = np.pad(x, ((0, 0), (0, 0), *padding))
     rows, columns = ((x.shape[2 + d] - dilation[d] * (w.shape[2 + d] - 1) - 1) // stride[d] + 1 for d in (0, 1))
     out = np.zeros((x.shape[0], w.shape[0], rows, columns), x.dtype)
@@ -113,7 +113,7 @@ def test_layouts_of_series_and_of_transposed_convolutions(three: qr.Session) -> 
 def transposed(
     x: np.ndarray, w: np.ndarray, stride: int, padding: int, more: int, dilation: int, groups: int
 ) -> np.ndarray:
-    """Each pixel adds a filter to the result."""
+    """Adds a filter to the result for each pixel."""
     batch, channels, height, width = x.shape
     each, rows, columns = w.shape[1:]
     size = [(n - 1) * stride + dilation * (k - 1) + 1 + more for n, k in ((height, rows), (width, columns))]
@@ -168,7 +168,9 @@ def test_transposed_convolutions_that_lose_more_than_they_have(three: qr.Session
 
 
 def test_transposed_convolutions_open_no_zeros() -> None:
-    """With windows as far apart as they are large, as much as a convolution of each pixel with all of a filter."""
+    """If windows lie as far apart as they are large, it takes as much as a convolution of each pixel with a whole
+    filter.
+    """
     x, w, sent = np.ones((1, 4, 8, 8)), np.ones((4, 2, 4, 4)), []
     for of in (lambda a, b: nn.conv_transpose2d(a, b, stride=4), lambda a, b: nn.conv2d(a, b.reshape(32, 4, 1, 1))):
         with qr.local("pika") as mpc:
@@ -183,7 +185,7 @@ def test_images_without_rows_are_padding(mpc: qr.Session) -> None:
 
 
 def pooled(x: np.ndarray, size: int, stride: int, padding: int, ceil: bool, reduce: Any) -> np.ndarray:
-    """Windows one by one, of what is inside the image."""
+    """Pools windows one by one, with the pixels inside the image."""
     counts = []
     for n in x.shape[2:]:
         room = n + 2 * padding - size
@@ -212,7 +214,7 @@ def test_pooling(three: qr.Session, size: int, stride: int, padding: int, ceil: 
     np.testing.assert_array_equal(largest, pooled(x, size, stride, padding, ceil, np.max))
     mean = nn.avg_pool2d(a, size, stride, padding, ceil_mode=ceil, count_include_pad=False).reveal()
     assert np.abs(mean - pooled(x, size, stride, padding, ceil, np.mean)).max() < 2**-15
-    # Zeros of the padding count, what lies beyond does not.
+    # Zeros of the padding count, elements beyond do not.
     around = ((0, 0), (0, 0), (padding, padding), (padding, padding))
     wanted = pooled(np.pad(x, around), size, stride, 0, ceil, np.mean)
     with_zeros = nn.avg_pool2d(a, size, stride, padding, ceil_mode=ceil).reveal()
@@ -227,7 +229,7 @@ def test_pooling_everywhere(mpc: qr.Session) -> None:
 
 
 def test_windows_that_overlap_share_comparisons(three: qr.Session) -> None:
-    """A window of 4 steps along an axis: two comparisons a pixel, not three."""
+    """A window of 4 steps along an axis takes two comparisons per pixel, not three."""
     a = three.input(RNG.integers(-99, 99, (1, 1, 1, 40)), owner=0)
     shared = three.explain(nn.max_pool2d(a, (1, 4), 1)).online.bytes_sent
     apart = three.explain(a[:, :, :, np.arange(37)[:, None] + np.arange(4)].max(axis=-1)).online.bytes_sent
@@ -271,10 +273,10 @@ def test_normalisations(mpc: qr.Session) -> None:
 @pytest.mark.parametrize("deviation", [0.01, 1.0, 1e3, 1e6])
 def test_lines_are_normalised_whatever_they_deviate_by(mpc: qr.Session, deviation: float) -> None:
     x = np.rint(RNG.normal(size=(4, 9)) * deviation * 2**16) / 2**16
-    x[3] = x[3, 0]  # of which nothing is left
+    x[3] = x[3, 0]  # its variance is 0
     centred = x - x.mean(axis=-1, keepdims=True)
     wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 2**-16)
-    off = 2**-12 * 3 + 2 * 2**-16 / deviation  # of results up to 3, and of the mean
+    off = 2**-12 * 3 + 2 * 2**-16 / deviation  # for results up to 3, and for the mean
     assert np.abs(nn.layer_norm(mpc.input(x, owner=0, dtype=qr.real)).reveal() - wanted).max() < off
     bounded = mpc.input(x, owner=0, dtype=qr.real, bound=float(np.abs(x).max()))
     assert np.abs(nn.layer_norm(bounded).reveal() - wanted).max() < off
@@ -490,7 +492,7 @@ LISTED = {
 
 @pytest.mark.parametrize("name", LISTED)
 def test_public_numbers_may_be_nested_lists(three: qr.Session, name: str) -> None:
-    """As good as arrays."""
+    """Lists work as arrays do."""
     found = []
     for given in (np.asarray, np.ndarray.tolist):
         r = np.random.default_rng(4)

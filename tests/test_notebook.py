@@ -1,4 +1,4 @@
-"""In a notebook: cells are named as it names them, and progress is one output that is rewritten and taken away."""
+"""In a notebook, errors name cells, and progress is one output that is rewritten and then removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate._progress import Progress
 
 
 class Output:
-    """A notebook's display: all that was shown, and the one output that is left."""
+    """A notebook's display: all outputs that were shown, and the one that is left."""
 
     def __init__(self) -> None:
         self.shown: list[dict[str, str]] = []
@@ -32,7 +32,7 @@ class Output:
 
 @pytest.fixture
 def output(monkeypatch: pytest.MonkeyPatch) -> Output:
-    """A notebook, as far as this package asks for one."""
+    """A notebook, as far as this package uses one."""
     made = Output()
     cells = {"/tmp/ipykernel_7/2667930038.py": ("Cell", "In[3]")}
     compiler = types.SimpleNamespace(format_code_name=cells.get)
@@ -78,14 +78,14 @@ def test_statistics_show_as_a_table() -> None:
 
 
 class Policy:
-    """What a completer of IPython may look at."""
+    """The objects that a completer of IPython may inspect."""
 
     def __init__(self) -> None:
         self.allowed_getattr_external: set[Any] = {("pandas", "Series")}
 
 
 def test_a_notebook_may_complete_methods_of_secret_arrays(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    """IPython looks at no object that has a `__getattr__`, but for those on its list."""
+    """IPython inspects no object with a `__getattr__`, except those on its list."""
     module, policy = types.ModuleType("IPython.core.guarded_eval"), Policy()
     vars(module).update(EVALUATION_POLICIES={"limited": policy})
     monkeypatch.setitem(sys.modules, "IPython.core", types.ModuleType("IPython.core"))
@@ -93,7 +93,7 @@ def test_a_notebook_may_complete_methods_of_secret_arrays(output: Output, monkey
     let_complete()
     assert policy.allowed_getattr_external >= {("pandas", "Series"), ("quorate", "SecretArray")}
     del policy.allowed_getattr_external
-    let_complete()  # of another release: nothing happens
+    let_complete()  # another release: nothing happens
 
 
 @pytest.mark.parametrize(

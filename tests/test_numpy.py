@@ -1,4 +1,4 @@
-"""numpy's functions on secrets: each that works, against numpy on every protocol; the table of all in the docs."""
+"""numpy's functions on secrets: each supported one, against numpy on every protocol; the table of all in the docs."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ CASES: dict[Any, list[Case]] = {
         lambda v: np.sort(a=v.s, axis=0),
     ],
     np.argsort: [lambda v: np.argsort(v.r[:, 0]), lambda v: np.argsort(v.k, kind="stable")],
-    # What lies on one side of a place has no order of its own: what is at the place has.
+    # Elements on one side of a place have no order; the element at the place has one.
     np.partition: [
         lambda v: np.partition(v.s, 1)[:, 1],
         lambda v: np.partition(v.s, -1, axis=0)[-1],
@@ -305,12 +305,12 @@ CASES: dict[Any, list[Case]] = {
     np.column_stack: [lambda v: np.column_stack([v.i[0], WHOLE[1]])],
 }
 
-# What the real functions, and what is divided, may be off by: 8 units of 2^-16.
+# The error of real functions and of quotients: 8 units of 2^-16.
 CLOSE = 8 / 65536
 
 
 class Values:
-    """The arrays, secret or not, by name."""
+    """The arrays by name, secret or not."""
 
     def __init__(self, **arrays: Any) -> None:
         self.__dict__.update(arrays)
@@ -325,7 +325,7 @@ class Values:
 
 
 def parts(value: Any) -> list[Any]:
-    """What a function returned, one by one."""
+    """Returns the results of a function, one by one."""
     return list(value) if isinstance(value, (list, tuple)) and not isinstance(value, np.ndarray) else [value]
 
 
@@ -539,7 +539,7 @@ def test_statistics_of_integers_that_fit_warn_of_nothing(bits: int) -> None:
             np.testing.assert_allclose(got, of(values), rtol=1e-6, atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:.*may leave fixed")  # of numbers beyond 2^43, which nobody said there are not
+@pytest.mark.filterwarnings("ignore:.*may leave fixed")  # numbers beyond 2^43 are not excluded
 @pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
 def test_statistics_of_long_integers_are_those_of_reals(place: Place) -> None:
     values = np.array([[10**7, 2 * 10**7 + 1, 3 * 10**7, 5], [7, 10**6, 10**9, -3]])
@@ -577,7 +577,7 @@ def table() -> str:
     for function in {*overrides.get_overridable_numpy_array_functions(), *overrides.get_overridable_numpy_ufuncs()}:
         module = getattr(function, "__module__", None) or "numpy"
         name = f"{module}.{function.__name__}".removeprefix("numpy.")
-        # Records, functions of text, and what has no name of its own in numpy.
+        # Records, functions of text, and functions without a name of their own in numpy.
         if "recfunctions" in name or (module == "numpy" and not hasattr(np, name)) or not module.startswith("numpy"):
             continue
         if module in ("numpy", "numpy.linalg") or module.startswith("numpy.lib."):

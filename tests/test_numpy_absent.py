@@ -1,4 +1,4 @@
-"""What the table of numpy's functions says to write instead gives what numpy gives, as far as it is an expression."""
+"""The substitutes in the table of numpy's functions give numpy's results, as far as they are expressions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BYTES = np.array([1, 128, 77], np.uint8)
 BITS = np.unpackbits(BYTES).astype(bool)
 SETS = (np.array([3, 15, 9, 7]), np.array([9, 2, 3]))
 
-# By numpy's function: the expression, what its names are (secret but for numbers, and for sets of a and b), and numpy's
-# own call. What is real may be off by some units.
+# For each function of numpy: the expression, the values of its names (secret except numbers, and sets of a and b), and
+# numpy's own call. Real results may be off by some units.
 Case = tuple[str, dict[str, Any], Callable[..., Any]]
 
 CASES: dict[str, Case] = {
@@ -177,7 +177,7 @@ CASES: dict[str, Case] = {
     },
 }
 
-# What is said of the others in words, or in place of a part of what they do.
+# Substitutes that are described in words, or replace a part of the function.
 SAID = {
     "gcd",
     "nonzero",
@@ -233,7 +233,7 @@ def test_what_is_said_instead_gives_what_numpy_gives(name: str) -> None:
     expression, given, of = CASES[name]
     if name == "bitwise_count" and not hasattr(np, name):
         pytest.skip("numpy 2 has it")
-    if name != "vander":  # in words there
+    if name != "vander":  # its substitute is described in words
         assert expression in instead(name)
     with stated("rss") as mpc:
         names: dict[str, Any] = {"np": np, "qr": qr, "mpc": mpc}

@@ -221,8 +221,7 @@ class Patterns:
             x = less.inputs[0] if line[axes[0]] == 1 else x
         return self._lowering.emit("softmax", Tensor(x, whole), {"axis": axes[0] - len(whole)})
 
-    # ---- results
-    # --------------------------------------------------------------------------------------------------------
+    # ---- results ----------------------------------------------------------------------------------------------------
 
     def _gelu(self, place: int, other: int) -> Tensor | None:
         *_, (base, factor, offset) = self._multiples(other)
