@@ -25,8 +25,7 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Freezes what collection creates, so that later runs of the collector skip thousands of tests and their imports.
-    """
+    """Freezes what collection creates, so that later runs of the collector skip all tests and their imports."""
     gc.disable()
     try:
         return (yield)

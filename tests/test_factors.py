@@ -1,5 +1,4 @@
-"""Arrays kept as factors of products: results are equal on every family, and factors are sent once where a family can.
-"""
+"""Arrays kept as factors of products: equal results on every family, and one transfer where a family can."""
 
 from __future__ import annotations
 

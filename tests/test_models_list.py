@@ -98,7 +98,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "MLPRegressor": lambda: MLPRegressor(hidden_layer_sizes=(8,), max_iter=60, random_state=0),
 }
 METHODS = ("predict", "predict_proba", "decision_function")
-SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # questions that they have and we do not
+SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # they answer these, we do not
 
 MORE = (
     "KMeans",

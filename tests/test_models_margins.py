@@ -1,5 +1,4 @@
-"""Predictions that may differ from the estimator's come with a warning: local sessions count records within the margin.
-"""
+"""Predictions that may differ from the estimator's are warned of: local sessions count records within the margin."""
 
 from __future__ import annotations
 

@@ -168,9 +168,7 @@ def test_transposed_convolutions_that_lose_more_than_they_have(three: qr.Session
 
 
 def test_transposed_convolutions_open_no_zeros() -> None:
-    """If windows lie as far apart as they are large, it takes as much as a convolution of each pixel with a whole
-    filter.
-    """
+    """If windows do not overlap, it sends as much as a convolution of each pixel with a whole filter."""
     x, w, sent = np.ones((1, 4, 8, 8)), np.ones((4, 2, 4, 4)), []
     for of in (lambda a, b: nn.conv_transpose2d(a, b, stride=4), lambda a, b: nn.conv2d(a, b.reshape(32, 4, 1, 1))):
         with qr.local("pika") as mpc:

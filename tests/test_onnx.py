@@ -1,4 +1,4 @@
-"""Networks from ONNX files: whole ones beside onnxruntime, what parties hand over, and what is refused."""
+"""Networks from ONNX files: whole networks against onnxruntime, the shapes that parties exchange, and refusals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def small(r: np.random.Generator) -> onnx.ModelProto:
 
 
 def block(given: str, beside: str) -> list[tuple]:
-    """Attention of two heads on what is given, added to what lies beside it, and a layer that widens; y."""
+    """Returns nodes of a block: attention of two heads, a residual sum, and a layer that widens; the output is y."""
     nodes: list[tuple] = []
     for name, turn in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
         nodes += [("MatMul", [given, name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
@@ -107,7 +107,7 @@ def test_whole_networks(build: Any, protocol: str) -> None:
 @pytest.mark.parametrize("trunc", ["exact", "probabilistic"])
 @pytest.mark.parametrize("build", [small, attention, autoencoder])
 def test_every_layer_is_within_its_bound_and_its_range(build: Any, trunc: str) -> None:
-    """At the corners of what inputs may be, where ranges are largest."""
+    """Inputs are at the corners of their range, where ranges of layers are largest."""
     r = random_number(4)
     model = from_onnx(build(r), bound=1.0)
     x = np.sign(r.normal(size=(6, *model.shape.sizes)))
@@ -145,7 +145,7 @@ def test_labels_are_those_of_the_largest_output() -> None:
 @pytest.mark.parametrize("protocol", FAMILIES)
 @pytest.mark.parametrize(("bound", "bits"), [(1.0, 24), (0.01, 30), (1e9, 8), (4e9, 24), (2.0**36, 30)])
 def test_secret_outputs_have_room_in_the_ring_of_reals(bound: float, bits: int, protocol: str) -> None:
-    """Of a network in a ring of few bits, whose outputs are of another unit than reals."""
+    """The network has a ring of few bits, and its outputs have another unit than reals."""
     model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=bound, bits=bits)
     x = np.array([[bound, bound / 2, -bound]])
     with qr.local(protocol, strict=True) as mpc:
@@ -173,7 +173,7 @@ def test_ties_are_named_in_a_local_session() -> None:
 
 
 def deep(r: np.random.Generator, layers: int) -> onnx.ModelProto:
-    """Many convolutions, each followed by ReLU; what is proven grows by four bits in each."""
+    """Returns many convolutions, each followed by ReLU; proven bounds grow by four bits in each."""
     nodes, w, before = [], {}, "x"
     for i in range(layers):
         w[f"w{i}"] = floats(r, 8, 8 if i else 1, 3, 3) * np.float32((2 / (72 if i else 9)) ** 0.5)
@@ -205,7 +205,7 @@ def test_inputs_that_a_sample_did_not_reach_are_clipped_and_do_not_wrap() -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = from_onnx(proto, bound=1.0, sample=x / 50)
-    with qr.local("rss") as mpc:  # which looks at values, and would say what wraps
+    with qr.local("rss") as mpc:  # which checks values for wraps
         got = model.predict(mpc, x)
         units = mpc.reveal_all(*model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))[1:], units=True)
     assert np.abs(got).max() < np.abs(model.predict_clear(x)).max()
@@ -232,7 +232,7 @@ def test_fewer_bits_cost_less_and_are_less_precise() -> None:
 
 
 def of_sums(r: np.random.Generator) -> onnx.ModelProto:
-    """Layers in any order, on pictures of 8 x 8: no real functions, which take a ring of 64 bits."""
+    """Returns layers in any order, on pictures of 8 x 8, without real functions, which take a ring of 64 bits."""
     nodes, w, last, channels, size = [], {}, "x", 1, 8
     for i, kind in enumerate(r.choice(["Conv", "Relu", "MaxPool", "AveragePool", "LeakyRelu", "Clip", "Add"], 5)):
         given, attrs, halves = [last], {}, {"kernel_shape": [2, 2], "strides": [2, 2]}
@@ -256,10 +256,10 @@ def of_sums(r: np.random.Generator) -> onnx.ModelProto:
     return model_of(nodes, (1, 8, 8), w)
 
 
-@pytest.mark.filterwarnings("ignore::quorate.ModelWarning", "ignore::quorate.RangeWarning")  # of few digits
+@pytest.mark.filterwarnings("ignore::quorate.ModelWarning", "ignore::quorate.RangeWarning")  # of few bits
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_can_wrap_in_the_ring_of_a_network(seed: int) -> None:
-    """A strict session refuses what is not proven to fit; at the corners of inputs numbers lie where they should."""
+    """A strict session refuses values that are not proven to fit; inputs are at the corners of their range."""
     r = random_number(100 + seed)
     bits, weight_bits = int(r.integers(8, 31)), int(r.integers(6, 31))
     model = from_onnx(of_sums(r), bound=1.0, bits=bits, weight_bits=weight_bits)
@@ -334,7 +334,7 @@ def test_a_shape_tells_powers_of_two_and_no_weights() -> None:
     model = from_onnx(proto, bound=1.0)
     described = model.shape.describe()
     assert NetworkShape(**json.loads(json.dumps(described))).describe() == described
-    for tensor in proto.graph.initializer:  # other weights of the same size have the same shape
+    for tensor in proto.graph.initializer:  # other weights of the same size give the same shape
         if numpy_helper.to_array(tensor).dtype == np.float32:
             values = numpy_helper.to_array(tensor) * np.float32(0.99)
             tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
@@ -386,7 +386,7 @@ def test_all_unsupported_nodes_are_named_at_once() -> None:
 @pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_broken_files_are_refused_in_words(seed: int, tmp_path: Path) -> None:
-    """Files with bytes that are changed or missing are read, or refused with a `ModelError`."""
+    """Files with changed or missing bytes are read, or refused with a `ModelError`."""
     r, path = random_number(seed), tmp_path / "net.onnx"
     raw = (small, attention, autoencoder)[seed](r).SerializeToString()
     refused = 0
@@ -532,7 +532,7 @@ def test_several_inputs_and_outputs_are_named() -> None:
     assert len(from_onnx(proto, bound=1.0, output="y").shape.steps) == 1
     with pytest.raises(ModelError, match="no value of the model"):
         from_onnx(proto, bound=1.0, output="z")
-    proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))  # which nothing takes
+    proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))  # an unused input
     assert from_onnx(proto, bound=1.0, output="y").predict_clear(-np.ones((2, 4))).tolist() == [[0] * 4] * 2
 
 
@@ -548,7 +548,7 @@ def test_the_page_and_the_command_list_all_operators() -> None:
 
 
 def test_padding_with_zeros_hides_sizes_and_changes_nothing_else() -> None:
-    """What record 0075 has users do."""
+    """The padding that record 0075 advises."""
     r = np.random.default_rng(5)
     own = {"w": floats(r, 4, 1, 3, 3), "o": floats(r, 4), "m": floats(r, 4 * 36, 3)}
     padded = {

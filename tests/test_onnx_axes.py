@@ -1,4 +1,4 @@
-"""Where the batch lies in a file's arrays, and the operators that work along axes, against onnxruntime."""
+"""The place of the batch in a file's arrays, and operators along axes, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_operators_along_axes_are_onnxruntimes(name: str, seed: int) -> None:
     net = CASES[name](r)
     x = floats(r, 2, *net.sizes)
     proto = model_of(net.nodes, net.sizes, net.constants, net.opset)
-    if name == "GroupNormalization":  # of which ONNX infers no shape
+    if name == "GroupNormalization":  # ONNX infers no shape for it
         proto.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("y", 1, ["n", *net.sizes]))
     compare(proto, x)
 
@@ -107,7 +107,7 @@ Step = tuple[str, list[int]]
 
 
 def moved(r: np.random.Generator, shape: list[int], batch: int) -> list[tuple[Step, Step]]:
-    """Random moves of an array and how they are undone: turned, merged and split axes, the batch's among them."""
+    """Draws moves of an array and their inverses: turned, merged and split axes, including the batch's."""
     found: list[tuple[Step, Step]] = []
     for _ in range(int(r.integers(2, 7))):
         if r.random() < 0.5 or len(shape) < 2:
@@ -127,7 +127,7 @@ def moved(r: np.random.Generator, shape: list[int], batch: int) -> list[tuple[St
 @pytest.mark.parametrize("batch", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(40))
 def test_arrays_that_are_turned_and_merged_come_back_as_they_were(seed: int, batch: int) -> None:
-    """Whatever a file does with axes is computed as the file has it, or refused; most of it is computed."""
+    """Any moves of axes are computed as the file has them, or refused; most are computed."""
     r = random_number(seed)
     sizes = (int(r.integers(2, 5)), int(r.integers(2, 5)))
     moves = moved(r, [batch, *sizes], batch)
@@ -161,12 +161,12 @@ def test_arrays_that_are_turned_and_merged_come_back_as_they_were(seed: int, bat
         assert "mixes the batch" in str(error)
         return
     assert np.abs(model.predict_clear(x) - want).max() < 1e-5
-    more = floats(r, 5, *sizes)  # and so it is of any number of records
+    more = floats(r, 5, *sizes)  # the same holds for more records
     assert np.abs(model.predict_clear(more) + np.maximum(more + 0.25, 0)).max() < 1e-5
 
 
 def test_constants_that_are_alike_for_all_records_lie_beside_them() -> None:
-    """Heads lie beside the batch; a mask has the same rows for each of both."""
+    """Heads are beside the batch; a mask has the same rows for both."""
     r = random_number(0)
     rows = np.where(np.tri(3) > 0, 0, -np.inf).astype(np.float32)
     seen = np.zeros((3, 3), np.float32)
@@ -189,7 +189,7 @@ def test_constants_that_are_alike_for_all_records_lie_beside_them() -> None:
     x = floats(r, 2, 3, 4)
     model = compare(model_of(nodes, (3, 4), w | {"mask": np.stack([rows] * 4)}, batch=2), x)
     hidden = [step["hidden"] for step in model.shape.steps if "hidden" in step]
-    assert np.shape(hidden[0]) == (1, 2, 3, 3)  # each head has its own, and records have none
+    assert np.shape(hidden[0]) == (1, 2, 3, 3)  # heads differ, and records do not
     apart = np.stack([rows, rows, seen, seen])
     with pytest.raises(ModelError, match=r"Add \(Add_5\): a constant of shape \(4, 3, 3\), which tells records"):
         from_onnx(model_of(nodes, (3, 4), w | {"mask": apart}, batch=2), bound=1.0)

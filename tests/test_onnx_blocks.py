@@ -1,4 +1,4 @@
-"""Parts of networks that are more than one operation: normalised lines, recurrent layers, blocks of transformers."""
+"""Blocks of networks: normalised lines, recurrent layers, transformers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from test_onnx_operators import Net, compare, floats, model_of, one, random_numb
 
 
 def hard_lines(r: np.random.Generator, n: int) -> np.ndarray:
-    """Lines (1, 6, n) within 1 that vary much, hardly, in one element, or not at all."""
+    """Returns lines (1, 6, n) within 1 that vary much, hardly, in one element, or not at all."""
     base = float(r.uniform(-0.9, 0.9))
     kinds = [r.uniform(-1, 1, n), base + r.normal(size=n) * 1e-3, np.full(n, base), np.sign(r.normal(size=n))]
     return np.clip(np.stack([*kinds, np.eye(n)[0] * 2 - 1, base + np.eye(n)[0] * 1e-5])[None], -1, 1)
 
 
 def ranges_hold(model: Any, x: np.ndarray, trunc: str) -> np.ndarray:
-    """The outputs, from a session that refuses what may wrap; every number is where the shape says."""
+    """Returns the outputs of a session that refuses possible wraps; checks that every number is in the stated range."""
     with qr.local("rss", strict=True, trunc=trunc) as mpc:
         arrays = model.shape.program(mpc, model._secrets, [x], len(x), (0, 1))
         units = mpc.reveal_all(*arrays[1:], units=True)
@@ -60,7 +60,7 @@ def test_a_sample_bounds_the_error_of_lines_that_vary_about_as_much(seed: int) -
     model = from_onnx(proto, bound=1.0, sample=sample)
     assert model.error_bound < 0.01 < from_onnx(proto, bound=1.0).error_bound
     x = np.concatenate([hard_lines(r, n), sample / 3])
-    got = ranges_hold(model, x, "exact")  # where lines hardly vary, numbers do not wrap, either
+    got = ranges_hold(model, x, "exact")  # where lines hardly vary, numbers do not wrap
     varies = x.std(axis=-1) >= sample.std(axis=-1).min() / 4
     assert varies.any() and not varies.all()
     assert np.abs(got - model.predict_clear(x))[varies].max() <= model.error_bound
@@ -85,7 +85,7 @@ def test_normalised_lines_that_nothing_is_known_of_are_named() -> None:
 
 
 def series(r: np.random.Generator, op: str, steps: int = 3, **attrs: Any) -> Net:
-    """(batch, steps, 2) to the last state (batch, 3)."""
+    """Returns a network from a series, (batch, steps, 2), to the last state (batch, 3)."""
     gates = {"LSTM": 4, "GRU": 3}[op]
     w = {"w": floats(r, 1, gates * 3, 2), "r": floats(r, 1, gates * 3, 3), "b": floats(r, 1, gates * 6), "a": whole(0)}
     nodes = [
@@ -110,7 +110,7 @@ def test_recurrent_layers_are_within_their_bound_at_the_corners_of_inputs(op: st
 
 @pytest.mark.parametrize("op", ["LSTM", "GRU"])
 def test_small_weights_keep_the_bound_of_a_long_series(op: str) -> None:
-    """What one step is off fades where rows of recurrent weights add up to less than 1."""
+    """The error of one step fades if rows of recurrent weights add up to less than 1."""
     bounds = []
     for steps in (10, 50):
         net = series(random_number(2), op, steps=steps, **({"linear_before_reset": 1} if op == "GRU" else {}))
@@ -124,12 +124,12 @@ def test_steps_of_a_series_have_the_same_weights_and_divide_their_sums_once() ->
     model = from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
     steps = model.shape.steps
     assert len(model._secrets) == 2 and sum("same" in step for step in steps) == 2
-    # What is not added up is cut, or divided, where the numbers of functions are.
+    # Numbers that are not added up are cut, or divided, in the functions' units.
     assert sum(step["kind"] == "matmul" for step in steps) == 4
     assert not any(step["kind"] == "rescale" and step["up"] < 0 for step in steps)
     described = model.shape.describe()
     assert NetworkShape(**described).describe() == described
-    for same in (0, 2, -1, True, "1"):  # the first one has other sizes: it begins without a state
+    for same in (0, 2, -1, True, "1"):  # the first one has other sizes, as it has no state
         broken = [step | {"same": same} if "same" in step else step for step in described["steps"]]
         with pytest.raises(ModelError, match=r"not the shape of a network: step .* has the same="):
             NetworkShape(**{**described, "steps": broken})
@@ -158,7 +158,7 @@ def test_layers_of_series_follow_each_other_and_either_layout_is_the_same() -> N
 
 
 def test_states_that_a_file_makes_of_the_number_of_series_are_zeros() -> None:
-    """As PyTorch's exporter writes them, where the batch is open."""
+    """PyTorch's exporter writes such states if the batch is open."""
     net = series(random_number(3), "LSTM")
     turn, (_, given, out, attrs), squeeze = net.nodes
     w = net.constants | {"one": whole(1), "three": whole(3)}
@@ -251,7 +251,7 @@ def test_slices_that_go_backwards_begin_within_the_array(start: int) -> None:
 
 
 def transformer(r: np.random.Generator) -> onnx.ModelProto:
-    """A block that normalises before attention in two heads and before GELU; the mean of its rows decides."""
+    """Returns a block that normalises before attention in two heads and before GELU; its output is the mean of rows."""
     w = {name: floats(r, 4, 4) / 2 for name in ("q", "k", "v", "o")}
     w |= {"u": floats(r, 4, 6) / 2, "d": floats(r, 6, 4) / 2, "e": floats(r, 4, 3)}
     w |= {name: 1 + floats(r, 4) / 4 for name in ("s1", "s2")} | {name: floats(r, 4) / 4 for name in ("t1", "t2")}
@@ -281,7 +281,7 @@ def transformer(r: np.random.Generator) -> onnx.ModelProto:
 
 
 def of_series(r: np.random.Generator) -> onnx.ModelProto:
-    """An LSTM over four steps, of whose last state a dense layer and a softmax make a class."""
+    """Returns an LSTM over four steps; a dense layer and a softmax make a class of its last state."""
     net = series(r, "LSTM", steps=4)
     w = net.constants | {"m": floats(r, 3, 3) * 3, "b2": floats(r, 3)}
     w |= {name: w[name] / 2 for name in ("w", "r", "b")}

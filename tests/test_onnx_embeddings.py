@@ -1,4 +1,4 @@
-"""Networks whose inputs are whole numbers that name rows of tables: tokens, categories."""
+"""Networks with inputs of whole numbers that are row numbers of tables: tokens, categories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOOK_UP = ("Gather", ["t", "x"], ["e"], {"axis": 0})
 
 @case
 def rows(r):
-    """As PyTorch writes `nn.Embedding`."""
+    """Returns a network as PyTorch writes `nn.Embedding`."""
     return tokens([("Gather", ["t", "x"], ["y"], {})], (5,), {"t": floats(r, 11, 4)}), r.integers(0, 11, (3, 5))
 
 
@@ -75,7 +75,7 @@ def means_of_words(r):
 
 @case
 def two_tables(r):
-    """Of different lengths, by the same numbers: what inputs may be is what both have."""
+    """Returns two tables of different lengths with the same numbers: the limit of inputs is that of the shorter one."""
     w = {"t": floats(r, 12, 3), "u": floats(r, 9, 3)}
     nodes = [LOOK_UP, ("Gather", ["u", "x"], ["f"], {}), ("Mul", ["e", "f"], ["y"], {})]
     return tokens(nodes, (4,), w), r.integers(0, 9, (3, 4))
@@ -83,7 +83,7 @@ def two_tables(r):
 
 @case
 def categories(r):
-    """Columns with tables of their own, as of a table of records: each element has its own largest number."""
+    """Returns columns with tables of their own, as for a table of records: each element has its own limit."""
     w = {f"t{i}": floats(r, n, 2) for i, n in enumerate((3, 40, 7))}
     w |= {f"i{i}": np.array(i) for i in range(3)} | {"w": floats(r, 6, 2)}
     nodes = [("Gather", ["x", f"i{i}"], [f"c{i}"], {"axis": 1}) for i in range(3)]
@@ -94,7 +94,7 @@ def categories(r):
 
 @case
 def moved_first(r):
-    """With the batch behind the steps, as recurrent layers have it, and padded by row 0."""
+    """Returns a network with the batch behind the steps, as recurrent layers have it, and padded by row 0."""
     w = {"t": floats(r, 10, 3), "p": whole(0, 0, 0, 1), "b": whole(1), "l": whole(5), "a": whole(1)}
     nodes = [
         ("Pad", ["x", "p"], ["c"], {}),
@@ -120,7 +120,7 @@ def lstm(r):
 
 @case
 def transformer(r):
-    """A block of one: positions, attention in two heads, normalised lines, GELU."""
+    """Returns a block of one transformer: positions, attention in two heads, normalised lines, GELU."""
     w = {name: floats(r, 6, 6) / 8 for name in ("q", "k", "v", "o")}
     w.update(t=floats(r, 30, 6), p=floats(r, 1, 8, 6), places=whole(0, 1, 2, 3), depth=np.float32(6**0.5))
     w.update(u=floats(r, 6, 8) / 4, d=floats(r, 8, 6) / 4, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
@@ -148,7 +148,7 @@ def test_rows_are_those_of_onnxruntime(name: str, protocol: str) -> None:
 @pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning", "error::quorate.RangeWarning")
 @pytest.mark.parametrize("seed", range(12))
 def test_every_row_is_within_its_bound_and_its_range(seed: int) -> None:
-    """Tables and positions of any size, in a session that refuses what might wrap."""
+    """Tables and positions have any size, in a session that refuses possible wraps."""
     r = random_number(seed)
     count, size, places = (int(r.integers(1, most)) for most in (70, 6, 5))
     scale = float(r.choice([1e-6, 1, 1e5]))
@@ -174,7 +174,7 @@ def test_positions_far_above_the_table_have_room() -> None:
 
 
 def test_factors_and_offsets_of_columns_go_into_the_table() -> None:
-    """Also behind an offset by positions, of which a factor is taken, too."""
+    """A factor is also folded behind an offset by positions."""
     r = random_number(0)
     w = {"t": floats(r, 9, 2), "f": floats(r, 2), "o": floats(r, 2), "p": floats(r, 3, 2), "g": floats(r, 2)}
     nodes = [
@@ -290,8 +290,8 @@ def test_a_table_is_shared_once_and_which_row_it_is_is_found_out_once() -> None:
             before = mpc.stats().online.bytes_sent
             model.predict(mpc, x)
             sent.append([now - was for now, was in zip(mpc.stats().online.bytes_sent, before, strict=True)])
-            assert sum(sent[-1]) < sum(before)  # the tables are there
-    # Two look-ups by the same numbers and one by these in another order: two comparisons of each with each row.
+            assert sum(sent[-1]) < sum(before)  # the tables are held
+    # Two look-ups by the same numbers, and one by these in another order: each is compared with each row twice.
     assert sum(sent[1]) < 2.5 * sum(sent[0])
 
 
@@ -343,7 +343,7 @@ def test_a_shape_tells_sizes_and_powers_of_two_of_a_table() -> None:
     with pytest.raises(ModelError, match="not the shape of a network: step"):
         NetworkShape(**{**described, "steps": [*described["steps"], other]})
     relu = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (2,), {}), bound=1.0).shape.describe()
-    assert "table_rows" not in relu and NetworkShape(**relu).table_rows is None  # as descriptions before had it
+    assert "table_rows" not in relu and NetworkShape(**relu).table_rows is None  # as in older descriptions
     with pytest.raises(ModelError, match="not the shape of a network"):
         NetworkShape(**{**relu, "table_rows": 5})
 
@@ -410,7 +410,7 @@ def test_a_network_that_looks_nothing_up_is_refused() -> None:
 
 
 def test_numbers_of_floating_point_that_are_cast_first_name_rows_too() -> None:
-    """As Keras has inputs of an `Embedding` where nobody states their type."""
+    """Keras has such inputs of an `Embedding` if no type is stated."""
     nodes = [("Cast", ["x"], ["c"], {"to": INT32}), ("Gather", ["t", "c"], ["y"], {})]
     proto, x = model_of(nodes, (4,), {"t": floats(random_number(0), 6, 2)}), np.float32([[0, 5, 3, 1]])
     want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
@@ -423,7 +423,7 @@ def test_numbers_of_floating_point_that_are_cast_first_name_rows_too() -> None:
 
 
 def of_keras(rows: int, name: str) -> tuple[list[tuple], dict[str, np.ndarray]]:
-    """Where(x < 0, x + rows, x), as Keras has it with PyTorch and with TensorFlow."""
+    """Returns nodes of Where(x < 0, x + rows, x), as Keras writes them with PyTorch and with TensorFlow."""
     w = {"zero": whole(0)[0], "rows": np.array(rows), "nil": np.float32(0)}
     if name == "torch":
         nodes = [
@@ -499,7 +499,7 @@ def test_steps_do_not_go_by_the_number_of_records() -> None:
 @pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_computed_of_numbers_and_then_moved_is_where_the_file_has_it(name: str) -> None:
-    """Moves that are none to steps, since these have the batch first anyhow, count as all others do."""
+    """Moves that steps do not need, since they have the batch first anyhow, count as all others do."""
     first, rows = FUNCTIONS[name]
     r = random_number(12)
     x = r.integers(0, rows, (3, 2))
@@ -524,7 +524,7 @@ def test_what_is_computed_of_numbers_and_then_moved_is_where_the_file_has_it(nam
 
 @pytest.mark.parametrize("few", [1, 2])
 def test_few_records_name_rows_as_many_do(few: int) -> None:
-    """Of which the first of a table is no sample."""
+    """The first rows of a table are no sample of it."""
     first, second = floats(random_number(0), 40, 2), floats(random_number(1), 40, 2)
     second[0] = first[0]
 

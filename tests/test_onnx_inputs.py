@@ -30,7 +30,7 @@ def network(
     outputs: tuple[str, ...] = ("y",),
     opset: int = 17,
 ) -> onnx.ModelProto:
-    """Nodes are (operator, inputs, outputs, attributes); inputs are their types and sizes."""
+    """Returns a network. Nodes are (operator, inputs, outputs, attributes); inputs are their types and sizes."""
     made = [helper.make_node(op, i, o, name=f"{op}_{k}", **a) for k, (op, i, o, a) in enumerate(nodes)]
     value = helper.make_tensor_value_info
     given = [value(name, *of) for name, of in inputs.items()]
@@ -41,7 +41,7 @@ def network(
 
 
 def masked(r: np.random.Generator) -> onnx.ModelProto:
-    """Two products of inputs of other sizes, of which one is masked."""
+    """Returns two products of inputs of different sizes, one of which is masked."""
     nodes = [
         ("MatMul", ["x", "w"], ["a"], {}),
         ("Mul", ["a", "mask"], ["b"], {}),
@@ -113,12 +113,12 @@ def test_inputs_become_constants_of_as_many_records_as_there_are() -> None:
     assert np.abs(got - wanted(proto, x)[0]).max() <= model.error_bound + 1e-4
     assert "mask" not in str(model.shape) and "mask" not in json.dumps(model.shape.describe())
     one = from_onnx(proto, bound=5.0, inputs={"mask": x["mask"][:1], "u": np.zeros((1, 2))})
-    with qr.local("rss") as mpc:  # the only one that is left: by name or by itself
+    with qr.local("rss") as mpc:  # the only input that is left: by name or alone
         assert np.array_equal(one.predict(mpc, x["x"]), one.predict(mpc, {"x": x["x"]}))
 
 
 def test_a_state_has_its_batch_elsewhere() -> None:
-    """As of a network that goes on where it stopped: each record has a state of its own, given records first."""
+    """A network that continues from its last state takes a state for each record, with records as the first axis."""
     r = random_number(5)
     w = {"w": floats(r, 1, 16, 3), "r": floats(r, 1, 16, 4)}
     nodes = [
@@ -362,7 +362,7 @@ def test_all_parties_give_what_is_public(deployment: Deployment) -> None:
 
 
 def test_what_is_public_of_a_constant_is_what_the_documentation_says() -> None:
-    """A factor of one element, but for a power of two, and places are in the shape; factors of several are not."""
+    """Places, and a factor of one element up to a power of two, are in the shape; factors of several are not."""
     nodes = [
         ("Relu", ["x"], ["a"], {}),
         ("Mul", ["a", "rate"], ["b"], {}),

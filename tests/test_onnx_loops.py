@@ -1,4 +1,4 @@
-"""Loops and conditions within a file, which take steps that depend on no input."""
+"""Loops and conditions within a file whose steps depend on no input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def graph(nodes: list[tuple], inputs: list[tuple], outputs: list[tuple], constan
 
 
 def recurrent(r: np.random.Generator, *, going: list[tuple] | None = None, last: str = "Tanh") -> onnx.ModelProto:
-    """A state that goes through series step by step, as a Loop with the weights around it; all states are added up."""
+    """Returns a Loop that carries a state through series, with the weights outside of it; all states are added up."""
     body = graph(
         [
             ("Gather", ["t", "i"], ["row"], {"axis": 0}),
@@ -54,7 +54,7 @@ def recurrent(r: np.random.Generator, *, going: list[tuple] | None = None, last:
 
 
 def test_a_loop_takes_its_steps_one_after_the_other() -> None:
-    """Until a condition of the number of steps says so, before the series ends."""
+    """It ends by a condition on the number of steps, before the series ends."""
     r = random_number(0)
     model = compare(recurrent(r), floats(r, 2, 6, 2), bits=28)
     assert [step["kind"] for step in model.shape.steps].count("tanh") == 5
@@ -69,12 +69,12 @@ def test_loops_that_depend_on_inputs_are_refused() -> None:
     endless = [("Identity", ["go"], ["go_out"], {})]
     proto = recurrent(random_number(0), going=endless)
     assert sum(step["kind"] == "tanh" for step in _steps(proto, 6)) == 6
-    with pytest.raises(ModelError, match="not supported"):  # of 6 steps of a series there is no seventh
+    with pytest.raises(ModelError, match="not supported"):  # a series of 6 steps has no seventh
         from_onnx(proto, bound=1.0)
 
 
 def _steps(proto: onnx.ModelProto, count: int) -> Any:
-    """With that many steps at most."""
+    """Returns the loop with at most `steps` steps."""
     changed = onnx.ModelProto()
     changed.CopyFrom(proto)
     for tensor in changed.graph.initializer:
@@ -100,7 +100,7 @@ def test_a_condition_that_is_known_chooses_a_branch(chosen: bool) -> None:
 
 @pytest.mark.parametrize("few", [1, 2])
 def test_a_condition_on_how_few_inputs_there_are_is_refused(few: int) -> None:
-    """Steps are made once, for any number of inputs; branches that do the same may differ in what they move."""
+    """Steps are made once, for any number of inputs; branches that do the same may differ in their moves."""
     r = random_number(3)
     twice = [("Mul", ["x", "factor"], ["q"], {})]
     other = graph(twice, [], [("q", 1, ["n", 4])], {"factor": np.float32(2)})
@@ -127,7 +127,7 @@ def test_a_condition_on_how_few_inputs_there_are_is_refused(few: int) -> None:
 
 
 def test_what_one_input_cannot_be_told_of_is_no_matter_of_branches() -> None:
-    """Of one place of an axis there is no telling which axis it is of; a branch by another axis is the same for all."""
+    """An axis of one place may be any axis; a branch that takes another axis is the same for all."""
     rest = [[("p", 1, ["n", 3])], {}]
     nodes = [
         ("Transpose", ["x"], ["t"], {"perm": [1, 0, 2]}),
@@ -147,7 +147,7 @@ def test_what_one_input_cannot_be_told_of_is_no_matter_of_branches() -> None:
 
 
 def test_a_named_output_needs_what_graphs_within_take() -> None:
-    """What follows it may be of any kind."""
+    """The nodes that follow it may be of any kind."""
     branch = graph([("Mul", ["a", "a"], ["p"], {})], [], [("p", 1, ["n", 4])], {})
     nodes = [
         ("Neg", ["x"], ["a"], {}),

@@ -1,4 +1,4 @@
-"""Networks deeper than proofs reach: what is measured of them on a sample, and when users hear of it."""
+"""Networks with large proven bounds: errors measured on a sample, and the warnings about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_onnx_operators import floats, model_of, random_number
 
 
 def lines(r: np.random.Generator) -> Any:
-    """Real functions of numbers of several sizes, and normalised lines."""
+    """Returns real functions of numbers of several sizes, and normalised lines."""
     w = {"w": floats(r, 6, 6) / 2, "one": np.float32(1), "few": np.array([2]), "s": np.ones(6, np.float32)}
     nodes = [
         ("MatMul", ["x", "w"], ["a"], {}),
@@ -50,7 +50,7 @@ NETWORKS: list[tuple[Callable[..., Any], tuple[int, ...], int]] = [
 
 @pytest.mark.parametrize("case", range(len(NETWORKS)))
 def test_what_is_simulated_is_what_parties_compute(case: int) -> None:
-    """To the unit where there are no real functions, else to some units of these."""
+    """Results are equal to the unit without real functions, else to some units."""
     build, sizes, most = NETWORKS[case]
     r = random_number(11)
     with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
 
 
 def scores(r: np.random.Generator) -> Any:
-    """Twelve convolutions, and an output for each of eight classes."""
+    """Returns twelve convolutions, and an output for each of eight classes."""
     proto = deep(r, 12)
     proto.graph.node[-1].output[0] = "means"
     proto.graph.node.append(helper.make_node("Flatten", ["means"], ["y"]))
@@ -97,7 +97,7 @@ def test_a_sample_of_which_all_agree_says_nothing() -> None:
 
 
 def test_a_sample_of_which_some_differ_is_counted_once() -> None:
-    """What is said is what `report` measures of these inputs, but for ties."""
+    """The warning states what `report` measures for these inputs, except for ties."""
     r = random_number(2)
     proto, x = scores(r), r.uniform(-1, 1, size=(24, 1, 6, 6))
     widths = {"bits": 10, "weight_bits": 7}
@@ -107,7 +107,7 @@ def test_a_sample_of_which_some_differ_is_counted_once() -> None:
     assert len(said) == 1
     found = re.search(r"Of 24 inputs of the sample, (\d+) have the largest output .* at most ([\d.e-]+) off", said[0])
     assert found is not None
-    # The mean's factor has 17 bits on shares, which may turn labels that are as good as tied.
+    # The mean's factor has 17 bits on shares, which may change labels that are nearly tied.
     assert abs(int(found[1]) - 24 * report.agreement) <= 2
     assert abs(float(found[2]) - report.largest_error) <= 0.02 * report.largest_error
 
@@ -141,7 +141,7 @@ def test_one_output_is_compared_by_its_size() -> None:
 
 
 def chain(r: np.random.Generator, plus: np.ndarray) -> Any:
-    """Nine products and what is added last: two outputs."""
+    """Returns nine products and a final sum: two outputs."""
     w: dict[str, np.ndarray] = {"plus": plus.astype(np.float32)}
     nodes, last = [], "x"
     for i in range(9):
@@ -152,7 +152,7 @@ def chain(r: np.random.Generator, plus: np.ndarray) -> Any:
 
 
 def test_wrong_numbers_of_several_columns_are_no_secret() -> None:
-    """The first column is always the largest; which it is says nothing of what a regression gives."""
+    """The first column is always the largest; its place means nothing for a regression."""
     r = random_number(3)
     proto, x = chain(r, np.array([1000.0, 0.0])), r.uniform(-1, 1, size=(9, 8))
     few = {"bits": 8, "weight_bits": 6}
@@ -164,7 +164,7 @@ def test_wrong_numbers_of_several_columns_are_no_secret() -> None:
 
 
 def test_all_of_several_outputs_count() -> None:
-    """The first one is right for few bits, the second is not."""
+    """With few bits the first output is right, the second is not."""
     r = random_number(3)
     proto, x = chain(r, np.zeros(2)), r.uniform(-1, 1, size=(9, 8))
     proto.graph.node.append(helper.make_node("Relu", ["x"], ["first"]))

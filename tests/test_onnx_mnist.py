@@ -98,7 +98,7 @@ def test_what_the_page_says_that_images_cost(bits: tuple[int, int], rounds: int,
 
 
 def measure(protocol: str, count: int, batch: int, bits: int = 24, weight_bits: int = 24, **options: Any) -> None:
-    """One batch after another, and what they cost."""
+    """Runs one batch after another, and prints their costs."""
     model = qr.models.from_onnx(network(), bound=(0.0, 1.0), labels=range(10), bits=bits, weight_bits=weight_bits)
     same, seconds = [], []
     x, want = images(count), logits(count).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Fewer bits: real functions in rings of their own, products that keep their digits, and what is saved."""
+"""Fewer bits: real functions in rings of their own, products that keep their digits, and savings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def imported(proto: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("place", USUAL, ids=str)
 @pytest.mark.parametrize("build", [attention, autoencoder, lines])
 def test_functions_of_a_narrow_ring(build: Any, place: Place) -> None:
-    """They are computed with 64 bits, and everything else in as few as sums need."""
+    """Functions are computed with 64 bits, and everything else with the bits that sums need."""
     r = random_number(1)
     proto = build(r)
     sizes = [d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim][1:]

@@ -31,13 +31,13 @@ def model_of(
     batch: Any = "n",
     kind: int = onnx.TensorProto.FLOAT,
 ) -> onnx.ModelProto:
-    """Nodes are (operator, inputs, outputs, attributes); the input is "x" and the output "y"."""
+    """Returns a model. Nodes are (operator, inputs, outputs, attributes); the input is "x" and the output "y"."""
     made = [helper.make_node(op, i, o, name=f"{op}_{k}", **a) for k, (op, i, o, a) in enumerate(nodes)]
     value = helper.make_tensor_value_info
     tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     graph = helper.make_graph(made, "net", [value("x", kind, [batch, *sizes])], [value("y", 1, None)], tensors)
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-    return onnx.shape_inference.infer_shapes(proto)  # what the output's shape is
+    return onnx.shape_inference.infer_shapes(proto)  # infers the output's shape
 
 
 def compare(proto: onnx.ModelProto, x: np.ndarray, protocol: str = "rss", **options: Any) -> Any:
@@ -47,7 +47,7 @@ def compare(proto: onnx.ModelProto, x: np.ndarray, protocol: str = "rss", **opti
     with qr.local(protocol) as mpc:
         got = model.predict(mpc, x)
     assert got.shape == want.shape
-    rounding = 1e-5 * max(1.0, float(np.abs(want).max(initial=0.0)))  # onnxruntime's own, in float32
+    rounding = 1e-5 * max(1.0, float(np.abs(want).max(initial=0.0)))  # the rounding of onnxruntime, in float32
     assert np.abs(got - want).max(initial=0.0) <= model.error_bound + rounding
     assert model.error_bound < 0.05 * max(1.0, float(np.abs(want).max(initial=0.0)))
     assert np.abs(model.predict_clear(x) - want).max(initial=0.0) <= rounding
@@ -201,7 +201,7 @@ def LayerNormalization_of_axes(r):
 
 
 def recurrent(r: np.random.Generator, op: str, start: bool = False, **attrs: Any) -> Net:
-    """As PyTorch writes it with the batch first: the last state of each series beside all of them."""
+    """Returns a layer as PyTorch writes it with the batch first: the last state of each series beside all states."""
     gates, steps, inputs, hidden = {"LSTM": 4, "GRU": 3}[op], int(r.integers(1, 4)), 2, 3
     w = {
         "w": floats(r, 1, gates * hidden, inputs),
@@ -225,7 +225,7 @@ def recurrent(r: np.random.Generator, op: str, start: bool = False, **attrs: Any
 
 
 def both_ways(r: np.random.Generator, op: str, gates: int, **attrs: Any) -> Net:
-    """In two directions, as PyTorch writes it, from states: all states, and the last ones."""
+    """Returns a layer in two directions, as PyTorch writes it, with first states: all states, and the last ones."""
     w = {"w": floats(r, 2, gates * 2, 2), "r": floats(r, 2, gates * 2, 2), "b": floats(r, 2, gates * 4)}
     w |= {"s": whole(0, 0, -1), "n": whole(0, 1, 4)}
     given = ["t", "w", "r", "b", "", "h"] + ["c"] * (op == "LSTM")

@@ -146,7 +146,7 @@ def imported(shipped: Shipped, path: Path) -> Any:
 
 
 def by_onnxruntime(shipped: Shipped, path: Path) -> list[np.ndarray]:
-    """The outputs of the file, with records first."""
+    """Returns the outputs of the file, with records first."""
     proto, options = onnx.load(str(path)), shipped.options
     known = [value.name for value in proto.graph.output]
     asked = options.get("output", known)
@@ -175,7 +175,7 @@ def first(sample: Any) -> Any:
 
 
 def off(got: list[np.ndarray], want: list[np.ndarray]) -> float:
-    """How far they are apart, of the largest output where that is above 1."""
+    """Returns the largest distance, relative to the largest output if that is above 1."""
     return max(float(np.abs(a - b).max() / max(1, np.abs(b).max())) for a, b in zip(got, want, strict=True))
 
 
@@ -215,11 +215,11 @@ REFUSED = {
     "the batch squeezed away": ("operator_index",),
     "powers that depend on the input": ("operator_pow",),
 }
-"""What is not supported of the networks that PyTorch exported, by reason."""
+"""The reasons for which networks that PyTorch exported are refused."""
 
 
 def test_modules_that_pytorch_exported_are_those_of_the_package_onnx() -> None:
-    """Each with inputs and outputs of PyTorch's own; those of `REFUSED` are refused, and no others."""
+    """Each network has inputs and outputs of PyTorch's own. Those of `REFUSED` are refused, and no others."""
     import onnx.backend.test
 
     folder = Path(onnx.backend.test.__file__).parent / "data"
@@ -253,7 +253,7 @@ def test_modules_that_pytorch_exported_are_those_of_the_package_onnx() -> None:
 
 
 def main(names: list[str]) -> None:
-    """All of them, or some, on shares."""
+    """Checks all of them, or some, on shares."""
     for name, shipped in SHIPPED.items():
         path = shipped.path()
         if path is None or (names and name not in names):

@@ -43,7 +43,7 @@ WRITTEN = {
     "gelu halved before": "a=Div(x,root2) f=Erf(a) p=Add(f,one) q=Mul(point5,p) y=Mul(x,q)",
     "gelu of half": "h=Mul(x,point5) a=Div(x,root2) f=Erf(a) p=Add(one,f) y=Mul(p,h)",
 }
-"""Nodes in their order; `keepdims` is as it is where nothing is said."""
+"""Nodes in their order; `keepdims` has its default."""
 
 
 def nodes_of(text: str) -> list[tuple]:
@@ -82,13 +82,13 @@ def test_what_is_written_out_is_one_step(name: str) -> None:
     kinds = [step["kind"] for step in model.shape.steps if step["kind"] != "rescale"]
     if name.startswith("gelu"):
         assert kinds == ["gelu"]
-    elif name != "root mean square":  # which has its negatives beside it
+    elif name != "root mean square":  # which is computed with negatives beside the lines
         assert kinds == ["normalise", "affine"]
 
 
 @pytest.mark.parametrize("name", ["root", "keras", "root mean square"])
 def test_lines_may_be_of_channels(name: str) -> None:
-    """Which are turned, so that they lie in lines."""
+    """Channels are turned, so that they are lines."""
     r = random_number(4)
     nodes = nodes_of(WRITTEN[name])
     w = constants(r, 4) | {"last": whole(1)}
@@ -101,7 +101,7 @@ def test_lines_may_be_of_channels(name: str) -> None:
 
 
 def mutated(r: np.random.Generator, nodes: list[tuple], w: dict[str, np.ndarray]) -> None:
-    """Something else than the pattern, by one input, operator or number."""
+    """Returns a changed pattern: another input, operator or number."""
     place = int(r.integers(0, len(nodes)))
     op, given, out, attrs = nodes[place]
     before = ["x", *(o for node in nodes[:place] for o in node[2])]
@@ -157,7 +157,7 @@ def test_all_that_is_left_of_patterns_is_named() -> None:
 
 
 def steps_first(r: np.random.Generator, mask: bool) -> Net:
-    """`torch.nn.MultiheadAttention` of two heads: heads lie beside the batch, then steps do."""
+    """Returns `torch.nn.MultiheadAttention` of two heads: heads are beside the batch, then steps are."""
     w = {"in": floats(r, 8, 24) / 3, "bias": floats(r, 24), "out": floats(r, 8, 8) / 3, "last": floats(r, 8)}
     w |= {"three": whole(4, -1, 3, 8), "zero": whole(0), "second": whole(-2), "heads": whole(4, -1, 4)}
     w |= {"rows": whole(-1, 8), "back": whole(4, -1, 8), "scale": np.float32(0.5)}
@@ -191,7 +191,7 @@ def steps_first(r: np.random.Generator, mask: bool) -> Net:
 
 
 def scaled_dot_product(r: np.random.Generator) -> Net:
-    """`torch.nn.functional.scaled_dot_product_attention`: keys are turned as one array of batch and heads."""
+    """Returns `torch.nn.functional.scaled_dot_product_attention`: keys are turned as one array of batch and heads."""
     w = {name: floats(r, 8, 8) / 2 for name in "qkvo"} | {"root": np.float32([2**-0.25])}
     w |= {
         "split": whole(0, 4, 2, 4),
@@ -259,7 +259,7 @@ def test_attention_is_computed_as_exporters_write_it(name: str, protocol: str) -
 
 @pytest.mark.parametrize("name", ["heads beside the batch", "scaled dot product"])
 def test_attention_of_one_record_is_that_of_each(name: str) -> None:
-    """Of a file with a batch of one nothing tells the batch from an axis of one place."""
+    """In a file with a batch of one, the batch cannot be distinguished from an axis of one place."""
     r = random_number(7)
     net = ATTENTION[name](r)
     single = {
@@ -286,7 +286,7 @@ BEHIND = {
 @pytest.mark.parametrize("behind", BEHIND)
 @pytest.mark.parametrize("by", ["Add", "Where"])
 def test_masks_that_repeat_lines(by, behind):
-    """One line of scores, and a mask for each of three."""
+    """One line of scores, with a mask for each of three lines."""
     mask = causal(4, -np.inf)[:3]
     masked = ("Add", ["x", "m"], ["a"], {}) if by == "Add" else ("Where", ["c", "v", "x"], ["a"], {})
     nodes = [masked, ("Softmax", ["a"], ["b"], {}), *BEHIND[behind]]

@@ -1,7 +1,7 @@
 """Quantised ONNX files of onnxruntime's static quantisation, in both forms: its 8-bit numbers, bit for bit.
 
-On processors without VNNI onnxruntime lets sums of uint8 times int8 saturate at 16 bits, unless it is told to be
-precise (`session.x64quantprecision`): here it is.
+On processors without VNNI onnxruntime lets sums of uint8 times int8 saturate at 16 bits. The tests set its option
+`session.x64quantprecision`, which makes it precise.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def test_numbers_are_onnxruntimes(
     assert isinstance(model, QuantisedNetwork)
     given = model.decision_function_clear(X)
     if last == "softmax":
-        assert (given.argmax(axis=1) == wanted.argmax(axis=1)).mean() > 0.95  # the first of equal ones
+        assert (given.argmax(axis=1) == wanted.argmax(axis=1)).mean() > 0.95  # the first of equal outputs
         given = np.exp(given) / np.exp(given).sum(axis=1, keepdims=True)
-        assert np.abs(given - wanted).max() < 0.005  # which the file quantises once more
+        assert np.abs(given - wanted).max() < 0.005  # the file quantises the shares once more
     else:
         assert (given == wanted).all()
     report = model.report(X[:3])
@@ -158,7 +158,7 @@ def test_every_family(tmp_path: Path, place: Place) -> None:
 
 @pytest.mark.parametrize("form", [QDQ, OPERATORS])
 def test_means_are_within_one(tmp_path: Path, form: Any) -> None:
-    """Every fourth mean of four is a half: onnxruntime rounds these to even numbers, and a shift rounds them up."""
+    """Every fourth mean of four is a half: onnxruntime rounds halves to even numbers, and a shift rounds them up."""
     value = helper.make_tensor_value_info
     w = np.random.default_rng(0).normal(size=(3, 3, 1, 1)).astype(np.float32)
     nodes = [
@@ -247,7 +247,7 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
 
 
 def test_sums_that_float32_rounds_are_off_by_one_and_no_more() -> None:
-    """Scales of which halves are nearly whole sums: no product and shift leaps as float32 does, but nearly."""
+    """With these scales halves are nearly whole sums: no product and shift leaps exactly as float32 does."""
     r, nearly, looked = np.random.default_rng(3), 0, 0
     for _ in range(60):
         slope = float(np.float32(10 ** r.uniform(-4, -1.5)))
@@ -266,7 +266,7 @@ def test_sums_that_float32_rounds_are_off_by_one_and_no_more() -> None:
 
 
 def of_nodes(nodes: list[Any], constants: dict[str, Any], sizes: tuple[int, ...], results: tuple[int, ...]) -> Any:
-    """A file of such nodes from the real "x" to the real "y"."""
+    """Returns a file of these nodes from the real "x" to the real "y"."""
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
         [helper.make_node(name, given, made, **attrs) for name, given, made, attrs in nodes],
@@ -279,7 +279,7 @@ def of_nodes(nodes: list[Any], constants: dict[str, Any], sizes: tuple[int, ...]
 
 
 def quantiser(taken: str, made: str, by: str) -> list[Any]:
-    """QuantizeLinear and DequantizeLinear by the constants of that name."""
+    """Returns QuantizeLinear and DequantizeLinear with the constants of that name."""
     return [
         ("QuantizeLinear", [taken, by, f"{by}0"], [f"{made}8"], {}),
         ("DequantizeLinear", [f"{made}8", by, f"{by}0"], [made], {}),
@@ -338,7 +338,7 @@ def test_sizes_that_are_open_are_stated(tmp_path: Path) -> None:
 
 
 def test_squeeze_takes_the_axes_that_it_names() -> None:
-    """Of four axes those of one element behind the batch; others, and the batch, are refused."""
+    """It takes axes of one element behind the batch; other axes, and the batch, are refused."""
     f = np.float32
     constants = {"in": f(0.02), "in0": np.uint8(128)}
     X = np.random.default_rng(0).uniform(-2, 2, (5, 3, 1, 1)).astype(f)
@@ -353,7 +353,7 @@ def test_squeeze_takes_the_axes_that_it_names() -> None:
 
 
 def test_what_a_file_computes_of_constants_is_run() -> None:
-    """Scales by Constant, weights that the file quantises itself, and a limit that is an input with a constant."""
+    """Scales by Constant, weights that the file quantises itself, and a limit that is a constant input."""
     r, f = np.random.default_rng(7), np.float32
     constants = {"in": f(0.02), "in0": np.uint8(128), "w": r.normal(size=(6, 5)).astype(f), "w0": np.int8(0)}
     step = helper.make_tensor("step", TensorProto.FLOAT, [], [0.02])

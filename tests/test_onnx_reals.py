@@ -1,4 +1,4 @@
-"""Operators that are real functions, comparisons, or go by order and places: random shapes, against onnxruntime."""
+"""Operators that are real functions or comparisons, or depend on order: random shapes, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def positive(r: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def behind(op: str, low: float, more: tuple = (), constants: dict | None = None, opset: int = 20, **attrs: Any) -> Net:
-    """An operator on |x| + low."""
+    """Returns an operator on |x| + low."""
     nodes = [("Abs", ["x"], ["a"], {}), ("Add", ["a", "low"], ["b"], {}), (op, ["b", *more], ["y"], attrs)]
     return Net(nodes, (3, 4), {"low": np.float32(low), **(constants or {})}, opset)
 
@@ -204,7 +204,7 @@ def TopK_smallest(r):
 
 @case
 def GatherElements(r):
-    """Indices as a file computes them, for as many records as there are."""
+    """Returns GatherElements with indices that the file computes, for the number of records."""
     rows = r.integers(-4, 4, size=(1, 2, 3))
     nodes = [
         ("Shape", ["x"], ["s"], {"start": 0, "end": 1}),
@@ -408,7 +408,7 @@ JUMPS = (
     "Arg",
     "TopK_p",
 )
-"""Functions that jump, of which no error is proven near the jump."""
+"""Functions that jump; no error is proven near the jump."""
 
 
 @pytest.mark.filterwarnings("error::quorate.RangeWarning")
@@ -424,7 +424,7 @@ def test_operators(name, seed):
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith(JUMPS)])
 @pytest.mark.parametrize("seed", range(2))
 def test_operators_that_jump(name, seed):
-    """Exact where no number is within its error of a jump, and off by one there: random numbers are not."""
+    """They are exact unless a number is within its error of a jump, where they are off by one."""
     r = random_number(seed)
     net = CASES[name](r)
     proto, x = model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 2, *net.sizes)
@@ -437,7 +437,7 @@ def test_operators_that_jump(name, seed):
 
 
 def test_a_number_on_the_limit_is_compared_as_it_is() -> None:
-    """Where an input has few digits, nothing is rounded, and the bound says so."""
+    """If an input has few digits, nothing is rounded, and the bound shows it."""
     nodes = [("Equal", ["x", "c"], ["a"], {}), ("Cast", ["a"], ["y"], {"to": 1})]
     proto = model_of(nodes, (4,), {"c": np.float32([0.5, 0, -1, 1])})
     model = qr.models.from_onnx(proto, bound=1.0)
@@ -454,7 +454,7 @@ def test_what_may_be_divided_by_0_is_refused_without_a_sample_in_words() -> None
     model = qr.models.from_onnx(proto, bound=4.0, sample=x)
     with qr.local("rss") as mpc:
         assert np.abs(model.predict(mpc, x) - 1 / x).max() <= model.error_bound < 0.01
-        beyond = model.predict(mpc, [[0.0, 1e-6]])  # nearer to 0 than the sample, of which nothing wraps
+        beyond = model.predict(mpc, [[0.0, 1e-6]])  # nearer to 0 than the sample; nothing wraps
     assert np.abs(beyond).max() <= 32
 
 
@@ -497,7 +497,7 @@ def test_operators_of_other_families(protocol, name):
 
 
 def test_older_forms_in_what_is_computed_of_shapes() -> None:
-    """As PyTorch wrote x.view(x.size(0), -1, 2) for operator set 11."""
+    """PyTorch wrote x.view(x.size(0), -1, 2) so for operator set 11."""
     nodes: list[tuple] = [
         ("Shape", ["x"], ["s"], {}),
         ("Gather", ["s", "zero"], ["n"], {"axis": 0}),
@@ -525,13 +525,13 @@ def _remainders(divisor: float, whole_numbers: bool) -> Any:
 @pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize("divisor", [49, 0.3, 3, 0.1, 7.5, 5000])
 def test_remainders_of_multiples_are_0(divisor: float) -> None:
-    """In the clear of all divisors: 49 times the inverse of 49 is below 1."""
+    """This includes all divisors in the clear: 49 times the inverse of 49 is below 1."""
     x = np.float32(divisor) * np.arange(-30, 30, dtype=np.float32)[None]
     proto = _remainders(divisor, False)
     want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
     model = qr.models.from_onnx(proto, bound=float(np.abs(x).max()) + 1)
     assert np.abs(model.predict_clear(x) - want).max() < 1e-9 * divisor
-    assert model.error_bound >= divisor  # as far as a session may be off there
+    assert model.error_bound >= divisor  # the session's error there
 
 
 @pytest.mark.parametrize("divisor", [49, 3, -7, 8192, 1])
@@ -549,7 +549,7 @@ def test_remainders_of_whole_numbers_are_exact(divisor: float) -> None:
 
 
 def test_a_sample_that_comes_to_0_is_told_so() -> None:
-    """Who gave a sample is not asked for one, but which inputs of it stand in the way."""
+    """The error does not ask for a sample that was given, but names the inputs at fault."""
     proto = model_of([("Reciprocal", ["x"], ["y"], {})], (2,), {})
     with pytest.raises(ModelError, match=r"proven it may divide by 0.*give sample= inputs like those to come"):
         qr.models.from_onnx(proto, bound=1.0)

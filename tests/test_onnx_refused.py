@@ -1,4 +1,4 @@
-"""What `from_onnx` refuses, since it would be another result than the file's, or none; and why."""
+"""Refusals of `from_onnx`, if its result would differ from the file's or there would be none; and their reasons."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_what_would_differ_from_the_file_is_refused(name):
 
 
 def test_networks_of_any_number_of_inputs_are_tried_with_few(monkeypatch):
-    """Whether steps go by that number is asked for 1021, of which no arrays are made."""
+    """The check whether steps depend on that number uses 1021, for which no arrays are made."""
     tried, clear = set(), qr.models._onnx._lower.clear
     monkeypatch.setattr(
         "quorate.models._onnx._lower.clear", lambda step, arrays: tried.update(map(len, arrays)) or clear(step, arrays)

@@ -1,4 +1,4 @@
-"""Files of scikit-learn's converter, `skl2onnx`: predictions are onnxruntime's, whatever comes before the model."""
+"""Files of scikit-learn's converter, `skl2onnx`: predictions are onnxruntime's, for any steps before the model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ IRIS, CANCER, DIABETES = load_iris(return_X_y=True), load_breast_cancer(return_X
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Estimators that do not converge, and margins of files that compute in float32."""
+    """Ignores warnings of estimators that do not converge, and of margins of files that compute in float32."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -73,7 +73,7 @@ def answers(proto: Any, feeds: Any) -> list[Any]:
 
 
 def records_of(X: np.ndarray) -> np.ndarray:
-    """Records, others like them, and those a float32 further, many of which lie on a threshold."""
+    """Returns records, others like them, and those a float32 further, many of which lie on a threshold."""
     r = np.random.default_rng(0)
     others = X + r.normal(size=X.shape) * X.std(axis=0) * 0.3
     return np.concatenate([X, others, np.nextafter(X.astype(np.float32), np.float32(np.inf))]).astype(np.float32)
@@ -164,7 +164,7 @@ def test_texts_are_labels() -> None:
 
 
 def wards() -> tuple[pd.DataFrame, np.ndarray, dict[str, np.ndarray]]:
-    """Records of two kinds of columns, what is to be learned, and what onnxruntime takes."""
+    """Returns records of two kinds of columns, the targets, and onnxruntime's inputs."""
     r = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -235,7 +235,7 @@ def test_networks_are_networks_with_their_labels(activation: str) -> None:
 
 
 def test_bounds_are_what_scalers_saw() -> None:
-    """Without a bound: 64 times what it divides by, on both sides of what it subtracts."""
+    """Without a bound it is 64 times the divisor, on both sides of the subtracted number."""
     X, y = IRIS
     scaled = converted(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
     model, other = from_onnx(scaled), from_onnx(converted(LogisticRegression(), X, y))
@@ -273,7 +273,7 @@ def test_what_is_refused_says_what_to_do(name: str) -> None:
 
 
 def forest_of(modes: list[str], values: list[float], weights: list[float], **more: Any) -> Any:
-    """One tree: a root, its two children, of which the left one is inner, and three leaves, over two features."""
+    """Returns one tree over two features: a root, its two children, the left one inner, and three leaves."""
     attrs: dict[str, Any] = {
         "nodes_treeids": [0] * 5,
         "nodes_nodeids": [7, 1, 2, 3, 4],
@@ -301,7 +301,7 @@ def forest_of(modes: list[str], values: list[float], weights: list[float], **mor
 
 
 def by_hand(nodes: list[Any], outputs: dict[str, list[Any]], of: int = TensorProto.FLOAT) -> Any:
-    """A file of operators of `ai.onnx.ml`, of records of two features, and a constant."""
+    """Returns a file of operators of `ai.onnx.ml`, of records of two features, and a constant."""
     made = [helper.make_node(*names, domain="" if names[0] == "Flatten" else "ai.onnx.ml", **a) for *names, a in nodes]
     value = helper.make_tensor_value_info
     kinds = {"l": TensorProto.INT64}
@@ -341,7 +341,7 @@ Y = {"y": ["n", 1]}
 LINE, ONES = by_hand([SCALER, line_of("z")], Y), by_hand(ones_of("x"), Y)
 TWO = by_hand([SCALER, line_of("z")], {**Y, "z": ["n", 2], "three": [1]})
 
-# What is refused, in which words, and what is imported instead.
+# Refused files, the words of their errors, and the files that are imported instead.
 TOLD: dict[str, tuple[Any, dict[str, Any], str, Any, dict[str, Any]]] = {
     "outputs": (TWO, {}, "several outputs, of which none is a label: say which, output=", TWO, {"output": "y"}),
     "lists": (TWO, {"output": ["y", "z"]}, "of real numbers: name one, output=", TWO, {"output": "y"}),
@@ -372,7 +372,7 @@ def test_what_files_of_other_writers_are_told_works(name: str) -> None:
 
 @pytest.mark.parametrize("mode", ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE"])
 def test_comparisons_behind_scalers_are_exact(mode: str) -> None:
-    """Records next to where the file's own arithmetic, with its rounding, passes a threshold; one feature is turned."""
+    """Records are next to the numbers at which the file's arithmetic, with its rounding, passes a threshold."""
     proto = forest_of([mode, mode], [0.7, -0.3], [1.0, 2.0, 4.0])
     model = from_onnx(proto)
     near = [np.float32(1.5 + 0.7 / -3), np.float32(0.25 - 0.3 / 0.1)]
@@ -386,11 +386,11 @@ def test_comparisons_behind_scalers_are_exact(mode: str) -> None:
 
 def test_thresholds_beyond_all_numbers() -> None:
     most = np.finfo(np.float32).max
-    for times in (1e-30, -1e-30):  # what is scaled never gets to 1e10
+    for times in (1e-30, -1e-30):  # the scaled number never gets to 1e10
         chain = Chain(0, (("mul", times),))
         found, falls = moved(chain, np.array([1e10, -1e10], np.float32))
         assert found.tolist() == [most, most]
-        assert falls.tolist() == [False, True]  # all are at most the first threshold, and none the second
+        assert falls.tolist() == [False, True]  # all are at most the first threshold, none the second
 
 
 def test_damaged_trees_are_refused() -> None:
@@ -422,7 +422,7 @@ def test_damaged_trees_are_refused() -> None:
 @pytest.mark.parametrize("base", [None, 0.4, -0.4])
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
 def test_two_classes_by_one_sum(transform: str, base: float | None) -> None:
-    """Above 1/2 where no leaf adds less than 0, else above 0: as onnxruntime decides."""
+    """onnxruntime compares with 1/2 if no leaf adds less than 0, else with 0."""
     seen = set()
     for weights in ([0.2, 0.9], [0.0, 0.6], [-0.2, 0.9], [-0.2, 0.3], [0.6, 0.9], [-1.0, -2.0]):
         attrs: dict[str, Any] = {
@@ -457,7 +457,7 @@ def test_two_classes_by_one_sum(transform: str, base: float | None) -> None:
 
 
 def test_ties_are_named() -> None:
-    """The file decides in float32: records closer to a tie than that are counted."""
+    """The file decides in float32: records closer to a tie than its error are counted."""
     weights = {"coefficients": [1.0, -1.0, -1.0, 1.0], "intercepts": [0.0, 0.0], "classlabels_ints": [5, 6]}
     value = helper.make_tensor_value_info
     node = helper.make_node("LinearClassifier", ["x"], ["label", "scores"], domain="ai.onnx.ml", **weights)
@@ -483,7 +483,7 @@ def test_ties_are_named() -> None:
 
 
 def test_options_that_do_nothing_are_refused() -> None:
-    """All of them by name, with those of use; of trees bounds are, too."""
+    """The error names all of them, with the useful ones; for trees bounds do nothing, too."""
     linear, trees = (converted(estimator, *IRIS) for estimator in (LogisticRegression(), DecisionTreeClassifier()))
     unused = {"bits": 24, "weight_bits": 12, "inputs": {"X": "secret"}, "shape": (4,)}
     for proto, kind in ((linear, "ai.onnx.ml"), (trees, "trees")):

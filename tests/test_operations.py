@@ -31,7 +31,7 @@ def three() -> Iterator[qr.Session]:
 
 
 def same(revealed: Any, wanted: Any) -> None:
-    """Equal in value, shape and kind of number."""
+    """Checks that values, shapes and kinds of numbers are equal."""
     wanted = np.asarray(wanted)
     assert np.shape(revealed) == wanted.shape
     assert np.asarray(revealed).dtype == wanted.dtype
@@ -216,7 +216,7 @@ def test_strict_programs_refuse_public_reals_that_change() -> None:
 
 
 def test_lines_with_a_single_one(mpc: qr.Session) -> None:
-    """Right ones pass, on every family, whatever the axis and the dtype."""
+    """Right ones pass on every family, for any axis and dtype."""
     a = np.eye(4, dtype=int)[[2, 0, 3]]
     same(mpc.input(a, owner=0).assert_one_hot().reveal(), a)
     same(mpc.input(a.T, owner=1, bound=1).assert_one_hot(axis=0).reveal(), a.T)
@@ -369,7 +369,7 @@ def test_positions_along_short_axes_are_what_they_are_along_long_ones(
 
 
 def outcome(build: Callable[[], qr.SecretArray]) -> str:
-    """The dtype that an operation gives, or the class of its refusal."""
+    """Returns the dtype of an operation's result, or the class of its refusal."""
     try:
         return repr(build().dtype)
     except qr.QuorateError as error:
@@ -431,7 +431,7 @@ def test_what_may_not_fit_is_said(three: qr.Session) -> None:
 
 
 def near(revealed: Any, wanted: Any, units: float, frac: int = 16, relative: float = 0.0) -> None:
-    """Within so many units of 2^-frac, or a relative error."""
+    """Checks that results are within this number of units of 2^-frac, or a relative error."""
     assert np.shape(revealed) == np.shape(wanted)
     allowed = np.maximum(units * 2.0**-frac, relative * np.abs(wanted))
     assert (np.abs(np.asarray(revealed) - wanted) <= allowed).all()
@@ -573,7 +573,7 @@ ALONG = ["sum", "max", "min", "argmax", "argmin", "cumsum", "sort", "argsort"]
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3), (0, 3), (2, 0, 3), (2, 3, 2)], ids=str)
 @pytest.mark.parametrize("kind", ["int", "uint", "fixed", "bit"])
 def test_every_axis_of_every_shape(three: qr.Session, shape: tuple[int, ...], kind: str) -> None:
-    """Shapes, values and kinds of numbers are numpy's; where numpy refuses, so does a secret array."""
+    """Shapes, values and kinds of numbers are numpy's; where numpy refuses, a secret array does too."""
     a = some(*shape, reach=9)
     a = {"int": a, "uint": abs(a).astype(np.uint64), "fixed": a / 4, "bit": np.asarray(a > 0)}[kind]
     x = three.input(a, owner=0, dtype=qr.uint(64) if kind == "uint" else None)

@@ -16,7 +16,7 @@ from quorate._select import _all_sorted, selection
 
 @pytest.mark.parametrize("count", range(1, 10))
 def test_networks_select_of_all_zeros_and_ones(count: int) -> None:
-    """What is right for all zeros and ones is right for all numbers (Knuth, volume 3, theorem 5.3.4Z)."""
+    """A network that is right for all zeros and ones is right for all numbers (Knuth, volume 3, theorem 5.3.4Z)."""
     rows = np.array([*itertools.product([0, 1], repeat=count)]).T
     for k in range(count + 1):
         network, x = selection(count, k), rows.copy()
@@ -57,7 +57,7 @@ def test_the_largest_and_the_smallest(place: Place) -> None:
 
 
 def exact_mean(values: list[int]) -> float:
-    """Rounded down to a multiple of 2^-16."""
+    """Returns the mean, rounded down to a multiple of 2^-16."""
     return (Fraction(sum(values)) / len(values) * 2**16).__floor__() / 2**16
 
 
@@ -82,8 +82,8 @@ def test_sums_of_bounded_integers_are_local() -> None:
         known, unknown = (mpc.input(np.arange(1024), owner=0, bound=bound) for bound in (1024, None))
         plans = [mpc.explain(known.mean()), mpc.explain(known.sum()), mpc.explain(unknown.mean())]
         sent = [max(plan.online.bytes_sent) for plan in plans]
-        assert sent[0] - sent[1] < 200  # of one division
-        assert 20 * 1024 < sent[2] - sent[1] < 32 * 1024  # a conversion of each
+        assert sent[0] - sent[1] < 200  # one division
+        assert 20 * 1024 < sent[2] - sent[1] < 32 * 1024  # a conversion of each element
 
 
 @pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)

@@ -1,4 +1,4 @@
-"""`benches/paper_networks.py`, `paper_mobilenet.py`: networks in small, against the clear ones; pictures; limits."""
+"""`benches/paper_networks.py` and `paper_mobilenet.py` on small networks, against the clear ones; pictures; limits."""
 
 from __future__ import annotations
 

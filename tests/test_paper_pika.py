@@ -1,4 +1,4 @@
-"""`benches/paper_pika.py`: the paper's tables beside ours, of small batches."""
+"""`benches/paper_pika.py`: the paper's tables beside ours, for small batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benches/paper_spdz2k.py`: the paper's tables beside ours, on few elements and small models."""
+"""`benches/paper_spdz2k.py`: the paper's tables beside ours, for few elements and small models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_operations_stand_beside_the_papers(script: Any) -> None:
     measuring = script.Measuring(1, 60, None)
     rates = columns(list(script.table_i(measuring)), "Comparison")
     assert rates[:3] == ["32", "9,153", "1,769"] and all(float(rate.replace(",", "")) > 0 for rate in rates[3:])
-    # The paper's protocols take what its table says.
+    # The paper's protocols cost what its table states.
     lines = list(script.table_iv(measuring))
     assert columns(lines, "Comparison    32 paper SPDZ2k")[:3] == ["0", "60", "33"]
     assert columns(lines, "Comparison    32 ours, paper")[:3] == ["0", "60", "33"]
@@ -64,6 +64,6 @@ def test_models_stand_beside_the_papers_and_what_is_missing_is_said(script: Any,
     assert len(lines) == 2 + 8 + 5
     figures = [line.split() for line in lines[2:10]]
     assert all(float(figure.replace(",", "")) > 0 for row in figures for figure in row[-3:])
-    # Three nodes choose among three features: that is proven, and then they choose.
+    # Three nodes choose among three features, with a proof.
     counts = columns(list(script.table_iv(measuring)), "Diabetes      32 ours, auto")
     assert counts[0] == "9"

@@ -1,4 +1,4 @@
-"""Plans folded by line, and pictures: several runs on the same scales, dark on white whatever style the user has."""
+"""Plans folded by line, and pictures: several runs on the same scales, dark on white in any user's style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 
 def plans() -> list[qr.Plan]:
-    """A long and a short one."""
+    """Returns a long and a short plan."""
     with qr.local("rss") as mpc:
         x, y = (mpc.input(np.arange(8), owner=owner) for owner in (0, 1))
         return [mpc.explain(x.sort(), network="wan"), mpc.explain(x + y, network="wan")]

@@ -1,4 +1,4 @@
-"""The malicious form of `pika`: what its options allow, and deployments of it."""
+"""The malicious form of `pika`: the values of its options, and deployments of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def short() -> Any:
 @pytest.mark.filterwarnings("ignore::quorate.RangeWarning")
 @pytest.mark.parametrize("name", REALS)
 def test_short_keys_compute_in_wider_rings_on_the_way(short: qr.Session, name: str) -> None:
-    """Whatever is known of the operands: of those that nothing bounds gadgets take up to 126 bits."""
+    """This holds for any bounds on operands: without bounds gadgets take up to 126 bits."""
     secret, clear = REALS[name]
     for bound in (None, 8):
         x, y = (short.input(v, owner=i, dtype=qr.fixed(32, 12), bound=bound) for i, v in enumerate((X, Y)))
@@ -62,7 +62,7 @@ def test_short_keys_refuse_wider_dtypes_where_the_line_is_built(short: qr.Sessio
         with pytest.raises(qr.DtypeError, match=r"too wide .* at most 32 bits .* or mac=64 .*test_pika\.py:\d+"):
             wide()
     assert short.stats().online.rounds == before
-    # As the message and docs/protocols/pika.md say.
+    # As the message and docs/protocols/pika.md state.
     assert x.astype(qr.fixed(32, 12)).mean().reveal() == pytest.approx(1.5, abs=2**-11)
     with qr.local("pika", malicious=True, mac=64) as mpc:
         assert mpc.input([3, -5, 7, 1], owner=0).mean().reveal() == pytest.approx(1.5, abs=2**-15)
@@ -76,7 +76,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 def ended(deployment: Deployment, body: str, *options: list[str]) -> list[Ended]:
-    """How three parties end, each with options of its own."""
+    """Returns how three parties end, each with options of its own."""
     script, parties = deployment.script(body), []
     for me, own in enumerate(options):
         text = deployment.config(me).read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ if mpc.me == 2:
 
 
 def test_what_waits_for_the_check_counts() -> None:
-    """Of each product 48 bytes beside the 96 of its triple, as with `spdz2k`, whose openings these are."""
+    """Each product takes 48 bytes beside the 96 of its triple, as with `spdz2k`, which opens the same values."""
     with qr.local("pika", malicious=True) as mpc:
         x, y = (mpc.input(np.ones(200_000, dtype=int), owner=i, dtype=qr.int(32), bound=1) for i in (0, 1))
         taken = []

@@ -1,4 +1,4 @@
-"""Plans are what runs cost: rounds and bytes of every party, in both phases."""
+"""Plans equal the costs of runs: rounds and bytes of every party, in both phases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gained(after: qr.Stats, before: qr.Stats | None, name: str) -> tuple[int, li
 
 
 def lines(of: Any) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Rounds, and bytes by party, of every line that sends something or waits for it."""
+    """Returns rounds, and bytes by party, of every line that sends or waits."""
     return {line.line: (line.rounds, line.bytes_sent) for line in of if line.rounds or any(line.bytes_sent)}
 
 
@@ -53,7 +53,7 @@ def gained_lines(after: qr.Stats, before: qr.Stats) -> dict[str, tuple[int, tupl
 
 
 def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
-    """Reveals arrays and compares what that cost with what was predicted."""
+    """Reveals arrays and compares the cost with the plan."""
     before = mpc.stats()
     plan = mpc.explain(*arrays)
     assert mpc.stats() == before, "explaining sent something"
@@ -71,7 +71,7 @@ def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
         line: sent for line, (_, sent) in ran.items() if any(sent)
     }
     for line, (rounds, _) in planned.items():
-        # What is counted over runs is that of the party with the most in all, which may have less in one of them.
+        # Statistics over runs are those of the party with the most bytes in total, which may have fewer in one run.
         fewer = ran.get(line, (0,))[0]
         assert fewer == rounds or (fewer < rounds and line in before.by_line), line
 
@@ -108,7 +108,7 @@ def test_plans_of_random_programs_are_exact(data: Any, place: Place, k: int, bou
         pool = program(data, mpc, dtype, 1 if bounded else None)
         first = data.draw(st.sampled_from(pool))
         assert_exact(mpc, first)
-        assert_exact(mpc, *pool)  # what was computed before is not computed again
+        assert_exact(mpc, *pool)  # results that were computed are not computed again
         assert_exact(mpc, pool[-1])
 
 
@@ -125,7 +125,7 @@ def test_plans_of_array_operations_are_exact(place: Place) -> None:
         mixed = mpc.shuffle(x, x > 0, z)
         assert isinstance(mixed, tuple)
         assert_exact(mpc, mixed[0])
-        assert_exact(mpc, *mixed[1:])  # the shuffle was run already
+        assert_exact(mpc, *mixed[1:])  # the shuffle has run before
         assert_exact(mpc, *mpc.sort(u, z))
 
 
@@ -342,7 +342,7 @@ def test_bad_arguments(arguments: list[str], words: str) -> None:
 
 @pytest.mark.parametrize("protocol", FAMILIES)
 def test_the_online_phase_begins_when_the_slowest_party_is_done_with_the_offline_phase(protocol: str) -> None:
-    """Of each run: what a party waited for others' offline phases is no part of the online phase."""
+    """In each run the wait for others' offline phases is no part of the online phase."""
     with qr.local(protocol) as mpc:
         x, y = (mpc.input(np.arange(100), owner=owner) for owner in (0, 1))
         (x < y).reveal()
@@ -377,7 +377,7 @@ def test_a_run_that_sends_much_says_so_as_it_begins(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
 def test_plans_of_many_chunks_are_what_the_run_costs(place: Place) -> None:
-    """Chunks that are alike are run dry once; 40,000 comparisons and products are five chunks and more."""
+    """Equal chunks are run dry once; 40,000 comparisons and products are five chunks and more."""
     with among(place) as mpc:
         x, y = (mpc.input(np.arange(40_000) % (97 + owner), owner=owner, dtype=qr.int(32)) for owner in (0, 1))
         z = mpc.where(x < y, x * y, x).sum()

@@ -1,4 +1,4 @@
-"""The reference has every public name, and says what the code says; every option of a session is explained."""
+"""The reference has every public name and agrees with the code; every option of a session is explained."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from quorate.cli import _parser
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 
-#: Options that modules for tests have beside those of releases, of which pages are.
+#: Options of modules for tests, in addition to those of releases, which pages describe.
 OF_TESTS = {name for name, option in choices().items() if "INSECURE" in option.help}
 
 
 def _loaded() -> ModuleType:
-    """What writes the pages, which lies beside them."""
+    """Loads the module that writes the pages."""
     spec = importlib.util.spec_from_file_location("pages", PAGES / "pages.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -40,7 +40,7 @@ pages = _loaded()
 
 
 def found(path: str) -> Any:
-    """What a dotted path names."""
+    """Returns the object of a dotted path."""
     parts = path.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:
@@ -54,7 +54,7 @@ def found(path: str) -> Any:
 
 
 def documented() -> dict[str, Any]:
-    """What the pages show, by path; of a module, what it exports."""
+    """Returns the objects on the pages by path; for a module, its exports."""
     paths = [entry.path for entries in pages.PAGES.values() for entry in entries]
     things: dict[str, Any] = {}
     for path in paths:
@@ -66,7 +66,7 @@ def documented() -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """Public names, those of public modules among them."""
+    """Returns public names, including those of public modules."""
     modules = [name for name in qr.__all__ if inspect.ismodule(getattr(qr, name))]
     return [name for name in qr.__all__ if name != "__version__"] + [
         f"{module}.{name}" for module in modules for name in getattr(qr, module).__all__
@@ -85,7 +85,7 @@ def package() -> Any:
 
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_a_page_is_what_is_so(name: str, package: Any) -> None:
-    """Signatures and docstrings, as they are in the code."""
+    """Signatures and docstrings are those of the code."""
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert page == pages.written(name, package), f"write them anew: .venv/bin/python {__file__}"
 
@@ -104,7 +104,7 @@ def test_a_page_shows_how_things_are_called(package: Any) -> None:
 
 @pytest.mark.parametrize("owner", [qr.Session, qr.SecretArray, qr.Plan, qr.Stats, qr.Circuit, qr.Table, qr.Network])
 def test_every_public_member_has_a_docstring(owner: type) -> None:
-    """Only those are in the reference."""
+    """The reference has only members with a docstring."""
     members = {name for name in dir(owner) if not name.startswith("_")}
     attributes = inspect.getdoc(owner) or ""
     for name in members:
@@ -152,7 +152,7 @@ def _row(action: argparse.Action) -> str:
 
 
 def commands() -> str:
-    """All commands with their arguments, from the parser; what sessions take, too, comes once at the end."""
+    """Returns all commands with their arguments, from the parser; those shared with sessions come once at the end."""
     chosen = next(action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
     texts = {entry.dest: entry.help or "" for entry in chosen._choices_actions}
     shared: dict[str, str] = {}

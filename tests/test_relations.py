@@ -55,7 +55,7 @@ def test_keys_that_are_there_twice_are_told() -> None:
         x = mpc.input([1, 1, 2], owner=0)
         assert not mpc.join(x, x).unique.reveal()
         assert mpc.join(x, x[1:]).unique.reveal()
-        # Nobody who joins is no reason not to look.
+        # Without left rows, right keys are still checked for duplicates.
         for right, unique in ((x, False), (x[1:], True), (x[:1], True), (x[:0], True)):
             joined = mpc.join(x[:0], right, right)
             assert bool(joined.unique.reveal()) is unique and joined.matched.shape == joined.values[0].shape == (0,)

@@ -1,4 +1,4 @@
-"""Threads and memory of a party: same results, plans that hold, limits that are kept or refused."""
+"""Threads and memory of a party: equal results, plans that hold, limits that are kept or refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate._families import DEFAULT, FAMILIES
 
 MB = 10**6
 
-# The largest resident memory of a process. Not ru_maxrss: what the process that started it had would count, too.
+# The largest resident memory of a process. ru_maxrss would include the memory of the process that started it.
 PEAK = """
 def peak():
     with open("/proc/self/status", encoding="ascii") as status:
@@ -23,7 +23,8 @@ def peak():
 """
 
 # Compares in five parties and prints the largest resident memory of the process, in bytes, before and after. The plan
-# is another session's, made afterwards: the first plan of a process measures the machine, in memory that is no party's.
+# is that of another session, made afterwards: the first plan of a process measures the machine, in memory that is no
+# party's.
 SCRIPT = """
 import sys
 import numpy as np
@@ -47,7 +48,7 @@ for phase in ("offline", "online"):
 
 
 def memory(tmp_path: Path, limit: str) -> tuple[int, int]:
-    """Bytes that the process grew by, and that the plan foresaw at one party."""
+    """Returns the bytes by which the process grew, and those that the plan predicted for one party."""
     script = tmp_path / "compare.py"
     script.write_text(SCRIPT.replace("PEAK", PEAK), encoding="utf-8")
     run = subprocess.run([sys.executable, str(script), limit], capture_output=True, text=True, timeout=300)
@@ -121,7 +122,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_sent() -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 2.0])
 def test_plans_under_a_limit_know_what_is_dropped(share: float) -> None:
-    """A length that fills no byte, temporaries that are gone: correlations made ahead differ in bytes from others."""
+    """Lengths that fill no byte, temporaries that are freed: correlations made ahead differ in bytes from others."""
 
     def planned_and_measured(limit: int | None) -> tuple[int, list[int], list[int]]:
         with qr.local("rss", parties=5, forms="edabits", max_memory=limit) as mpc:
@@ -176,7 +177,7 @@ def test_threads_change_no_result_and_no_cost(parties: int) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
-    """More chunks where the round trip is long, unless users name a limit or these take much; the same results."""
+    """More chunks run at a time if round trips are long, unless users set a limit or chunks are large."""
     r = np.random.default_rng(4)
     x, y = r.integers(-(10**6), 10**6, (2, 70_000))
 

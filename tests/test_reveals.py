@@ -1,4 +1,4 @@
-"""What a plan says of each reveal: to whom, of whose inputs, and whether it is an input itself."""
+"""The rows of a plan for each reveal: its receiver, the owners of its inputs, and whether it is an input itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def told(plan: qr.Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [(reveal.depends_on, reveal.inputs_of) for reveal in plan.reveals]
 
 
-# What is built of x (party 0) and y (party 1); of whom it is; whose inputs it shows to all.
+# Programs of x (party 0) and y (party 1), the owners, and the inputs that are shown to all.
 CASES: dict[str, tuple[Callable[[qr.Session, Array, Array], Array], tuple[int, ...], tuple[int, ...]]] = {
     "an input": (lambda mpc, x, y: x, (0,), (0,)),
     "a row": (lambda mpc, x, y: y[2], (1,), (1,)),
@@ -168,7 +168,7 @@ def test_the_table_comes_first() -> None:
 
 
 def test_what_owners_mean_to_tell_is_no_warning(tmp_path: Path) -> None:
-    """It is a row of the table and a run to approve, as all that is revealed, and says what it is."""
+    """It is a row of the table and a run to approve, as every reveal, and states its purpose."""
     script = tmp_path / "rows.py"
     (tmp_path / "ages.csv").write_text("age\n31\n44\n")
     script.write_text(

@@ -1,4 +1,4 @@
-"""What each operation costs on every protocol: the table of the docs and the figures in docstrings, by dry runs."""
+"""The cost of each operation on every protocol: the table of the docs and the figures in docstrings, by dry runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from quorate._joint import Joint
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
 
-#: Choices that go by predicted seconds, made here.
+#: Choices that depend on predicted seconds, fixed here.
 PINNED: dict[str, dict[str, Any]] = {"aby": {"sharings": "A+B"}, "pika": {"comparisons": "edabits"}}
 #: Further columns of a family.
 MORE: dict[str, dict[str, dict[str, Any]]] = {
     "rss": {"rss, 5": {"parties": 5}},
     "pika": {"pika, malicious": {"malicious": True}},
 }
-#: The columns: how each is named, and its session.
+#: The columns: the name of each, and its session.
 COLUMNS: dict[str, dict[str, Any]] = {
     column: {"protocol": family, **options}
     for family in FAMILIES
@@ -37,7 +37,7 @@ N = 1000
 
 
 class Operands:
-    """Integers x and y, fixed point f and g, bits b and c: nobody's inputs, and of unknown range."""
+    """Integers x and y, fixed point f and g, bits b and c: inputs of no owner, and of unknown range."""
 
     def __init__(self, mpc: qr.Session) -> None:
         def made(values: Any, dtype: qr.Dtype | None = None) -> Any:
@@ -51,16 +51,16 @@ class Operands:
 
 
 def _images(f: Any) -> Any:
-    """Ten channels of 10 x 10."""
+    """Returns ten channels of 10 x 10."""
     return f.reshape(1, 10, 10, 10)
 
 
-#: Of how many elements an operation is, where not of all.
+#: The number of elements of an operation, if not all.
 FEWER = {"`x // y`": 10, "`f / g`": 10} | {
     f"`mpc.{call}` of 100": 100 for call in ("take(x, y)", "join(x, y)", "group_sums(x, y)")
 }
 
-#: By what a line of the table says: whose docstring has its figures, and the operation.
+#: For each line of the table, the function whose docstring has its figures, and the operation.
 OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`mpc.input(values, owner=0)`": (qr.Session.input, lambda o: o.mpc.input(np.ones(N, np.int64), owner=0)),
     "`x.reveal()` of an input, with all checks": (qr.SecretArray.reveal, lambda o: o.mpc.input(o.ones, owner=0)),
@@ -165,11 +165,11 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
 
 
 def _cost(operands: Operands, name: str) -> tuple[int, float]:
-    """Online rounds of an operation alone, and bytes of the busiest party for each element that it works on."""
+    """Returns online rounds of an operation alone, and bytes of the busiest party per element."""
     operation = OPERATIONS[name][1]
     made = operation(operands)
     results = [made] if isinstance(made, qr.SecretArray) else list(made)
-    # What is opened is another line's: a reveal belongs to the line of what it reveals.
+    # An opening belongs to the line of its operand.
     shown = [~result if result.dtype.kind == "bit" else -result for result in results]
     plan = operands.mpc.explain(*shown)
     here = f"{Path(__file__).name}:{operation.__code__.co_firstlineno}"
@@ -183,7 +183,7 @@ def _cost(operands: Operands, name: str) -> tuple[int, float]:
 
 @functools.cache
 def measured(column: str) -> dict[str, tuple[int, float]]:
-    """Rounds and bytes of all operations on one protocol."""
+    """Returns rounds and bytes of all operations on one protocol."""
     with warnings.catch_warnings(), qr.local(**COLUMNS[column]) as mpc:
         warnings.simplefilter("ignore", qr.RangeWarning)
         operands = Operands(mpc)
@@ -195,7 +195,7 @@ def _cell(rounds: int, sent: float) -> str:
 
 
 def table() -> str:
-    """The table of the page: rounds, and bytes for each element, of all operations on all protocols."""
+    """Returns the table of the page: rounds, and bytes per element, of all operations on all protocols."""
     rows = [f"| operation | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
     rows += [f"| {name} | {' | '.join(_cell(*measured(c)[name]) for c in COLUMNS)} |" for name in OPERATIONS]
     return "\n".join(rows) + "\n"
@@ -203,7 +203,7 @@ def table() -> str:
 
 @functools.cache
 def page() -> dict[str, dict[str, str]]:
-    """The cells of the page's table, by operation and protocol."""
+    """Returns the cells of the page's table, by operation and protocol."""
     found = re.search(r"\| operation \|.*\n\|---.*\n(?:\|.*\n)+", PAGE.read_text(encoding="utf-8"))
     assert found, f"{PAGE.name} has no table"
     lines = [line.strip("| ").rsplit(" | ", len(COLUMNS)) for line in found.group(0).splitlines() if "---" not in line]
@@ -212,7 +212,7 @@ def page() -> dict[str, dict[str, str]]:
 
 
 def stated(name: str) -> str:
-    """The sentence that the docstring of an operation has, as the page has it."""
+    """Returns the sentence of an operation's docstring, with the page's figures."""
     figures = ", ".join(f"{family} {page()[name][family].partition(', ')[0]}" for family in FAMILIES)
     return f"Rounds: {figures}{' for 1000 elements' if name.endswith('of 1000') else ''}."
 
@@ -221,8 +221,10 @@ NUMBER = re.compile(r"\d[\d,.]*(?<=\d)")
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two texts are the same but for numbers that differ by less than 1 %: where a family's planner decides by
-    seconds, which are measured, two plans may be as good."""
+    """Returns whether two texts are equal except for numbers that differ by less than 1 %.
+
+    A family's planner may decide by measured seconds, so that two plans may be equally good.
+    """
     numbers = ([float(n.replace(",", "")) for n in NUMBER.findall(text)] for text in (one, other))
     return NUMBER.sub("#", one) == NUMBER.sub("#", other) and next(numbers) == pytest.approx(next(numbers), rel=0.01)
 
@@ -243,13 +245,13 @@ def test_docstrings_have_the_rounds_of_every_protocol(name: str) -> None:
 
 
 def test_every_method_says_what_it_costs() -> None:
-    """In rounds, or that it is local."""
+    """It states rounds, or that the method is local."""
     looked = 0
     for owner in (qr.SecretArray, Joint, functions):
         names = functions.__all__ if owner is functions else [n for n in dir(owner) if not n.startswith("_")]
         for name in names:
             text = inspect.getdoc(getattr(owner, name)) or ""
-            # What is a property of the program, not an operation.
+            # A property of the program, not an operation.
             if name in ("dtype", "shape", "ndim", "size", "at"):
                 continue
             looked += 1

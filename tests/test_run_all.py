@@ -1,4 +1,4 @@
-"""The summary of `make test` counts what the test runners print, and a suite that ran nothing has not passed."""
+"""The summary of `make test` counts the results of the test runners; a suite that ran nothing has not passed."""
 
 from __future__ import annotations
 

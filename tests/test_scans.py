@@ -59,7 +59,7 @@ def test_rounds_grow_with_the_logarithm() -> None:
 
 
 def test_survivals_are_shares() -> None:
-    """Kaplan and Meier: products of shares in [0, 1] stay in 64 bits, however many."""
+    """Kaplan and Meier: products of shares in [0, 1] stay in 64 bits, for any number of shares."""
     died, n = np.array([1, 0, 2, 1, 0, 3] * 10), 200
     at_risk = n - np.concatenate([[0], np.cumsum(died)[:-1]])
     with qr.local("rss", strict=True) as mpc:

@@ -1,4 +1,4 @@
-"""Programs whose values are in several sharings: alike results, whatever runs where."""
+"""Programs whose values are in several sharings: equal results in all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIXES += [("aby", mix) for mix in ("A", "B", "Y", "A+B", "A+Y", "B+Y", "A+B+Y", 
 
 
 def program(mpc: qr.Session) -> list[np.ndarray]:
-    """One of everything that bits can do."""
+    """Returns one of every operation on bits."""
     x, y = mpc.input(X, owner=0), mpc.input(Y, owner=1)
     z = mpc.where(x < y, x * y, x + 1)
     small = mpc.input(X * 0.25, owner=0, dtype=qr.fixed(20, 4))
@@ -125,7 +125,7 @@ def test_the_planner_is_no_worse_than_either_alone() -> None:
             plan = mpc.explain((x * x).sort())
             return plan.offline.network_seconds + plan.online.network_seconds
 
-    # On this network computing is next to nothing.
+    # On this network local computing takes next to no time.
     assert waits("A+B") <= 1.02 * min(waits("A"), waits("B"))
 
 
@@ -172,12 +172,12 @@ def test_plans_say_what_was_chosen_and_what_came_next() -> None:
         assert not plan.sharings and "choice of sharing" not in str(plan)
 
 
-#: So short a round that a comparison takes less than planning it, and yet most of its time is waiting.
+#: A round that is so short that a comparison takes less than its planning, and yet mostly waits.
 NEAR = qr.Network(rtt_ms=0.2, mbit=1000)
 
 
 def lesser(mpc: qr.Session) -> qr.SecretArray:
-    """Some rounds in A, one and a message in Y, and next to nothing to compute."""
+    """Returns a program of some rounds in A, one and a message in Y, and nearly no computing."""
     x, y = mpc.input([3, 1, 2], owner=0), mpc.input([1, 2, 3], owner=1)
     return mpc.where(x < y, x, y)
 
@@ -190,7 +190,7 @@ def test_short_requests_are_planned_once_there_are_many_of_them() -> None:
             result = lesser(mpc)
             plan, before = mpc.explain(result), mpc.stats().online
             assert (result.reveal() == [1, 1, 2]).all()
-            assert mpc.stats().online.rounds == before.rounds + plan.online.rounds  # both parties do what was explained
+            assert mpc.stats().online.rounds == before.rounds + plan.online.rounds  # both parties follow the plan
             if set(plan.sharings) != {"A"}:
                 break
         assert "Y" in plan.sharings and plan.online.rounds < first.online.rounds

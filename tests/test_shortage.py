@@ -1,4 +1,4 @@
-"""Too little memory: pieces that fit, a refusal before anything is sent, an error in the midst; never a backtrace."""
+"""Too little memory: pieces that fit, a refusal before anything is sent, an error during the run; never a backtrace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MB = 10**6
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says what is free")
 
-# A process may have so much address space beside what it has when it says so.
+# From this point on, the process may use this much more address space.
 HEAD = """
 import resource
 import numpy as np
@@ -34,7 +34,7 @@ def allow(megabytes):
 
 
 def printed(folder: Path, text: str) -> str:
-    """What a script prints that ends well and complains of nothing."""
+    """Returns the output of a script that ends well without complaints."""
     script = folder / "short.py"
     script.write_text(HEAD + text, encoding="utf-8")
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
@@ -58,7 +58,7 @@ with qr.local("PROTOCOL") as mpc:
 
 @linux
 def test_what_is_free_is_the_limit(tmp_path: Path) -> None:
-    """The whole of it would take a gigabyte in three parties."""
+    """As a whole it would take a gigabyte in three parties."""
     text = SUMS.replace("PROTOCOL", "rss").replace("MEGABYTES", "450")
     planned, little = map(int, printed(tmp_path, text).split())
     assert planned > 200 * MB > little * 1.1
@@ -91,7 +91,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_sent(tmp_path: Path) -> N
     assert int(found[1]) > int(found[2]) > 10
 
 
-# From its first report of progress on the process gets nothing more. The program would run for minutes.
+# From its first progress report on, the process gets no more memory. The program would run for minutes.
 MIDST = """
 with qr.local("rss", check=False) as mpc:
     x, y = mpc.input(np.arange(10**6), owner=0), mpc.input(np.arange(10**6), owner=1)
@@ -142,7 +142,7 @@ def test_values_without_room_are_an_error(tmp_path: Path) -> None:
 
 
 def test_large_sums_need_no_limit() -> None:
-    """As `max_memory` would have it, without being told; a plan says so, here and at any party."""
+    """They run in pieces as with `max_memory`, without the option; the plan shows it, here and at any party."""
     for protocol in FAMILIES:
         with qr.local(protocol, sharings="A") as mpc:
             rows = 40_000 if protocol == "rss" else 10_000  # gigabytes, whole
@@ -160,7 +160,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     deployment.stop()
 
 
-# Party 1 has little; what one party computes with does not change what the others do.
+# Party 1 has little memory; its way to compute does not change what the others do.
 APART = """
 x = mpc.input(np.arange(4 * 10**6) if mpc.me == 0 else None, owner=0, shape=(4 * 10**6,), dtype=qr.int(64))
 few = (x[:4] + 1).reveal()

@@ -1,4 +1,4 @@
-"""SIGTERM: a party that is told to end tells the others, as on Ctrl-C; what users do about signals stays theirs."""
+"""SIGTERM: a party that has to end informs the others, as on Ctrl-C; users' own signal handlers stay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.
 print((x * x).reveal())
 """
 
-# A product after the other, and "running" once the run has begun.
+# Runs one product after another, and prints "running" once the run has begun.
 LONG = """
 from quorate._progress import Progress
 told = []

@@ -1,4 +1,4 @@
-"""Results that are small keep their digits where ranges prove that they are, and are named where they lose them."""
+"""Small results keep their digits where ranges prove that they are small, and are warned of where they lose them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 2.0**-8
 
 
 def _kept(got: Any, wanted: Any, share: float = SHARE) -> bool:
-    """Whether the array has all but this share of itself."""
+    """Returns whether the array has all but this share of itself."""
     got, wanted = np.asarray(got, float), np.asarray(wanted, float)
     return bool(np.abs(got - wanted).sum() <= share * np.abs(wanted).sum())
 
@@ -93,7 +93,7 @@ def _drawn(rng: np.random.Generator, of_x: int, of_y: int, count: int = 12) -> t
 
 
 def _right_or_named(name: str, pairs: list[tuple[int, int]], only: tuple[str, ...] = ()) -> tuple[int, int]:
-    """How many results were right, and how many were named or refused."""
+    """Returns the numbers of results that were right, and of those that were warned of or refused."""
     rng = np.random.default_rng(4)
     right = named = 0
     for of_x, of_y in pairs:
@@ -175,7 +175,7 @@ def test_a_real_with_more_fractional_bits_is_an_argument_of_every_function() -> 
         assert (x < 0.0001).reveal().tolist() == (values < 0.0001).tolist()
 
 
-# Each loses digits, for nothing is stated of what is small; with what makes it right by the advice.
+# Each loses digits, as no bound is stated for small values; with the fix that the message advises.
 A, B = np.array([0.004, -0.0065, 0.005]), np.array([0.003, 0.0041, 0.0055])
 
 

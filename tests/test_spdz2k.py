@@ -1,4 +1,4 @@
-"""`spdz2k` with correlations that its parties make, as users run it; other tests have them from a dealer."""
+"""`spdz2k` with correlations that its parties make, as in users' runs; other tests use a dealer."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
         x = mpc.input(X, owner=0, dtype=qr.int(16))
         y = mpc.input(Y, owner=last, dtype=qr.int(16))
         both, of_x, of_y = one_sided(0, last), "triple of party 0", f"triple of party {last}"
-        # Both inputs come with the first request and are there for later ones; so is what was computed of one of them,
-        # of which nobody knows any more whose it was.
+        # Both inputs come with the first request, and are held for later ones. So is a value computed from one of them,
+        # whose owner is no longer recorded.
         moved = 2 * x[::-1] + 1
         np.testing.assert_array_equal(run((moved * y).sum(), both), ((2 * X[::-1] + 1) * Y).sum())
         np.testing.assert_array_equal(run(y @ x, both), Y @ X)
@@ -136,7 +136,7 @@ def test_products_of_two_owners_in_pieces() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured as Linux counts it")
 def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
-    """Each product of elements takes some 400 bytes at each party: 800 MB of both were it whole."""
+    """Each product of elements takes some 400 bytes at each party: 800 MB of both if it ran whole."""
     program = """
         import resource
         import numpy as np
@@ -160,7 +160,7 @@ def test_matrices_multiplied_one_by_one_keep_to_the_limit() -> None:
 
 
 def test_what_waits_for_the_check_counts() -> None:
-    """Of each product 48 bytes wait for the check, also where a chain of products goes piece by piece."""
+    """For each product 48 bytes wait for the check, also if a chain of products runs in pieces."""
     with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="60 MB") as mpc:
         x = mpc.input(np.ones(100_000, dtype=int), owner=0, dtype=qr.int(32))
         y = mpc.input(np.ones(100_000, dtype=int), owner=1, dtype=qr.int(32))

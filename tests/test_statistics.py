@@ -1,4 +1,4 @@
-"""Usual statistics of usual data are right by default; random programs of all magnitudes are right or refused."""
+"""Usual statistics of usual data are right by default; random programs of any magnitude are right or refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _root(x: Any) -> Any:
     return np.sqrt(x) if isinstance(x, (float, np.generic, np.ndarray)) else qr.sqrt(x)
 
 
-# Each on (x, y), and how much its result moves if every input moves by `u`: the resolution that is stated of it.
+# Each on (x, y), and how much its result moves if every input moves by `u`: the stated resolution.
 STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda x, y: x.sum(),
     "mean": lambda x, y: x.mean(),
@@ -82,7 +82,7 @@ STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Rounded:
-    """Numbers of which every result is off by some units, as those of fixed point are."""
+    """Numbers whose results are off by some units each, as in fixed point."""
 
     def __init__(self, values: Any, rng: np.random.Generator, off: bool = True) -> None:
         self.rng = rng
@@ -119,7 +119,7 @@ class Rounded:
 
 
 def _resolution(of: Callable[[Any, Any], Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How far the result moves where inputs and all results on the way are off by some units."""
+    """Returns how far the result moves if inputs and all intermediate results are off by some units."""
     exact = np.asarray(of(x, y), float)
     rng = np.random.default_rng(1)
     moved = [of(Rounded(x, rng), Rounded(y, rng)).values for _ in range(16)]
@@ -141,12 +141,12 @@ def _is_right(of: Callable[[Any, Any], Any], got: Any, x: np.ndarray, y: np.ndar
 @pytest.mark.parametrize("protocol", FAMILIES)
 def test_usual_statistics_of_usual_data_are_right(protocol: str) -> None:
     refused, wrong, checked = [], [], 0
-    # All data with one family; what differs among families is no matter of the data.
+    # All data with one family; differences among families do not depend on the data.
     names = DATA if protocol == "rss" else DATA[list(FAMILIES).index(protocol) % 3 :: 3]
     for name in names:
         x, y = on_the_grid(name)
         with qr.local(protocol) as mpc, warnings.catch_warnings():
-            warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, which is said
+            warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, with a warning
             warnings.filterwarnings("error", ".*saturation", qr.RangeWarning)  # a divisor that is rounded to 0
             a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
             for statistic, of in STATISTICS.items():
@@ -199,7 +199,7 @@ def test_the_statistic_that_was_wrong() -> None:
 
 
 def _program(rng: np.random.Generator, arrays: list[Any], steps: list[tuple[str, int, int, float]]) -> Any:
-    """The last of some steps, on secrets or on numpy's arrays alike."""
+    """Returns the last of some steps, on secrets or on numpy's arrays."""
     made = list(arrays)
     for op, i, j, c in steps:
         x, y = made[i % len(made)], made[j % len(made)]
@@ -238,7 +238,7 @@ def test_random_programs_are_right_or_refused(seed: int) -> None:
         steps = [(op, i, j, int(abs(c))) for op, i, j, c in steps]  # type: ignore[misc]
     else:
         x, y = (np.rint(v / UNIT) * UNIT for v in (x, y))
-    dtype = None if kind == "real" else eval(f"qr.{kind}")  # of the list above
+    dtype = None if kind == "real" else eval(f"qr.{kind}")  # from the list above
     protocol = list(FAMILIES)[seed % len(FAMILIES)]
     whole = "int" in kind
     with qr.local(protocol) as mpc, warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Programs of many steps, sessions of many runs, and forks: what they take stays small, and nobody waits for ever."""
+"""Programs of many steps, sessions of many runs, and forks: memory stays small, and no process waits for ever."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory 
 
 
 def _run(program: str, *arguments: str) -> list[int]:
-    """The numbers that a process of its own prints."""
+    """Returns the numbers that a process of its own prints."""
     text = _RSS + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_a_step_takes_four_hundred_bytes_in_the_program_and_runs_in_few_more() -
     )
     print(f"{built / steps:.0f} bytes a step in the program, {ran / steps:.0f} to run it at three parties")
     assert value == steps + 1
-    assert 50 * steps < built <= 440 * steps  # with what allocators keep beside it
+    assert 50 * steps < built <= 440 * steps  # with allocators' own overhead
     assert ran <= 3 * 200 * steps
 
 
@@ -104,7 +104,7 @@ def test_the_memory_of_many_runs_is_flat(protocol: str) -> None:
         """,
         protocol,
     )
-    # Before, each of the runs left 2 kB, and more with `aby`, beside 1.2 kB and a table that doubles once on the way.
+    # Before, each of the runs left 2 kB, and more with `aby`, in addition to 1.2 kB and a table that doubles once.
     assert second - first <= 1_650_000
 
 
@@ -117,7 +117,7 @@ def test_independent_products_share_rounds_however_many_and_however_they_are_mix
             chain = chain + 1
             products.append((chain + i) * (y - i))
         assert mpc.explain(*products).online.rounds == alone
-        # A chain of products is as long as it is, and what depends on none of it goes beside.
+        # A chain of products has its length; operations that do not depend on it run beside it.
         deep = x
         for _ in range(5):
             deep = deep * y

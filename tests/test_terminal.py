@@ -1,4 +1,4 @@
-"""What users see and press: progress of long runs, Ctrl-C, and the examples in the documentation."""
+"""The terminal as users see it: progress of long runs, Ctrl-C, and the examples in the documentation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ with qr.local() as mpc:
 
 
 def on_a_terminal(script: str) -> str:
-    """What a script shows on a terminal."""
+    """Returns the output of a script on a terminal."""
     leader, follower = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", script], stdin=follower, stdout=follower, stderr=follower) as process:
         os.close(follower)
@@ -58,7 +58,7 @@ def on_a_terminal(script: str) -> str:
         while time.monotonic() < deadline:
             ready, _, _ = select.select([leader], [], [], 0.1)
             if ready:
-                with contextlib.suppress(OSError):  # Linux says so at the end
+                with contextlib.suppress(OSError):  # Linux raises this at the end
                     piece = os.read(leader, 65536)
                     shown += piece
                     if piece:

@@ -1,4 +1,4 @@
-"""Quantised networks from TFLite files: bit for bit as TFLite computes them, on every family, and what is refused.
+"""Quantised networks from TFLite files: bit for bit as TFLite computes them, on every family; and refusals.
 
 MobileNet's files and TFLite's results are not part of the project: they are looked for in the folder that
 `QUORATE_DATA` names, or in `shared/data` beside the project.
@@ -40,7 +40,7 @@ def pictures(r: np.random.Generator, kind: str, count: int = 2) -> np.ndarray:
 
 
 def gemmlowp(x: int, multiplier: int, exponent: int) -> int:
-    """TFLite's scaling, as its C++ says it, one number at a time."""
+    """Scales as TFLite's C++ does, one number at a time."""
     product = (x << max(exponent, 0)) * multiplier
     nudged = product + ((1 << 30) if product >= 0 else 1 - (1 << 30))
     high = abs(nudged) // (1 << 31) * (1 if nudged >= 0 else -1)
@@ -59,7 +59,7 @@ def test_sums_are_scaled_as_in_gemmlowp() -> None:
 
 
 def test_one_product_and_one_shift_stand_for_all_sums_between_the_clamps() -> None:
-    """Every sum, and not only those next to the leaps."""
+    """Checks every sum, not only those next to the leaps."""
     r = np.random.default_rng(1)
     looked = 0
     for _ in range(40):
@@ -129,7 +129,7 @@ def test_the_paper_way_is_close(kind: str, trunc: str) -> None:
 
 @here
 def test_mobilenet_equals_tflite_layer_by_layer() -> None:
-    """TFLite's own results of all layers, in the clear."""
+    """Compares with TFLite's own results of all layers, in the clear."""
     model = from_tflite(DATA / SMALL)
     x = np.load(DATA / "inputs.npz")["cat_128"][None]
     arrays = model._clear(x)
@@ -173,7 +173,7 @@ def test_a_network_in_two_files() -> None:
 
 
 def test_parties_without_the_model_need_its_shape_alone() -> None:
-    """It survives JSON, and holds no weights and no scales."""
+    """The shape survives JSON, and holds no weights and no scales."""
     r = np.random.default_rng(4)
     model = from_tflite(network(r), labels=list("abcde"))
     described = json.loads(json.dumps(model.shape.describe()))
@@ -251,7 +251,7 @@ def test_labels_stay_secret_where_nothing_is_revealed() -> None:
 
 @pytest.mark.parametrize("mode", ["exact", "paper"])
 def test_places_of_outputs_with_rows_and_columns_are_the_files(mode: str) -> None:
-    """Channels last, as `decision_function` gives them."""
+    """Channels are last, as `decision_function` returns them."""
     r = np.random.default_rng(8)
     model, x = from_tflite(residual(r), mode=mode), pictures(r, "UINT8", 3)
     outputs = model.decision_function_clear(x)
@@ -279,7 +279,7 @@ def test_inputs_of_other_sizes_and_types_are_refused() -> None:
 
 
 def of_photos(folder: Path, count: int) -> tuple[Any, np.ndarray, list[Path]]:
-    """A network of photos of 7 x 6, some of these, and files of them."""
+    """Returns a network of photos of 7 x 6, some photos, and files of them."""
     image = pytest.importorskip("PIL.Image")
     r, file = np.random.default_rng(9), File()
     file.tensor((1, 7, 6, 3), 1 / 128, 128)
@@ -311,7 +311,7 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
         image.fromarray(photos[0]).save(tmp_path / "holes.png", transparency=(0, 0, 0))
         with pytest.raises(ModelError, match=r"holes\.png is of mode RGB with transparency"):
             model.predict(mpc, tmp_path / "holes.png")
-        # A camera that lay on its side says so: 6 is to be turned by a quarter.
+        # EXIF states how the camera lay: 6 means to turn by a quarter.
         turned, side = image.fromarray(np.rot90(photos[1])), image.Exif()
         side[0x0112] = 6
         turned.save(tmp_path / "turned.png", exif=side)
@@ -322,7 +322,7 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
 
 
 def test_pictures_are_read_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them are looked at before, for what their heads say; one that is cut off ends its batch."""
+    """The heads of all files are read before; a picture that is cut off ends its batch."""
     image = pytest.importorskip("PIL.Image")
     model, photos, paths = of_photos(tmp_path, 5)
     decoded: list[int] = []
@@ -415,7 +415,7 @@ def test_files_that_are_no_quantised_networks_are_refused(tmp_path: Path) -> Non
 
 
 def test_broken_files_are_refused_in_words() -> None:
-    """Files that are cut off, or with bytes that are changed, are read, or refused with a `ModelError`."""
+    """Files that are cut off, or have changed bytes, are read, or refused with a `ModelError`."""
     r = np.random.default_rng(9)
     raw = network(r)
     refused = 0

@@ -21,7 +21,7 @@ from tflite_files import NONE, RELU, File, conv, residual
 
 
 def of_scales(scales: list[float], zeros: list[int], low: int = 0, clamps: tuple[int, int] = (0, 255)) -> Layer:
-    """A sum, of which the scales are float32 as in files."""
+    """Returns a sum whose scales are float32, as in files."""
     one, other, made = (Quantised(float(np.float32(s)), z, low) for s, z in zip(scales, zeros, strict=True))
     layer = Layer("add", "ADD", {}, one, made, (1,), clamps=clamps, second=other)
     found = _kernels.sum_multipliers(one.scale, other.scale, made.scale)
@@ -37,7 +37,7 @@ def multiplier(real: float) -> tuple[int, int]:
 
 
 def added(x: int, y: int, layer: Layer) -> int:
-    """`reference_ops::Add`, as its C++ says it, one number at a time."""
+    """Adds as the C++ of `reference_ops::Add` does, one number at a time."""
     scales = [np.float32(s.scale) for s in (layer.source, layer.sources[1], layer.target)]
     twice = float(np.float32(2) * max(scales[:2]))
     shifted = [(v - s.zero) * (1 << 20) for v, s in zip((x, y), layer.sources, strict=True)]
@@ -100,7 +100,7 @@ def test_every_sum_is_exact(seed: int) -> None:
     assert len(report.layers) == 8 and all(error == 0 for _, error, _ in report.layers)
 
 
-# Nearly small whole numbers to each other: whether a half is rounded up is left to TFLite's roundings.
+# Nearly ratios of small whole numbers: TFLite's roundings decide whether a half is rounded up.
 NEAR = [(0.15, 0.16, 0.1), (0.11, 0.02, 0.24), (0.1, 0.17, 0.2), (0.03, 0.02, 0.34), (7 / 255, 3 / 255, 13 / 255)]
 
 
@@ -135,7 +135,7 @@ def test_other_families_round_before_they_add(protocol: str) -> None:
 
 
 def test_sums_whose_halves_go_away_from_zero_are_exact() -> None:
-    """Those turn: sums from 0 on have another offset."""
+    """Sums from 0 on have another offset."""
     r, file = np.random.default_rng(5), File()
     file.tensor((1, 4, 4, 2), 0.05, 100)
     file.add(0, 0, 0.1, 90)
@@ -155,7 +155,7 @@ def test_the_paper_way_adds_nearly_so(kind: str, trunc: str) -> None:
     x = pictures(r, kind, 4)
     report = model.report(x, trunc=trunc)
     errors = [error for _, error, _ in report.layers]
-    # Each sum makes errors of what it takes larger by the ratio of scales, and adds 1 or 2 of its own.
+    # Each sum multiplies the errors of its operands by the ratio of scales, and adds 1 or 2 of its own.
     for step, layer, error in zip(model.shape.steps, model._layers, errors, strict=True):
         if step["kind"] == "add":
             ratios = [source.scale / layer.target.scale for source in layer.sources]

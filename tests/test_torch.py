@@ -1,4 +1,4 @@
-"""PyTorch modules become models, where torch is installed."""
+"""PyTorch modules are imported, if torch is installed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _modules(torch: Any) -> dict[str, tuple[Any, tuple[int, ...]]]:
             return self.last(self.layer(x, src_mask=self.mask).mean(1))
 
     class Steps(nn.Module):
-        """Attention and a recurrent layer that have steps first, between which the batch is an axis behind them."""
+        """Attention and a recurrent layer that have steps first; between them the batch is a later axis."""
 
         def __init__(self) -> None:
             super().__init__()

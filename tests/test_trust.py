@@ -1,4 +1,4 @@
-"""Numbers that can be trusted: options that parties share, bounds, rounding, shadows, seeds."""
+"""Checks on numbers: options that parties share, bounds, rounding, shadows, seeds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def units(value: np.ndarray, frac: int) -> np.ndarray:
 
 @pytest.fixture(scope="module", params=places(), ids=str)
 def rounding(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    """Sessions that round products either way."""
+    """Yields sessions that round products either way."""
     with among(request.param, trunc="probabilistic") as mpc:
         yield mpc
 
@@ -68,7 +68,7 @@ def rounding(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_products_are_at_most_a_unit_off(rounding: qr.Session, data: st.DataObject, kind: tuple[int, int]) -> None:
     bits, frac = kind
-    largest = int(2.0 ** ((bits - 2) / 2))  # so that products lie in the domain, and no further
+    largest = int(2.0 ** ((bits - 2) / 2))  # so that products are just within the domain
     shape = (3, 4)
     a = data.draw(npst.arrays(np.int64, shape, elements=st.integers(-largest, largest)))
     b = data.draw(npst.arrays(np.int64, shape, elements=st.integers(-largest, largest)))
@@ -343,7 +343,7 @@ def test_the_form_that_is_predicted_to_be_faster_is_taken(parties: int, network:
 
 
 def test_the_form_that_is_taken_waits_less_and_costs_what_was_planned() -> None:
-    """Rounds are what a run on such a network takes its time with: 0.26 s against 0.58 s. No clock is looked at."""
+    """Rounds are the time of a run on such a network: 0.26 s against 0.58 s. No clock is read."""
     rounds = {}
     for forms in ("auto", "edabits"):
         with stated("rss", parties=5, network="wan", forms=forms) as mpc:

@@ -1,4 +1,4 @@
-"""Programs of users under `mypy --strict`, with numpy's functions of secret arrays."""
+"""Users' programs under `mypy --strict`, with numpy's functions of secret arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parties whose scripts say different things about one value: each difference is named."""
+"""Parties whose scripts state different things about one value: each difference is named."""
 
 from __future__ import annotations
 

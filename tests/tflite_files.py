@@ -1,4 +1,4 @@
-"""Small TFLite files, written with the builders of the `tflite` package, and random quantised networks of them."""
+"""Small TFLite files, written with the builders of the `tflite` package, and random quantised networks."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Written:
 
 @dataclasses.dataclass
 class File:
-    """A file under way: operators in a chain, each on the last tensor, and sums of any two."""
+    """A file under construction: operators in a chain, each on the last tensor, and sums of any two."""
 
     type: str = "UINT8"
     tensors: list[Written] = dataclasses.field(default_factory=list)
     operators: list[tuple[str, list[int], int, dict[str, int]]] = dataclasses.field(default_factory=list)
     outputs: list[int] = dataclasses.field(default_factory=list)
-    """Tensors; the last result where none are named."""
+    """Tensors; by default the last result."""
 
     def tensor(
         self, shape: Any, scale: Any = None, zero: int = 0, data: Any = None, kind: str = "", axis: int = 0
@@ -54,7 +54,7 @@ class File:
         return len(self.tensors) - 1
 
     def then(self, kind: str, shape: Any, scale: Any, zero: int, more: Any = (), **options: int) -> None:
-        """An operator on the last result, and constants."""
+        """Adds an operator on the last result and constants."""
         given = self.operators[-1][2] if self.operators else 0
         self.operators.append((kind, [given, *more], self.tensor(shape, scale, zero), options))
 
@@ -64,12 +64,12 @@ class File:
         return self.operators[-1][2] if self.operators else 0
 
     def add(self, one: int, other: int, scale: float, zero: int, act: int = NONE) -> None:
-        """A sum of two tensors."""
+        """Adds a sum of two tensors."""
         made = self.tensor(self.tensors[one].shape, scale, zero)
         self.operators.append(("ADD", [one, other], made, {"FusedActivationFunction": act}))
 
     def bytes(self) -> bytes:
-        """The file."""
+        """Returns the file."""
         b = flatbuffers.Builder(1024)
         buffers = [self._buffer(b, None)]
         tensors = []
@@ -164,7 +164,7 @@ class File:
 
 
 def conv(file: File, r: np.random.Generator, sizes: Any, **options: Any) -> Any:
-    """A convolution of the last result, depthwise where `multiplier` is given; the sizes of its result."""
+    """Adds a convolution of the last result, depthwise if `multiplier` is given; returns the sizes of its result."""
     rows, columns, channels = sizes
     multiplier, act = options.get("multiplier"), options.get("act", RELU6)
     stride, padding, window = options.get("stride", 1), options.get("padding", SAME), options.get("window", 3)
@@ -187,7 +187,7 @@ def conv(file: File, r: np.random.Generator, sizes: Any, **options: Any) -> Any:
 
 
 def pool(file: File, sizes: Any, kind: str, size: int, stride: int, padding: int = VALID) -> Any:
-    """A pool of the last result; the sizes of its result."""
+    """Adds a pool of the last result; returns the sizes of its result."""
     before = file.tensors[file.operators[-1][2]]
     places = [-(-n // stride) if padding == SAME else (n - size) // stride + 1 for n in sizes[:2]]
     fields = {"Padding": padding, "StrideW": stride, "StrideH": stride, "FilterWidth": size, "FilterHeight": size}
@@ -196,7 +196,7 @@ def pool(file: File, sizes: Any, kind: str, size: int, stride: int, padding: int
 
 
 def network(r: np.random.Generator, kind: str = "UINT8") -> bytes:
-    """Convolutions of all kinds, both pools, a dense layer without activation, a softmax; pictures of 7 x 6 x 2."""
+    """Returns a network of pictures of 7 x 6 x 2: all convolutions, both pools, a dense layer, a softmax."""
     file = File(kind)
     zero = -3 if kind == "INT8" else 128
     file.tensor((1, 7, 6, 2), 1 / 128, zero)
@@ -219,7 +219,7 @@ def network(r: np.random.Generator, kind: str = "UINT8") -> bytes:
 
 
 def residual(r: np.random.Generator, kind: str = "UINT8") -> bytes:
-    """Convolutions, sums of what they give and take, some with activations, and a mean; pictures of 7 x 6 x 2."""
+    """Returns a network of pictures of 7 x 6 x 2: convolutions, sums of their operands and results, and a mean."""
     file, signed = File(kind), kind == "INT8"
     file.tensor((1, 7, 6, 2), 1 / 128, -3 if signed else 128)
     sizes = conv(file, r, (7, 6, 2), stride=2, filters=3)

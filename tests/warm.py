@@ -1,7 +1,7 @@
-"""Commands of `quorate` in processes that start warm.
+"""Commands of `quorate` in processes that have imported everything before.
 
-A process imports for half a second or more what a script names. Tests of deployments start hundreds. Here each is
-forked from a process that has imported all that and does nothing else.
+The imports of a script take half a second or more, and tests of deployments start hundreds of processes. Here each
+process is forked from one that has done all imports and does nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Command:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """The status of the process, or None while it runs."""
+        """Returns the status of the process, or None while it runs."""
         if self.returncode is None and select.select([self._told], [], [], 0)[0]:
             self.returncode = os.waitstatus_to_exitcode(int(self._told.readline()))
         return self.returncode
@@ -60,7 +60,7 @@ class Command:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What else it prints until it ends, and to which pipe; after a timeout it may be asked once more."""
+        """Returns the rest of the output of both pipes; after a timeout it may be called once more."""
         deadline = None if timeout is None else time.monotonic() + timeout
         left = {*self._printed, self._told.fileno()}
         while left:
@@ -77,7 +77,7 @@ class Command:
 
 
 def quorate(*arguments: str, cwd: Path | None = None, check: bool = False) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end; with `check`, one that ends well."""
+    """Runs a command to its end; with `check`, the command has to succeed."""
     command = Command([QUORATE, *arguments], cwd or Path.cwd(), dict(os.environ))
     try:
         out, err = command.communicate(LIMIT_SECONDS)
@@ -91,17 +91,17 @@ def quorate(*arguments: str, cwd: Path | None = None, check: bool = False) -> su
 
 @functools.cache
 def _stove() -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """The process that others are forked from, and the socket on which it is asked; it ends with this one."""
+    """Returns the process that others are forked from, and the socket for requests; it ends with this process."""
     here, there = socket.socketpair()
     with there:
         return here, subprocess.Popen([sys.executable, __file__], stdin=there)
 
 
 def _serve() -> None:
-    """Forks a process for each request; returns in each of them, where it is to do its work."""
+    """Forks a process for each request; returns in each fork, which then does the work."""
     asked = socket.socket(fileno=os.dup(0))
     with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # so that no command holds the other end of the socket, nor reads from it
+        os.dup2(nothing.fileno(), 0)  # so that no command holds the other end of the socket or reads from it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while length := asked.recv(4, socket.MSG_WAITALL):
         request, pipes, _, _ = socket.recv_fds(asked, int.from_bytes(length, "little"), 3, socket.MSG_WAITALL)
@@ -114,7 +114,7 @@ def _serve() -> None:
 
 
 def _become(request: dict[str, Any], out: int, err: int, told: int) -> None:
-    """Another fork is the command, which returns; this process tells its number, waits for it, and tells its status."""
+    """Forks the command, which returns; this process sends its number, waits for it, and sends its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if pid := os.fork():
         os.write(told, f"{pid}\n".encode())
@@ -143,4 +143,4 @@ if __name__ == "__main__":
         importlib.import_module(module)
     gc.freeze()
     _serve()
-    runpy.run_path(QUORATE, run_name="__main__")  # whose line is that of the call, as where users start it
+    runpy.run_path(QUORATE, run_name="__main__")  # lines in messages are then those of users' own starts

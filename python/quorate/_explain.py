@@ -84,7 +84,9 @@ class Explaining(Session):
 
     def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
         """Plans a run and returns placeholders. `tells` describes what an owner announces by it, if it does."""
-        raw = self._native.plan(self._targets(arrays, to, "explain"), _network_text(self._network), self._done, self._last)
+        raw = self._native.plan(
+            self._targets(arrays, to, "explain"), _network_text(self._network), self._done, self._last
+        )
         self._done += raw["executed"]
         self._last = raw["program"]
         Explaining.plans.append(Plan.of(raw, self, self._network, tells))

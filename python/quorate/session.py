@@ -364,7 +364,9 @@ class Session(Joint, Files, Announcing):
             None (0, 1) ()
         """
         text = _network_text(network)
-        return Plan.of(self._native.plan(self._targets(arrays, to, "explain"), text, [], None), self, text or self._network)
+        return Plan.of(
+            self._native.plan(self._targets(arrays, to, "explain"), text, [], None), self, text or self._network
+        )
 
     def measure_network(self) -> Network:
         """Measures round-trip time and bandwidth between the parties by two small programs, run a few times each.

@@ -1,1 +1,1 @@
-"""What messages advise, followed: see `messages.py` for where messages are found, and `test_advice.py`."""
+"""Programs that follow the advice of messages: see `messages.py` for their sources, and `test_advice.py`."""

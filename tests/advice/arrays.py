@@ -1,4 +1,4 @@
-"""What messages about arrays advise: dtypes, shapes, secrets beside plain values."""
+"""Advice of messages about arrays: dtypes, shapes, secrets beside plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs whose messages are followed literally: how they run, and what is compared."""
+"""Programs whose messages are followed literally, how they run, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ from advice.messages import HOLE, Message, messages
 
 
 class Case(NamedTuple):
-    """A program with a fault, and the program as its message would have it.
+    """A program with a fault, and the program that its message advises.
 
-    Statements stand between semicolons, and the last one is an expression: what it gives is revealed, and compared.
-    Beside `qr`, `np` and a session `mpc` there are `given(values, ...)`, an input of party 0, and a folder `tmp`.
+    Statements stand between semicolons. The last one is an expression, whose value is revealed and compared. Beside
+    `qr`, `np` and a session `mpc` there are `given(values, ...)`, an input of party 0, and a folder `tmp`.
     """
 
     of: str
-    """A part of the message as its source has it, with {} for what is filled in, or several with | between them: these
-    messages are followed."""
+    """A part of the message as its source has it, with {} for parts that are filled in, or several separated by |:
+    these messages are followed."""
     program: str
     followed: str
     """With {0}, {1} for the groups of `says`."""
     right: Any
-    """What it gives; `...` where only that it runs, without a warning, is looked at."""
+    """The expected value; `...` if it only has to run without a warning."""
     says: str = ""
-    """A pattern that the message has; its groups are filled in."""
+    """A pattern of the message; its groups are filled in."""
     before: str = ""
     """Statements before those of both programs."""
     options: str = ""
-    """Of the session, as in `protocol="spdz2k", mac=48`; those after a | are of the program that follows the advice."""
+    """Options of the session, as in `protocol="spdz2k", mac=48`; those after a | are for the program that follows the
+    advice."""
     near: float = 2**-15
-    """How far real results may be off."""
+    """The error that real results may have."""
     dearer: str = ""
-    """Why the followed program may send more than the one that warned."""
+    """The reason why the followed program may send more than the one that warned."""
 
 
 def parts(of: str) -> list[str]:
-    """The parts of messages that a case names."""
+    """Returns the parts of messages that a case names."""
     return [part.replace("{}", HOLE) for part in of.split(" | ")]
 
 
 def followed(part: str) -> list[Message]:
-    """The messages that have this part."""
+    """Returns the messages that have this part."""
     return [message for message in messages() if part in message.text]
 
 
@@ -85,7 +86,7 @@ def run(case: Case, program: str, options: str, folder: Path) -> Ran:
 
 
 def said(case: Case, folder: Path) -> tuple[list[str], Ran | None]:
-    """What the program with the fault says, and what it gives if it only warns."""
+    """Returns the message of the program with the fault, and its value if it only warns."""
     error, ran = None, None
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -97,7 +98,7 @@ def said(case: Case, folder: Path) -> tuple[list[str], Ran | None]:
 
 
 def check(case: Case, folder: Path) -> None:
-    """Follows the message, literally: the result is right, without a warning, and costs no more than before."""
+    """Follows the message literally: the result is right, without a warning, and costs no more than before."""
     texts, before = said(case, folder)
     for part in parts(case.of):
         assert followed(part), f"no message has {part!r}"
@@ -107,7 +108,7 @@ def check(case: Case, folder: Path) -> None:
     options = case.options.rpartition("|")[2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", PendingDeprecationWarning)  # numpy's, of matrices
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # numpy's warning about matrices
         ran = run(case, case.followed.format(*found.groups()), options, folder)
     compare(ran.value, case)
     if before is not None and before.cost and ran.cost and not case.dearer:
@@ -131,7 +132,7 @@ def compare(result: Any, case: Case) -> None:
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
-#: Parts of messages that tests of their own follow, and these tests' names.
+#: Parts of messages that have tests of their own, and these tests' names.
 FOLLOWED: dict[str, str] = {}
 
 

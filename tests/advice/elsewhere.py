@@ -1,8 +1,8 @@
-"""Messages that other tests follow, and strings that look like advice and are none."""
+"""Messages that other tests follow, and strings that look like advice but are none."""
 
 from __future__ import annotations
 
-#: By test, parts of messages: it meets them, and runs what they name.
+#: By test, parts of messages that it produces and follows.
 _BY_TEST: dict[str, list[str]] = {
     "test_onnx_quantised.py::test_what_a_file_computes_of_constants_is_run": [
         "make constants of all inputs but one, inputs=",
@@ -281,7 +281,7 @@ _BY_TEST: dict[str, list[str]] = {
 #: By a part of the message, the test.
 ELSEWHERE: dict[str, str] = {part: test for test, parts in _BY_TEST.items() for part in parts}
 
-#: By a part of the string: why there is nothing to follow.
+#: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
     "a network with hidden layers has no {}: see {}": "names the attribute that has it",
     "{} take": "a key of lines that were warned of",

@@ -1,4 +1,4 @@
-"""What messages about functions advise: numpy's, look-ups, applications, training, layers, sessions."""
+"""Advice of messages about functions: numpy's, look-ups, applications, training, layers, sessions."""
 
 from __future__ import annotations
 

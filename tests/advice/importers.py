@@ -1,4 +1,4 @@
-"""What messages about models advise: estimators of scikit-learn, boosted trees, networks."""
+"""Advice of messages about models: estimators of scikit-learn, boosted trees, networks."""
 
 from __future__ import annotations
 

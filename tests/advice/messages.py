@@ -1,4 +1,4 @@
-"""Messages that tell a reader what to do, collected from the sources: strings of Python and Rust with an imperative."""
+"""Messages that advise a reader, collected from the sources: strings of Python and Rust with an imperative."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ VERBS = (
     "update|use|wait|widen|write"
 )
 
-# A verb that begins a clause, whose object or end follows: no attribute, no keyword and no name in quotes, nor a verb
-# that names the function which speaks, as in "sort: ...".
+# A verb that begins a clause, before its object or end. It is no attribute, keyword or name in quotes, nor the verb of
+# a function that speaks, as in "sort: ...".
 _CLAUSE = r"(?:^\W*|[:;,.]\s+|\(|\b(?:or|and|first|instead|so|then|there)\s+)"
 IMPERATIVE = re.compile(rf"{_CLAUSE}(?:{VERBS})(?=[\s,;.)]|$)", re.IGNORECASE)
 
-#: What stands for a part that is filled in.
+#: The character that stands for a part that is filled in.
 HOLE = "\x00"
 
 
@@ -45,7 +45,7 @@ class Message(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What messages that are made of it look like."""
+        """Returns a pattern of the messages that are made of it."""
         return re.compile(".*?".join(map(re.escape, self.text.strip().split(HOLE))), re.DOTALL)
 
     @property
@@ -60,7 +60,7 @@ def _is_advice(text: str) -> bool:
 # ---- Python --------------------------------------------------------------------------------------------------------
 
 
-# What `format` fills in later.
+# Fields that `format` fills in later.
 _FORMATTED = re.compile(r"\{\w*(?:![rs])?\}")
 
 
@@ -74,7 +74,7 @@ def _template(node: ast.AST) -> str | None:
 
 
 def _skipped(tree: ast.AST) -> set[int]:
-    """Nodes that are no messages: texts that document, help of the command line, and what is within another string."""
+    """Returns nodes that are no messages: docstrings, help of the command line, and parts of another string."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr)):
@@ -102,7 +102,7 @@ def _of_python(path: Path) -> Iterator[Message]:
 # ---- Rust ----------------------------------------------------------------------------------------------------------
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-# What only a defect shows: its reader is whoever works on this repository.
+# Messages that only a defect shows, to developers of this repository.
 _DEFECT = re.compile(r"(?:expect|panic!|unreachable!|assert\w*!|debug_assert\w*!)\([^;\"]*$")
 
 
@@ -120,7 +120,7 @@ def _of_rust(path: Path) -> Iterator[Message]:
 
 @functools.cache
 def messages() -> list[Message]:
-    """All of them, each text once."""
+    """Returns all messages, each text once."""
     found: dict[str, Message] = {}
     for path in sorted(PYTHON.rglob("*.py")):
         for message in _of_python(path):

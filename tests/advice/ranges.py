@@ -1,4 +1,4 @@
-"""What messages about ranges advise: values, bounds, and the dtypes that hold them."""
+"""Advice of messages about ranges: values, bounds, and the dtypes that hold them."""
 
 from __future__ import annotations
 

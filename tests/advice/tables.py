@@ -1,4 +1,4 @@
-"""What messages about tables and files advise."""
+"""Advice of messages about tables and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the models beside this file, with what their libraries predict; tests need neither.
+"""Writes the models beside this file, with their libraries' predictions; tests do not need these libraries.
 
 `python tests/boosters/make.py` with xgboost 3.2 and lightgbm 4.7 made them.
 """
@@ -16,7 +16,7 @@ DATA = {"breast_cancer": load_breast_cancer, "iris": load_iris, "wine": load_win
 
 
 def at_thresholds(X: np.ndarray) -> np.ndarray:
-    """The records, and as many that are a float32 further."""
+    """Returns the records, and the same number that are a float32 further."""
     return np.concatenate([X, np.nextafter(X.astype(np.float32), np.float32(np.inf))])
 
 
@@ -29,7 +29,7 @@ def write(library: str, name: str, model: Any, fitted: Any, X: np.ndarray) -> No
 
 
 def write_text(name: str, fitted: Any) -> None:
-    """LightGBM's own form, as `save_model` writes it."""
+    """Writes LightGBM's own format, as `save_model` does."""
     Path(__file__).with_name(f"lightgbm-{name}.txt").write_text(fitted.booster_.model_to_string())
 
 
