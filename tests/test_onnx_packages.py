@@ -1,8 +1,8 @@
 """Networks that packages of the Python registry ship, against onnxruntime.
 
-They come with these packages (`pip install --no-deps NAME` is enough), which the project does not ask for; each test
-says which one is missing. Of each network inputs like those of the package are drawn at random, and the clear network,
-and where it is small one question on shares, are compared with what onnxruntime makes of the file.
+They come with these packages (`pip install --no-deps NAME` is enough), which the project does not require; each test
+names a missing one. For each network, inputs like those of the package are drawn at random. The clear network is
+compared with onnxruntime's result for the file, and where the network is small one question on shares is, too.
 
 | package, version | files |
 |---|---|
