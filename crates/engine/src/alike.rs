@@ -1,8 +1,9 @@
-//! Dry runs that count chunks which are alike once: [`Ctx::stream_alike`].
+//! Dry runs that run one of many equal chunks and multiply its costs: [`Ctx::stream_alike`].
 //!
-//! A shape has no data, so of a long row all chunks of one length do the same. A dry run that is asked for figures
-//! alone ([`Ctx::count_alike`]) runs one of them and counts it as many times: bytes, draws, local work and bookkeeping.
-//! Rounds are those of one chunk in any case. A dry run whose draws a real run will look up by name has to run every
+//! A shape has no data, so all chunks of equal length in a long row do the same work. A dry run for figures alone
+//! ([`Ctx::count_alike`]) runs one of these chunks and multiplies its bytes, draws, local work and bookkeeping. The
+//! rounds of the row are those of one chunk in any case. A dry run whose draws a real run looks up by name has to run
+//! every chunk.
 //! chunk.
 
 use std::cell::Cell;
@@ -20,13 +21,13 @@ use crate::stream::Chunks;
 /// Fewer chunks than this are run one by one.
 const FEW_CHUNKS: usize = 4;
 
-/// How a dry run counts what it comes to.
+/// How a dry run counts the costs of chunks.
 pub(crate) struct Counting {
-    /// Whether chunks that are alike are counted once.
+    /// Whether equal chunks are run once and multiplied.
     alike: Cell<bool>,
-    /// How many times what is under way counts.
+    /// Factor by which the costs of the present work count.
     times: Cell<usize>,
-    /// Seconds of bookkeeping that the chunks which were not run would have taken.
+    /// Seconds of bookkeeping that the skipped chunks would have taken.
     left_out_seconds: Cell<f64>,
 }
 
@@ -37,29 +38,29 @@ impl Default for Counting {
 }
 
 impl Counting {
-    /// How many times what is under way counts.
+    /// Returns the factor by which the costs of the present work count.
     pub fn times(&self) -> usize {
         self.times.get()
     }
 }
 
 impl Ctx {
-    /// Counts chunks that are alike once from here on, in a dry run. Its record of draws then gives amounts, and no
-    /// names that a real run could draw by.
+    /// Makes a dry run count equal chunks once from here on. Its record of draws then gives amounts, but no names by
+    /// which a real run could draw.
     pub fn count_alike(&self) {
         self.core.counting.alike.set(self.is_dry());
     }
 
-    /// Returns the bookkeeping seconds of chunks that were not run, since the last call.
+    /// Returns the bookkeeping seconds of skipped chunks since the last call.
     pub fn take_left_out_seconds(&self) -> f64 {
         self.core.counting.left_out_seconds.take()
     }
 
-    /// [`Ctx::stream`] for `work` that depends on the length of its range alone where vectors have no data, and a
-    /// `sink` that writes each result to its place.
+    /// Runs [`Ctx::stream`], but may skip equal chunks in a dry run ([`Ctx::count_alike`]). On vectors without data,
+    /// `work` must depend only on the length of its range. `sink` writes each result to its place.
     ///
     /// # Errors
-    /// As [`Ctx::stream`].
+    /// Those of [`Ctx::stream`].
     pub async fn stream_alike<T>(
         &self,
         chunks: Chunks,
@@ -70,7 +71,7 @@ impl Ctx {
             return self.stream(chunks, work, sink).await;
         }
         let (lane, start, last) = (self.fork_lane(), self.depth.get(), chunks.count() - 1);
-        // The first one by itself: a sink may make room for all results with it.
+        // The first chunk runs by itself: a sink may allocate the room for all results when it gets the first.
         for (index, times) in [(0, 1), (1, last - 1), (last, 1)] {
             let ctx = self.child(lane.child(index as u64));
             ctx.depth.set(start);
@@ -87,7 +88,7 @@ impl Ctx {
         Ok(())
     }
 
-    /// Awaits `work`, and counts what it costs `times` times.
+    /// Awaits `work` and counts its costs `times` times.
     async fn counted<T>(&self, times: usize, work: impl Future<Output = T>) -> T {
         let counting = &self.core.counting;
         let mut work = pin!(work);
@@ -115,8 +116,8 @@ mod tests {
     use crate::costs::{Costs, Phase};
     use crate::dry;
 
-    /// A row of rows: each chunk sends its length, works as much, and has chunks of its own. Costs, work, how often
-    /// results were written.
+    /// Streams a row of rows: each chunk sends its length, does as much work, and has chunks of its own. Returns the
+    /// costs, the work, and the starts of the ranges that the sink was called with.
     fn row(len: usize, figures: bool) -> (Costs, Effort, Vec<usize>) {
         let before = charged();
         let (written, costs) = dry::run(0, 2, Phase::Online, async |ctx| {

@@ -1,7 +1,7 @@
-//! What a party does by itself, ahead of the phase to which it belongs: [`Ctx::alone`].
+//! Work of one party ahead of the phase to which it belongs: [`Ctx::alone`].
 //!
-//! Lanes, uses and randomness are those of that phase, and vectors have values, but nothing is sent: a garbler makes
-//! the circuits of the online phase while it is still offline.
+//! Lanes, uses and randomness are those of that phase, and vectors have values, but nothing is sent. Example: a garbler
+//! garbles the circuits of the online phase while it is still in the offline phase.
 
 use std::rc::Rc;
 
@@ -11,18 +11,18 @@ use crate::error::Result;
 use crate::scheduler::{Core, driven};
 
 impl Ctx {
-    /// Runs `work` as the first phase of this kind in this run, without the others and without a cost. Draws of
-    /// correlations leave them where they are, for that phase itself.
+    /// Runs `work` as the first phase of this kind in this run, at this party alone and without costs. Draws of
+    /// correlations leave the stock unchanged, so that the phase itself can draw them again.
     ///
     /// # Errors
-    /// Those of `work`; [`Error::Bug`](crate::Error::Bug) where it wants to send or receive.
+    /// Those of `work`; [`Error::Bug`](crate::Error::Bug) if it sends or receives.
     pub fn alone<T>(&self, phase: Phase, work: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<T> {
         let core = Rc::new(Core::alone(self.me(), self.parties(), self.core.run.get()));
         let ctx = Ctx::root(core.clone(), phase, 0);
         driven(work(&ctx), |poll| core.drive(poll))
     }
 
-    /// Whether this is work ahead, in which nothing is sent.
+    /// Whether this is work ahead of its phase, in which nothing is sent.
     pub fn is_alone(&self) -> bool {
         self.core.is_alone()
     }

@@ -1,24 +1,25 @@
-//! Which attempt to run something this party is in, and which messages about attempts concern it.
+//! The state machine of attempts: which attempt to run something this party is in, and which messages about attempts
+//! concern it.
 //!
-//! Every attempt has a number. A greeting carries its sender's; the run gets the largest. An abort carries the number
-//! with which its sender greeted (`own`) and the largest number that the attempt has for anybody (`number`): whoever is
-//! in an attempt up to that one will fail, too. Messages of one peer arrive in order. From this each party decides
-//! alone, and all alike, what an abort concerns:
+//! Every attempt has a number. A greeting carries its sender's number; the run gets the largest. An abort carries the
+//! number with which its sender greeted (`own`) and the largest number that the attempt has for any party (`number`).
+//! Every party that is in an attempt up to that number will fail, too. Messages of one peer arrive in order. From this
+//! each party decides alone, and all decide alike, what an abort concerns:
 //!
 //! | this party | the abort concerns |
 //! |---|---|
 //! | has answered that peer's greeting a (also while running) | the present attempt if `own` <= a, otherwise the next |
-//! | is greeting and has not heard of that peer | the present attempt if `number` is not below its number |
+//! | is greeting and has not received that peer's greeting | the present attempt if `number` is not below its number |
 //! | is idle | the next attempt if `number` is not below its number; otherwise it is the echo of an old failure |
 //!
-//! An abort after which the session is over (a lost peer, cheating) concerns everybody at any stage.
+//! An abort that ends the session (a lost peer, cheating) concerns every party at any stage.
 
 use std::collections::VecDeque;
 
 use crate::error::{Error, Result};
 use crate::wire::{Abort, FrameType};
 
-/// A peer's number may be ahead of this party's by this much: failed attempts of which this party heard nothing.
+/// How far a peer's number may be ahead of this party's: failed attempts of which this party received no message.
 const LARGEST_JUMP: u32 = 1 << 24;
 /// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
 const LONGEST_QUEUE: usize = 5;
@@ -30,7 +31,7 @@ enum Stage {
     Running,
 }
 
-/// A handshake message that nobody has read yet.
+/// A handshake message that this party has not read yet.
 pub(crate) struct Greeted {
     pub kind: FrameType,
     pub number: u32,
@@ -39,20 +40,21 @@ pub(crate) struct Greeted {
 
 pub(crate) struct Attempts {
     stage: Stage,
-    /// With which number this party greeted.
+    /// The number with which this party greeted.
     own: u32,
     /// This party's number while greeting, the run while running.
     number: u32,
-    /// What this party's next attempt is called.
+    /// The number of this party's next attempt.
     next: u32,
     /// Data and greetings below this number are stale: this party ended those attempts.
     floor: u32,
     /// The number in the greeting of each peer that the present attempt answers.
     answered: Vec<Option<u32>>,
     queues: Vec<VecDeque<Greeted>>,
-    /// Peers' aborts of an attempt that this party has not made yet.
+    /// Peers' aborts of an attempt that this party has not begun yet.
     early: Vec<Option<Abort>>,
-    /// A peer saw that the programs differ; this party finds the difference itself before it gives up.
+    /// The abort of a peer that saw a difference between the programs. This party finds the difference itself before it
+    /// gives up.
     mismatch: Option<Abort>,
 }
 
@@ -71,12 +73,12 @@ impl Attempts {
         }
     }
 
-    /// Whether data of this run is to be read now.
+    /// Whether this party reads data of this run now.
     pub fn is_running(&self, run: u32) -> bool {
         self.stage == Stage::Running && run == self.number
     }
 
-    /// Whether data of this run will never be read.
+    /// Whether this party will never read data of this run.
     pub fn is_stale(&self, run: u32) -> bool {
         run < self.floor
     }
@@ -86,7 +88,7 @@ impl Attempts {
         self.next
     }
 
-    /// Starts an attempt; its number, or the abort that ended it before it began.
+    /// Starts an attempt. Returns its number, or the abort that ended it before it began.
     pub fn open(&mut self) -> std::result::Result<u32, Abort> {
         self.answered.fill(None);
         self.mismatch = None;
@@ -101,13 +103,13 @@ impl Attempts {
         Ok(self.number)
     }
 
-    /// Of the aborts that came early, the one that counts: a session's end, then the oldest, to which the later ones
-    /// are the answers of others.
+    /// Returns the decisive one of the early aborts: one that ends the session, otherwise the oldest, to which the
+    /// later ones are other parties' answers.
     fn first_abort(&self) -> Option<Abort> {
         self.early.iter().flatten().copied().min_by_key(|abort| (!abort.cause.is_final(), abort.number))
     }
 
-    /// The parties agreed: from now on data of this run is read.
+    /// Notes that the parties agreed: from now on data of this run is read.
     pub fn start(&mut self, run: u32) {
         self.stage = Stage::Running;
         self.number = run;
@@ -115,14 +117,15 @@ impl Attempts {
         self.next = self.next.max(run + 1);
     }
 
-    /// The run ended well.
+    /// Notes that the run ended well.
     pub fn finish(&mut self) {
         self.stage = Stage::Idle;
         self.floor = self.floor.max(self.number + 1);
         self.answered.fill(None);
     }
 
-    /// The attempt failed; returns with which number this party greeted, and up to which one everything is over.
+    /// Notes that the attempt failed. Returns the number with which this party greeted, and the number up to which all
+    /// attempts are over.
     pub fn fail(&mut self) -> (u32, u32) {
         let answered = self.answered.iter().flatten().copied().max().unwrap_or(0);
         let over = if self.stage == Stage::Greeting { self.number.max(answered) } else { self.number };
@@ -179,7 +182,7 @@ impl Attempts {
         Ok(None)
     }
 
-    /// The next handshake message of a peer. Reading a greeting answers it.
+    /// Returns the next handshake message of a peer. Reading a greeting answers it.
     pub fn read(&mut self, peer: usize) -> Option<Greeted> {
         let greeted = self.queues[peer].pop_front()?;
         if greeted.kind == FrameType::Start {
@@ -188,17 +191,17 @@ impl Attempts {
         Some(greeted)
     }
 
-    /// Whether this attempt still needs that peer's greeting, and it is not there yet.
+    /// Whether this attempt still needs that peer's greeting, and it has not arrived yet.
     pub fn lacks(&self, peer: usize) -> bool {
         self.answered[peer].is_none() && self.queues[peer].is_empty()
     }
 
-    /// A peer that gave up because the programs differ, where this party saw no difference.
+    /// Returns the abort of a peer that gave up because the programs differ, where this party saw no difference.
     pub fn mismatch(&self) -> Option<Abort> {
         self.mismatch
     }
 
-    /// Whether a peer can honestly be at this number.
+    /// Checks that an honest peer can be at this number.
     ///
     /// # Errors
     /// [`Error::Malformed`] if not.
@@ -210,7 +213,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Whether the numbers are used up.
+    /// Whether all numbers are used up.
     pub fn is_worn_out(&self) -> bool {
         self.next >= u32::MAX - 1
     }
@@ -229,7 +232,7 @@ mod tests {
         Greeted { kind: FrameType::Start, number, body: Vec::new() }
     }
 
-    /// Party 0 of 3, in an attempt that has answered nobody.
+    /// Party 0 of 3, in an attempt that has answered no greeting.
     fn greeting() -> Attempts {
         let mut attempts = Attempts::new(3);
         assert_eq!(attempts.open(), Ok(1));

@@ -1,4 +1,4 @@
-//! Where parties that run dry together leave their depths for each other, in place of messages.
+//! The board of a dry run of all parties: it holds the depths that messages would carry.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -8,11 +8,11 @@ use std::task::{Poll, Waker};
 use crate::ctx::Ctx;
 use crate::lane::LaneId;
 
-/// Depths under way, and who waits for one, by sender, receiver and lane.
+/// Depths under way, and the lanes that wait for one, by sender, receiver and lane.
 #[derive(Default)]
 pub(crate) struct Board {
     lines: RefCell<BTreeMap<(usize, usize, LaneId), Line>>,
-    /// How many were left here.
+    /// The number of depths that were left here.
     pub told: Cell<u64>,
 }
 
@@ -48,19 +48,19 @@ impl Board {
 }
 
 impl Ctx {
-    /// Whether the others' depths are reckoned: in a dry run of one party.
+    /// Whether this party computes the others' depths itself: in a dry run of one party.
     pub(crate) fn reckons(&self) -> bool {
         self.is_dry() && self.core.board.is_none()
     }
 
-    /// In a dry run of all parties, tells a peer how deep it is when it has the next message of this lane.
+    /// Leaves this party's depth for a peer's next receive on this lane, in a dry run of all parties.
     pub(crate) fn tell(&self, to: usize) {
         if let Some(board) = &self.core.board {
             board.tell((self.me(), to, self.lane), self.depth().saturating_add(1));
         }
     }
 
-    /// What a peer told; 0 in a dry run of one party.
+    /// Returns the depth that a peer left; 0 in a dry run of one party.
     pub(crate) async fn told(&self, from: usize) -> u32 {
         match &self.core.board {
             Some(board) => poll_fn(|context| board.poll((from, self.me(), self.lane), context.waker())).await,

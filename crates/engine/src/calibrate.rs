@@ -1,4 +1,5 @@
-//! Measures [`Rates`]: every kernel on real data, in as many threads as parties will run side by side; then rounds.
+//! The measurement of [`Rates`]: every kernel on real data, in as many threads as parties will run side by side; then
+//! rounds.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -18,32 +19,34 @@ use crate::lockstep::{Lockstep, Member};
 use crate::party::{Party, Run};
 use crate::rates::{Rates, cores};
 
-/// Elements of a vector that stays in a core's caches, and of one that does not, of which so many are in no cache.
+/// Elements of a vector that stays in a core's caches; elements of one of `FAR_HELD` vectors that together fit no
+/// cache.
 const NEAR: usize = 1 << 13;
 const FAR: usize = 1 << 20;
 const FAR_HELD: usize = 4;
-/// Elements of a vector of a program, many of which are under way in turns; and of one that is no more than its piece
-/// of memory.
+/// Elements of a typical vector of a program, of which many are used in turn; elements of a vector that costs little
+/// more than its allocation.
 const SOME: usize = 1 << 12;
 const FEW: usize = 8;
-/// Bytes that a party holds of vectors that are under way in turns.
+/// Bytes of the vectors that a party uses in turn.
 const HELD: usize = 4 << 20;
 /// Seconds of one sample; a kernel gets a few, after one that warms up.
 const SAMPLE_SECONDS: f64 = 0.2e-3;
 const SAMPLES: usize = 5;
-/// Rounds one after another, lanes side by side, and long messages side by side.
+/// The number of successive rounds, of lanes side by side, and of long messages side by side.
 const ROUNDS: usize = 100;
 const LANES: usize = 200;
 const LONG_LANES: usize = 16;
-/// Elements of a large piece of memory, of which so many are there at a time: as many as a program's, since pieces
-/// have smaller pages at their ends, and smaller pieces more of these.
+/// Elements of a large piece of memory, and the number of such pieces that exist at a time. The size is that of a
+/// program's pieces: pieces have smaller pages at their ends, so smaller pieces have a larger share of these.
 const HUGE: usize = 2 << 20;
 const HUGE_HELD: usize = 4;
-/// Runs of gates whose tables are a message.
+/// Runs of gates whose tables make up a message.
 const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
 
-/// Measures everything for so many parties in threads of this process; and whether any thread had the memory to.
+/// Measures all rates for `parties` parties in threads of this process. Returns also whether any thread had the memory
+/// to measure.
 pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     let threads = parties.clamp(1, cores());
     let lockstep = Lockstep::new(threads);
@@ -51,7 +54,7 @@ pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     // Parties that share a core share its caches.
     let held = HELD * parties.div_ceil(threads);
     let measured: Vec<[f64; Kernel::COUNT]> = thread::scope(|scope| {
-        // A thread that lacks memory, to begin or in the midst, measures nothing, and the others go on.
+        // A thread that lacks memory, at its start or later, measures nothing, and the others go on.
         let start = |member| thread::Builder::new().spawn_scoped(scope, move || kernels(&member, held)).ok();
         let started: Vec<_> = members.into_iter().filter_map(start).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
@@ -61,12 +64,12 @@ pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     let rounds = rounds(parties.max(2));
     seconds[Kernel::Message as usize] = rounds.message;
     seconds[Kernel::Wire as usize] = rounds.byte;
-    // What parties work themselves in a round is priced as work.
+    // A party's own work in a round is priced as work.
     let work = Rates::shared(&vec![rounds.wake + 2.0 * rounds.message; parties.max(2)]);
     (Rates::new(seconds, (rounds.wall - work).max(0.1 * rounds.wall), rounds.wake), !measured.is_empty())
 }
 
-/// A thread's own seconds that one call takes: the median of a few samples of many calls.
+/// Measures a thread's own seconds for one call: the median of a few samples of many calls.
 fn time(others: &Member<'_>, mut run: impl FnMut()) -> f64 {
     others.wait();
     let started = own_seconds();
@@ -83,7 +86,7 @@ fn time(others: &Member<'_>, mut run: impl FnMut()) -> f64 {
     samples[SAMPLES / 2].max(1e-12)
 }
 
-/// A vector whose values matter to no kernel.
+/// A vector for kernels whose time does not depend on its values.
 fn vector(bits: u32, len: usize) -> Vector {
     let mut vector = Vector::zeros(Ring::of(bits), len);
     let pattern: [u8; 256] = std::array::from_fn(|i| (i * 167 + 89) as u8);
@@ -92,7 +95,7 @@ fn vector(bits: u32, len: usize) -> Vector {
     vector
 }
 
-/// Seconds per unit of every kernel but messages.
+/// Measures the seconds per unit of every kernel but messages.
 fn kernels(others: &Member<'_>, held: usize) -> [f64; Kernel::COUNT] {
     let mut rates = [0.0; Kernel::COUNT];
     let mut set = |kernel: Kernel, seconds: f64, units: usize| rates[kernel as usize] = seconds / units as f64;
@@ -106,7 +109,7 @@ fn kernels(others: &Member<'_>, held: usize) -> [f64; Kernel::COUNT] {
 
 type Set<'a> = &'a mut dyn FnMut(Kernel, f64, usize);
 
-/// Loops over little and much memory, memory itself, and products, which are what they take beyond their loop.
+/// Measures loops over little and much memory, allocation, and products (their time beyond that of their loop).
 fn memory_kernels(others: &Member<'_>, held: usize, set: Set<'_>) {
     let (mut x, y) = (vector(64, NEAR), vector(64, NEAR));
     let near = time(others, || x.add_assign(black_box(&y)));
@@ -121,11 +124,11 @@ fn memory_kernels(others: &Member<'_>, held: usize, set: Set<'_>) {
     set(Kernel::Piece, piece, 1);
     let fresh = time(others, anew(held / (8 * SOME), SOME));
     set(Kernel::Fresh, (fresh - piece).max(0.1 * fresh), 8 * SOME);
-    // Asked of the system and given back, where the allocator does so; all pages are written.
+    // Memory that the allocator gets from the system and gives back; all pages are written.
     set(Kernel::FreshFar, time(others, anew(HUGE_HELD, HUGE)), 8 * HUGE);
 }
 
-/// Sums of vectors of so many elements, of which there are so many, one pair at a time.
+/// Returns a function that adds one pair of `count` vectors of `len` elements at each call, in turn.
 fn in_turns(len: usize, count: usize) -> impl FnMut() {
     let mut all: Vec<Vector> = (0..count).map(|_| vector(64, len)).collect();
     let mut i = 0;
@@ -138,7 +141,7 @@ fn in_turns(len: usize, count: usize) -> impl FnMut() {
     }
 }
 
-/// New vectors of so many elements, each in place of the oldest of so many.
+/// Returns a function that makes a new vector of `len` elements at each call, in place of the oldest of `held`.
 fn anew(held: usize, len: usize) -> impl FnMut() {
     let mut all: VecDeque<Vector> = (0..held).map(|_| vector(64, len)).collect();
     move || {
@@ -178,7 +181,7 @@ fn generator_kernels(others: &Member<'_>, set: Set<'_>) {
     set(Kernel::Draw, time(others, || prg.fill(black_box(&mut bytes))), 8 * NEAR);
 }
 
-/// Runs of gates as in a garbled circuit, whose labels stay near and whose tables go out.
+/// Measures runs of gates as in a garbled circuit: labels stay in caches, tables are written out.
 fn garbling_kernels(others: &Member<'_>, set: Set<'_>) {
     let hash = Tccr::new(&SessionId::from_bytes([7; 32]));
     let (mut labels, mut tables) = (vec![[7; RUN]; GARBLED_RUNS + 2], vec![[0; TABLES_BYTES]; GARBLED_RUNS]);
@@ -201,19 +204,19 @@ fn garbling_kernels(others: &Member<'_>, set: Set<'_>) {
     set(Kernel::Evaluate, time(others, evaluate), GARBLED_RUNS);
 }
 
-/// What rounds take among parties in threads of this process.
+/// The time that rounds take among parties in threads of this process.
 struct Rounds {
     /// Seconds of a round of short messages, one after another.
     wall: f64,
-    /// A party's own for such a round, beside those for its messages.
+    /// A party's own seconds for such a round, without those for its messages.
     wake: f64,
-    /// A party's own for a message sent or received beside others, and for a byte of it.
+    /// A party's own seconds for a message sent or received beside others, and for a byte of it.
     message: f64,
     byte: f64,
 }
 
-/// One party's seconds: for a chain of rounds, by the wall's clock and its own; its own for short messages side by
-/// side, and for long ones.
+/// One party's seconds: of a chain of rounds, by the wall clock and by its own clock; of short messages side by side
+/// and of long ones, by its own clock.
 #[derive(Default)]
 struct Spent {
     wall: f64,
@@ -225,7 +228,7 @@ struct Spent {
 fn rounds(parties: usize) -> Rounds {
     let ends = memory::mesh(parties);
     let spent: Vec<Spent> = thread::scope(|scope| {
-        // Who lacks memory to begin leaves the others a link that is closed.
+        // A party that lacks memory at its start closes its links to the others.
         let party = |end| move || party_rounds(Party::new(Box::new(end))).unwrap_or_default();
         let start = |end| thread::Builder::new().spawn_scoped(scope, party(end)).ok();
         let started: Vec<_> = ends.into_iter().filter_map(start).collect();
@@ -242,7 +245,8 @@ fn rounds(parties: usize) -> Rounds {
     }
 }
 
-/// Seconds of a run, by the wall's clock and the thread's own: medians of a few, after one that warms up.
+/// Returns the seconds of a run, by the wall clock and by the thread's own: medians of a few runs, after one that warms
+/// up.
 fn median_run(run: &mut Run<'_>, work: impl AsyncFn(&Ctx) -> Result<()>) -> Result<(f64, f64)> {
     let mut one = || {
         let (started, before) = (Instant::now(), own_seconds());
@@ -276,7 +280,7 @@ fn party_rounds(mut party: Party) -> Result<Spent> {
     Ok(Spent { wall, chain, short: own[0], long: own[1] })
 }
 
-/// One round around the circle.
+/// One round in which each party sends to the next.
 async fn pass_on(ctx: &Ctx, x: &Vector) -> Result<()> {
     ctx.exchange(&[(ctx.next(1), x)], &[(ctx.previous(1), (RING, x.len()))]).await?;
     Ok(())

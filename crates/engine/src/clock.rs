@@ -3,8 +3,9 @@
 #[cfg(not(unix))]
 use std::cell::Cell;
 
-/// Seconds for which this thread had a core so far, from a start of its own: subtract two readings. What others do with
-/// the machine's cores is no part of it. Those of the wall clock where the system does not tell.
+/// Returns the seconds for which this thread had a core, counted from an arbitrary start: subtract two readings. Time
+/// that others use the machine's cores does not count. Returns wall-clock seconds where the system does not report a
+/// thread's time.
 pub fn own_seconds() -> f64 {
     #[cfg(unix)]
     {

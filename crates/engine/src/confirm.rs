@@ -1,7 +1,9 @@
-//! The end of a run: each party says that it has all it needs, and hands nothing out before everybody said so.
+//! The end of a run: each party confirms that it has all it needs, and releases no result before every party has
+//! confirmed.
 //!
-//! A party that says so has promised: what it computed stays until the next handshake tells whether the run counts. So
-//! whoever has heard it of all peers knows that none of them will draw the run's randomness anew.
+//! A party that confirms has promised to keep what it computed until the next handshake shows whether the run counts. A
+//! party that has received the confirmation of all peers can therefore rely on this: none of them will draw the run's
+//! randomness anew.
 
 use std::cell::RefCell;
 
@@ -10,7 +12,7 @@ use crate::lane::LaneId;
 use crate::scheduler::Core;
 use crate::wire::Tag;
 
-/// Which peers said that they are done with the run.
+/// The peers that confirmed the end of the run.
 pub(crate) struct Confirmed(RefCell<Vec<bool>>);
 
 impl Confirmed {
@@ -18,15 +20,15 @@ impl Confirmed {
         Confirmed(RefCell::new(vec![false; parties]))
     }
 
-    /// Forgets those of the run before.
+    /// Forgets the confirmations of the run before.
     pub fn clear(&self) {
         self.0.borrow_mut().fill(false);
     }
 
-    /// A peer's word.
+    /// Notes a peer's confirmation.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where it has given it already.
+    /// [`Error::Malformed`] if the peer has confirmed already.
     pub fn hear(&self, peer: usize) -> Result<()> {
         if std::mem::replace(&mut self.0.borrow_mut()[peer], true) {
             return Err(Error::Malformed { peer, what: "a second end of a run" });
@@ -39,9 +41,10 @@ impl Confirmed {
     }
 }
 
-/// Tells the peers that this party is done with the run, and waits until it has heard the same of all of them.
+/// Confirms to the peers that this party is done with the run, and waits for the confirmations of all of them.
 ///
-/// Once it has, the run counts, whatever came with the last word: only what ends the session is still an error.
+/// Once all have arrived, the run counts, whatever came with the last confirmation: only what ends the session is still
+/// an error.
 pub(crate) fn confirm(core: &Core) -> Result<()> {
     core.peers().for_each(|peer| core.post_control(peer, Tag::Done, LaneId::ROOT, 0));
     core.flush()?;

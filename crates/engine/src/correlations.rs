@@ -1,8 +1,7 @@
-//! Who uses which correlation: recorded in a dry run, made in bulk offline, used once online.
+//! The ledger of correlations: recorded in a dry run, made in bulk offline, used once online.
 //!
-//! A draw is named by (lane, use), which all parties compute alike; its place in the stock follows from the dry run. So
-//! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is
-//! removed.
+//! The name of a draw is (lane, use), which all parties compute alike; its place in the stock follows from the dry run.
+//! So the parties agree on every position whatever the timing. A position can be drawn only once: its entry is removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -15,20 +14,20 @@ use crate::lane::LaneId;
 /// One draw of a program: `len` correlations of a kind, from position `start` of that kind's stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<K> {
-    /// Which.
+    /// The kind.
     pub kind: K,
     /// The first one's place in the stock of its kind.
     pub start: usize,
-    /// How many.
+    /// The number of correlations.
     pub len: usize,
 }
 
-/// What a program needs: totals by kind, and the place of every draw.
+/// The correlations that a program needs: totals by kind, and the place of every draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand<K> {
     totals: BTreeMap<K, usize>,
     draws: BTreeMap<(LaneId, u64), Request<K>>,
-    /// Names of all draws, as the dry run came to them.
+    /// Names of all draws, in the order of the dry run.
     order: Vec<(LaneId, u64)>,
     by_step: BTreeMap<u32, BTreeMap<K, usize>>,
 }
@@ -40,7 +39,7 @@ impl<K> Default for Demand<K> {
 }
 
 impl<K: Ord + Clone> Demand<K> {
-    /// Correlations by kind, in a fixed order.
+    /// The number of correlations by kind, in a fixed order.
     pub fn totals(&self) -> &BTreeMap<K, usize> {
         &self.totals
     }
@@ -50,18 +49,19 @@ impl<K: Ord + Clone> Demand<K> {
         &self.by_step
     }
 
-    /// How many draws there are.
+    /// Returns the number of draws.
     pub fn draws(&self) -> usize {
         self.draws.len()
     }
 
-    /// The same where the steps have other numbers, in the same order.
+    /// Returns this demand with steps renumbered by `number`, which keeps their order.
     pub fn with_steps(&self, number: impl Fn(u32) -> u32) -> Demand<K> {
         let by_step = self.by_step.iter().map(|(&step, drawn)| (number(step), drawn.clone())).collect();
         Demand { totals: self.totals.clone(), draws: self.draws.clone(), order: self.order.clone(), by_step }
     }
 
-    /// The same in parts, each as many draws in the order of the dry run as `fits` allows, and one at least.
+    /// Splits this demand into turns, in the order of the dry run. Each turn has as many draws as `fits` allows, and at
+    /// least one.
     pub fn in_turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> VecDeque<Demand<K>> {
         let mut turns = VecDeque::new();
         let mut turn = Demand::default();
@@ -113,11 +113,12 @@ pub enum Draw {
 }
 
 impl<K: Ord + Clone> Ledger<K> {
-    /// Serves a draw of `len` correlations on this lane. Work ahead sees what the draw will give, and leaves it there.
+    /// Serves a draw of `len` correlations on this lane. Work ahead of its phase ([`Ctx::alone`]) sees the result of
+    /// the draw but does not use it up.
     ///
     /// # Errors
-    /// [`Error::Exhausted`] if the dry run did not foresee this draw, or it was served before; [`Error::Bug`] where
-    /// only some of the parties draw what was made ahead: the others would count other places.
+    /// [`Error::Exhausted`] if the dry run did not record this draw, or it was served before; [`Error::Bug`] if only
+    /// some of the parties draw from the stock, since the others would count other places.
     pub fn draw(&mut self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
         if ctx.members.is_some() && !matches!(self, Ledger::OnDemand) {
             return Err(Error::bug("a draw that not all parties make, from a stock that all of them share"));
@@ -154,13 +155,14 @@ impl<K: Ord + Clone> Ledger<K> {
     }
 }
 
-/// Correlations that are made while a program runs, since all of them at once would not fit: a few draws at a time, in
-/// the order of a dry run in which a step begins when those before it are done. So no two parties wait for each other,
-/// all make the same at a time, and nothing else is made meanwhile.
+/// Correlations that are made while a program runs, a few draws at a time, since all of them at once would not fit.
+///
+/// The order is that of a dry run in which a step begins when those before it are done. Therefore no two parties wait
+/// for each other, all make the same correlations at a time, and nothing else is made meanwhile.
 #[derive(Debug)]
 pub(crate) struct Turns<K> {
     coming: VecDeque<Demand<K>>,
-    /// Draws that were made and are not served yet.
+    /// Draws whose correlations were made and are not taken yet.
     now: BTreeMap<(LaneId, u64), Request<K>>,
     is_making: bool,
     begun: u64,
@@ -169,9 +171,9 @@ pub(crate) struct Turns<K> {
 
 /// How a draw is served where correlations are made in turns.
 pub(crate) enum Turn<K> {
-    /// Make these, on a lane of that number aside of the draw's.
+    /// Make these correlations, on the lane with this number beside the draw's lane.
     Make(u64, BTreeMap<K, usize>),
-    /// Take this range of what was made.
+    /// Take this range of the correlations of this turn.
     Take(Range<usize>),
 }
 
@@ -180,7 +182,7 @@ impl<K: Ord + Clone> Turns<K> {
         Turns { coming, now: BTreeMap::new(), is_making: false, begun: 0, waiting: Vec::new() }
     }
 
-    /// What the draw of this name is to do, once it is its turn.
+    /// Returns how the draw of this name is served, once its turn has come.
     pub fn poll(&mut self, at: (LaneId, u64), (kind, len): (&K, usize), waker: &Waker) -> Poll<Result<Turn<K>>> {
         if !self.is_making
             && let Some(request) = self.now.remove(&at)
@@ -208,7 +210,7 @@ impl<K: Ord + Clone> Turns<K> {
         Poll::Pending
     }
 
-    /// What was to be made is there.
+    /// Notes that the correlations of this turn were made.
     pub fn made(&mut self) {
         self.is_making = false;
         self.wake();

@@ -31,7 +31,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Nothing, among this many parties.
+    /// No traffic, among this many parties.
     pub fn new(parties: usize) -> Self {
         Traffic { rounds: 0, sent: vec![0; parties] }
     }
@@ -58,17 +58,17 @@ pub struct Costs {
     pub offline: Traffic,
     /// What depends on inputs.
     pub online: Traffic,
-    /// Whether a party sent without waiting, or some parties worked without the others: a dry run of one party among
-    /// more than two does not know the others' rounds then.
+    /// Whether a party sent without waiting, or some parties worked without the others. A dry run of one party among
+    /// more than two cannot tell the others' rounds then.
     pub apart: bool,
     /// By step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
-    /// Bytes of what is opened that the party keeps until it is checked, by step number.
+    /// Bytes of opened values that the party keeps until they are checked, by step number.
     pub kept: BTreeMap<u32, u64>,
 }
 
 impl Costs {
-    /// Nothing, among this many parties.
+    /// No costs, among this many parties.
     pub fn new(parties: usize) -> Self {
         Costs { offline: Traffic::new(parties), online: Traffic::new(parties), ..Costs::default() }
     }
@@ -88,7 +88,7 @@ impl Costs {
         }
     }
 
-    /// Parties go different ways from here.
+    /// Notes that the parties do different things from here on.
     pub(crate) fn apart(&mut self) {
         self.apart = true;
     }
@@ -101,7 +101,7 @@ impl Costs {
     }
 
     pub(crate) fn kept(&mut self, phase: Phase, bytes: usize, step: Option<u32>) {
-        // What is opened to make correlations is checked as they are made.
+        // Openings in the making of correlations are checked as these are made.
         if let (Phase::Online, Some(id)) = (phase, step) {
             *self.kept.entry(id).or_default() += bytes as u64;
         }

@@ -1,4 +1,4 @@
-//! What a protocol sees of the world: its party, its lane, its depth, messages and randomness.
+//! The context of a protocol: its party, its lane, its depth, messages and randomness.
 
 use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
@@ -18,7 +18,7 @@ use crate::scheduler::Core;
 use crate::table::{Lane, Message, Want};
 use crate::wire::Tag;
 
-/// Bytes that one lane may send ahead of what a peer has read of it. Covers 100 Mbit/s at 300 ms.
+/// Bytes that one lane may send ahead of a peer's reads. Covers 100 Mbit/s at 300 ms.
 const LANE_WINDOW: u64 = 4 << 20;
 
 /// A lane of a run, at one party. Forks are made by [`Ctx::join`], [`Ctx::join_all`] and [`Ctx::stream`].
@@ -30,11 +30,11 @@ pub struct Ctx {
     uses: Cell<u64>,
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
-    /// Who takes part, where not all do.
+    /// The parties that take part, where not all do.
     pub(crate) members: Option<Rc<[usize]>>,
-    /// As many times as many chunks as usual are under way in a stream of this lane.
+    /// Factor by which the number of chunks under way in a stream of this lane is larger than usual.
     pub(crate) windows: Cell<usize>,
-    /// The lane's messages and credit, once it has communicated.
+    /// The lane's messages and credit, once it has sent or received.
     channels: OnceCell<Rc<Lane>>,
 }
 
@@ -46,7 +46,7 @@ impl Drop for Ctx {
     }
 }
 
-/// The right to draw, once, what the parties draw in step: every stream made of it is bound to (run, lane, use).
+/// The right to draw once from streams that parties share: every stream made of it is bound to (run, lane, use).
 pub struct Randomness {
     context: [u8; 28],
     dry: bool,
@@ -71,14 +71,14 @@ impl Stream {
         }
     }
 
-    /// Fills memory with the bytes that lie `offset` bytes ahead, and leaves the stream where it is.
+    /// Fills memory with the bytes that lie `offset` bytes ahead, without moving the stream.
     pub fn fill_at(&self, offset: u64, bytes: &mut [u8]) {
         if let Some(prg) = &self.0 {
             prg.fill_at(offset, bytes);
         }
     }
 
-    /// A vector of uniform elements.
+    /// Returns a vector of uniform elements.
     pub fn draw<M: Module>(&mut self, shape: M::Shape) -> M {
         let mut vector = if self.0.is_none() { M::phantom(shape) } else { M::zeros(shape) };
         self.fill(&mut vector);
@@ -87,13 +87,13 @@ impl Stream {
 }
 
 impl Randomness {
-    /// A number for what is not a stream (a commitment, the tweaks of a hash), alike at all parties: unique to run,
-    /// lane and use, up to collisions of 128-bit hashes.
+    /// Returns a number for uses other than a stream (a commitment, the tweaks of a hash). It is the same at all
+    /// parties and unique to run, lane and use, up to collisions of 128-bit hashes.
     pub fn instance(&self) -> u128 {
         LaneId::of(&self.context).0
     }
 
-    /// The stream that `seed` gives here. Call it once per seed: a second stream would repeat the first.
+    /// Returns the stream of `seed` for this use. Call it once per seed: a second stream would repeat the first.
     pub fn stream(&self, seed: &Seed) -> Stream {
         if self.dry {
             charge(Kernel::Generator, 1);
@@ -104,7 +104,7 @@ impl Randomness {
 }
 
 impl Ctx {
-    /// The lane of a phase, of which the run has seen `earlier` ones of its kind.
+    /// The root lane of a phase; `earlier` is the number of earlier phases of its kind in the run.
     pub(crate) fn root(core: Rc<Core>, phase: Phase, earlier: u32) -> Ctx {
         let lane = LaneId::ROOT.child(phase as u64 + 2 * u64::from(earlier));
         let depth = core.deepest(phase).get();
@@ -127,24 +127,24 @@ impl Ctx {
         self.core.parties
     }
 
-    /// Who takes part here, in increasing order: all parties, or those that [`Ctx::among`] names.
+    /// The parties that take part here, in increasing order: all, or those that [`Ctx::among`] names.
     pub fn members(&self) -> Vec<usize> {
         self.members.as_ref().map_or_else(|| (0..self.parties()).collect(), |members| members.to_vec())
     }
 
-    /// Everyone who takes part here but this party.
+    /// The parties that take part here, without this one.
     pub fn peers(&self) -> Vec<usize> {
         let mut members = self.members();
         members.retain(|&member| member != self.me());
         members
     }
 
-    /// The party `by` places after this one, around the circle.
+    /// The number of the party `by` places after this one, around the circle.
     pub fn next(&self, by: usize) -> usize {
         (self.core.me + by) % self.core.parties
     }
 
-    /// The party `by` places before this one.
+    /// The number of the party `by` places before this one, around the circle.
     pub fn previous(&self, by: usize) -> usize {
         (self.core.me + self.core.parties - by) % self.core.parties
     }
@@ -164,26 +164,27 @@ impl Ctx {
         self.phase
     }
 
-    /// Has so many times as many chunks under way in streams of this lane and of its forks, but for those within the
-    /// chunks of another: for lines with a long delay, on which each chunk waits for most of its time. That is as many
-    /// times as much memory, and as much that is parked at a party that is slower. All parties say the same.
+    /// Multiplies by `windows` the number of chunks under way in streams of this lane and of its forks, except streams
+    /// within the chunks of another. This is for lines with a long delay, on which each chunk spends most of its time
+    /// waiting. Memory grows by the same factor, as does the data parked at a slower party. All parties call it with
+    /// the same factor.
     pub fn widen(&self, windows: usize) {
         self.windows.set(windows.max(1));
     }
 
-    /// The lane's identity, alike at all parties.
+    /// The lane's identity, the same at all parties.
     pub fn lane(&self) -> LaneId {
         self.lane
     }
 
-    /// A number that no earlier call on this lane returned; alike at all parties.
+    /// Returns a number that no earlier call on this lane returned. It is the same at all parties.
     pub fn next_use(&self) -> u64 {
         let number = self.uses.get();
         self.uses.set(number + 1);
         number
     }
 
-    /// Randomness for one step of a protocol, drawn in step by all parties that hold a seed.
+    /// Returns the randomness for one step of a protocol. All parties that hold a seed call it in step.
     pub fn randomness(&self) -> Randomness {
         let mut context = [0; 28];
         context[..4].copy_from_slice(&self.core.run.get().to_le_bytes());
@@ -192,12 +193,12 @@ impl Ctx {
         Randomness { context, dry: self.is_dry() }
     }
 
-    /// One round: sends `outgoing` and receives `incoming`, in that order of peers.
+    /// Sends `outgoing` and receives `incoming`, in that order of peers: one round.
     ///
-    /// Every party of the lane calls it in step, also one that only sends or only receives; the round counts for all.
+    /// Every party of the lane calls it in step, even one that only sends or only receives; the round counts for all.
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`] if a message has another length than its shape.
+    /// Whatever ends the run; [`Error::Malformed`] if a message's length does not match its shape.
     pub async fn exchange<M: Module>(
         &self,
         outgoing: &[(usize, &M)],
@@ -227,7 +228,7 @@ impl Ctx {
         Ok(received)
     }
 
-    /// One round of bytes; `incoming` gives the exact lengths. In a dry run, zeros are received.
+    /// Sends and receives bytes: one round. `incoming` gives the exact lengths. A dry run receives zeros.
     ///
     /// # Errors
     /// Those of [`Ctx::exchange`].
@@ -289,7 +290,7 @@ impl Ctx {
             charge(Kernel::Message, 1);
             charge(Kernel::Wire, length);
             self.tell(to);
-            // Shapes write nothing into the frame, and are charged for what they would write.
+            // Shapes write nothing into the frame, but this charges the work of writing.
             write(&mut Vec::new());
             return Ok(());
         }
@@ -304,8 +305,8 @@ impl Ctx {
         self.core.post(to, self.lane, self.depth().saturating_add(1), length, write)
     }
 
-    /// Waits until the peer has read most of what earlier rounds of this lane sent. Never within a round (`again`): the
-    /// peer may itself be sending, and reads only then.
+    /// Waits until the peer has read most of the bytes that earlier rounds of this lane sent. It never waits within a
+    /// round (`again`): the peer may itself be sending, and reads only after that.
     pub(crate) async fn wait_for_credit(&self, to: usize, again: bool) -> Result<()> {
         self.check_peer(to)?;
         if again || self.is_dry() {
@@ -329,7 +330,7 @@ impl Ctx {
         let (mut message, mut first) = (None, true);
         let message = poll_fn(|context| {
             message = message.take().or_else(|| self.core.table.take(self.channels(), from));
-            // What is there before it is waited for must not keep the peers from what they wait for.
+            // A message that has arrived already must not keep this party from flushing what its peers wait for.
             if std::mem::take(&mut first) && message.is_some() && self.core.gives_way(context.waker()) {
                 return Poll::Pending;
             }
@@ -351,7 +352,7 @@ impl Ctx {
         Ok(message)
     }
 
-    /// What a lane waits for from a peer, or the news that the peer has left and it will never come.
+    /// Returns `ready`, or waits for `want` from a peer; an error if the peer has left, since nothing will come then.
     fn ready_or_wait<T>(&self, ready: Option<T>, peer: usize, want: Want, waker: &Waker) -> Poll<Result<T>> {
         match ready {
             Some(value) => Poll::Ready(Ok(value)),
@@ -363,7 +364,7 @@ impl Ctx {
         }
     }
 
-    /// Goes on from a depth, and notes it.
+    /// Continues this lane at `depth`, and records it.
     pub(crate) fn reach(&self, depth: Depth) {
         self.depth.set(depth);
         let deepest = self.core.deepest(self.phase);
@@ -372,7 +373,7 @@ impl Ctx {
     }
 }
 
-/// The depth after a round. With links it is what messages say; a dry run reckons.
+/// The depth after a round. With links it is what messages say; a dry run computes it.
 struct Round {
     after: Depth,
 }
@@ -387,7 +388,7 @@ impl Round {
         Round { after }
     }
 
-    /// A message that says so was heard.
+    /// Takes in the depth that a received message carries.
     fn hear(&mut self, depth: u32) {
         self.after.own = self.after.own.max(depth);
     }

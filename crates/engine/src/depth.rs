@@ -1,10 +1,10 @@
-//! Causal depth: how many messages in a row led to where a lane is.
+//! Causal depth: the number of messages in the longest chain that led to a lane's present state.
 
 /// A lane's depth at this party, and at the others.
 ///
-/// A message tells its receiver the sender's depth. A dry run hears of nobody: it knows the others' depth from what
-/// both ends of each call do. That is exact between two parties, and among more as long as all do the same;
-/// otherwise it is the deepest of the others, and only dry runs of all parties together know each one's.
+/// A message carries its sender's depth. A dry run receives no messages: it computes the others' depth from what both
+/// ends of each call do. This is exact between two parties, and among more if all do the same. Otherwise it is the
+/// depth of the deepest other party, and only dry runs of all parties together give each one's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
     pub(crate) own: u32,
@@ -12,23 +12,24 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Where both of two lanes are done.
+    /// The depth at which both of two lanes are done.
     pub(crate) fn join(self, other: Depth) -> Depth {
         Depth { own: self.own.max(other.own), others: self.others.max(other.others) }
     }
 
-    /// After a call of exchange that all make: one round for everybody, also for who only sends or only receives.
+    /// The depth after an exchange that all parties call: one round for each, even for one that only sends or only
+    /// receives.
     pub(crate) fn exchanged(self, sends: bool, receives: bool) -> Depth {
         let after = |own: u32, heard: bool, other: u32| if heard { own.max(other) } else { own }.saturating_add(1);
         Depth { own: after(self.own, receives, self.others), others: after(self.others, sends, self.own) }
     }
 
-    /// After a message to the others for which this party does not wait.
+    /// The depth after a message to the others, for which this party does not wait.
     pub(crate) fn sent(self) -> Depth {
         Depth { others: self.others.max(self.own.saturating_add(1)), ..self }
     }
 
-    /// After a message from somebody who does not wait.
+    /// The depth after a message from a sender that does not wait.
     pub(crate) fn received(self) -> Depth {
         Depth { own: self.own.max(self.others.saturating_add(1)), ..self }
     }

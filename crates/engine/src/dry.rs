@@ -1,10 +1,11 @@
 //! Dry runs: a program's own code on vectors without data, at one party, with nothing sent.
 //!
-//! Gives exact rounds and bytes, and (through a backend's [`Ledger`](crate::Ledger)) the demand for correlations. Costs
-//! of all parties take one dry run each, since a protocol may treat parties differently.
+//! A dry run gives exact rounds and bytes, and (through a backend's [`Ledger`](crate::Ledger)) the demand for
+//! correlations. The costs of all parties need one dry run for each party, since a protocol may treat parties
+//! differently.
 //!
-//! One party's dry run knows how deep the others are as long as there are only two, or all do the same. Elsewhere
-//! ([`Costs::apart`]) its rounds are a guess: [`together`] runs all parties, who tell each other.
+//! One party's dry run computes the depth of the others exactly if there are only two parties, or if all do the same.
+//! Otherwise ([`Costs::apart`]) its rounds are a guess: [`together`] runs all parties, which exchange their depths.
 
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -30,7 +31,8 @@ pub fn run<T>(
     Ok((result, costs))
 }
 
-/// One phase as all parties at once, each of which has so many rounds behind it; results and costs by party.
+/// Runs one phase as all parties at once. Party i starts with `rounds[i]` rounds behind it. Returns results and costs
+/// by party.
 ///
 /// # Errors
 /// The first error of any party.

@@ -1,10 +1,11 @@
-//! What can go wrong, by whose fault. A message says what happened, where, and what to do; it never holds a secret.
+//! The errors of this crate, by whose fault they are. A message says what happened, where, and what to do; it never
+//! holds a secret.
 
 use std::fmt;
 
 use crate::costs::Phase;
 
-/// What everything in this crate returns.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A program step: the number that the executor gave it, and how to call it in a message.
@@ -12,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Step {
     /// Its number; smaller ones come first in the program.
     pub id: u32,
-    /// What a message calls it, for instance `lt at score.py:14`.
+    /// Its name in messages, for instance `lt at score.py:14`.
     pub name: std::rc::Rc<str>,
 }
 
@@ -21,17 +22,17 @@ pub struct Step {
 pub enum Cause {
     /// That party lost contact with `peer`.
     Lost {
-        /// Who was lost.
+        /// The party that was lost.
         peer: usize,
     },
     /// That party heard nothing from `peer` within the time-out.
     Silent {
-        /// Who was silent.
+        /// The party that was silent.
         peer: usize,
     },
-    /// That party got nothing of what it waited for from `peer`, whose connection was alive.
+    /// That party received nothing of what it waited for from `peer`, whose connection was alive.
     Stalled {
-        /// Who sent nothing.
+        /// The party that sent nothing.
         peer: usize,
     },
     /// That party's user stopped the run.
@@ -52,13 +53,13 @@ pub enum Cause {
     Over,
     /// `peer` left the session while that party waited for it.
     Left {
-        /// Who left.
+        /// The party that left.
         peer: usize,
     },
 }
 
 impl Cause {
-    /// Whether the session is over after it, for every party.
+    /// Whether the session is over after this cause, for every party.
     pub(crate) fn is_final(self) -> bool {
         use Cause::*;
         matches!(self, Lost { .. } | Silent { .. } | Cheating | Memory | Over | Left { .. })
@@ -91,7 +92,7 @@ pub enum Error {
     /// Another party gave up first.
     #[error("party {by} stopped the run: {}", cause_message(*.cause))]
     Aborted {
-        /// Who gave up.
+        /// The party that gave up.
         by: usize,
         /// Why.
         cause: Cause,
@@ -102,7 +103,7 @@ pub enum Error {
          version"
     )]
     Malformed {
-        /// Who sent it.
+        /// The party that sent it.
         peer: usize,
         /// What is wrong with it.
         what: &'static str,
@@ -113,7 +114,7 @@ pub enum Error {
         /// Which check.
         check: &'static str,
     },
-    /// A draw that no dry run foresaw, or a second one of the same correlations.
+    /// A draw that no dry run recorded, or a second one of the same correlations.
     #[error(
         "a step wants {wanted} correlations, of which its plan left {left}. Nothing was revealed; please report this \
          defect with the program"
@@ -121,13 +122,13 @@ pub enum Error {
     Exhausted {
         /// Correlations asked for.
         wanted: usize,
-        /// Correlations that are there.
+        /// Correlations that are left.
         left: usize,
     },
     /// The parties do not run the same program.
     #[error("the parties are not running the same program: {0}")]
     Mismatch(Mismatch),
-    /// A piece of memory could not be had in the midst of a run.
+    /// A memory allocation failed during a run.
     #[error("out of memory: a piece of {bytes} bytes could not be had. The session is over")]
     OutOfMemory {
         /// Its size; 0 where it was small.
@@ -145,7 +146,7 @@ pub enum Error {
     /// A defect of this software.
     #[error("internal defect: {what}. Please report it")]
     Bug {
-        /// What should not have happened.
+        /// The failed expectation.
         what: &'static str,
     },
 }
@@ -190,10 +191,10 @@ pub enum Misuse {
     /// Anything else.
     #[error("{what}")]
     Other {
-        /// What it is, and what to do.
+        /// The mistake, and what to do.
         what: &'static str,
     },
-    /// One of these, at a step of the user's program.
+    /// A mistake at a step of the user's program.
     #[error("{step}: {what}")]
     Step {
         /// The step.
@@ -216,17 +217,17 @@ pub enum Misuse {
 pub enum Fault {
     /// The connection closed.
     Lost,
-    /// Nothing came, not even heartbeats.
+    /// Nothing arrived, not even heartbeats.
     Silent {
-        /// For how long; 0 if another party found out.
+        /// The length of the silence; 0 if another party detected it.
         seconds: u64,
     },
-    /// Heartbeats came, and nothing of what was waited for.
+    /// Heartbeats arrived, but nothing of what this party waited for.
     Stalled {
-        /// For how long; 0 if another party found out.
+        /// The length of the wait; 0 if another party detected it.
         seconds: u64,
     },
-    /// As the link says.
+    /// Another failure, in the link's own words.
     Other(std::sync::Arc<str>),
 }
 
@@ -244,16 +245,16 @@ pub enum Mismatch {
         /// The node as it is in `peer`'s program, in that party's words; empty where that has ended.
         there: std::sync::Arc<str>,
     },
-    /// `peer` asks to reveal something else, or to somebody else.
+    /// `peer` asks to reveal something else, or to another party.
     Request {
-        /// Who.
+        /// The peer.
         peer: usize,
-        /// What this party asks for; empty where nobody said.
+        /// What this party asks for; empty where it is not given.
         here: std::sync::Arc<str>,
     },
     /// `peer` chose other options for the session.
     Options {
-        /// Who.
+        /// The peer.
         peer: usize,
         /// What it chose.
         theirs: std::sync::Arc<str>,
@@ -262,18 +263,18 @@ pub enum Mismatch {
     },
     /// `peer` is going to run the same program in another way.
     Plan {
-        /// Who.
+        /// The peer.
         peer: usize,
     },
-    /// `peer` left the session while somebody waited for it.
+    /// `peer` left the session while another party waited for it.
     Left {
-        /// Who.
+        /// The peer.
         peer: usize,
     },
 }
 
-/// A run may end well at one party and be interrupted at another: whatever that one asks for again, the first is beyond
-/// it.
+/// A run may end well at one party and be interrupted at another. The other party then asks again for what the first
+/// has behind it.
 const STEPS_APART: &str = "; where one party was interrupted at a step that others finished, and does it again, \
     interrupt all of them and start the script anew everywhere";
 
@@ -327,7 +328,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What to do about a peer that is there and sends nothing.
+/// What to do about a peer that is connected but sends nothing.
 const ASK: &str = "Its program may hang, wait for another party, compute for longer, or hold a message back: ask who \
     runs it. Where it needs longer, raise stall_timeout_s in [limits] of party.toml; 0 waits for ever";
 
@@ -380,7 +381,7 @@ impl Error {
         Error::Bug { what }
     }
 
-    /// What the peers are told.
+    /// Returns the cause that the peers are told.
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Error::Net { peer, fault: Fault::Silent { .. }, .. } => Cause::Silent { peer: *peer },
@@ -399,7 +400,7 @@ impl Error {
         }
     }
 
-    /// The party that gave up first, as far as this party (`me`) knows.
+    /// Returns the party that gave up first, as far as this party (`me`) can tell.
     pub(crate) fn origin(&self, me: usize) -> usize {
         match self {
             Error::Net { reported_by: Some(by), .. } | Error::Aborted { by, .. } => *by,
@@ -407,14 +408,14 @@ impl Error {
         }
     }
 
-    /// Whether the session is over: a lost peer, cheating, memory that ran out, keys that ended at some party. After
-    /// any other error it can be used again.
+    /// Whether the session is over: a lost peer, cheating, memory that ran out, or keys that ended at some party. After
+    /// any other error the session can be used again.
     pub fn is_final(&self) -> bool {
         match self {
             // A peer that hangs may come back: families whose parties may cheat end their keys.
             Error::Net { fault: Fault::Stalled { .. }, .. } => false,
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
-            // What was under way when it happened may be half done, and what was drawn for it drawn again.
+            // Work that was under way may be half done, and its correlations drawn again.
             Error::OutOfMemory { .. } => true,
             Error::Aborted { cause, .. } => cause.is_final(),
             Error::Mismatch(Mismatch::Left { .. }) => true,

@@ -1,7 +1,7 @@
 //! Lanes side by side: a fixed few ([`Ctx::join`]) or many ([`Ctx::join_all`]).
 //!
-//! Children start at their parent's depth and the parent goes on at the deepest child's, so rounds of independent work
-//! merge. A child is polled only when something woke it.
+//! Children start at their parent's depth, and the parent goes on at the deepest child's, so rounds of independent work
+//! merge. A child is polled only after it was woken.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 
-/// What the children of one fork ring when something woke them.
+/// The bell of one fork: it records which children were woken, and wakes their parent.
 pub(crate) struct Bell(Mutex<Rung>);
 
 struct Rung {
@@ -29,7 +29,7 @@ impl Bell {
         Arc::new(Bell(Mutex::new(Rung { children: Vec::new(), parent: Waker::noop().clone() })))
     }
 
-    /// From now on the bell wakes this parent. Call it whenever the parent is polled.
+    /// Makes the bell wake this parent from now on. Call it whenever the parent is polled.
     pub fn listen(&self, parent: &Waker) {
         self.lock().parent.clone_from(parent);
     }
@@ -46,7 +46,7 @@ impl Bell {
     }
 }
 
-/// Rings for one child, once until it is polled.
+/// The waker of one child: it rings once until the child is polled.
 struct ChildWaker {
     bell: Arc<Bell>,
     index: usize,
@@ -120,7 +120,7 @@ impl Ctx {
         self.lane.child(index)
     }
 
-    /// A child at this lane's present depth.
+    /// Makes a child at this lane's present depth.
     pub(crate) fn fork(&self) -> Ctx {
         self.child(self.fork_lane())
     }
@@ -133,8 +133,7 @@ impl Ctx {
         child
     }
 
-    /// A child whose costs count as offline and whose rounds do not delay this lane's count: correlations made on
-    /// demand.
+    /// Makes a child for correlations on demand: its costs count as offline, and its rounds do not add to this lane's.
     pub fn offline_child(&self) -> Ctx {
         let lane = self.fork_lane();
         let mut child = Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone());
@@ -143,7 +142,8 @@ impl Ctx {
         child
     }
 
-    /// The same, on a lane that counts as no fork of this one: for what a dry run does not make here.
+    /// Makes an offline child whose lane does not count as a fork of this one, for correlations that a dry run does not
+    /// make here.
     pub(crate) fn offline_aside(&self, number: u64) -> Ctx {
         let lane = self.lane.child(u64::MAX - number);
         Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone())
@@ -198,7 +198,7 @@ impl Ctx {
         }
     }
 
-    /// Runs `count` pieces of work side by side; results in order.
+    /// Runs `count` pieces of work side by side. Returns the results in order.
     ///
     /// # Errors
     /// The first error of any; the others are given up.

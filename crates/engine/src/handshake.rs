@@ -1,25 +1,26 @@
-//! The start of a run: the parties agree on its number and on the program, before anything that depends on an input is
-//! sent.
+//! The start of a run: the parties agree on its number and on the program before they send anything that depends on an
+//! input.
 //!
-//! Each party proposes its next run number and says which program it is about to run; the run gets the maximum, and no
-//! number is ever used twice, failed runs included. Where the programs differ, the parties exchange the prefix hashes
-//! of their nodes, and then, with each peer whose program differs, what they have at the first node that does: its
-//! description, which holds shapes, dtypes and a line, and nothing that a party keeps to itself.
+//! Each party proposes its next run number and the hash of the program that it is about to run. The run gets the
+//! largest number, and no number is ever used twice, even after a failed run. If the programs differ, the parties
+//! exchange the prefix hashes of their nodes. Then each party sends every peer whose program differs its description of
+//! the first differing node. A description holds shapes, dtypes and a line, and nothing that a party keeps to itself.
 
 use crate::error::{Error, Mismatch, Misuse, Result};
 use crate::scheduler::Core;
 use crate::wire::{self, FrameType};
 
-/// What a party is about to run.
+/// A party's announcement of what it is about to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Greeting {
     /// Hash of the program so far (the last prefix hash).
     pub program: [u8; 32],
-    /// Hash of what is asked of it: which values are revealed, to whom.
+    /// Hash of the request: which values are revealed, and to whom.
     pub request: [u8; 32],
-    /// Choices that must be alike, as `name=value; name=value`. At most [`Greeting::MAX_TERMS`] bytes.
+    /// Choices that must be the same at all parties, as `name=value; name=value`. At most [`Greeting::MAX_TERMS`]
+    /// bytes.
     pub terms: String,
-    /// What else the peers should know; they get it as it is. At most [`Greeting::MAX_NOTE`] bytes.
+    /// Other information for the peers, passed on unchanged. At most [`Greeting::MAX_NOTE`] bytes.
     pub note: Vec<u8>,
 }
 
@@ -30,7 +31,7 @@ impl Greeting {
     pub const MAX_TERMS: usize = 1024;
 }
 
-/// What the parties agreed on: the run's number, and everybody's note (this party's included).
+/// The agreement of the parties: the run's number, and every party's note (including this party's).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// The run's number; no attempt of any party had it before.
@@ -63,18 +64,18 @@ impl<'b> Greeted<'b> {
     }
 }
 
-/// Short prefix hashes of a program's newest nodes, from number `first` on: programs whose older nodes are forgotten
-/// are alike up to there, as an earlier handshake has found.
+/// Short prefix hashes of a program's newest nodes, from number `first` on. An earlier handshake has found that the
+/// programs are alike up to there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// How many nodes come before.
+    /// The number of nodes before them.
     pub first: usize,
-    /// One for each node.
+    /// One hash for each node.
     pub hashes: Vec<u64>,
 }
 
 impl Trace {
-    /// For a peer, as far as there is room.
+    /// Writes the hashes for a peer, as far as there is room.
     fn write(&self, frame: &mut Vec<u8>) {
         frame.extend_from_slice(&(self.first as u64).to_le_bytes());
         let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
@@ -88,17 +89,17 @@ impl Trace {
         rest.is_empty().then(|| Trace { first, hashes: words.collect() })
     }
 
-    /// The hash after a node, if it is there.
+    /// Returns the hash after a node, if this trace has it.
     fn at(&self, node: usize) -> Option<u64> {
         self.hashes.get(node.checked_sub(self.first)?).copied()
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     fn end(&self) -> usize {
         self.first + self.hashes.len()
     }
 
-    /// The first node that both have and that differs.
+    /// Returns the first node that both traces have and that differs.
     fn first_difference(&self, other: &Trace) -> Option<usize> {
         let from = self.first.max(other.first);
         let common = from..self.end();
@@ -159,8 +160,8 @@ pub(crate) fn agree(
     mismatch.map_or(Ok(Agreement { run, notes }), |abort| Err(core.abort_error(abort)))
 }
 
-/// Which terms differ. Those of a name that one party alone has follow from another choice, such as the protocol, and
-/// are told where nothing else differs.
+/// Returns the terms that differ. Terms whose name only one party has follow from another choice, such as the protocol;
+/// they are listed only if nothing else differs.
 fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
     let theirs = cleaned(theirs);
     let names = |terms: &str| terms.split("; ").map(|term| name_of(term).to_owned()).collect::<Vec<_>>();
@@ -180,22 +181,22 @@ fn name_of(term: &str) -> &str {
     term.split_once('=').map_or(term, |(name, _)| name)
 }
 
-/// The longest text of a peer's that is shown, in characters; and in bytes, which is what a party says of a node.
+/// The longest text of a peer that is shown, in characters; and in bytes, the longest description that a party sends.
 const SHOWN: usize = 300;
 const SAID: usize = 4 * SHOWN;
 
-/// What a peer sent, cut and cleaned before anybody sees it.
+/// Cuts and cleans a text from a peer before it is shown.
 fn presentable(bytes: &[u8]) -> String {
     cleaned(&bytes[..bytes.len().min(SAID)]).chars().take(SHOWN).collect()
 }
 
-/// A text without what controls a terminal.
+/// Removes control characters, which could control a terminal.
 fn cleaned(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect()
 }
 
-/// All parties see that some program differs, so all exchange their traces; each tells every peer whose program differs
-/// what it has where they part, and names the first such peer.
+/// Exchanges traces, which all parties do if some program differs. Then sends each peer whose program differs this
+/// party's node at the first difference. Returns an error that names the first such peer.
 fn first_difference(
     core: &Core,
     candidate: u32,
@@ -210,7 +211,7 @@ fn first_difference(
         let (_, body) = next(core, peer, FrameType::Trace)?;
         let theirs = Trace::read(&body).ok_or(Error::Malformed { peer, what: "trace of a wrong length" })?;
         let node = trace.first_difference(&theirs);
-        // Where none differs, one program goes on where the other ends.
+        // Where no common node differs, the programs differ where one of them ends.
         let place = node.unwrap_or(trace.end().min(theirs.end()));
         let here = trace.at(place).map_or(String::new(), |_| describe(place));
         let mut frame = wire::frame(FrameType::Node, candidate);

@@ -1,5 +1,5 @@
-//! A peer that sends anything at all: frames of any bytes end in a typed error or are taken in, never in a panic, and
-//! what they make this party hold is bounded.
+//! Tests of a peer that sends arbitrary frames. Frames of any bytes are accepted or end in a typed error, never in a
+//! panic, and the memory that they take at this party is bounded.
 
 use quorate_net::{Net, Wait, memory};
 use quorate_ring::{Ring, Vector};
@@ -109,8 +109,8 @@ fn any_frames_of_a_peer_end_in_a_typed_error_and_a_session_that_says_how_it_stan
     }
 }
 
-/// Frames of which this party's lane needs none: credit for nothing, progress of no stream, words of another lane, and
-/// greetings of runs that have ended.
+/// Frames that this party's lane does not need: credit for nothing, progress of no stream, messages of another lane,
+/// and greetings of runs that have ended.
 fn noise(stage: usize, number: u32) -> Vec<u8> {
     let lane = LaneId::ROOT.child(Phase::Online as u64);
     let mut frame = wire::frame(if stage == 0 { FrameType::Data } else { FrameType::Start }, 1);
@@ -254,7 +254,7 @@ fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
     frame.resize(frame.len() + 200_000, 0);
     let keep = |times: usize| (0..times).all(|_| core.deliver(1, frame.clone()).is_ok());
     assert!(keep(4));
-    // Neither an attempt that ends nor a run that does makes room for more.
+    // Neither the end of an attempt nor the end of a run makes room for more.
     core.finish();
     core.attempts.borrow_mut().open().unwrap();
     core.give_up(&Error::Interrupted);
@@ -270,7 +270,7 @@ fn data_of_an_absurd_run_is_refused() {
     }
 }
 
-/// A link that takes what it is given only when it is flushed, and that late.
+/// A link that sends frames only when it is flushed, and late.
 struct Late {
     inner: memory::MemoryNet,
     held: Vec<(usize, Vec<u8>)>,
@@ -309,8 +309,8 @@ impl Net for Late {
     }
 }
 
-/// Interrupts a party, and again while it gives up, whose frames come out so many milliseconds late. What its peer
-/// gets, and for how long the party stayed.
+/// Interrupts a party, and again while it gives up, over links that deliver frames `late` milliseconds late. Returns
+/// the frames that its peer gets, and how long the party took.
 fn gives_up(late: u64) -> (Vec<FrameType>, std::time::Duration) {
     use std::time::{Duration, Instant};
     let mut nets = memory::mesh(2).into_iter();
@@ -338,7 +338,7 @@ fn gives_up(late: u64) -> (Vec<FrameType>, std::time::Duration) {
 #[test]
 fn who_is_interrupted_twice_still_tells_the_peers_but_does_not_stay_for_long() {
     for (late, told) in [(50, true), (5000, false)] {
-        // Machines that run tests are busy: the shortest of a few attempts counts.
+        // Test machines are busy: the shortest of a few attempts counts.
         let took = (0..3).map(|_| {
             let (kinds, took) = gives_up(late);
             assert_eq!(kinds.contains(&FrameType::Abort), told, "{kinds:?}");

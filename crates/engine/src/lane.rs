@@ -4,10 +4,11 @@ use std::sync::LazyLock;
 
 use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
 
-/// That of [`blake3::derive_key`] for lanes, hashed once: programs fork often.
+/// The context of [`blake3::derive_key`] for lanes, hashed once since programs fork often.
 static CONTEXT: LazyLock<ContextKey> = LazyLock::new(|| hash_derive_key_context("quorate/engine/lane"));
 
-/// Identifies a lane within a run. Derived from the path alone, so that a branch which a party skips renumbers nobody.
+/// The identity of a lane within a run. It derives from the path alone, so a branch that a party skips does not
+/// renumber other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneId(pub(crate) u128);
 
@@ -23,7 +24,8 @@ impl LaneId {
         LaneId::of(&path)
     }
 
-    /// The first half of a hash; the lengths of its inputs (a path's step, a use of randomness) differ.
+    /// Returns the first half of the hash of `path`. Its inputs (a path's step, a use of randomness) have different
+    /// lengths.
     pub(crate) fn of(path: &[u8]) -> LaneId {
         let hash = blake3::Hasher::new_from_context_key(&CONTEXT).update(path).finalize();
         let mut id = [0; 16];

@@ -1,8 +1,9 @@
 //! A party of a computation: deterministic scheduling, lanes, causal rounds, flow control, costs, one abort for all.
 //!
-//! Protocols are async functions over vectors. They talk through a [`Ctx`], which knows the party's number, its lane
-//! and its depth, and never a socket. [`Party`] runs them against real links; [`dry::run`] runs the very same functions
-//! on vectors without data, which gives their exact rounds, bytes and demand for correlations before anything is sent.
+//! Protocols are async functions over vectors. They communicate through a [`Ctx`], which has the party's number, its
+//! lane and its depth, and never through a socket. [`Party`] runs them over real links. [`dry::run`] runs the same
+//! functions on vectors without data: this gives their exact rounds, bytes and demand for correlations before anything
+//! is sent.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

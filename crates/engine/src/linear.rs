@@ -1,7 +1,7 @@
-//! Linear maps of shared values, as data: every family applies them to its shares, and to tags where it has some.
+//! Linear maps of shared values, as data: every family applies them to its shares, and to MAC shares where it has some.
 //!
-//! A closed set, so that what a family does with shares in a larger ring than their value's is the family's own
-//! business: a slice is the same there, reducing to a smaller ring is not.
+//! The set is closed, so each family decides how to apply a map to shares in a larger ring than their value's. For
+//! example, a slice is the same there, but reduction to a smaller ring is not.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -9,24 +9,24 @@ use std::ops::Range;
 
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
-/// Makes positions.
+/// A function that returns positions.
 type Maker<'a> = &'a dyn Fn() -> Cow<'a, [u32]>;
 
-/// Positions to gather from. Those that are made later are made when they are first looked at; shapes never look.
+/// Positions to gather from. Positions given later are computed at their first use; shapes never use them.
 pub enum Positions<'a> {
-    /// They are there.
+    /// Positions that are given.
     Given(&'a [u32]),
-    /// So many, of this maker.
+    /// The number of positions, and the function that returns them.
     Later(usize, LazyCell<Cow<'a, [u32]>, Maker<'a>>),
 }
 
 impl<'a> Positions<'a> {
-    /// So many positions that `make` gives.
+    /// Returns `len` positions, which `make` returns at their first use.
     pub fn later(len: usize, make: Maker<'a>) -> Self {
         Positions::Later(len, LazyCell::new(make))
     }
 
-    /// How many there are.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         match self {
             Positions::Given(list) => list.len(),
@@ -48,14 +48,14 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// An axis of an array that lies row by row: (outer, len, inner).
+/// An axis of a row-major array: (outer, len, inner).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Positions of the axes before it.
+    /// Product of the lengths of the axes before it.
     pub outer: usize,
     /// Its length.
     pub len: usize,
-    /// Positions of the axes after it.
+    /// Product of the lengths of the axes after it.
     pub inner: usize,
 }
 
@@ -65,9 +65,9 @@ pub enum Linear<'a> {
     Slice(Range<usize>),
     /// The elements at these positions.
     Gather(Positions<'a>),
-    /// The vector, so many times.
+    /// The vector, repeated this many times.
     Repeat(usize),
-    /// -x.
+    /// The negative of x.
     Neg,
     /// A public number times x.
     Scale(i128),
@@ -83,28 +83,28 @@ pub enum Linear<'a> {
     Images(&'a Vector, &'a Conv),
     /// 2^shift x.
     Shl(u32),
-    /// x modulo the size of a ring that is not larger.
+    /// x in a ring that is not larger.
     Reduce(Ring),
-    /// 2^shift x in this ring, of at most `shift` bits more than that of x: the wraps of x vanish there.
+    /// 2^shift x in this ring, which has at most `shift` bits more than that of x: the wraps of x vanish there.
     Raise(Ring, u32),
     /// Sums over an axis.
     SumAxis(Axis),
-    /// Of rows of so many lanes: each row plus all above it.
+    /// Running sums of rows of `lanes` elements: each row plus all rows above it.
     RunningSums {
         /// Lanes of a row.
         lanes: usize,
     },
-    /// The sum of 2^i times row i; the last row weighs the negative of that where it is a sign.
+    /// The sum of 2^i times row i; a last row of signs has the negative weight.
     Weigh {
-        /// How many rows there are.
+        /// The number of rows.
         rows: usize,
-        /// Whether the last one is a sign.
+        /// Whether the last row is a sign.
         signed: bool,
     },
 }
 
 impl Linear<'_> {
-    /// The map of one vector.
+    /// Applies the map to a vector.
     pub fn apply(&self, x: &Vector) -> Vector {
         let changed = |change: &dyn Fn(&mut Vector)| {
             let mut x = x.clone();
@@ -141,7 +141,7 @@ impl Linear<'_> {
     }
 }
 
-/// In log2(rows) additions of everything.
+/// Adds up rows, in log2(rows) additions of the whole vector.
 fn running_sums(x: &Vector, lanes: usize) -> Vector {
     let mut sums = x.clone();
     let mut step = lanes;
@@ -181,22 +181,22 @@ pub enum LinearBits<'a> {
     GatherLanes(Positions<'a>),
     /// x and public bits.
     Mask(&'a Bits),
-    /// The only row, so many times.
+    /// The only row, repeated this many times.
     RepeatRow(usize),
-    /// So many rows of zeros below x.
+    /// x with this many rows of zeros below.
     ZerosBelow(usize),
     /// For each list the sum of the rows in it.
     SumRows(&'a [Vec<u32>]),
     /// All rows side by side, in one row.
     SideBySide,
-    /// Lane by lane its bits, in one row.
+    /// The columns of x one after the other, in one row.
     RowsToLanes,
-    /// The inverse of that, for so many rows.
+    /// The inverse of [`LinearBits::RowsToLanes`], for this number of rows.
     LanesToRows(usize),
 }
 
 impl LinearBits<'_> {
-    /// The map of one matrix.
+    /// Applies the map to a matrix.
     pub fn apply(&self, x: &Bits) -> Bits {
         match self {
             LinearBits::Rows(range) => x.slice_rows(range.clone()),
@@ -226,18 +226,18 @@ fn zeros_like(x: &Bits, rows: usize) -> Bits {
     if x.is_shape() { Bits::shape(rows, x.lanes()) } else { Bits::zeros(rows, x.lanes()) }
 }
 
-/// What becomes of a whole with a part of it: Z-linear in both.
+/// An update of a vector by another one, the part: Z-linear in both.
 pub enum Update {
-    /// The part is written from here on.
+    /// The part overwrites the elements from this position on.
     Write(usize),
-    /// The part is (axis, lanes of a range) and is written to these lanes of all positions on an axis.
+    /// The part is (axis, lanes of a range) and overwrites these lanes of all positions on an axis.
     WriteLanes(Axis, Range<usize>),
-    /// The part is a piece of an array from here on, and is added to the array's sums along an axis.
+    /// The part is a piece of an array, from this position on, and is added to the array's sums along an axis.
     AddSums(Axis, usize),
 }
 
 impl Update {
-    /// The update of one vector by another.
+    /// Applies the update to `whole`.
     pub fn apply(&self, whole: &mut Vector, part: &Vector) {
         match self {
             Update::Write(start) => whole.write_at(*start, part),
@@ -265,7 +265,7 @@ fn add_sums(sums: &mut Vector, part: &Vector, axis: Axis, start: usize) {
     let end = start + part.len();
     while at < end {
         let (from, lane, left) = (at % block, at % inner, end - at);
-        // Whole blocks, whole rows of one, or a part of a row.
+        // A run of whole blocks, of whole rows of one block, or of a part of a row.
         let (count, outer, len, width) = match (from, lane) {
             (0, _) if left >= block => (left / block * block, left / block, axis.len, inner),
             (_, 0) if left.min(block - from) >= inner => {
@@ -283,49 +283,49 @@ fn add_sums(sums: &mut Vector, part: &Vector, axis: Axis, start: usize) {
     }
 }
 
-/// What one row of a matrix of bits becomes.
+/// A step that replaces one row of a matrix of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStep {
     /// Row `out` is row a xor row b.
     Xor {
-        /// What is written.
+        /// The row that is written.
         out: u32,
-        /// One row.
+        /// The first row.
         a: u32,
-        /// The other.
+        /// The second row.
         b: u32,
     },
     /// Row `out` is row `from`.
     Copy {
-        /// What is written.
+        /// The row that is written.
         out: u32,
-        /// What is read.
+        /// The row that is read.
         from: u32,
     },
     /// Row `out` is zero.
     Clear {
-        /// What is written.
+        /// The row that is written.
         out: u32,
     },
 }
 
-/// What becomes of a matrix of bits with another: F_2-linear in both.
+/// An update of a matrix of bits by another one, the part: F_2-linear in both.
 pub enum UpdateBits<'a> {
-    /// The part is written to the lanes from here on.
+    /// The part overwrites the lanes from this position on.
     Write(usize),
-    /// The first rows of the part are added to the rows `xored`, the next ones written to the rows `set`.
+    /// The first rows of the part are added to the rows `xored`; the next ones overwrite the rows `set`.
     Rows {
-        /// Rows that are added to.
+        /// The rows that are added to.
         xored: &'a [u32],
-        /// Rows that are written.
+        /// The rows that are overwritten.
         set: &'a [u32],
     },
-    /// The rows of the part are written to these rows; then come steps of single rows.
+    /// The rows of the part overwrite these rows; then come steps of single rows.
     Steps(&'a [u32], &'a [RowStep]),
 }
 
 impl UpdateBits<'_> {
-    /// The update of one matrix by another.
+    /// Applies the update to `whole`.
     pub fn apply(&self, whole: &mut Bits, part: &Bits) {
         match self {
             UpdateBits::Write(start) => whole.write_lanes_at(*start, part),

@@ -1,9 +1,9 @@
-//! Threads that do each step together, as at a barrier, until one of them ends, whyever it does: the others do not
-//! wait for it. A thread that lacks memory panics; at a barrier of the standard library the others wait for ever.
+//! A barrier for threads that do each step together. When a thread ends, for whatever reason, the others no longer wait
+//! for it. A thread that lacks memory panics; at a barrier of the standard library the others would wait for ever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where threads wait for each other.
+/// The barrier.
 pub(crate) struct Lockstep {
     state: Mutex<State>,
     all_came: Condvar,
@@ -23,7 +23,7 @@ impl Lockstep {
         Lockstep { state: Mutex::new(State { members, waiting: 0, steps: 0 }), all_came: Condvar::new() }
     }
 
-    /// To be taken as many times as there are members, before the threads that hold them start.
+    /// Returns a membership. Take one for each member before the threads that hold them start.
     pub(crate) fn member(&self) -> Member<'_> {
         Member(self)
     }
@@ -41,7 +41,7 @@ impl Lockstep {
 }
 
 impl Member<'_> {
-    /// Waits until all others wait, or have ended.
+    /// Waits until all other members wait, or have ended.
     pub(crate) fn wait(&self) {
         let mut state = self.0.lock();
         state.waiting += 1;
@@ -83,7 +83,7 @@ mod tests {
                             member.wait();
                             steps.fetch_add(1, Ordering::SeqCst);
                             member.wait();
-                            // All that are there have done this step, and none the next.
+                            // All members in a step have done this one, and none has begun the next.
                             let (before, after) = (step.min(ends_at), step.saturating_sub(ends_at));
                             let now = if step < ends_at { threads } else { threads - 1 };
                             let done = before * threads + after * (threads - 1) + now;

@@ -1,5 +1,5 @@
-//! How long correlations are made while the online phase is under way, and by how much work: both belong to the offline
-//! phase, as the bytes and rounds of these correlations do.
+//! The time and work of making correlations while the online phase is under way. Both belong to the offline phase, as
+//! do the bytes and rounds of these correlations.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -12,7 +12,7 @@ use crate::clock::own_seconds;
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 
-/// What making correlations took within the online phase.
+/// The time and work that making correlations took within the online phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Making {
     /// Wall-clock seconds in which at least one draw was waiting for its correlations to be made.
@@ -23,7 +23,7 @@ pub struct Making {
     pub work: Effort,
 }
 
-/// Draws whose correlations are being made, and what was made before.
+/// The clock of correlations that are being made, and the totals so far.
 #[derive(Default)]
 pub(crate) struct MakingClock {
     draws: Cell<usize>,
@@ -32,13 +32,13 @@ pub(crate) struct MakingClock {
 }
 
 impl MakingClock {
-    /// Forgets what a run has taken that did not end well.
+    /// Forgets the totals of a run that did not end well.
     pub fn forget(&self) {
         self.total.take();
     }
 }
 
-/// One draw under way; the clock stops when the last is gone, as when a run is given up.
+/// One draw under way. The clock stops when the last one is dropped, for instance when a run is given up.
 struct Draw<'c>(&'c MakingClock);
 
 impl<'c> Draw<'c> {
@@ -65,7 +65,7 @@ impl Drop for Draw<'_> {
 }
 
 impl Ctx {
-    /// Awaits `work`, which makes correlations for this lane. Of a lane of the online phase its time is counted apart.
+    /// Awaits `work`, which makes correlations for this lane. On a lane of the online phase, its time is counted apart.
     pub(crate) async fn making<T>(&self, work: impl Future<Output = T>) -> T {
         if self.phase() == Phase::Offline {
             return work.await;

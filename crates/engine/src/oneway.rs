@@ -1,11 +1,11 @@
 //! Messages for which the sender does not wait: [`Ctx::send`] and [`Ctx::receive`].
 //!
 //! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the
-//! sender goes on where it was: whoever only sends, however often, keeps the other waiting for one message only.
+//! sender goes on at its own depth. A party that only sends, however often, delays the other by one message only.
 //!
-//! Both ends call it in step, one the one, the other the other. As in an exchange a sender waits for credit before it
-//! sends and for what it sent earlier only, so that it waits only for a party at an earlier step of the lane: nothing
-//! can wait in a circle. Among more than two parties only [`dry::together`](crate::dry::together) knows depths.
+//! Both ends call it in step: one sends, the other receives. As in an exchange, a sender waits for credit only before
+//! it sends, and only for what it sent earlier. It therefore waits only for a party at an earlier step of the lane, and
+//! no circle of waits can arise. Among more than two parties only [`dry::together`](crate::dry::together) knows depths.
 
 use std::ops::Deref;
 
@@ -16,7 +16,7 @@ use crate::ctx::{Ctx, wrong_length};
 use crate::error::Result;
 use crate::table::Message;
 
-/// The bytes of a message; none in a dry run.
+/// The bytes of a message; empty in a dry run.
 pub struct Incoming(Option<Message>);
 
 impl Deref for Incoming {
@@ -28,7 +28,7 @@ impl Deref for Incoming {
 }
 
 impl Ctx {
-    /// Sends to one party, which calls [`Ctx::receive`].
+    /// Sends a vector to one party, which calls [`Ctx::receive`].
     ///
     /// # Errors
     /// Whatever ends the run.
@@ -40,7 +40,7 @@ impl Ctx {
         Ok(())
     }
 
-    /// Receives what `from` sends.
+    /// Receives the vector that `from` sends.
     ///
     /// # Errors
     /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length than its
@@ -54,10 +54,11 @@ impl Ctx {
         M::unpack(shape, &bytes).map_err(|_| wrong_length(from))
     }
 
-    /// [`Ctx::send`] of so many bytes, which `write` writes in place; in a dry run it is not called.
+    /// Sends `length` bytes, which `write` writes in place, to a party that calls [`Ctx::receive_bytes`]. A dry run
+    /// does not call `write`.
     ///
     /// # Errors
-    /// As there.
+    /// Whatever ends the run.
     pub async fn send_bytes(&self, to: usize, length: usize, write: impl FnOnce(&mut [u8])) -> Result<()> {
         self.core.costs.borrow_mut().apart();
         self.wait_for_credit(to, false).await?;
@@ -73,10 +74,10 @@ impl Ctx {
         Ok(())
     }
 
-    /// [`Ctx::receive`] of exactly so many bytes.
+    /// Receives exactly `length` bytes that `from` sends with [`Ctx::send_bytes`].
     ///
     /// # Errors
-    /// As there.
+    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length.
     pub async fn receive_bytes(&self, from: usize, length: usize) -> Result<Incoming> {
         self.next_one(from, length).await
     }

@@ -1,32 +1,32 @@
-//! What was opened is not believed yet. Gadgets compute on with it; it leaves a party only when every opening up to it
-//! was checked.
+//! Opened values and the checks that they need. Gadgets compute on an unchecked opened value, but it leaves a party
+//! only after every opening up to it was checked.
 //!
-//! Where all follow the protocol there is nothing to check, and the checks here cost nothing.
+//! If all parties follow the protocol, there is nothing to check, and the checks here cost nothing.
 
 use std::ops::Deref;
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 
-/// What an opening gave. It is as public as any other number, so gadgets may do anything with it but hand it out: a
-/// party that cheats may have changed it.
+/// An opened value. It is public, so gadgets may compute anything with it. It must not be handed out before it is
+/// checked, since a party that cheats may have changed it.
 pub struct Opened<T> {
     value: T,
-    /// Which of what this party opened or was shown it is.
+    /// Its number among the values that this party opened or was shown.
     number: u64,
 }
 
-/// What was opened, and checked since: it may leave the party.
+/// An opened value that was checked: it may leave the party.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Believed<T>(T);
 
 impl<T> Opened<T> {
-    /// What a function makes of it.
+    /// Applies a function to the value.
     pub fn map<U>(self, function: impl FnOnce(T) -> U) -> Opened<U> {
         Opened { value: function(self.value), number: self.number }
     }
 
-    /// The value, once its opening was checked.
+    /// Returns the value, once its opening was checked.
     ///
     /// # Errors
     /// [`Error::Bug`] if it was opened after that check began.
@@ -47,20 +47,21 @@ impl<T> Deref for Opened<T> {
 }
 
 impl<T> Believed<T> {
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
-/// How many values a party has opened so far, and how many in all with results that it was shown.
+/// The number of values that a party has opened so far, without and with the results that were revealed to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Openings {
     opened: u64,
     all: u64,
 }
 
-/// A check has accepted what this party opened up to some point. Only the check of a family makes one.
+/// Proof that a check accepted the values that this party opened up to some point. Only the check of a family makes
+/// one.
 #[derive(Debug)]
 pub struct Checked {
     opened: u64,
@@ -68,12 +69,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// For families whose parties all follow the protocol: there is nothing to check.
+    /// Returns the proof for families whose parties all follow the protocol: there is nothing to check.
     pub fn unneeded() -> Checked {
         Checked { opened: u64::MAX, all: u64::MAX }
     }
 
-    /// The end of a check that began with these openings ([`Ctx::openings`]).
+    /// Ends a check that began with these openings ([`Ctx::openings`]).
     ///
     /// # Errors
     /// [`Error::Cheating`] unless it holds.
@@ -84,7 +85,7 @@ impl Checked {
         }
     }
 
-    /// Whether results may be revealed now.
+    /// Checks that results may be revealed now.
     ///
     /// # Errors
     /// [`Error::Bug`] if something was opened to compute on since this check began.
@@ -97,28 +98,28 @@ impl Checked {
 }
 
 impl Ctx {
-    /// What a family has just opened, to compute on.
+    /// Wraps a value that a family has just opened, to compute on.
     pub fn opened<T>(&self, value: T) -> Opened<T> {
         let before = self.openings();
         self.core.openings.set(Openings { opened: before.opened + 1, all: before.all + 1 });
         Opened { value, number: before.all }
     }
 
-    /// So many bytes of what was opened stay until it is checked.
+    /// Notes that `bytes` bytes of opened values are kept until they are checked.
     pub fn keeps(&self, bytes: usize) {
         let bytes = bytes * self.core.counting.times();
         self.core.costs.borrow_mut().kept(self.phase, bytes, self.step.as_ref().map(|s| s.id));
     }
 
-    /// A result that was just revealed to this party.
+    /// Wraps a result that was just revealed to this party.
     pub fn revealed<T>(&self, value: T) -> Opened<T> {
         let before = self.openings();
         self.core.openings.set(Openings { all: before.all + 1, ..before });
         Opened { value, number: before.all }
     }
 
-    /// What this party has opened so far. It follows the party's own schedule: what a check goes through in one order
-    /// at all parties needs lanes and their uses for names.
+    /// Returns the openings of this party so far. Their order follows the party's own schedule. A check that goes
+    /// through openings in one order at all parties has to name them by lanes and uses.
     pub fn openings(&self) -> Openings {
         self.core.openings.get()
     }

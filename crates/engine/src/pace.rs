@@ -1,5 +1,5 @@
-//! How far the parties are along a row of work that all of them go through in the same order, so that nobody runs far
-//! ahead of the slowest: the chunks of a [`Ctx::stream`], the steps of a program.
+//! The parties' progress along a row of work that all go through in the same order: the chunks of a [`Ctx::stream`],
+//! the steps of a program. It keeps every party from running far ahead of the slowest.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,10 +12,11 @@ use crate::scheduler::Core;
 use crate::table::Lane;
 use crate::wire::Tag;
 
-/// This party's view of such a row. Parties tell each other which first part of it they are done with.
+/// This party's view of the progress along a row of work. Each party reports to the others how many first pieces of the
+/// row it has done.
 ///
-/// Reports cost no round. Whoever waits here for a part that the slowest party is itself allowed to do never waits for
-/// ever: the first work that is unfinished anywhere must be allowed everywhere.
+/// Reports cost no round. A party that waits here for work that the slowest party is itself allowed to do never waits
+/// for ever: the first work that is unfinished anywhere must be allowed everywhere.
 pub struct Pace {
     core: Rc<Core>,
     lane: Rc<Lane>,
@@ -34,8 +35,8 @@ impl Pace {
         (enough > 0 && ctx.core.links.is_some()).then(open)
     }
 
-    /// Tells the peers that this party is done with the first `done` pieces of work. Says nothing once they know enough
-    /// to go on to the end: a report never arrives after the row has ended.
+    /// Reports to the peers that this party has done the first `done` pieces of work. It reports nothing once the peers
+    /// have enough to go on to the end: a report never arrives after the row has ended.
     pub fn report(&self, done: usize) {
         if self.reported.get() < self.enough {
             let done = u32::try_from(done).unwrap_or(u32::MAX);
@@ -44,17 +45,18 @@ impl Pace {
         }
     }
 
-    /// How many first pieces this party reported last.
+    /// The number of first pieces that this party reported last.
     pub fn reported(&self) -> usize {
         self.reported.get() as usize
     }
 
-    /// How many first pieces the slowest peer has reported.
+    /// The number of first pieces that the slowest peer has reported.
     pub fn slowest(&self) -> usize {
         self.lane.slowest(&self.peers).0 as usize
     }
 
-    /// Waits until every peer has reported at least `needed` first pieces. One waker is kept: that of the last caller.
+    /// Waits until every peer has reported at least `needed` first pieces. It keeps one waker only: that of the last
+    /// caller.
     ///
     /// # Errors
     /// [`Mismatch::Left`] where the slowest peer has left the session.
@@ -78,9 +80,9 @@ impl Drop for Pace {
 }
 
 impl Ctx {
-    /// A pace for a row of work that every party of this lane goes through. Nobody ever waits for more than the first
-    /// `enough` pieces of it; `None` where that is none, in a dry run, and where a party works alone. Every party calls
-    /// it in step.
+    /// Returns the pace of a row of work that every party of this lane goes through. No party ever waits for more than
+    /// the first `enough` pieces of it. Returns `None` if `enough` is 0, in a dry run, and where a party works alone.
+    /// Every party calls it in step.
     pub fn pace(&self, enough: usize) -> Option<Pace> {
         Pace::on(self, self.fork_lane(), enough)
     }
