@@ -15,13 +15,13 @@ use crate::handshake::{Agreement, Greeting, Trace, agree};
 use crate::scheduler::{Core, driven};
 use crate::wire::{self, Abort, FrameType};
 
-/// How long a party that gives up tries to tell its peers.
+/// How long a party that gives up tries to inform its peers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a party that is done waits for links that take nothing of what it sent before.
+/// How long a party that is done waits for links that accept none of the remaining data.
 const STALLED: Duration = Duration::from_secs(10);
-/// How often a flush looks whether anything moves.
+/// How often a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// How long a party goes on telling its peers though its user cannot wait.
+/// How long a party goes on informing its peers after its user's second interrupt.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.
@@ -30,7 +30,7 @@ pub struct Party {
     over: bool,
 }
 
-/// A run under way. Dropping it unfinished tells the peers that this party gave up.
+/// A run under way. Dropping it unfinished informs the peers that this party gave up.
 pub struct Run<'p> {
     party: &'p mut Party,
     agreement: Agreement,
@@ -39,7 +39,7 @@ pub struct Run<'p> {
 }
 
 impl Party {
-    /// A party that holds these links.
+    /// Creates a party that owns these links.
     pub fn new(net: Box<dyn Net>) -> Party {
         let (me, parties) = (net.me(), net.parties());
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
@@ -55,17 +55,17 @@ impl Party {
         self.core.parties
     }
 
-    /// A handle with which another thread (Ctrl-C) stops the run under way.
+    /// Returns a handle with which another thread (Ctrl-C) stops the run under way.
     pub fn interrupt_handle(&self) -> Option<Interrupt> {
         self.core.links.as_ref().map(|links| links.interrupt.clone())
     }
 
-    /// Bytes put on the wire so far to all peers, framing and TLS included.
+    /// Returns the bytes sent over the links so far to all peers, framing and TLS included.
     pub fn wire_bytes(&self) -> u64 {
         self.core.wire_bytes()
     }
 
-    /// Payload bytes that the run under way has sent so far; another thread may watch it.
+    /// Returns a counter of the payload bytes that the run under way has sent so far; another thread may watch it.
     pub fn sent_counter(&self) -> Arc<AtomicU64> {
         self.core.sent.clone()
     }
@@ -75,8 +75,8 @@ impl Party {
         self.over
     }
 
-    /// How long this party waits for a peer whose connection is alive and who sends nothing that is due: at a run's
-    /// start, in it and at its end. As long as it takes, where nothing is said.
+    /// Sets how long this party waits for a connected peer that does not send what is due: at a run's start, during it
+    /// and at its end. The default is no limit.
     pub fn set_patience(&self, patience: Option<Duration>) {
         self.core.table.patience.set(patience);
     }
@@ -114,7 +114,7 @@ impl Party {
         self.begin(&Greeting::default(), &Trace::default, &|_| String::new())
     }
 
-    /// Tells the peers why the attempt ended here, and forgets it.
+    /// Informs the peers why the attempt ended here, and forgets it.
     fn abandon(&mut self, error: &Error) {
         self.over |= error.is_final();
         let abort = self.core.give_up(error);
@@ -122,8 +122,8 @@ impl Party {
         self.flush(LAST_WORDS);
     }
 
-    /// Leaves the session. With `gave_up` the peers learn that this party failed, otherwise that it is done, which is
-    /// also what dropping a party says.
+    /// Leaves the session. With `gave_up` the peers learn that this party failed, otherwise that it is done. Dropping a
+    /// party also reports that it is done, unless its thread panics.
     pub fn leave(mut self, gave_up: bool) {
         self.say_goodbye(gave_up);
     }
@@ -157,15 +157,15 @@ impl Party {
         &self.core.probe
     }
 
-    /// Best effort: a peer that cannot be told is found by its own time-out.
+    /// Sends a frame to all peers, as far as possible: an unreachable peer finds out by its own time-out.
     fn tell_all(&self, frame: &[u8]) {
         for peer in self.core.peers() {
             let _ = self.core.send_frame(peer, frame.to_vec());
         }
     }
 
-    /// Hands over everything that was sent; gives up when the links have taken nothing for `stalled`, or soon after an
-    /// interrupt: who presses Ctrl-C twice still tells the peers.
+    /// Sends out all queued data. Gives up when the links have accepted nothing for `stalled`, or soon after an
+    /// interrupt: even after a second Ctrl-C the peers are informed.
     fn flush(&self, stalled: Duration) {
         let Some(links) = &self.core.links else { return };
         let mut net = links.net.borrow_mut();
@@ -193,38 +193,38 @@ impl Drop for Party {
 }
 
 impl Run<'_> {
-    /// What the parties agreed on.
+    /// Returns the agreement of the parties.
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
     }
 
-    /// Says what this party is going to do, as a hash that must be alike at all parties. It goes ahead of the first
-    /// message to each peer and takes no round: a peer that is going to do something else ends its run when it has come
-    /// that far, and so does this party when it hears of it. Once, before the first phase.
+    /// Announces this party's plan, as a hash that must be the same at all parties. The hash precedes the first message
+    /// to each peer and takes no round. A peer with another plan ends its run when it receives the hash, and so does
+    /// this party when it receives that peer's. Call it once, before the first phase.
     ///
     /// # Errors
-    /// [`Mismatch::Plan`](crate::Mismatch::Plan) where a peer has said something else already; the peers have been
-    /// told.
+    /// [`Mismatch::Plan`](crate::Mismatch::Plan) if a peer has announced another plan already; the peers have been
+    /// informed.
     pub fn compare(&mut self, plan: [u8; 32]) -> Result<()> {
         self.party.core.compare(plan).map_err(|error| self.fail(error))
     }
 
-    /// Takes in what predicts the seconds of the run: peers are waited for ten times as long, where that is longer than
-    /// the [patience](Party::set_patience) that the party has, until the next run says so.
+    /// Sets a prediction of the run's seconds. This party then waits for peers ten times as long as predicted, if that
+    /// is longer than its [patience](Party::set_patience). The next run needs a prediction of its own.
     pub fn predict(&self, seconds: impl FnOnce() -> f64 + 'static) {
         self.party.core.table.patience.predict(Box::new(seconds));
     }
 
-    /// [`Party::wire_bytes`], while the run is under way.
+    /// Returns [`Party::wire_bytes`] while the run is under way.
     pub fn wire_bytes(&self) -> u64 {
         self.party.core.wire_bytes()
     }
 
-    /// Runs one phase of the program to its end. Every party runs the same phases in the same order; a phase may come
-    /// more than once, and each time it goes on counting rounds where it stopped.
+    /// Runs one phase of the program to its end. Every party runs the same phases in the same order. A phase may run
+    /// more than once; the count of its rounds then continues.
     ///
     /// # Errors
-    /// Those of the program, of a link or of a peer; the peers have been told.
+    /// Those of the program, of a link or of a peer; the peers have been informed.
     pub fn phase<T>(&mut self, phase: Phase, work: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<T> {
         let ctx = self.begin_phase(phase)?;
         let result = driven(work(&ctx), |poll| self.party.core.drive_guarded(poll));
@@ -251,13 +251,15 @@ impl Run<'_> {
         error
     }
 
-    /// Says that this party has all that it needs of the run, and waits until every peer said the same: half a round
-    /// trip that counts no round and no payload. A party may hand out what it learned once this returned, and not
-    /// before; from the call on, and if it fails, it keeps what it computed until the next run's handshake tells
-    /// whether all came here. Then none of them draws the run's randomness anew. Once, after the last phase.
+    /// Confirms that this party has all that it needs of the run, and waits for the confirmation of every peer. This
+    /// takes half a round trip, but counts no round and no payload. Call it once, after the last phase.
+    ///
+    /// A party may release its results only after this returned. From the call on, and if it fails, the party keeps
+    /// what it computed until the next run's handshake shows whether all parties came here. If they did, none of them
+    /// draws the run's randomness anew.
     ///
     /// # Errors
-    /// Those of a link or of a peer, and this party's interrupt; the peers have been told.
+    /// Those of a link or of a peer, and this party's interrupt; the peers have been informed.
     pub fn confirm(&mut self) -> Result<()> {
         if self.finished {
             return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
@@ -265,7 +267,7 @@ impl Run<'_> {
         confirm(&self.party.core).map_err(|error| self.fail(error))
     }
 
-    /// Ends the run; what it cost this party.
+    /// Ends the run. Returns its costs at this party.
     pub fn finish(mut self) -> Costs {
         if !self.finished {
             self.finished = true;

@@ -1,27 +1,28 @@
-//! How long this party waits for a peer whose connection is alive and who sends nothing that is due.
+//! The limit on waiting for a peer whose connection is alive but that does not send what is due.
 //!
-//! Heartbeats, credit that is of no use, and messages that no lane reads do not count: a peer that withholds one
-//! message of a run would keep this party waiting for ever. The time counts in which this party has nothing else to do.
+//! Heartbeats, credit that is of no use, and messages that no lane reads do not end a wait: otherwise a peer that
+//! withholds one message of a run would keep this party waiting for ever. Only time in which this party has nothing
+//! else to do counts.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// Predicts the seconds that a run takes. Called when a peer is late, and not before.
+/// Predicts the seconds that a run takes. It is called only when a peer is late.
 type Predict = Box<dyn FnOnce() -> f64>;
 
-/// A peer is waited for as many times as long as the whole run is predicted to take, where that is longer.
+/// A wait may last this many times the predicted seconds of the run, if that is longer.
 const TIMES_PREDICTED: f64 = 10.0;
-/// No wait is longer, whatever is predicted: a year.
+/// The upper limit of all waits, whatever the prediction: a year.
 const LONGEST_S: f64 = 365.0 * 86_400.0;
 
 /// How long to wait for each peer, and how long this party has waited.
 pub(crate) struct Patience {
-    /// What the user allows; `None`: as long as it takes.
+    /// The user's limit; `None` is no limit.
     least: Cell<Option<Duration>>,
-    /// Of the run under way or, between runs, of the last one, at which a peer may still be.
+    /// The limit of the run under way or, between runs, of the last one, in which a peer may still be.
     limit: Cell<Option<Duration>>,
     predict: RefCell<Option<Predict>>,
-    /// For how long this party has waited for each peer since that peer last sent what was due.
+    /// How long this party has waited for each peer since that peer last sent something due.
     waited: Vec<Cell<Duration>>,
 }
 
@@ -31,13 +32,13 @@ impl Patience {
         Patience { least, limit, predict, waited: vec![Cell::default(); parties] }
     }
 
-    /// Sets what the user allows.
+    /// Sets the user's limit.
     pub fn set(&self, least: Option<Duration>) {
         self.least.set(least);
         self.limit.set(least);
     }
 
-    /// Takes in what predicts how long the run takes that begins.
+    /// Sets the prediction of the seconds of the run that begins.
     pub fn predict(&self, seconds: Predict) {
         self.limit.set(self.least.get());
         *self.predict.borrow_mut() = Some(seconds);
@@ -48,7 +49,7 @@ impl Patience {
         self.waited.iter().for_each(|waited| waited.set(Duration::ZERO));
     }
 
-    /// A peer sent something that is due.
+    /// Notes that a peer sent something due.
     pub fn heard(&self, peer: usize) {
         self.waited[peer].set(Duration::ZERO);
     }
@@ -60,10 +61,10 @@ impl Patience {
         }
     }
 
-    /// For how long this party may still wait for any of these peers; `None`: as long as it takes.
+    /// Returns how long this party may still wait for any of these peers; `None` is no limit.
     ///
     /// # Errors
-    /// The peer for which it has waited longest, and how long, where that is too long.
+    /// The peer for which this party has waited longest, and for how long, if that is too long.
     pub fn left(&self, awaited: &[usize]) -> Result<Option<Duration>, (usize, Duration)> {
         let longest = awaited.iter().map(|&peer| (self.waited[peer].get(), peer)).max_by_key(|(waited, _)| *waited);
         let Some((waited, peer)) = longest else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Uniform permutations from a stream.
 //!
-//! Fisher and Yates; a number below m is the first of a stream of words, masked to the bits of m - 1, that is below m:
-//! no bias. How many words that takes depends on the stream only.
+//! The algorithm is that of Fisher and Yates. A number below m is the first word of a stream that is below m when
+//! masked to the bits of m - 1, so there is no bias. The number of words that this takes depends only on the stream.
 
 use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;
@@ -9,10 +9,11 @@ use zeroize::Zeroizing;
 use crate::ctx::Stream;
 use crate::error::{Misuse, Result};
 
-/// Elements that a shuffled array has fewer of: places of these, and of as many copies, are words of 32 bits.
+/// The exclusive upper limit of the elements of a shuffled array: their positions, also with a copy of each, fit words
+/// of 32 bits.
 pub const SHUFFLED_ELEMENTS: usize = 1 << 31;
 
-/// Whether columns of so many elements have so many rows, and places that fit their words.
+/// Checks that columns of these lengths have `rows` rows, and that their positions fit words of 32 bits.
 ///
 /// # Errors
 /// [`Misuse::Length`], or [`Misuse::Other`] from [`SHUFFLED_ELEMENTS`] on.
@@ -31,10 +32,10 @@ pub fn check_rows(lens: impl Iterator<Item = usize>, rows: usize) -> Result<()> 
 }
 
 impl Stream {
-    /// A uniform permutation of 0..count.
+    /// Returns a uniform permutation of 0..count.
     ///
     /// # Panics
-    /// From [`SHUFFLED_ELEMENTS`] on, which [`check_rows`] refuses.
+    /// If `count` is [`SHUFFLED_ELEMENTS`] or more, which [`check_rows`] refuses.
     pub fn permutation(&mut self, count: usize) -> Zeroizing<Vec<u32>> {
         assert!(count < SHUFFLED_ELEMENTS, "a row's number is a word of 32 bits");
         let mut order = Zeroizing::new((0..count as u32).collect::<Vec<_>>());
@@ -54,7 +55,7 @@ struct Words<'s> {
 }
 
 impl Words<'_> {
-    /// Uniform in 0..bound, bound > 0.
+    /// Returns a uniform number in 0..bound, for bound > 0.
     fn below(&mut self, bound: u64) -> u64 {
         let mask = bound.next_power_of_two() - 1;
         loop {

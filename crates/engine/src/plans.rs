@@ -1,8 +1,9 @@
-//! What each party of a run is going to do, as a hash, compared on the way.
+//! The plan of each party for a run, as a hash that the parties compare during the run.
 //!
-//! Parties that agreed on a program, and on all that they decide by, decide alike. Should they not, they would wait for
-//! messages that nobody sends, or take one for another. So each says its hash ahead of its first message to every peer:
-//! that takes no round, and ends the run before anything else of it is read.
+//! Parties that agree on a program, and on everything that their decisions depend on, decide alike. Otherwise they
+//! would wait for messages that are never sent, or take one message for another. So each party sends its hash ahead of
+//! its first message to every peer. This takes no round, and ends a mismatched run before any other message of it is
+//! read.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +12,7 @@ use crate::error::{Error, Mismatch, Result};
 /// A party's plan of a run.
 pub(crate) type PlanHash = [u8; 32];
 
-/// This party's plan, and those of its peers, as far as they are known.
+/// The plan of this party, and those of its peers as far as they have arrived.
 pub(crate) struct Plans {
     own: Cell<Option<PlanHash>>,
     theirs: RefCell<Vec<Option<PlanHash>>>,
@@ -22,16 +23,16 @@ impl Plans {
         Plans { own: Cell::new(None), theirs: RefCell::new(vec![None; parties]) }
     }
 
-    /// Forgets those of the run before.
+    /// Forgets the plans of the run before.
     pub fn clear(&self) {
         self.own.set(None);
         self.theirs.borrow_mut().fill(None);
     }
 
-    /// This party's.
+    /// Sets this party's plan.
     ///
     /// # Errors
-    /// [`Mismatch::Plan`] where a peer has said another one.
+    /// [`Mismatch::Plan`] if a peer has announced another one.
     pub fn decide(&self, own: PlanHash) -> Result<()> {
         self.own.set(Some(own));
         let theirs = self.theirs.borrow();
@@ -39,10 +40,10 @@ impl Plans {
         other.map_or(Ok(()), |peer| Err(Error::Mismatch(Mismatch::Plan { peer })))
     }
 
-    /// A peer's, compared as soon as both are there.
+    /// Takes in a peer's plan, and compares it as soon as both are known.
     ///
     /// # Errors
-    /// [`Mismatch::Plan`] where it is another one; [`Error::Malformed`] where it is none, or not the first.
+    /// [`Mismatch::Plan`] if it is another plan; [`Error::Malformed`] if it is no hash, or not the peer's first.
     pub fn hear(&self, peer: usize, bytes: &[u8]) -> Result<()> {
         let plan: PlanHash =
             bytes.try_into().map_err(|_| Error::Malformed { peer, what: "a plan of a wrong length" })?;

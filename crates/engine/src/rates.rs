@@ -1,4 +1,4 @@
-//! What work costs on this machine: seconds per unit of each kernel, measured once.
+//! The rates of this machine: seconds per unit of each kernel, measured once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,12 @@ use crate::error::{Error, Result};
 /// Seconds per unit of work, and per round among threads of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// By kernel, in the order of [`Kernel::ALL`]; those of one thread while as many others run as cores allow.
+    /// Seconds per unit by kernel, in the order of [`Kernel::ALL`]: those of one thread while as many others run as
+    /// cores allow.
     seconds: [f64; Kernel::COUNT],
-    /// Of a round over memory links, in which nobody works: from one who falls asleep to one who wakes up.
+    /// Seconds of a round over memory links without work: from one party's sleep to another's waking.
     pub round_seconds: f64,
-    /// A party's own, for a round: falling asleep and waking up.
+    /// A party's own seconds for a round: falling asleep and waking up.
     pub wake_seconds: f64,
 }
 
@@ -36,8 +37,8 @@ impl Rates {
         Rates { seconds, round_seconds, wake_seconds }
     }
 
-    /// The rates of one of so many parties, all on this machine, each in a thread. Measured when first asked for, in
-    /// about 50 ms, and then kept, unless no thread had memory to measure anything.
+    /// Returns the rates of one of `parties` parties, all on this machine, each in a thread. The first call measures
+    /// them, in about 50 ms. They are then kept, unless no thread had memory to measure anything.
     pub fn of_this_machine(parties: usize) -> Rates {
         let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&rates) = measured.get(&parties) {
@@ -50,12 +51,12 @@ impl Rates {
         rates
     }
 
-    /// Forgets what was measured, so that the next question measures anew: another load, another machine.
+    /// Forgets all measurements, so that the next call measures anew: for another load or another machine.
     pub fn forget() {
         MEASURED.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// For each kernel, the largest rate of all parties. One round.
+    /// Returns the largest rate of all parties for each kernel. One round.
     ///
     /// # Errors
     /// Whatever ends a run; [`Error::Malformed`] for rates that no machine has.
@@ -81,20 +82,21 @@ impl Rates {
         Ok(slowest)
     }
 
-    /// Seconds of one thread for this work.
+    /// Returns the seconds of one thread for this work.
     pub fn seconds(&self, work: &Effort) -> f64 {
         Kernel::ALL.iter().zip(self.seconds).map(|(&kernel, each)| work.of(kernel) as f64 * each).sum()
     }
 
-    /// Seconds for parties that compute side by side in threads of this machine, given those of each alone: the busiest
-    /// core's. Parties that share a core take turns, since they wait for each other in every round, and most rounds are
-    /// over before a core would be taken from one party for another.
+    /// Returns the seconds for parties that compute side by side in threads of this machine: those of the busiest core.
+    /// `each` holds the seconds of each party alone. Parties that share a core take turns, since they wait for each
+    /// other in every round. Most rounds are over before the system would take a core from one party for another.
     pub fn shared(each: &[f64]) -> f64 {
         on(cores(), each)
     }
 }
 
-/// The busiest of so many cores: the longest work first, each where least is to be done.
+/// Returns the seconds of the busiest of `cores` cores. The longest work is placed first, each on the core with the
+/// least work.
 fn on(cores: usize, each: &[f64]) -> f64 {
     let mut each = each.to_vec();
     each.sort_by(|a, b| b.total_cmp(a));
@@ -126,7 +128,7 @@ mod tests {
     fn rates_are_positive_and_kept() {
         let rates = Rates::of_this_machine(3);
         assert!(rates.seconds.iter().all(|&each| each > 0.0 && each < 1e-3), "{rates:?}");
-        // A page of 4 KiB, given by the system, cleared and given back.
+        // The time of a page of 4 KiB that the system gives, clears and takes back.
         assert!(rates.seconds[Kernel::FreshFar as usize] < 2e-8, "{rates:?}");
         assert!(rates.round_seconds > 1e-8 && rates.round_seconds < 0.1, "{rates:?}");
         assert!(rates.wake_seconds > 0.0 && rates.wake_seconds < 1e-3, "{rates:?}");

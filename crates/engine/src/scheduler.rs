@@ -1,7 +1,8 @@
-//! One party's scheduler: delivers whatever has arrived, polls until nothing moves, flushes, waits for any frame.
+//! The scheduler of one party: it delivers whatever has arrived, polls until nothing moves, flushes, and waits for any
+//! frame.
 //!
-//! It is single-threaded and knows no protocol. What has arrived lies in the [`Table`] by lane and peer, so nothing
-//! depends on the order in which different peers' frames come.
+//! It is single-threaded and independent of protocols. Arrived messages lie in the [`Table`] by lane and peer, so
+//! nothing depends on the order in which different peers' frames arrive.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -28,7 +29,7 @@ use crate::plans::{PlanHash, Plans};
 use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, FrameType, Tag};
 
-/// Frames taken in between two polls of the program, so that a flood cannot keep it from an interrupt.
+/// The number of frames taken in between two polls of the program, so that a flood cannot hide an interrupt.
 const FRAMES_AT_ONCE: usize = 1024;
 
 /// A party's links, and the handle that ends its waits.
@@ -44,32 +45,32 @@ pub(crate) struct Core {
     /// `None` in a dry run, and where a party works alone.
     pub links: Option<Links>,
     alone: bool,
-    /// Where the parties of a dry run of all of them tell each other their depths.
+    /// The board of depths, in a dry run of all parties.
     pub board: Option<Rc<Board>>,
     /// The run under way, or the last one.
     pub run: Cell<u32>,
     /// The phase under way; the online phase until one has begun.
     pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
-    /// How a dry run counts chunks that are alike.
+    /// How a dry run counts equal chunks.
     pub counting: Counting,
-    /// The time of correlations that the online phase waits for.
+    /// The time of making correlations that the online phase waits for.
     pub making: MakingClock,
-    /// How deep the lanes of each phase have come.
+    /// The deepest point that the lanes of each phase have reached.
     deepest: [Cell<Depth>; 2],
-    /// Payload bytes that this run has sent so far, for whoever watches from another thread.
+    /// Payload bytes that this run has sent so far, for observers in other threads.
     pub sent: Arc<AtomicU64>,
     pub table: Table,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
     /// Lanes that let others go first: they are woken when everything is flushed.
     gave_way: RefCell<Vec<Waker>>,
-    /// Data of a run that this party has not begun yet: its own handshake is still under way.
+    /// Data of a run that this party has not begun yet, since its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     left: Vec<Cell<bool>>,
     plans: Plans,
     pub confirmed: Confirmed,
-    /// What was opened.
+    /// The number of opened values.
     pub openings: Cell<Openings>,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
@@ -91,7 +92,8 @@ impl Wake for RootWaker {
 /// Polls a lane tree and keeps its result.
 pub(crate) type Poller<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<Result<()>>;
 
-/// The result of a lane tree that `drive` runs to its end. The tree is gone when this returns, whatever the result.
+/// Returns the result of a lane tree that `drive` runs to its end. The tree is dropped when this returns, whatever the
+/// result.
 pub(crate) fn driven<T>(
     future: impl Future<Output = Result<T>>,
     drive: impl FnOnce(Poller<'_>) -> Result<()>,
@@ -139,19 +141,19 @@ impl Core {
         }
     }
 
-    /// For a dry run of all parties, who leave their depths on this board.
+    /// Creates the state for a dry run of all parties, which exchange their depths on this board.
     pub fn dry_together(me: usize, parties: usize, board: Rc<Board>) -> Self {
         Core { board: Some(board), ..Core::new(me, parties, None) }
     }
 
-    /// For work ahead in a run, by one party with nobody.
+    /// Creates the state for work ahead in a run, by one party alone.
     pub fn alone(me: usize, parties: usize, run: u32) -> Self {
         let core = Core { alone: true, ..Core::new(me, parties, None) };
         core.run.set(run);
         core
     }
 
-    /// How deep the lanes of a phase have come.
+    /// Returns the deepest point that the lanes of a phase have reached.
     pub fn deepest(&self, phase: Phase) -> &Cell<Depth> {
         &self.deepest[phase as usize]
     }
@@ -170,7 +172,7 @@ impl Core {
         (0..self.parties).filter(move |&peer| peer != me)
     }
 
-    /// Bytes put on the wire so far to all peers, framing and TLS included.
+    /// Returns the bytes sent over the links so far to all peers, framing and TLS included.
     pub fn wire_bytes(&self) -> u64 {
         self.links.as_ref().map_or(0, |links| links.net.borrow().wire_bytes().iter().sum())
     }
@@ -189,13 +191,13 @@ impl Core {
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
     }
 
-    /// Marks the run as done: what still arrives of it is dropped.
+    /// Marks the run as done: data of it that still arrives is dropped.
     pub fn finish(&self) {
         self.attempts.borrow_mut().finish();
         self.forget();
     }
 
-    /// Marks the attempt as failed because of `error`; the abort for the peers.
+    /// Marks the attempt as failed because of `error`. Returns the abort for the peers.
     pub fn give_up(&self, error: &Error) -> Abort {
         let (own, number) = self.attempts.borrow_mut().fail();
         self.early.borrow_mut().retain(|(_, frame)| wire::header(frame).is_ok_and(|head| head.number > number));
@@ -208,7 +210,7 @@ impl Core {
         self.plans.clear();
         self.confirmed.clear();
         for (peer, frame) in self.early.borrow().iter() {
-            // It was within the limit when it came, and everything else is gone.
+            // It was within the limit when it arrived, and no other charges remain.
             let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
         }
         self.out.borrow_mut().iter_mut().for_each(Vec::clear);
@@ -216,7 +218,7 @@ impl Core {
         *self.failure.borrow_mut() = None;
     }
 
-    /// Runs a lane tree to its end: what `poll` polls. It is compiled once, whatever that is.
+    /// Runs a lane tree to its end by calling `poll`. It is not generic, so it is compiled only once.
     pub fn drive(&self, poll: Poller<'_>) -> Result<()> {
         let root = Arc::new(RootWaker(AtomicBool::new(true)));
         let waker = Waker::from(root.clone());
@@ -241,16 +243,17 @@ impl Core {
         }
     }
 
-    /// [`Core::drive`] for what may run out of memory.
+    /// Runs [`Core::drive`] for work that may run out of memory.
     pub fn drive_guarded(&self, poll: Poller<'_>) -> Result<()> {
         let result = guarded(|| self.drive(poll));
         result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }))
     }
 
-    /// Waits for a frame, then takes in everything that has arrived. `awaits` says whether something is due of a peer.
+    /// Waits for a frame, then takes in everything that has arrived. `awaits` returns whether something is due from a
+    /// peer.
     ///
     /// # Errors
-    /// [`Fault::Stalled`] where a peer's is due for too long; whatever ends a run.
+    /// [`Fault::Stalled`] if something has been due for too long; whatever ends a run.
     pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
         #[cfg(any(test, feature = "testing"))]
         self.probe.borrow_mut().jitter();
@@ -346,7 +349,8 @@ impl Core {
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<()> {
         const WRONG_LENGTH: Error = Error::bug("a message of another length than announced");
-        /// From here on a few messages fill a frame: it gets room for them at once, and is not copied as it grows.
+        /// The length from which a few messages fill a frame: its room is then reserved at once, since growth would
+        /// copy it.
         const LONG: usize = wire::FLUSH_BYTES / 16;
         if length <= wire::PIECE_BYTES {
             let mut out = self.out.borrow_mut();
@@ -382,8 +386,8 @@ impl Core {
         Ok(())
     }
 
-    /// Says what this party is going to do, ahead of its first message to each peer, and compares that with what peers
-    /// said. They are told also where theirs differs.
+    /// Announces this party's plan ahead of its first message to each peer, and compares it with the peers' plans.
+    /// Peers receive it even if theirs differs.
     pub fn compare(&self, own: PlanHash) -> Result<()> {
         for to in self.peers() {
             let mut out = self.out.borrow_mut();
@@ -407,8 +411,8 @@ impl Core {
         frame
     }
 
-    /// Whether something waits to be sent: then this lane is woken again after all others went on and it was flushed.
-    /// It is not woken before, since forks go on with their lanes until none of them rings.
+    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others went on and
+    /// the data was flushed: forks continue with their lanes until none of them rings.
     pub fn gives_way(&self, waker: &Waker) -> bool {
         let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
         if unsent {
@@ -443,12 +447,12 @@ impl Core {
         self.left[peer].get()
     }
 
-    /// Ends the run at the next chance; the first failure counts.
+    /// Ends the run at the next opportunity; the first failure counts.
     fn fail(&self, error: Error) {
         self.failure.borrow_mut().get_or_insert(error);
     }
 
-    /// A peer's abort as this party's error: who was lost counts for more than who says so.
+    /// Turns a peer's abort into this party's error: a lost party takes precedence over the party that reports it.
     pub fn abort_error(&self, abort: Abort) -> Error {
         let Abort { cause, origin, .. } = abort;
         match cause {
@@ -481,7 +485,7 @@ impl Core {
         }
     }
 
-    /// Says at which step this party waits.
+    /// Makes the error for a failed link, with the step at which this party waits.
     fn net_error(&self, peer: usize, fault: Fault, reported_by: Option<usize>) -> Error {
         let (phase, step) = self.table.earliest_wait(peer).unwrap_or((self.phase.get(), None));
         let step = step.map(|step| Arc::from(&*step.name));

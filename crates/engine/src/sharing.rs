@@ -1,8 +1,9 @@
-//! What every backend can do with shared values: the vocabulary that gadgets are written in.
+//! The operations that every backend provides on shared values: the vocabulary of gadgets.
 //!
-//! A backend has arithmetic shares `A` of vectors over Z_2^k, any k, and Boolean shares `B` of bit matrices (rows by
-//! lanes). Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on
-//! shapes. Public values are plain [`Vector`] and [`Bits`], shapes too in a dry run: nobody may branch on them.
+//! A backend has arithmetic shares `A` of vectors over Z_2^k, for any k, and Boolean shares `B` of bit matrices (rows
+//! by lanes). Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work
+//! on shapes. Public values are plain [`Vector`] and [`Bits`], which are shapes, too, in a dry run: code must not
+//! branch on them.
 
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
@@ -39,7 +40,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Elements of the result for operands of `len` elements.
+    /// Returns the number of elements of the result for operands of `len` elements.
     pub fn len_out(self, len: usize) -> usize {
         match self {
             Form::Product => len,
@@ -49,7 +50,7 @@ impl Form {
         }
     }
 
-    /// Elements of both operands, of which the left one has `len`.
+    /// Returns the numbers of elements of both operands, where the left one has `len`.
     pub fn lens(self, len: usize) -> [usize; 2] {
         match self {
             Form::Product => [len; 2],
@@ -59,7 +60,7 @@ impl Form {
         }
     }
 
-    /// Whether operands of these shapes (ring or rows; elements) go into the form.
+    /// Checks that operands of these shapes (ring or rows; elements) fit the form.
     ///
     /// # Errors
     /// [`Misuse`].
@@ -73,7 +74,7 @@ impl Form {
         }
     }
 
-    /// sum += form(a, b).
+    /// Adds form(a, b) to `sum`.
     pub fn accumulate(self, sum: &mut Vector, a: &Vector, b: &Vector) {
         match self {
             Form::Product => sum.add_mul_assign(a, b),
@@ -93,20 +94,20 @@ impl Form {
 pub struct EdaBits<A, B> {
     /// r, uniform in Z_2^k.
     pub value: A,
-    /// floor(r / 2^cut) as an element of Z_2^k, where a cut was asked for.
+    /// floor(r / 2^cut) as an element of Z_2^k, if a cut was requested.
     pub shifted: Option<A>,
     /// The k bits of r: row i holds bit i.
     pub bits: B,
 }
 
-/// Masks of what is compared: r uniform in Z_2^k, and its bits.
+/// Masks for comparisons: r uniform in Z_2^k, and its bits.
 #[derive(Clone)]
 pub struct ComparisonMasks<A, B> {
     /// r.
     pub value: A,
     /// The k bits of r: row i holds bit i.
     pub bits: B,
-    /// In families that make them: row i holds the product of bits 2i and 2i + 1, for as many pairs as were asked for.
+    /// In families that make them: row i holds the product of bits 2i and 2i + 1, for the requested number of pairs.
     pub products: Option<B>,
 }
 
@@ -131,29 +132,30 @@ pub trait Sharing {
 
     /// Whether a party may cheat, so that openings have to be checked before anything is revealed.
     const CHECKED: bool;
-    /// The most bits of a ring over which correlations are made: what gadgets may work in.
+    /// The largest number of bits of a ring over which correlations are made. Gadgets may work in rings up to this
+    /// size.
     const MOST_BITS: u32;
 
-    /// Whether it sends what stays a factor of many products only once ([`Sharing::as_factor`]).
+    /// Whether the backend sends a factor of many products only once ([`Sharing::as_factor`]).
     const KEEPS_FACTORS: bool = false;
 
-    /// How many times smaller than usual the chunks are in which gadgets work on long vectors, of which as many times
-    /// more are under way: for families whose shared bits take so much memory that usual ones leave a core's caches.
+    /// Factor by which the chunks of gadgets on long vectors are smaller than usual, and the chunks under way more. It
+    /// is above 1 in families whose shared bits take so much memory that usual chunks leave a core's caches.
     const FINER: usize = 1;
 
-    /// The same of this very party, where what a session chose lowers it.
+    /// Returns [`Sharing::MOST_BITS`], or less at a party whose session options lower it.
     fn most_bits(&self) -> u32 {
         Self::MOST_BITS
     }
 
-    /// Ring and number of elements.
+    /// Returns the ring and the number of elements.
     fn shape(&self, x: &Self::A) -> (Ring, usize);
-    /// Rows and lanes.
+    /// Returns the numbers of rows and lanes.
     fn bit_shape(&self, x: &Self::B) -> (usize, usize);
 
-    /// A public vector as shares.
+    /// Shares a public vector, locally.
     fn public(&self, value: &Vector) -> Self::A;
-    /// Public bits as shares.
+    /// Shares public bits, locally.
     fn public_bits(&self, value: &Bits) -> Self::B;
     /// x + y.
     fn add(&self, x: &Self::A, y: &Self::A) -> Self::A;
@@ -161,42 +163,43 @@ pub trait Sharing {
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
     /// x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
-    /// Says of a shape who knows the value, as of an input of that party, or of a value that nobody does. Families in
-    /// which that makes no difference need not care.
+    /// Records on a shape which party knows the value, as an input of that party, or that none does. Families in which
+    /// this makes no difference ignore it.
     fn say_who_knows(&self, _x: &mut Self::A, _known: Option<usize>) {}
-    /// Who alone knows all of x, as far as the family keeps track of that.
+    /// Returns the one party that knows all of x, as far as the family keeps track of that.
     fn who_knows(&self, _x: &Self::A) -> Option<usize> {
         None
     }
-    /// Says of a shape that it is a factor of that name, as [`Sharing::as_factor`] makes them, or of a value that it is
-    /// none any more.
+    /// Records on a shape that it is a factor of this name, as [`Sharing::as_factor`] makes them, or with `None` that
+    /// it is no longer one.
     fn say_factor(&self, _x: &mut Self::A, _name: Option<u32>) {}
-    /// A linear map of x.
+    /// Applies a linear map to x.
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
     /// Changes x by y, in place.
     fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update);
-    /// One vector after the other.
+    /// Concatenates vectors.
     fn concat(&self, parts: &[&Self::A]) -> Self::A;
     /// x xor y.
     fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B;
     /// x xor value.
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
-    /// A linear map of x.
+    /// Applies a linear map to x.
     fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B;
     /// Changes x by y, in place.
     fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>);
-    /// Rows of all parts, one below the other.
+    /// Stacks the rows of all parts, in order.
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B;
-    /// Lanes of all parts, side by side.
+    /// Puts the lanes of all parts side by side.
     fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B;
 
-    /// A party's own vector; `value` is given at the owner only. One round.
+    /// Shares a party's own vector; only the owner gives `value`. One round.
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A>;
-    /// A party's own bits. One round.
+    /// Shares a party's own bits; only the owner gives `value`. One round.
     async fn input_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize), value: Option<&Bits>)
     -> Result<Self::B>;
-    /// x, which stays a factor of products to come. Where [`Sharing::KEEPS_FACTORS`], what they would send of it is
-    /// sent now, in one round. No other value of the session has this name, which all parties give it.
+    /// Returns x marked as a factor of later products. If [`Sharing::KEEPS_FACTORS`], the messages about x that these
+    /// products need are sent now, in one round. All parties give the same name, and no other value of the session has
+    /// it.
     async fn as_factor(&self, _: &Ctx, x: &Self::A, _name: u32) -> Result<Self::A> {
         Ok(x.clone())
     }
@@ -208,8 +211,8 @@ pub trait Sharing {
     }
     /// x mod 2, one row. Mostly local; one round where bits have MACs of their own.
     async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B>;
-    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. As
-    /// [`Sharing::lsb`].
+    /// Returns 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. Mostly
+    /// local; one round where bits have MACs of their own.
     async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
     /// x and y. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
@@ -217,16 +220,16 @@ pub trait Sharing {
     async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;
     /// Opens bits to all parties, to compute on. One round.
     async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>>;
-    /// Checks all that was opened so far. Where [`Sharing::CHECKED`] is false, that is nothing: it ends at once, sends
-    /// nothing, and may be called anywhere. Elsewhere nothing else may be under way, and all parties call it after the
-    /// same openings.
+    /// Checks all values opened so far. If [`Sharing::CHECKED`] is false, there is nothing to check: it ends at once,
+    /// sends nothing, and may be called anywhere. Otherwise nothing else may be under way, and all parties call it
+    /// after the same openings.
     ///
     /// # Errors
-    /// [`Error::Cheating`](crate::Error::Cheating) at every honest party if somebody opened something else than the
-    /// protocol says.
+    /// [`Error::Cheating`](crate::Error::Cheating) at every honest party if some party did not open what the protocol
+    /// prescribes.
     async fn check(&self, ctx: &Ctx) -> Result<Checked>;
-    /// Reveals x, a result, to all parties or to one; the others get `None`. One round. All that was opened before was
-    /// checked; what is revealed here is to be checked before it is handed out.
+    /// Reveals x, a result, to all parties or to one; the others get `None`. One round. Every value opened before must
+    /// have been checked. The result is to be checked before it is handed out.
     async fn reveal(
         &self,
         ctx: &Ctx,
@@ -234,7 +237,8 @@ pub trait Sharing {
         x: &Self::A,
         to: Option<usize>,
     ) -> Result<Option<Opened<Vector>>>;
-    /// The same for bits.
+    /// Reveals bits, a result, to all parties or to one; the others get `None`. One round. Every value opened before
+    /// must have been checked. The result is to be checked before it is handed out.
     async fn reveal_bits(
         &self,
         ctx: &Ctx,
@@ -271,7 +275,7 @@ pub trait Sharing {
     /// their k bits.
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
 
-    /// The rows of all columns in one order, uniformly random and known to no coalition. A column has `rows` rows, of
-    /// as many elements each as go into its length.
+    /// Puts the rows of all columns into one order, which is uniformly random and unknown to every coalition that the
+    /// protocol tolerates. A column has `rows` rows, each of its length / `rows` elements.
     async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>>;
 }

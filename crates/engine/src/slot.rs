@@ -25,12 +25,12 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// A slot whose value exists since before the run.
+    /// Returns a slot whose value exists since before the run.
     pub fn full(value: Rc<T>) -> Self {
         Slot { state: RefCell::new(State::Full { value, depth: Depth::default() }) }
     }
 
-    /// Fills the slot and wakes whoever waits for it.
+    /// Fills the slot and wakes the lanes that wait for it.
     pub fn set(&self, ctx: &Ctx, value: Rc<T>) {
         let full = State::Full { value, depth: ctx.depth.get() };
         if let State::Empty(wakers) = std::mem::replace(&mut *self.state.borrow_mut(), full) {
@@ -38,7 +38,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// The value, if it is there.
+    /// Returns the value, if it is there.
     pub fn peek(&self) -> Option<Rc<T>> {
         match &*self.state.borrow() {
             State::Full { value, .. } => Some(value.clone()),
@@ -46,12 +46,12 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Lets go of the value, which nobody will read any more.
+    /// Drops the value, which will not be read any more.
     pub fn clear(&self) {
         *self.state.borrow_mut() = State::Empty(Vec::new());
     }
 
-    /// Waits for the value.
+    /// Waits for the value and returns it.
     pub async fn get(&self, ctx: &Ctx) -> Rc<T> {
         poll_fn(|context| match &mut *self.state.borrow_mut() {
             State::Full { value, depth } => {

@@ -1,7 +1,7 @@
-//! The lanes of a program's steps, started one by one as their operands are there: what is not under way takes no room.
+//! The lanes of a program's steps. Each step starts when its operands are ready, so only steps under way take memory.
 //!
-//! Step i has the lane of number i, whenever it starts and whoever else is under way, so that nothing depends on the
-//! order in which the parties start their steps.
+//! Step i has the lane of number i, whenever it starts and whichever other steps are under way. So nothing depends on
+//! the order in which the parties start their steps.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -13,7 +13,7 @@ use crate::error::{Result, Step};
 use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
 
-/// Steps under way, and how deep those that are done have come.
+/// The steps under way, and the deepest point that finished steps have reached.
 pub struct Steps<'a, T> {
     parent: &'a Ctx,
     group: LaneId,
@@ -24,30 +24,30 @@ pub struct Steps<'a, T> {
 }
 
 impl Ctx {
-    /// No steps yet, of a fork of this lane. Every party of the lane calls it in step.
+    /// Returns an empty set of steps, on a fork of this lane. Every party of the lane calls it in step.
     pub fn steps<T>(&self) -> Steps<'_, T> {
         let (group, deepest) = (self.fork_lane(), self.depth.get());
         Steps { parent: self, group, bell: Bell::new(), children: BTreeMap::new(), deepest, rung: Vec::new() }
     }
 
-    /// How deep this lane is, for a value that is made here.
+    /// Returns the depth of this lane, for a value that is made here.
     pub fn reached(&self) -> Depth {
         self.depth.get()
     }
 
-    /// Goes on no earlier than a value that it reads was made.
+    /// Raises this lane's depth to that at which a value that it reads was made.
     pub fn read(&self, made: Depth) {
         self.depth.set(self.depth.get().join(made));
     }
 }
 
 impl<'a, T> Steps<'a, T> {
-    /// The lane of step `i`, at the parent's depth.
+    /// Returns the lane of step `i`, at the parent's depth.
     pub fn lane(&self, i: usize) -> Ctx {
         self.parent.child(self.group.child(i as u64))
     }
 
-    /// Step `i`, whose messages are named after `step`, is on its way: `work` goes on in its lane.
+    /// Starts step `i` with `work` in its lane. `step` is its name in messages.
     pub fn start<F>(&mut self, i: usize, step: Step, work: impl FnOnce(Ctx) -> F)
     where
         F: Future<Output = Result<T>> + 'a,
@@ -58,12 +58,12 @@ impl<'a, T> Steps<'a, T> {
         self.children.insert(i, child);
     }
 
-    /// A step was done in its `lane` at once.
+    /// Notes that a step was done in its `lane` at once.
     pub fn done(&mut self, lane: &Ctx) {
         self.deepest = self.deepest.join(lane.depth.get());
     }
 
-    /// How many are under way.
+    /// Returns the number of steps under way.
     pub fn len(&self) -> usize {
         self.children.len()
     }
@@ -73,11 +73,11 @@ impl<'a, T> Steps<'a, T> {
         self.children.is_empty()
     }
 
-    /// Goes on with what something woke; those that are done now, in their order. Call it again until there are none:
-    /// then the caller is woken when there is more.
+    /// Continues the steps that were woken. Returns those that are done now, in their order. Call it again until it
+    /// returns none; the caller is then woken when there is more to do.
     ///
     /// # Errors
-    /// The first error of any; the others are to be given up.
+    /// The first error of any step; the others are to be given up.
     pub fn poll(&mut self, context: &Context<'_>) -> Result<Vec<(usize, T)>> {
         self.bell.listen(context.waker());
         let mut done = Vec::new();
@@ -100,7 +100,7 @@ impl<'a, T> Steps<'a, T> {
         Ok(done)
     }
 
-    /// The parent goes on where the deepest step ended, and steps that start later begin there.
+    /// Continues the parent at the depth where the deepest step ended; steps that start later begin there.
     pub fn join(&self) {
         self.parent.depth.set(self.parent.depth.get().join(self.deepest));
     }

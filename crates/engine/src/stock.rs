@@ -1,5 +1,5 @@
-//! The stock of correlations: made in bulk before inputs are known, handed out once; or made where they are drawn, or
-//! in turns.
+//! The stock of correlations: made in bulk before inputs are known and handed out once, made where they are drawn, or
+//! made in turns.
 
 use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,15 +18,15 @@ use crate::error::{Error, Misuse, Result};
 use crate::sharing::Sharing;
 use crate::stream::Chunks;
 
-/// A party's shares of a vector, or of a matrix of bits of which a correlation is a lane.
+/// A party's shares of a vector, or of a matrix of bits whose lanes are correlations.
 pub trait Stored: Clone {
-    /// The elements, or lanes, of a range.
+    /// Returns the elements, or lanes, of a range.
     fn part(&self, range: Range<usize>) -> Self;
-    /// Overwrites those from `start` on.
+    /// Overwrites the elements, or lanes, from `start` on.
     fn write_part(&mut self, start: usize, part: &Self);
 }
 
-/// What one party holds of one correlation of a kind.
+/// The layout of one party's shares of one correlation of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Vectors, by ring and elements of one correlation.
@@ -36,7 +36,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Bytes of so many correlations, where a share is a plain vector.
+    /// Returns the bytes of `len` correlations, where a share is a plain vector.
     pub fn bytes(&self, len: usize) -> u64 {
         let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
         let bits = self.bits.iter().map(|rows| rows * len.div_ceil(8));
@@ -47,9 +47,9 @@ impl Layout {
 /// Correlations of one kind, one after the other.
 #[derive(Clone)]
 pub struct Material<V, B> {
-    /// As [`Layout::vectors`] says.
+    /// Vectors, as in [`Layout::vectors`].
     pub vectors: Vec<V>,
-    /// As [`Layout::bits`] says.
+    /// Matrices of bits, as in [`Layout::bits`].
     pub bits: Vec<B>,
 }
 
@@ -71,27 +71,27 @@ impl<V: Stored, B: Stored> Material<V, B> {
         self.bits.iter_mut().zip(&part.bits).for_each(|(whole, part)| whole.write_part(start, part));
     }
 
-    /// All vectors.
+    /// Returns all vectors.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are so many.
+    /// [`Error::Bug`] unless there are `N`.
     pub fn into_vectors<const N: usize>(self) -> Result<[V; N]> {
         self.vectors.try_into().map_err(|_| MISSING)
     }
 
-    /// All matrices of bits.
+    /// Returns all matrices of bits.
     ///
     /// # Errors
-    /// [`Error::Bug`] unless there are so many.
+    /// [`Error::Bug`] unless there are `N`.
     pub fn into_bits<const N: usize>(self) -> Result<[B; N]> {
         self.bits.try_into().map_err(|_| MISSING)
     }
 }
 
-/// What a party has made ahead, by kind, and who gets which of it.
+/// A party's correlations that were made ahead, by kind, and their assignment to draws.
 pub struct Stock<K, V, B> {
     ledger: RefCell<Ledger<K>>,
-    /// Of what is made while the program runs, in turns.
+    /// The turns of correlations that are made while the program runs.
     turns: RefCell<Option<Turns<K>>>,
     made: RefCell<BTreeMap<K, Material<V, B>>>,
 }
@@ -103,56 +103,56 @@ impl<K, V, B> Default for Stock<K, V, B> {
 }
 
 impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
-    /// From here on, what is drawn is noted and not made.
+    /// Records draws from here on, without making correlations.
     pub fn record(&self) {
         self.turns.take();
         *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
     }
 
-    /// What was noted.
+    /// Returns the recorded demand.
     pub fn take_demand(&self) -> Demand<K> {
         self.ledger.borrow_mut().take_demand()
     }
 
-    /// From here on, draws are served from what was made for this demand.
+    /// Serves draws from here on from correlations that were made for this demand.
     pub fn fill(&self, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
         self.turns.take();
         *self.made.borrow_mut() = made;
         *self.ledger.borrow_mut() = Ledger::Stocked(demand);
     }
 
-    /// Throws all of it away; later draws are made where they are drawn.
+    /// Discards all correlations; later draws are made where they are drawn.
     pub fn clear(&self) {
         *self.ledger.borrow_mut() = Ledger::OnDemand;
         self.turns.take();
         self.made.borrow_mut().clear();
     }
 
-    /// Takes what was made, for whoever has to overwrite it.
+    /// Takes the correlations that were made, for a caller that has to overwrite them.
     pub fn take_made(&self) -> BTreeMap<K, Material<V, B>> {
         std::mem::take(&mut *self.made.borrow_mut())
     }
 
-    /// From here on, correlations are made while the program runs, these one after the other.
+    /// Makes correlations while the program runs from here on, turn by turn.
     pub fn make_in_turns(&self, turns: VecDeque<Demand<K>>) {
         self.clear();
         self.turns.replace(Some(Turns::new(turns)));
     }
 
-    /// Who gets what.
+    /// Returns the assignment of correlations to draws.
     pub fn ledger(&self) -> Ref<'_, Ledger<K>> {
         self.ledger.borrow()
     }
 
-    /// Serves a draw whose correlations are held elsewhere.
+    /// Serves a draw of correlations that are held elsewhere.
     ///
     /// # Errors
-    /// As [`Ledger::draw`].
+    /// Those of [`Ledger::draw`].
     pub fn place(&self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
         self.ledger.borrow_mut().draw(ctx, kind, len)
     }
 
-    /// What was made ahead.
+    /// Returns the correlations that were made.
     pub fn made(&self) -> Ref<'_, BTreeMap<K, Material<V, B>>> {
         self.made.borrow()
     }
@@ -168,18 +168,18 @@ pub trait Stocks: Sharing {
     /// Shares of a matrix of bits.
     type Matrices: Stored;
 
-    /// Where they lie.
+    /// Returns the stock of correlations.
     fn stock(&self) -> &Stock<Self::Kind, Self::Vectors, Self::Matrices>;
 
-    /// What this party holds of one correlation.
+    /// Returns the layout of this party's shares of one correlation.
     fn layout(&self, kind: &Self::Kind) -> Layout;
 
-    /// The largest ring over which a correlation is, for the bound of [`Sharing::MOST_BITS`].
+    /// Returns the bits of the largest ring over which a correlation is, for the bound of [`Sharing::MOST_BITS`].
     fn bits_of(&self, kind: &Self::Kind) -> u32 {
         self.layout(kind).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
     }
 
-    /// Refuses what a session cannot make, where it is drawn: in the step that wants it.
+    /// Refuses correlations that a session cannot make, where they are drawn: in the step that needs them.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] above [`Sharing::MOST_BITS`].
@@ -190,13 +190,13 @@ pub trait Stocks: Sharing {
         }
     }
 
-    /// A place for a vector: zeros, or a shape in a dry run.
+    /// Returns room for a vector: zeros, or a shape in a dry run.
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Self::Vectors;
 
-    /// A place for bits.
+    /// Returns room for bits: zeros, or a shape in a dry run.
     fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Self::Matrices;
 
-    /// Makes so many correlations of each kind.
+    /// Makes `totals` correlations of each kind.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -217,7 +217,7 @@ pub trait Stocks: Sharing {
     /// Whatever ends a run.
     async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>>;
 
-    /// Makes those of one draw, where they are drawn.
+    /// Makes the correlations of one draw where they are drawn.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -230,7 +230,7 @@ pub trait Stocks: Sharing {
         self.make(ctx, kind, len).await
     }
 
-    /// A place for correlations.
+    /// Returns room for `len` correlations.
     fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::Vectors, Self::Matrices> {
         let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
         Material {
@@ -257,7 +257,7 @@ pub trait Stocks: Sharing {
         Ok(whole)
     }
 
-    /// Makes everything that a program demands; afterwards its draws are served from this stock, each once.
+    /// Makes all correlations that a program demands; afterwards its draws are served from this stock, each once.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -268,10 +268,10 @@ pub trait Stocks: Sharing {
         Ok(())
     }
 
-    /// The next `len` correlations for this lane where they are made in turns: nothing where they are not.
+    /// Draws the next `len` correlations for this lane where they are made in turns. Returns `None` where they are not.
     ///
     /// # Errors
-    /// As [`Stocks::draw`].
+    /// Those of [`Stocks::draw`].
     async fn draw_in_turn(
         &self,
         ctx: &Ctx,
@@ -309,11 +309,11 @@ pub trait Stocks: Sharing {
         }
     }
 
-    /// The next `len` correlations for this lane: from the stock, or made here, at the cost of the offline phase.
+    /// Draws the next `len` correlations for this lane: from the stock, or made here at the cost of the offline phase.
     ///
     /// # Errors
-    /// As [`Stocks::check_kind`]; [`Error::Exhausted`] where a dry run did not foresee this
-    /// draw; whatever ends a run.
+    /// Those of [`Stocks::check_kind`]; [`Error::Exhausted`] if a dry run did not record this draw; whatever ends a
+    /// run.
     async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>> {
         self.check_kind(&kind)?;
         if let Some(material) = self.draw_in_turn(ctx, &kind, len).await? {
@@ -323,7 +323,7 @@ pub trait Stocks: Sharing {
         match draw {
             Draw::Make => ctx.making(Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len))).await,
             Draw::Recorded => {
-                // What is drawn is copied out of the stock; making it is charged where it is made.
+                // Draws are copied out of the stock; making them is charged where it happens.
                 let (layout, mut all) = (self.layout(&kind), None);
                 let _made = deferred(|| all = Some(self.blank_material(true, &layout, len)));
                 let drawn = all.as_ref().map(|all| all.slice(&layout, 0..len));

@@ -1,8 +1,7 @@
-//! A long row of chunks, a bounded window at a time: [`Ctx::stream`].
+//! Streams: the chunks of a long row, with a bounded window of them under way at a time: [`Ctx::stream`].
 //!
-//! Every chunk is a lane forked at its parent's depth, so a streamed operation has the rounds of one chunk while
-//! sending overlaps with computing. Parties tell each other how far they are, so that nobody runs far ahead of the
-//! slowest.
+//! Every chunk is a lane forked at its parent's depth. So a streamed operation has the rounds of one chunk, and sending
+//! overlaps with computing. Parties report their progress to each other, so that none runs far ahead of the slowest.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -17,12 +16,13 @@ use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
 use crate::pace::Pace;
 
-/// How [`Ctx::stream`] cuts a long vector.
+/// The partition of a long vector for [`Ctx::stream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
-    /// Elements in all.
+    /// Elements in total.
     pub len: usize,
-    /// Elements per chunk; a multiple of 512, so that every chunk but the last packs without a rest. 0 counts as 1.
+    /// Elements per chunk; a multiple of 512, so that every chunk but the last packs without a remainder. 0 counts
+    /// as 1.
     pub chunk: usize,
     /// Chunks under way at a time; 0 counts as 1.
     pub window: usize,
@@ -38,7 +38,8 @@ impl Chunks {
         Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
     }
 
-    /// Chunks that many times smaller, and as many elements under way, or less than a chunk more.
+    /// Returns chunks that are `times` times smaller, with the same number of elements under way, or less than a chunk
+    /// more.
     pub fn finer(self, times: usize) -> Chunks {
         if times <= 1 {
             return self;
@@ -47,12 +48,12 @@ impl Chunks {
         Chunks { chunk, window: (self.window * self.chunk).div_ceil(chunk.max(1)), ..self }
     }
 
-    /// Chunks in all.
+    /// Returns the number of chunks.
     pub fn count(self) -> usize {
         self.len.div_ceil(self.chunk.max(1))
     }
 
-    /// The elements of one chunk.
+    /// Returns the range of elements of one chunk.
     pub fn range(self, index: usize) -> Range<usize> {
         let chunk = self.chunk.max(1);
         index * chunk..((index + 1) * chunk).min(self.len)
@@ -62,13 +63,13 @@ impl Chunks {
 impl Ctx {
     /// Runs `work` on every chunk, a bounded window at a time, and hands the results to `sink` in order.
     ///
-    /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of
-    /// the lane (all, or those of [`Ctx::among`]) calls it in step, with the same chunks, also one that has nothing to
-    /// do in `work`. No party runs ahead of the slowest by more than two windows ([`Ctx::widen`]), so what is parked
-    /// anywhere stays bounded.
+    /// All chunks start at this lane's depth: the rounds are those of one chunk, whatever the length. Every party of
+    /// the lane (all, or those of [`Ctx::among`]) calls it in step with the same chunks, even one that has nothing to
+    /// do in `work`. No party runs ahead of the slowest by more than two windows ([`Ctx::widen`]), so the data parked
+    /// at any party stays bounded.
     ///
     /// # Errors
-    /// The first error of `work`; what else ends the run.
+    /// The first error of `work`; whatever else ends the run.
     pub async fn stream<T>(
         &self,
         chunks: Chunks,
@@ -102,7 +103,7 @@ struct Row<'a, 'w, T> {
     chunks: Chunks,
     window: usize,
     lane: LaneId,
-    /// For a row longer than the parties may be apart.
+    /// The pace of a row with more chunks than the parties may be apart.
     pace: Option<Pace>,
     start: Depth,
     deepest: Depth,
@@ -179,7 +180,7 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
         }
     }
 
-    /// Starts what the window and the slowest peer allow.
+    /// Starts the chunks that the window and the slowest peer allow.
     fn start_chunks<W>(&mut self, waker: &Waker, work: &'w W) -> Result<()>
     where
         W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
@@ -204,7 +205,7 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
         }
     }
 
-    /// Tells the peers, every half window, how far this party is.
+    /// Reports this party's progress to the peers, every half window.
     fn report(&self) {
         if let Some(pace) = &self.pace
             && self.done.is_multiple_of((self.window / 2).max(1))

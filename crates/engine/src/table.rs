@@ -1,6 +1,7 @@
-//! What a party holds of every lane: messages that have arrived, credit, progress, and who waits for them.
+//! The table of lanes at one party: messages that have arrived, credit, progress, and the lanes that wait for them.
 //!
-//! A lane comes into being when it first communicates or when something arrives for it, and goes when its context goes.
+//! A lane is created when it first communicates or when something arrives for it, and is removed when its context is
+//! dropped.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -16,10 +17,10 @@ use crate::lane::LaneId;
 use crate::patience::Patience;
 use crate::wire::{PIECE_BYTES, Tag};
 
-/// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a
-/// window and so has every stream. A peer beyond it breaks the protocol.
+/// Bytes from one peer that may be parked before its lanes read them. Honest peers stay far below, since every lane and
+/// every stream has a window. A peer beyond it violates the protocol.
 const PARKED_LIMIT: usize = 1 << 30;
-/// What a parked message, or a lane that nobody reads yet, takes beside its payload.
+/// Bytes that a parked message, or a lane that is not read yet, takes beside its payload.
 pub(crate) const OVERHEAD_BYTES: usize = 256;
 
 /// A message as it arrived: a slice of a frame, or bytes put together from several frames.
@@ -27,7 +28,7 @@ pub(crate) struct Message {
     pub depth: u32,
     frame: Rc<Vec<u8>>,
     range: Range<usize>,
-    /// What it counts for while it is parked.
+    /// The bytes charged for it while it is parked.
     charge: usize,
 }
 
@@ -41,7 +42,7 @@ impl Message {
 #[derive(Default)]
 pub(crate) struct Channel {
     messages: VecDeque<Message>,
-    /// The pieces so far of a message that is still arriving, and what they count for.
+    /// The received pieces of a message that is still arriving, and the bytes charged for them.
     partial: Vec<u8>,
     partial_charge: usize,
     /// Payload bytes sent, and granted by the peer, since the lane began.
@@ -49,7 +50,7 @@ pub(crate) struct Channel {
     pub granted: u64,
     /// Payload bytes read since credit was last granted.
     pub read: u64,
-    /// Chunks of the stream with this lane that the peer is done with.
+    /// The number of chunks of this lane's stream that the peer has done.
     progress: u32,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -57,15 +58,15 @@ pub(crate) struct Channel {
 
 pub(crate) struct Lane {
     pub id: LaneId,
-    /// Who made this party hold the lane before its own context did, and what that counts for.
+    /// The peer for which this party holds the lane before its own context uses it, and the bytes charged for that.
     charged: Cell<Option<(usize, usize)>>,
     channels: RefCell<Vec<Channel>>,
-    /// Who waits for the slowest peer of the stream with this lane, and which one that is.
+    /// The slowest peer of this lane's stream, and the waker of the task that waits for it.
     pacer: RefCell<Option<(usize, Waker)>>,
     label: OnceCell<(Phase, Option<Step>)>,
 }
 
-/// What a lane waits for from a peer.
+/// The kinds of things that a lane waits for from a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Message,
@@ -86,7 +87,7 @@ impl Lane {
         change(&mut self.channels.borrow_mut()[peer])
     }
 
-    /// Chunks of the stream with this lane that each of these peers is done with, and which one has done fewest.
+    /// Returns the smallest number of chunks of this lane's stream that one of these peers has done, and that peer.
     pub fn slowest(&self, peers: &[usize]) -> (u32, usize) {
         let channels = self.channels.borrow();
         peers.iter().map(|&peer| (channels[peer].progress, peer)).min().unwrap_or((u32::MAX, 0))
@@ -97,15 +98,15 @@ impl Lane {
 pub(crate) struct Table {
     parties: usize,
     lanes: RefCell<BTreeMap<LaneId, Rc<Lane>>>,
-    /// Parked bytes by peer, and how many may be.
+    /// Parked bytes by peer, and their limit.
     parked: Vec<Cell<usize>>,
     limit: Cell<usize>,
-    /// How many lanes wait for each peer, and for how long this party has.
+    /// The number of lanes that wait for each peer, and how long this party has waited.
     waits: Vec<Cell<usize>>,
     pub patience: Patience,
-    /// The lane for which a message arrived last.
+    /// The lane that received a message last.
     recent: RefCell<Option<Rc<Lane>>>,
-    /// How many lanes this party has of its own, and how many it had at most.
+    /// The number of this party's own lanes, and the largest number so far.
     #[cfg(any(test, feature = "testing"))]
     pub own_lanes: Cell<[usize; 2]>,
 }
@@ -159,7 +160,7 @@ impl Table {
         self.waits[peer].set(self.waits[peer].get() - waiting);
     }
 
-    /// The lane of a context, which says what to call it in an error.
+    /// Opens the lane of a context; phase and step name it in errors.
     pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
         let lane = self.lane(id);
         #[cfg(any(test, feature = "testing"))]
@@ -183,8 +184,8 @@ impl Table {
         lane.clone()
     }
 
-    /// The lane for which a peer sends something; one that is new counts for all its channels until this party gets
-    /// there.
+    /// Returns the lane to which a peer's message belongs. A new lane is charged for all its channels until this party
+    /// opens it.
     fn lane_for(&self, peer: usize, id: LaneId) -> Result<Rc<Lane>> {
         let held = self.lanes.borrow().get(&id).cloned();
         if let Some(lane) = held {
@@ -203,7 +204,7 @@ impl Table {
         }
     }
 
-    /// The context of this lane is gone.
+    /// Removes a lane whose context was dropped.
     pub fn retire(&self, lane: &Rc<Lane>) {
         let mut lanes = self.lanes.borrow_mut();
         if !lanes.get(&lane.id).is_some_and(|held| Rc::ptr_eq(held, lane)) {
@@ -239,7 +240,7 @@ impl Table {
         self.parked[peer].set(self.parked[peer].get().saturating_sub(bytes));
     }
 
-    /// Takes in a piece of a message; `range` is its payload in `frame`.
+    /// Parks a piece of a message; `range` is its payload in `frame`.
     pub fn park(
         &self,
         peer: usize,
@@ -262,12 +263,12 @@ impl Table {
         }
         if !last {
             if range.len() == PIECE_BYTES && channel.reader.is_some() {
-                self.patience.heard(peer); // of a long message, on a slow line
+                self.patience.heard(peer); // a long message, on a slow line
             }
             return Ok(());
         }
         let message = if whole && frame.len() > 2 * range.len() + OVERHEAD_BYTES {
-            // A small message must not keep a large frame alive: the peer would be charged for the message only.
+            // A small message must not keep a large frame alive: the peer is charged for the message only.
             let own = frame[range].to_vec();
             let range = 0..own.len();
             Message { depth, frame: Rc::new(own), range, charge }
@@ -298,8 +299,8 @@ impl Table {
         Some(message)
     }
 
-    /// Takes in credit or progress. Credit is for what this party has sent, so where there is no lane it is one that
-    /// has done its work; progress may come before this party begins the stream, but never after it ended (see `pace`).
+    /// Takes in credit or progress. Credit is for bytes that this party has sent, so a lane that is missing has done
+    /// its work. Progress may arrive before this party begins the stream, but never after it ended (see `pace`).
     pub fn control(&self, peer: usize, tag: Tag, id: LaneId, number: u32) -> Result<()> {
         if tag == Tag::Credit {
             let Some(lane) = self.lanes.borrow().get(&id).cloned() else { return Ok(()) };
@@ -316,7 +317,7 @@ impl Table {
         Ok(())
     }
 
-    /// Has `waker` woken when the lane gets what it wants of the peer.
+    /// Wakes `waker` when the lane gets what it wants from the peer.
     pub fn wait(&self, lane: &Lane, peer: usize, want: Want, waker: &Waker) {
         let mut channels = lane.channels.borrow_mut();
         let place = channels[peer].waker(want);
@@ -329,7 +330,7 @@ impl Table {
         }
     }
 
-    /// Has `waker` woken when some peer reports progress on the stream with this lane; `slowest` is waited for.
+    /// Wakes `waker` when some peer reports progress on this lane's stream; the wait counts as one for `slowest`.
     pub fn wait_for_progress(&self, lane: &Lane, slowest: usize, waker: &Waker) {
         if let Some((before, _)) = lane.pacer.replace(Some((slowest, waker.clone()))) {
             self.unregister(before, 1);
@@ -348,7 +349,7 @@ impl Table {
         }
     }
 
-    /// Wakes who waits for progress on the stream with this lane, since a peer has `moved` or left.
+    /// Wakes the task that waits for progress on this lane's stream, since a peer has `moved` or left.
     fn wake_pacer(&self, lane: &Lane, moved: Option<usize>) {
         if let Some((peer, waker)) = lane.pacer.take() {
             if moved == Some(peer) {
@@ -359,7 +360,7 @@ impl Table {
         }
     }
 
-    /// Wakes everybody who waits for this peer: it left, and nothing more will come of it.
+    /// Wakes all lanes that wait for this peer: it left, and nothing more will arrive from it.
     pub fn wake_all(&self, peer: usize) {
         for lane in self.lanes.borrow().values() {
             let mut channels = lane.channels.borrow_mut();
@@ -369,8 +370,8 @@ impl Table {
         }
     }
 
-    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all, or else
-    /// of the one that has just been served.
+    /// Returns phase and step of the earliest lane that waits for the peer. Without one, it returns those of the
+    /// earliest lane that waits at all, or else of the one that was served last.
     pub fn earliest_wait(&self, peer: usize) -> Option<(Phase, Option<Step>)> {
         let lanes = self.lanes.borrow();
         let waiting = lanes.values().filter_map(|lane| {

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::lane::LaneId;
 use crate::party::Party;
 
-/// What a test watches or disturbs at one party.
+/// A test's observations and disturbances of one party.
 #[derive(Default)]
 pub struct Probe {
     jitter: Option<u64>,
@@ -27,38 +27,40 @@ pub struct Probe {
     coins: Option<u64>,
     tampered: Option<Tampered>,
     sent: usize,
-    /// By length the last message and another one before it, where it may have to be sent again.
+    /// The last message of each length, and another one before it, where it may have to be replayed.
     said: BTreeMap<usize, [Option<Vec<u8>>; 2]>,
 }
 
-/// What a test changes of what a party sends.
+/// A test's change to a message that a party sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tampered {
-    /// The how manieth message of the party, from 0, over all runs and lanes; empty messages do not count.
+    /// The number of the party's message, from 0, over all runs and lanes; empty messages do not count.
     pub message: usize,
-    /// What becomes of it.
+    /// The change.
     pub change: Change,
 }
 
-/// What becomes of a message; its length stays.
+/// A change to a message that keeps its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// This bit is turned over; beyond the message's end it counts around.
+    /// This bit is flipped; numbers beyond the message's end wrap around.
     Bit(usize),
-    /// The last bit is turned over.
+    /// The last bit is flipped.
     LastBit,
-    /// The number of eight bytes in which this bit is (fewer at the end) is increased by it, with carries.
+    /// The eight-byte number that holds this bit (fewer bytes at the end) is increased by the bit's value, with
+    /// carries.
     Increased(usize),
-    /// Nothing but zeros.
+    /// All bytes are zero.
     Zeros,
-    /// The last other message of the same length, to whomever it went; stays as it is where there was none.
+    /// The message is replaced by the last different one of the same length, to any peer. It stays unchanged if there
+    /// was none.
     Replayed,
-    /// Bytes that look random, and are others.
+    /// All bytes are replaced by pseudorandom ones that differ.
     Noise,
 }
 
 impl Tampered {
-    /// A message with a bit turned over.
+    /// Returns a change that flips one bit.
     pub fn bit(message: usize, bit: usize) -> Tampered {
         Tampered { message, change: Change::Bit(bit) }
     }
@@ -95,17 +97,17 @@ impl Change {
                 let before = bytes.to_vec();
                 blake3::Hasher::new().update(bytes).finalize_xof().fill(bytes);
                 if *bytes == before {
-                    Change::LastBit.apply(bytes, None); // of one byte in 256 tries
+                    Change::LastBit.apply(bytes, None); // for one byte, 1 try in 256
                 }
             }
         }
     }
 }
 
-/// A message as a party saw it.
+/// A message as a party received it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Who sent it.
+    /// The sender.
     pub from: usize,
     /// The phase that paid for it.
     pub phase: Phase,
@@ -122,7 +124,7 @@ impl Probe {
         std::thread::sleep(Duration::from_micros(*state % 200));
     }
 
-    /// This party's part of coins that are tossed in a lane, where a test says what they grow from.
+    /// Fills in this party's part of the coins tossed in a lane, if a test has set a seed.
     pub(crate) fn coins(&self, lane: LaneId, own: &mut [u8]) {
         if let Some(seed) = self.coins {
             let mut grown = blake3::Hasher::new();
@@ -161,22 +163,22 @@ impl Party {
         self.probe().borrow_mut().jitter = Some(seed | 1);
     }
 
-    /// Its part of all coins that are tossed grows from `seed`, so that a test can have the same ones again.
+    /// Derives this party's part of all tossed coins from `seed`, so that a test can repeat them.
     pub fn insecure_coins(&mut self, seed: u64) {
         self.probe().borrow_mut().coins = Some(seed);
     }
 
-    /// Another limit for what a peer may make this party hold, in bytes.
+    /// Sets another limit on the memory that a peer may make this party hold, in bytes.
     pub fn insecure_limit(&mut self, bytes: usize) {
         self.core().table.set_limit(bytes);
     }
 
-    /// How many lanes this party had at a time, at most, of those that communicate.
+    /// Returns the largest number of communicating lanes that this party had at a time.
     pub fn insecure_most_lanes(&mut self) -> usize {
         self.core().table.own_lanes.get()[1]
     }
 
-    /// Drops the links without a word, as a process does that is killed.
+    /// Drops the links without a message, like a process that is killed.
     pub fn insecure_vanish(mut self) {
         self.forget_manners();
     }
@@ -187,7 +189,7 @@ impl Party {
         (probe.tampered, probe.sent) = (Some(tampered), 0);
     }
 
-    /// Messages sent since the party was made or told to tamper.
+    /// Returns the number of messages sent since the party was made or told to tamper.
     pub fn insecure_sent(&mut self) -> usize {
         self.probe().borrow().sent
     }
@@ -197,18 +199,18 @@ impl Party {
         self.probe().borrow_mut().transcript = Some(Vec::new());
     }
 
-    /// What was recorded.
+    /// Returns the recorded messages.
     pub fn insecure_transcript(&mut self) -> Vec<Received> {
         self.probe().borrow_mut().transcript.take().unwrap_or_default()
     }
 }
 
-/// Runs `work` as every party of a local session over memory links, one thread each; results by party.
+/// Runs `work` as every party of a local session over memory links, one thread each. Returns results by party.
 pub fn parties<T: Send>(n: usize, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
     over(memory::mesh(n).into_iter().map(|net| Box::new(net) as Box<dyn Net>).collect(), work)
 }
 
-/// [`parties`] over given links.
+/// Runs `work` as every party over the given links, one thread each. Returns results by party.
 pub fn over<T: Send>(nets: Vec<Box<dyn Net>>, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
     let results = nets.iter().map(|_| Mutex::new(None)).collect::<Vec<_>>();
     in_threads(nets, &|place, party| {
@@ -222,7 +224,7 @@ pub fn over<T: Send>(nets: Vec<Box<dyn Net>>, work: impl Fn(Party) -> T + Sync) 
     of_all
 }
 
-/// Compiled once, whatever the parties do.
+/// Runs one thread per party. It is not generic, so it is compiled only once.
 fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
     std::thread::scope(|scope| {
         let start = |(place, net)| scope.spawn(move || work(place, Party::new(net)));
@@ -231,7 +233,7 @@ fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
     });
 }
 
-/// One online phase at every party.
+/// Runs one online phase at every party.
 pub fn online<T: Send>(n: usize, work: impl AsyncFn(&Ctx) -> Result<T> + Sync) -> Vec<Result<(T, Costs)>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone()?;

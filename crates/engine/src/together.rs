@@ -1,9 +1,8 @@
-//! What all parties say at once, so that all of them hear the same, and nobody can choose what it says by what others
-//! do.
+//! Broadcasts: all parties receive the same values. With commitments, none can choose its value by those of others.
 //!
 //! **Source**: commit and open, and broadcast with an echo (Goldwasser, Lindell 2005), with abort. **Model**:
-//! malicious, all but one. Hash commitments; a party that dislikes what it hears can only abort. With two parties there
-//! is nothing to echo.
+//! malicious, all but one. Hash commitments; a party that dislikes what it receives can only abort. With two parties no
+//! echo is needed.
 //!
 //! | | rounds | bytes to each peer |
 //! |---|---|---|
@@ -16,20 +15,20 @@ use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 
 const HASH_BYTES: usize = 32;
-/// What the hash of all that was heard is for (key derivation context of BLAKE3).
+/// The domain of the hash of all received values (key derivation context of BLAKE3).
 const ECHO: &str = "quorate 2026 engine echo v3";
-/// What a broadcast is for, as a commitment says what it is for.
+/// The domain of a broadcast, as for a commitment.
 const BROADCAST: &str = "quorate/engine/broadcast";
 
-/// What an echo is bound to beside what was heard: the session, what for, and which one of its kind.
+/// The context to which an echo is bound beside the values: the session, the domain, and the instance number.
 type Place<'p> = (Option<&'p SessionId>, &'static str, u128);
 
 impl Ctx {
-    /// Tells every peer `value`; what everybody said, in the order of [`Ctx::members`]. All values are equally long.
-    /// Every party of the lane calls it in step, with the same session, where there is one yet.
+    /// Sends `value` to every peer. Returns the values of all, in the order of [`Ctx::members`]. All values are equally
+    /// long. Every party of the lane calls it in step, with the same session, once there is one.
     ///
     /// # Errors
-    /// [`Error::Cheating`] if a party told different peers different things.
+    /// [`Error::Cheating`] if a party sent different values to different peers.
     pub async fn broadcast(&self, session: Option<&SessionId>, value: &[u8]) -> Result<Vec<Vec<u8>>> {
         let place = (session, BROADCAST, self.randomness().instance());
         let said = self.say(value).await?;
@@ -37,12 +36,12 @@ impl Ctx {
         Ok(said)
     }
 
-    /// The same, where nobody knows what others say before it has said its own: `value` is committed to before anything
-    /// is opened.
+    /// Commits to `value` and opens it after all have committed, so that no party learns the others' values before it
+    /// has fixed its own. Returns the values of all, in the order of [`Ctx::members`]. All values are equally long.
+    /// Every party of the lane calls it in step, with the same session.
     ///
     /// # Errors
-    /// [`Error::Cheating`] if a party opens something else than it committed to, or told different peers different
-    /// things.
+    /// [`Error::Cheating`] if a party does not open what it committed to, or sent different values to different peers.
     pub async fn commit_and_open(
         &self,
         session: &SessionId,
@@ -59,7 +58,7 @@ impl Ctx {
         let commitments = self.say(&commitment.0).await?;
         let mut words = value.to_vec();
         words.extend_from_slice(&opening.0);
-        // The echo goes with the openings: whoever committed to several values is bound to each by then.
+        // The echo goes with the openings: by then a party that committed to several values is bound to each.
         let openings = self.echo((Some(session), domain, instance), &commitments, &words).await?;
         let opened = |((party, committed), mut words): ((usize, Vec<u8>), Vec<u8>)| {
             let opening = words.split_off(value.len());
@@ -75,7 +74,7 @@ impl Ctx {
         self.members().into_iter().zip(commitments).zip(openings).map(opened).collect()
     }
 
-    /// Tells every peer `value`; what everybody said.
+    /// Sends `value` to every peer. Returns the values of all.
     async fn say(&self, value: &[u8]) -> Result<Vec<Vec<u8>>> {
         let peers = self.peers();
         let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, value)).collect();
@@ -85,7 +84,8 @@ impl Ctx {
         Ok(said)
     }
 
-    /// Compares with all peers what everybody said, and tells them `more` with it; what everybody told.
+    /// Compares with all peers the values that each received, and sends them `more` with the comparison. Returns what
+    /// all sent as `more`.
     async fn echo(&self, place: Place<'_>, said: &[Vec<u8>], more: &[u8]) -> Result<Vec<Vec<u8>>> {
         if self.peers().len() < 2 {
             return if more.is_empty() { Ok(vec![]) } else { self.say(more).await };

@@ -1,4 +1,4 @@
-//! Coin tossing by commitment: nobody can steer the coins, and nobody knows them before all have committed.
+//! Coin tossing by commitment: no party can steer the coins, and none knows them before all have committed.
 //!
 //! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious,
 //! all but one. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes the coins can only
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 const COIN_BYTES: usize = 32;
 
 impl Ctx {
-    /// 32 fresh bytes of coins that all parties agree on.
+    /// Returns 32 fresh bytes of coins that all parties agree on.
     ///
     /// # Errors
-    /// [`Error::Cheating`] if a party opens something else than it committed to, or committed to several things.
+    /// [`Error::Cheating`] if a party does not open what it committed to, or committed to several values.
     pub async fn toss(&self, session: &SessionId) -> Result<[u8; COIN_BYTES]> {
         let mut own = [0; COIN_BYTES];
         os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;

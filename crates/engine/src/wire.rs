@@ -1,4 +1,5 @@
-//! The bytes between two parties: a frame header, then pieces of messages. Everything is bounded before it is used.
+//! The wire format between two parties: a frame header, then pieces of messages. All lengths and numbers are checked
+//! before use.
 //!
 //! | frame | body |
 //! |---|---|
@@ -36,20 +37,20 @@ impl FrameType {
         [FrameType::Data, FrameType::Abort, FrameType::Start, FrameType::Trace, FrameType::Goodbye, FrameType::Node];
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// The last (or only) piece of a message; `number` is its causal depth.
     Last,
     /// A piece that is continued by the next one of its lane and sender.
     More,
-    /// `number` bytes of this lane were consumed: the sender may send as many more.
+    /// `number` bytes of this lane were consumed: the sender may send this many more.
     Credit,
-    /// The first `number` chunks of the stream with this lane are done at the sender of this piece.
+    /// The sender of this piece has done the first `number` chunks of this lane's stream.
     Progress,
-    /// A hash of what the sender is going to do in this run, ahead of everything else of it.
+    /// A hash of the sender's plan for this run, ahead of all other pieces of it.
     Plan,
-    /// The sender has all that it needs of this run; after everything else of it.
+    /// The sender has all that it needs of this run; after all other pieces of it.
     Done,
 }
 
@@ -59,7 +60,7 @@ impl Tag {
 
 pub(crate) struct Header {
     pub kind: FrameType,
-    /// The run, or the sender's attempt.
+    /// The number of the run, or of the sender's attempt.
     pub number: u32,
 }
 
@@ -114,12 +115,12 @@ pub(crate) fn piece(frame: &[u8], at: usize) -> Result<Piece, &'static str> {
     Ok(Piece { tag, lane: LaneId::from_bytes(lane), number: u32_at(frame, start - 8), payload: start..start + length })
 }
 
-/// Why a party's attempt is over; `origin` gave up first.
+/// The end of a party's attempt, with its cause; `origin` gave up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Abort {
-    /// The number with which that party greeted.
+    /// The number with which the sender greeted.
     pub own: u32,
-    /// The largest number that the attempt has for any party: up to here everything is over.
+    /// The largest number that the attempt has for any party: all attempts up to it are over.
     pub number: u32,
     pub cause: Cause,
     pub origin: usize,

@@ -1,5 +1,5 @@
-//! Links that lie: what one party sends is changed, exchanged, held back or cut off on its way; and links over which
-//! nobody waits for ever: where all wait for each other, all are told that a peer is silent.
+//! Links that misbehave: they change, exchange, hold back or cut off the messages of one party. They also end
+//! deadlocks: if all parties wait for each other, each gets an error that a peer is silent.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,48 +12,49 @@ use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
 use super::Change;
 use crate::wire::{self, FrameType, HEADER_BYTES, Piece, Tag};
 
-/// How often a party that waits looks whether all others wait, too.
+/// How often a waiting party checks whether all others wait, too.
 const STEP: Duration = Duration::from_millis(1);
 
-/// What a link does to what a party sends.
+/// A misbehaviour of a party's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lie {
-    /// To which message.
+    /// The message that it concerns.
     pub at: At,
-    /// What becomes of it.
+    /// The change to it.
     pub what: What,
 }
 
-/// Which messages: those that are not empty are counted, to all peers, in the order in which they leave.
+/// A choice of messages. Messages that are not empty are counted, to all peers together, in the order in which they are
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The one of this number, from 0.
+    /// The message of this number, from 0.
     Number(usize),
-    /// All of so many bytes.
+    /// All messages of this many bytes.
     Length(usize),
 }
 
-/// What becomes of a message.
+/// A change to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Its length stays.
+    /// The bytes change, but not their number.
     Changed(Change),
     /// The last byte is missing.
     Shorter,
-    /// There is a byte more.
+    /// A byte is added.
     Longer,
-    /// It is exchanged with another one of its length that leaves before the party waits again; stays as it is where
-    /// there is none.
+    /// The message is exchanged with another one of its length that is sent before the party waits again. It stays
+    /// unchanged if there is none.
     Swapped,
-    /// It is not sent, what comes after it is.
+    /// The message is not sent; later ones are.
     Withheld,
-    /// Neither it nor anything after it is sent; the links stand.
+    /// Neither the message nor any later one is sent; the links stay open.
     Silent,
-    /// The party's links end before it.
+    /// The party's links end before the message.
     Gone,
 }
 
-/// What a party's links do, and what went over them; a handle, of which copies are the same.
+/// A handle to the behaviour of a party's links, and to the record of their messages; clones share both.
 #[derive(Clone, Default)]
 pub struct Liar(Arc<Mutex<State>>);
 
@@ -63,13 +64,13 @@ struct State {
     begun: bool,
     told: bool,
     silent: bool,
-    /// Bytes of every message since the beginning.
+    /// The bytes of every message since the beginning.
     sent: Vec<usize>,
-    /// By length the last message and another one before it.
+    /// The last message of each length, and another one before it.
     said: BTreeMap<usize, [Option<Vec<u8>>; 2]>,
 }
 
-/// What becomes of a frame.
+/// A frame after its treatment.
 struct Treated {
     frame: Frame,
     /// The message that waits for another one to be exchanged with.
@@ -79,23 +80,23 @@ struct Treated {
 }
 
 impl Liar {
-    /// Links that do this, once it is said where messages begin to count.
+    /// Creates links that behave like this from the call of [`Liar::begin`] on.
     pub fn new(lie: Lie) -> Liar {
         Liar(Arc::new(Mutex::new(State { lie: Some(lie), ..State::default() })))
     }
 
-    /// Messages count from here on.
+    /// Starts the count of messages.
     pub fn begin(&self) {
         let mut state = self.lock();
         (state.begun, state.sent) = (true, vec![]);
     }
 
-    /// Bytes of every message that was sent since then.
+    /// Returns the bytes of every message since [`Liar::begin`].
     pub fn sent(&self) -> Vec<usize> {
         self.lock().sent.clone()
     }
 
-    /// Whether anything was changed, held back or cut off.
+    /// Whether a message was changed, held back or cut off.
     pub fn has_lied(&self) -> bool {
         self.lock().told
     }
@@ -106,7 +107,7 @@ impl Liar {
 }
 
 impl State {
-    /// What to do to the next message, if anything.
+    /// Returns the change to the next message, if any.
     fn next(&mut self, length: usize) -> Option<What> {
         let number = self.sent.len();
         if self.begun {
@@ -175,7 +176,7 @@ impl State {
     }
 }
 
-/// The pieces of a frame of data, each with the bytes of its head.
+/// Returns the pieces of a frame of data, each with the range of its header.
 fn pieces(frame: &[u8]) -> Vec<(Piece, Range<usize>)> {
     let (mut pieces, mut at) = (Vec::new(), HEADER_BYTES);
     while let Some(piece) = (at < frame.len()).then(|| wire::piece(frame, at).ok()).flatten() {
@@ -194,19 +195,19 @@ fn is_data(frame: &[u8]) -> bool {
     wire::header(frame).is_ok_and(|head| head.kind == FrameType::Data)
 }
 
-/// Whether messages of one length are not the same.
+/// Whether two messages have the same length and different bytes.
 fn differ(x: &[u8], y: &[u8]) -> bool {
     x.len() == y.len() && x != y
 }
 
-/// Where all parties of a mesh stand.
+/// The states of all parties of a mesh.
 struct Hall(Mutex<Vec<Seat>>);
 
 #[derive(Clone, Default)]
 struct Seat {
     waits: bool,
     gone: bool,
-    /// Frames, and ends of links, that it has not taken.
+    /// The number of frames, and of ends of links, that the party has not taken.
     coming: usize,
 }
 
@@ -215,7 +216,7 @@ impl Hall {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether nothing will happen any more.
+    /// Whether nothing can happen any more.
     fn is_still(&self) -> bool {
         self.with(|seats| seats.iter().all(|seat| seat.gone || (seat.waits && seat.coming == 0)))
     }
@@ -223,7 +224,7 @@ impl Hall {
 
 /// One party's links.
 struct LyingNet {
-    /// None once they have ended.
+    /// `None` once the links have ended.
     inner: Option<MemoryNet>,
     me: usize,
     parties: usize,
@@ -234,7 +235,7 @@ struct LyingNet {
     held: Option<(usize, Frame, Range<usize>)>,
 }
 
-/// Links between the threads of one process, a liar for each party.
+/// Returns links between the threads of one process, one per liar.
 pub fn lying(liars: &[Liar]) -> Vec<Box<dyn Net>> {
     let hall = Arc::new(Hall(Mutex::new(vec![Seat::default(); liars.len()])));
     let end = |(inner, liar): (MemoryNet, &Liar)| {
@@ -275,7 +276,7 @@ impl LyingNet {
         NetError::Lost { peer: (self.me + 1) % self.parties, place: Place::HERE }
     }
 
-    /// What has arrived, counted as taken.
+    /// Takes what has arrived, and counts it as taken.
     fn take(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError> {
         let Some(inner) = &mut self.inner else { return Err(self.is_lost()) };
         let taken = inner.recv(wait);
@@ -376,7 +377,7 @@ impl Net for LyingNet {
 
 impl Drop for LyingNet {
     fn drop(&mut self) {
-        // What was held back is still said.
+        // A held message is still sent.
         let _ = self.release();
         self.end();
     }
@@ -391,8 +392,8 @@ mod tests {
     use crate::testing::over;
     use crate::{Ctx, Phase};
 
-    /// Three rounds of two bytes, in each of which party 0 tells 1, 2, 3, and of two lanes, in which it tells 4 and 5;
-    /// what party 1 heard before it ended, and how.
+    /// Runs three rounds of two bytes, in which party 0 sends 1, 2, 3, and then two lanes, in which it sends 4 and 5.
+    /// Returns the bytes that party 1 received before its end, and the kind of that end.
     fn heard(lie: Option<Lie>) -> (Vec<u8>, Result<()>, Liar) {
         let liars = [lie.map_or_else(Liar::default, Liar::new), Liar::default()];
         let mut ends = over(lying(&liars), |mut party| {
@@ -425,7 +426,7 @@ mod tests {
         let with = |number, what| heard(Some(Lie { at: At::Number(number), what }));
         let (all, done, liar) = with(3, What::Swapped);
         assert_eq!((all, done, liar.has_lied()), (vec![1, 2, 3, 5, 4], Ok(()), true));
-        // It may have to wait before it says the next one.
+        // The party may have to wait before it sends the next message.
         let (all, done, liar) = with(1, What::Swapped);
         let swapped = if liar.has_lied() { vec![1, 3, 2, 4, 5] } else { vec![1, 2, 3, 4, 5] };
         assert_eq!((all, done), (swapped, Ok(())));
@@ -442,8 +443,8 @@ mod tests {
         }
         for what in [What::Withheld, What::Silent, What::Gone] {
             let (all, done, liar) = with(1, what);
-            // The next message of the lane is taken for one that is held back; what came before the end of the links
-            // may not have been read.
+            // The next message of the lane takes the place of a withheld one. Messages before the end of the links may
+            // not have been read.
             let before: &[u8] = if what == What::Withheld { &[1, 3] } else { &[1] };
             assert!(before.starts_with(&all) && liar.has_lied(), "{what:?}: {all:?}");
             let is_told = match (&done, what) {

@@ -1,7 +1,7 @@
-//! Whether views tell something, by exhaustion; compiled here once, and optimised.
+//! An exhaustive test of whether views leak secrets; compiled here once, and optimised.
 
-/// Whether some view is likelier for one value of `hidden` than for another that goes with the same `allowed`: a view
-/// and a value of either for each assignment. Numbers of a view take at most 128 bits in all.
+/// Returns whether some view is likelier for one value of `hidden` than for another that occurs with the same value of
+/// `allowed`. The lists have one entry per assignment. The numbers of a view take at most 128 bits in total.
 pub fn leaks(views: &[Vec<u64>], allowed: &[u64], hidden: &[u64]) -> bool {
     let mut lanes: Vec<(u64, u128, u64)> = packed(views)
         .into_iter()
@@ -26,7 +26,7 @@ pub fn leaks(views: &[Vec<u64>], allowed: &[u64], hidden: &[u64]) -> bool {
     })
 }
 
-/// The numbers of each view side by side in one, each in as many bits as the largest in its place takes.
+/// Packs the numbers of each view into one, each in as many bits as the largest number in its column takes.
 fn packed(views: &[Vec<u64>]) -> Vec<u128> {
     let columns = views.first().map_or(0, Vec::len);
     let mut seen = vec![0u64; columns];
@@ -56,7 +56,7 @@ mod tests {
         assert!(leaks(&seen(|[x, r, _]| vec![x ^ r, r]), &nothing, &secret));
         assert!(leaks(&seen(|[x, r, _]| vec![x & r]), &nothing, &secret));
         assert!(leaks(&seen(|[x, r, s]| vec![x & r & s, r]), &nothing, &secret));
-        // What goes with what is allowed anyway is no leak, and what does not is one.
+        // A value that depends only on the allowed ones is no leak; any other is one.
         assert!(!leaks(&seen(|[x, r, _]| vec![x, r]), &secret, &secret));
         assert!(leaks(&seen(|[x, r, _]| vec![x ^ r, r]), &of(|[_, r, _]| r), &secret));
         assert!(!leaks(&masked, &of(|[_, _, s]| s), &of(|[x, _, s]| x << 1 | s)));
