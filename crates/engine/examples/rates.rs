@@ -1,9 +1,10 @@
-//! What this machine's kernels take, as predictions price them: `cargo run --release --example rates [PARTIES]`.
+//! Prints the rates of this machine's kernels, as predictions use them: `cargo run --release --example rates
+//! [PARTIES]`.
 
 use quorate_engine::Rates;
 use quorate_ring::memory;
 
-/// As in the native module.
+/// The allocator of the native module.
 #[global_allocator]
 static ALLOCATOR: memory::Careful = memory::Careful;
 

@@ -1,6 +1,7 @@
 //! Microseconds per round of a chain of one-element exchanges: `cargo run --release --example round_latency [ROUNDS]`.
 //!
-//! Around the circle, where a party waits for its predecessor only, and from all to all, where it waits for everybody.
+//! Two patterns: around the circle, where a party waits only for its predecessor, and from all to all, where it waits
+//! for all others.
 
 use std::time::Instant;
 

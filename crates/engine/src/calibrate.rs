@@ -215,8 +215,8 @@ struct Rounds {
     byte: f64,
 }
 
-/// One party's seconds: of a chain of rounds, by the wall clock and by its own clock; of short messages side by side
-/// and of long ones, by its own clock.
+/// One party's seconds: of a chain of rounds, by the wall clock and by its own clock. By its own clock also those of
+/// short messages side by side, and of long ones.
 #[derive(Default)]
 struct Spent {
     wall: f64,

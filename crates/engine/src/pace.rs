@@ -15,8 +15,8 @@ use crate::wire::Tag;
 /// This party's view of the progress along a row of work. Each party reports to the others how many first pieces of the
 /// row it has done.
 ///
-/// Reports cost no round. A party that waits here for work that the slowest party is itself allowed to do never waits
-/// for ever: the first work that is unfinished anywhere must be allowed everywhere.
+/// Reports cost no round. The first work that is unfinished anywhere must be allowed everywhere: then no party waits
+/// here for ever.
 pub struct Pace {
     core: Rc<Core>,
     lane: Rc<Lane>,

@@ -1,8 +1,8 @@
 //! The limit on waiting for a peer whose connection is alive but that does not send what is due.
 //!
-//! Heartbeats, credit that is of no use, and messages that no lane reads do not end a wait: otherwise a peer that
-//! withholds one message of a run would keep this party waiting for ever. Only time in which this party has nothing
-//! else to do counts.
+//! Heartbeats, credit that is of no use, and messages that no lane reads do not end a wait. Otherwise a peer could
+//! withhold one message of a run and keep this party waiting for ever. Only time in which this party has nothing else
+//! to do counts.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Some of the parties work without the others, at the cost that a dry run of all together says.
+//! Work among some of the parties, at the costs of a dry run of all parties together.
 
 use crate::common::{RING, own};
 use quorate_crypto::SessionId;
 use quorate_engine::{Chunks, Costs, Ctx, Error, Phase, Result, dry, testing};
 use quorate_ring::Vector;
 
-/// One round among the members; the sum of what they have.
+/// One round among the members. Returns the sum of their vectors.
 async fn sum(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     let peers = ctx.peers();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, x)).collect();
@@ -35,7 +35,7 @@ fn costs<T: Send>(n: usize, work: impl AsyncFn(&Ctx) -> Result<T> + Sync) -> Vec
 
 #[test]
 fn the_others_go_on_with_the_rounds_that_they_had() {
-    // Parties 0 and 1 compute for seven rounds; party 2 hears of it once, and tells all.
+    // Parties 0 and 1 compute for seven rounds; party 2 then gets one message and sends one to all.
     let results = costs(3, async |ctx| {
         let x = own(ctx, 3);
         let computed = ctx
@@ -78,7 +78,7 @@ fn all_pairs_work_side_by_side() {
                 let [from, to] = pairs[i];
                 let work = async |ctx: Ctx| {
                     let x = own(&ctx, 2);
-                    // The receiver says something, the sender answers at once, twice.
+                    // The sender receives a message and answers at once, twice.
                     for _ in 0..2 {
                         match ctx.me() == from {
                             true => {

@@ -1,11 +1,11 @@
-//! The end of a run: nobody is through before all have said that they are done, and it costs no round.
+//! The end of a run: no party ends it before all have confirmed, and the confirmation costs no round.
 
 use crate::common::{chain, own, within_seconds};
 use quorate_engine::{Cause, Costs, Error, Mismatch, Misuse, Party, Phase, Result, testing};
 
 const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
 
-/// A run, with or without its confirmation; what it cost, and the bytes on its links.
+/// Runs a program, with or without its confirmation. Returns its costs, and the bytes on its links.
 fn run(party: &mut Party, confirmed: bool) -> Result<(Costs, u64)> {
     let before = party.wire_bytes();
     let mut run = party.begin_alone()?;
@@ -40,8 +40,8 @@ fn nobody_is_through_before_all_have_said_so() {
                 let errors = testing::parties(parties, |mut party| {
                     let me = party.me();
                     let mut run = party.begin_alone().unwrap();
-                    // One party fails after its last message: the others have everything, and may not hand it out. Word
-                    // of that may come with what they still wait for.
+                    // One party fails after its last message: the others have everything, but may not hand it out. The
+                    // news of the failure may arrive with messages that they still wait for.
                     let done = run.phase(Phase::Online, async |ctx| chain(ctx, own(ctx, 3), 4).await);
                     let end = done.and_then(|_| match me == late {
                         true => run.phase(Phase::Online, async |_| Err::<(), _>(REFUSAL)),
@@ -66,8 +66,8 @@ fn nobody_is_through_before_all_have_said_so() {
 fn what_ends_after_the_last_word_ends_nothing() {
     within_seconds(60, || {
         testing::parties(3, |mut party| {
-            // Who is through gives up its next attempt at once, while others may still wait for the last word of this
-            // one.
+            // A party that has ended the run interrupts its next attempt at once, while others may still wait for the
+            // last confirmation of this one.
             for _ in 0..50 {
                 run(&mut party, true).expect("all were done");
                 if party.me() == 0 {

@@ -10,7 +10,7 @@ use quorate_ring::Vector;
 
 const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
 
-/// Where in a run something happens.
+/// The moment of a run at which something happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
     Handshake,
@@ -33,7 +33,7 @@ fn phase_of(moment: Moment) -> Phase {
     if moment == Moment::Offline { Phase::Offline } else { Phase::Online }
 }
 
-/// Runs up to a moment and a little into the phase that it names; then `then` says how this party goes on.
+/// Runs up to a moment, and a little into the phase that it names; then this party goes on with `then`.
 fn run_up_to<'p>(party: &'p mut Party, moment: Moment, then: Result<()>) -> Result<Run<'p>> {
     let mut run = party.begin_alone()?;
     if moment == Moment::Online {
@@ -56,7 +56,7 @@ fn a_lost_party_is_named_by_every_other_in_every_phase() {
                         return run(&mut party).err();
                     }
                     if moment != Moment::Handshake {
-                        // Neither the end of the run nor that of the party is said to anybody.
+                        // Neither the end of the run nor that of the party is announced.
                         std::mem::forget(run_up_to(&mut party, moment, Ok(())).unwrap());
                     }
                     party.insecure_vanish();
@@ -89,7 +89,7 @@ fn after_a_loss_the_session_is_closed_and_says_so() {
     });
 }
 
-/// An earlier run may have closed the session at one party only, such as one that was stopped when this party alone had
+/// An earlier run may have closed the session at one party only: for example a stopped run in which only this party had
 /// tossed coins.
 #[test]
 fn a_session_that_is_over_at_one_party_is_over_at_all() {
@@ -207,7 +207,7 @@ fn retries_at_different_times_and_numbers_find_together() {
                 party.insecure_jitter(seed * 31 + me as u64);
                 let mut random = seed * 1_000_003 + me as u64;
                 let mut failures = 0;
-                // Attempts that each party breaks off by itself, at its own times and a different number of times.
+                // Each party breaks off a different number of attempts by itself, at its own times.
                 for _ in 0..(seed as usize + me) % 4 {
                     random ^= random << 13;
                     random ^= random >> 7;
@@ -264,7 +264,7 @@ fn a_party_that_is_done_may_leave_while_others_go_on() {
 #[test]
 fn whoever_waits_for_a_party_that_left_is_told() {
     within_seconds(60, || {
-        // In the handshake, for a message, for credit, for progress.
+        // The wait is in the handshake, for a message, for credit, or for progress.
         for wait in 0..4 {
             let errors = testing::parties(3, |mut party| {
                 if party.me() == 1 {
@@ -319,7 +319,7 @@ fn different_programs_name_the_first_differing_node_at_every_party() {
             let errors = testing::parties(3, |mut party| {
                 let me = party.me();
                 party.insecure_jitter(seed * 5 + me as u64 + 1);
-                // Each has forgotten others of the nodes that are alike.
+                // Each party has forgotten a different number of the equal nodes.
                 let first = (seed as usize + me) % 7;
                 let hash = |node: u64| if me == other && node >= 7 { node + 100 } else { node };
                 let trace = Trace { first, hashes: (first as u64..20).map(hash).collect() };
@@ -386,7 +386,7 @@ fn different_choices_are_told_by_their_names() {
     });
 }
 
-/// A run that the party numbered `other` has another plan for: to the others, what it sends makes no sense.
+/// A run for which party `other` has another plan, so that its messages make no sense to the others.
 fn run_by_plan(party: &mut Party, other: usize) -> Result<()> {
     let me = party.me();
     let mut run = party.begin_alone()?;
@@ -476,7 +476,7 @@ fn an_error_names_the_step_that_waited() {
                 let shape = (crate::common::RING, 1);
                 ctx.join_steps(4, step, async |ctx, i| match (me, i) {
                     (_, ..2) => sum(&ctx, &own(&ctx, 1)).await.map(drop),
-                    // The others are there and wait; they get no answer.
+                    // The others are connected and wait, but get no answer.
                     (1, _) => ctx.exchange::<Vector>(&[], &[(0, shape), (2, shape)]).await.map(drop),
                     _ => ctx.exchange(&[(1, &own(&ctx, 1))], &[(1, shape)]).await.map(drop),
                 })

@@ -1,4 +1,4 @@
-//! Flow control: nobody deadlocks because all send first, and long messages arrive whole.
+//! Flow control: no deadlock arises if all parties send first, and long messages arrive whole.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use quorate_ring::{Ring, Vector};
 
 const RING: Ring = Ring::of(64);
 
-/// `len` elements that tell their sender and place.
+/// Returns `len` elements that identify their sender and position.
 fn numbered(me: usize, len: usize) -> Vector {
     Vector::from_u64s(RING, &(0..len as u64).map(|i| i << 8 | me as u64).collect::<Vec<_>>())
 }
@@ -112,8 +112,8 @@ fn streams_side_by_side_with_a_party_that_is_slow() {
     });
 }
 
-/// Those of forks, too, but not of what chunks themselves stream; and a stream that is no longer than the wide window
-/// waits for nobody's progress.
+/// The window also holds for forks, but not for streams within chunks. A stream that is no longer than the wide window
+/// waits for no party's progress.
 #[test]
 fn a_widened_lane_has_more_chunks_under_way() {
     let most = |windows: usize, around: usize| {
@@ -164,7 +164,7 @@ fn a_party_that_computes_for_long_is_waited_for() {
     });
 }
 
-/// In a lane of its own, too, which its fork would go on with at once.
+/// This also holds in lanes of forks, which the fork would otherwise continue at once.
 #[test]
 fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
     for forks in [0, 1, 2] {
@@ -172,7 +172,7 @@ fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
             let (heard, waiting) = (AtomicBool::new(false), Instant::now());
             let talk = async |ctx: &Ctx| {
                 if ctx.me() == 1 {
-                    // Both in one frame: the second is there before party 0 waits for it.
+                    // Both messages are in one frame: the second has arrived before party 0 waits for it.
                     ctx.exchange_bytes(&[(0, &[1]), (0, &[2])], &[]).await?;
                     ctx.exchange_bytes(&[], &[(0, 1)]).await?;
                     heard.store(true, Ordering::Release);

@@ -1,10 +1,10 @@
-//! A correlation is used once: what a program draws is known before, has one place in the stock, and is gone when
-//! drawn.
+//! The ledger uses a correlation once: a program's draws are known before, have one place in the stock, and are gone
+//! once drawn.
 
 use quorate_engine::{Ctx, Demand, Draw, Error, Ledger, Phase, Result, dry, testing};
 use std::cell::RefCell;
 
-/// Draws of two kinds on several lanes; the places that they were given.
+/// Draws of two kinds on several lanes. Returns the places of the draws.
 async fn program(ctx: &Ctx, ledger: &RefCell<Ledger<&'static str>>) -> Result<Vec<Draw>> {
     let mut places =
         ctx.join_all(5, async |ctx, i| ledger.borrow_mut().draw(&ctx, &["bit", "triple"][i % 2], 10 * (i + 1))).await?;

@@ -1,5 +1,5 @@
-//! One program for all tests of the crate, so that what they use is compiled once; what measures the memory of its
-//! process is a program of its own.
+//! One program for all tests of the crate, so that their dependencies are compiled once. A test that measures the
+//! memory of its process is a program of its own.
 
 mod among;
 mod common;

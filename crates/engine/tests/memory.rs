@@ -1,5 +1,5 @@
-//! One way, a gigabyte to a slow reader: what waits anywhere stays below 64 MiB. Alone in its process, which it
-//! measures.
+//! A gigabyte, one way, to a slow reader: the waiting data stays below 64 MiB at every party. The test measures its
+//! process, so it is alone in it.
 
 use std::time::Duration;
 

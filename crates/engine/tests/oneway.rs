@@ -1,5 +1,4 @@
-//! Messages for which nobody but the receiver waits: rounds as they were, whatever the timing, in a dry run as on the
-//! wire.
+//! Messages for which only the receiver waits: the rounds are those of a dry run, whatever the timing.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use quorate_ring::Vector;
 
 const PIECE: usize = 256 << 10;
 
-/// Party `from` sends to the other one, and does not wait.
+/// Party `from` sends to the other one without waiting.
 async fn tell(ctx: &Ctx, from: usize, x: &Vector) -> Result<Vector> {
     if ctx.me() == from {
         ctx.send(1 - from, x).await?;
@@ -68,7 +67,7 @@ fn answers_and_exchanges_count_on_from_what_was_heard() {
     assert_eq!(rounds(there_and_both), [2, 3]);
     let only_sends = async |ctx: &Ctx| {
         there(ctx).await?;
-        // Party 0 hears nothing here: it is a round behind.
+        // Party 0 receives nothing here: it is a round behind.
         if ctx.me() == 0 {
             ctx.exchange(&[(1, &own(ctx, 3))], &[]).await?;
         } else {

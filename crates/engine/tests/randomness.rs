@@ -1,4 +1,4 @@
-//! What the parties draw in step depends on run, lane and use only.
+//! The randomness that parties draw in step depends only on run, lane and use.
 
 use std::collections::BTreeSet;
 

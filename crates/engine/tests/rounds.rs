@@ -1,4 +1,4 @@
-//! Rounds merge by themselves, whatever the timing, and cost what a dry run says.
+//! Rounds merge by themselves, whatever the timing, and cost what a dry run predicts.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A peer whose connection is alive and who sends nothing that is due is not waited for without end.
+//! Waits for a peer whose connection is alive but that does not send what is due: they end.
 
 use std::cell::Cell;
 use std::sync::Barrier;
@@ -11,7 +11,7 @@ use quorate_ring::{Ring, Vector};
 
 const LIMIT: Duration = Duration::from_millis(400);
 
-/// At what a party sends nothing.
+/// The point at which a party sends nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
     Handshake,
@@ -22,7 +22,7 @@ enum At {
     Confirmation,
 }
 
-/// A run of three parties. The party that `withholds` stays where it is until the others have given up.
+/// A run of three parties. The party that `withholds` does not go on until the others have given up.
 fn run(party: &mut Party, at: At, withholds: Option<&Barrier>) -> Result<()> {
     let others = Cell::new(withholds);
     let stay = || others.take().map(Barrier::wait);
@@ -49,7 +49,7 @@ fn run(party: &mut Party, at: At, withholds: Option<&Barrier>) -> Result<()> {
     Ok(())
 }
 
-/// Party 1 reads what the others send beyond any window, or does not.
+/// Party 1 reads, or does not, what the others send beyond any window.
 async fn reading<T>(ctx: &Ctx, stay: &impl Fn() -> Option<T>) -> Result<()> {
     const LEN: usize = 1 << 18;
     let x = Vector::zeros(Ring::of(64), LEN);
@@ -65,7 +65,7 @@ async fn reading<T>(ctx: &Ctx, stay: &impl Fn() -> Option<T>) -> Result<()> {
     Ok(())
 }
 
-/// A stream in which party 1 gets on, or does not, though it owes no message.
+/// A stream in which party 1 makes progress, or does not, though it owes no message.
 async fn streaming<T>(ctx: &Ctx, stay: &impl Fn() -> Option<T>) -> Result<()> {
     let chunks = Chunks { len: 20, chunk: 1, window: 2 };
     let work = async |_: Ctx, _| {
@@ -109,7 +109,7 @@ fn who_withholds_something_is_named_and_the_session_goes_on() {
                 };
                 assert_eq!(*found, phase, "party {me}, {at:?}");
             }
-            // At the end, party 1 has everybody's word: the run counts there, as after an interrupt.
+            // At the end, party 1 has the confirmations of all: the run counts there, as after an interrupt.
             let told = matches!(&errors[1], Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }));
             assert!(told || (at == At::Confirmation && errors[1].is_none()), "{at:?}: {:?}", errors[1]);
         }
@@ -143,8 +143,9 @@ fn the_message_says_who_how_long_where_and_what_to_do() {
     });
 }
 
-/// Neither this party's own work, nor what it does with others, nor a peer that sends a message now and then, however
-/// long it takes in all, nor a long message that comes in pieces; nor a run that is predicted to take long.
+/// A limit does not end waits that make progress: this party's own work, its work with others, a peer that sends a
+/// message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run that is
+/// predicted to take long.
 #[test]
 fn who_gets_on_is_waited_for() {
     within_seconds(60, || {

@@ -1,4 +1,4 @@
-//! The same contract over TLS on loopback: rounds, streams, an early goodbye, a lost and a silent party.
+//! The engine over TLS on loopback: rounds, streams, an early goodbye, a lost and a silent party.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use quorate_net::Net;
 use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
 use quorate_ring::{Ring, Vector};
 
-/// Runs `work` as three parties over TLS; results by party.
+/// Runs `work` as three parties over TLS. Returns results by party.
 fn over_tls<T: Send + 'static>(work: impl Fn(Party) -> T + Send + Sync + 'static) -> Vec<T> {
     over_tls_within(Duration::from_secs(5), work)
 }
 
-/// The same with another time-out.
+/// Runs `work` as three parties over TLS with this time-out. Returns results by party.
 fn over_tls_within<T: Send + 'static>(
     peer_timeout: Duration,
     work: impl Fn(Party) -> T + Send + Sync + 'static,
@@ -48,7 +48,7 @@ fn over_tls_within<T: Send + 'static>(
     })
 }
 
-/// Keys of three parties in a directory of their own, removed at the end.
+/// Keys of three parties in a directory that is removed at the end.
 struct Keys(PathBuf);
 
 impl Keys {
@@ -116,7 +116,7 @@ fn a_lost_party_is_named_by_the_others_and_a_refusal_is_survived() {
             })
         });
         assert!(refused.is_err_and(|error| !error.is_final()));
-        // The loss may be told before this party has begun.
+        // The loss may be reported before this party has begun.
         let mut run = match party.begin_alone() {
             Ok(run) => run,
             Err(error) => return Some(error),

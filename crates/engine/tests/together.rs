@@ -1,5 +1,5 @@
-//! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by
-//! everybody.
+//! Broadcasts of all parties: the values are the same at all, at the stated cost, and all parties catch one that sends
+//! different values.
 
 use crate::common::within_seconds;
 use quorate_crypto::{Context, SessionId, commit};
@@ -36,7 +36,7 @@ fn all_hear_the_same_for_the_stated_cost() {
     }
 }
 
-/// How a party says something.
+/// The way in which a party sends its value.
 #[derive(Clone, Copy, PartialEq)]
 enum How {
     Broadcast,
@@ -44,8 +44,8 @@ enum How {
     Toss,
 }
 
-/// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to
-/// each what that one says itself, as if it had heard the same: only the others' echoes differ.
+/// Sends one value to party `to` and another one to the rest, and opens to each its commitment. Echoes to each peer
+/// that peer's own echo, as if this party had received the same values: only the others' echoes differ.
 async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let me = ctx.me();
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != me).collect();
@@ -87,7 +87,7 @@ fn whoever_tells_parties_different_things_is_caught_by_everybody() {
                         how => say(ctx, how == How::Commit).await.map(drop),
                     };
                     let error = run.phase(Phase::Online, work).err();
-                    std::mem::forget(run); // the cheater keeps quiet
+                    std::mem::forget(run); // the cheater sends nothing more
                     assert!(me == cheater || party.is_over());
                     error
                 });
@@ -108,7 +108,7 @@ fn whoever_tells_parties_different_things_is_caught_by_everybody() {
     });
 }
 
-/// The same words, of one party in another session: what was heard there does not count here.
+/// The echo covers the same values as the one expected, but is of one party in another session: it does not count here.
 #[test]
 fn an_echo_of_another_session_is_caught_by_everybody() {
     within_seconds(20, || {

@@ -1,4 +1,4 @@
-//! Coins that all parties agree on and nobody steers.
+//! Coins that all parties agree on and none can steer.
 
 use crate::common::{echo_of, within_seconds};
 use quorate_crypto::{Context, SessionId, commit};
@@ -33,7 +33,7 @@ async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<[u8
     Ok([0; 32])
 }
 
-/// The messages of a toss, with the echo of what it has heard.
+/// Sends the messages of a toss, with the echo of the commitments received.
 async fn say(ctx: &Ctx, instance: u128, commitment: [u8; 32], opening: [u8; 64]) -> Result<()> {
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != ctx.me()).collect();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &commitment[..])).collect();
@@ -59,7 +59,7 @@ fn whoever_opens_something_else_is_caught_by_everybody() {
                         false => ctx.toss(&session()).await,
                     })
                     .err();
-                // The cheater keeps quiet.
+                // The cheater sends nothing more.
                 std::mem::forget(run);
                 assert!(me == cheater || party.is_over());
                 error
@@ -76,7 +76,7 @@ fn whoever_opens_something_else_is_caught_by_everybody() {
 #[test]
 fn a_commitment_of_an_earlier_toss_is_caught() {
     within_seconds(20, || {
-        // Party 2 commits and opens honestly, and does so again in the next toss: it would know its coins before.
+        // Party 2 commits and opens honestly, and repeats this in the next toss: it would know its coins beforehand.
         let errors = testing::online(3, async |ctx| {
             if ctx.me() != 2 {
                 let first = ctx.toss(&session()).await.expect("an honest toss");
@@ -116,7 +116,7 @@ fn a_commitment_copied_from_another_party_is_caught() {
             let _ = ctx.randomness();
             let mut copied = ctx.exchange_bytes(&[], &[(0, 32), (1, 32)]).await?;
             let late = [(0, &copied[0][..]), (1, &copied[0][..])];
-            // A lane is in step by messages, not by calls: the commitment goes out late, in its own place.
+            // A lane is in step by messages, not by calls: the commitment is sent late, in its own place.
             ctx.exchange_bytes(&late, &[]).await?;
             copied = ctx.exchange_bytes(&[], &[(0, 96), (1, 96)]).await?;
             ctx.exchange_bytes(&[(0, &copied[0]), (1, &copied[0])], &[]).await?;

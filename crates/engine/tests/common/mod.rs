@@ -1,4 +1,4 @@
-//! Toy protocols: what they compute is of no interest, how they communicate is.
+//! Toy protocols: their results are of no interest, only their communication is.
 #![allow(dead_code)]
 
 use quorate_crypto::SessionId;
@@ -7,7 +7,7 @@ use quorate_ring::{Ring, Vector};
 
 pub const RING: Ring = Ring::of(37);
 
-/// A vector that differs at every party.
+/// Returns a vector that differs at every party.
 pub fn own(ctx: &Ctx, len: usize) -> Vector {
     if ctx.is_dry() {
         return Vector::shape(RING, len);
@@ -16,13 +16,13 @@ pub fn own(ctx: &Ctx, len: usize) -> Vector {
     Vector::from_u64s(RING, &values)
 }
 
-/// One round around the circle.
+/// One round in which each party sends to the next.
 pub async fn pass(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     let (to, from) = (ctx.next(1), ctx.previous(1));
     Ok(ctx.exchange(&[(to, x)], &[(from, (x.ring(), x.len()))]).await?.remove(0))
 }
 
-/// One round from all to all; the sum.
+/// One round from all to all. Returns the sum.
 pub async fn sum(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, x)).collect();
@@ -32,7 +32,7 @@ pub async fn sum(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     Ok(total)
 }
 
-/// One round in which only `from` speaks, to everybody; what it said.
+/// One round in which only `from` sends, to all. Returns its vector.
 pub async fn announce(ctx: &Ctx, from: usize, x: &Vector) -> Result<Vector> {
     let shape = (x.ring(), x.len());
     if ctx.me() == from {
@@ -70,7 +70,7 @@ pub fn within_seconds<T: Send + 'static>(seconds: u64, body: impl FnOnce() -> T 
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The echo of what all parties said, by party, in a session, for something, and which one of its kind.
+/// Returns the echo of the values of all parties, by party, for a session, a domain and an instance number.
 pub fn echo_of((session, domain, instance): (&SessionId, &str, u128), said: &[Vec<u8>]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v3");
     hasher.update(&[1]).update(session.as_bytes()).update(&instance.to_le_bytes());
