@@ -1,22 +1,23 @@
 //! BitAdd: the sum of two numbers given by shared bits.
 //!
 //! **Source**: used by Protocols 3 and 7 of rss-ring; Sklansky 1960 for the prefix network. **Model**: that of AND.
-//! Rounds: 1 + ceil(log2(k - 1)). For k bits without carries out: k - 1 ANDs for the generates and the network's over
-//! k - 1 positions.
+//! Rounds: 1 + ceil(log2(k - 1)). ANDs for k bits without carries out: k - 1 for the generates, and those of the
+//! network over k - 1 positions.
 
 use quorate_engine::{Ctx, Result, Sharing};
 
 use crate::prefix::{self, Pairs, rows};
 
-/// A sum modulo 2^k, and the carries that were asked for.
+/// A sum modulo 2^k, and the requested carries.
 pub struct Sum<B> {
-    /// Its k bits, lowest first.
+    /// The k bits of the sum, lowest first.
     pub bits: B,
-    /// One row each, in the order of the request.
+    /// The carries, one row each, in the order of the request.
     pub carries: Vec<B>,
 }
 
-/// x + y modulo 2^k for k rows of bits each; also the carries into the positions `wanted` (1..=k; k is the carry out).
+/// Returns x + y modulo 2^k for k rows of bits each. Also returns the carries into the positions `wanted` (1..=k; k is
+/// the carry out).
 pub async fn add<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B, wanted: &[usize]) -> Result<Sum<S::B>> {
     let width = s.bit_shape(x).0;
     let sum = s.xor(x, y);

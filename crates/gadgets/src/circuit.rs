@@ -2,10 +2,10 @@
 //!
 //! **Source**: GMW, as in section III-B of aby: XOR is local, an AND takes one multiplication over Z_2, and ANDs of one
 //! layer share a round. **Model**: that of the sharing. Correlations: those of its ANDs. Rounds: the circuit's
-//! AND-depth, whatever the batch. Timing depends on the circuit and the batch only.
+//! AND-depth, whatever the batch. Timing depends only on the circuit and the batch.
 //!
-//! Inverters cost nothing and change no share: for every slot the party notes whether its value is held inverted, and
-//! puts that right where an AND reads it and at the end.
+//! Inverters cost nothing and change no share. For every slot the party notes whether its value is held inverted, and
+//! corrects that where an AND reads it and at the end.
 
 use quorate_circuits::{And, Local, Order, Program, Slot};
 use quorate_engine::{Chunks, Ctx, LinearBits, Misuse, Result, RowStep, Sharing, UpdateBits};
@@ -13,14 +13,14 @@ use quorate_ring::Bits;
 
 use crate::stream;
 
-/// Bytes per lane and slot that are worked with, all shares together.
+/// Bytes of working memory per lane and slot, all shares together.
 const BYTES_PER_SLOT: usize = 2;
 
-/// The outputs of the circuit for these inputs: row i is wire i of the inputs or outputs, a lane is an instance. Order
-/// the program by [`Order::Layers`]: every step is a round.
+/// Evaluates a circuit on these inputs and returns its outputs. Row i is wire i of the inputs or outputs; a lane is an
+/// instance. Order the program by [`Order::Layers`]: every step is then a round.
 ///
 /// # Errors
-/// [`Misuse`] unless there is a row for every input wire, and whatever ends a run.
+/// [`Misuse`] unless there is a row for every input wire; whatever ends a run.
 pub async fn evaluate<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
     let (rows, lanes) = s.bit_shape(inputs);
     if rows != program.input_wires() {
@@ -31,7 +31,7 @@ pub async fn evaluate<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &
     stream::to_lanes(s, ctx, chunks, work).await
 }
 
-/// A circuit as a program of rounds.
+/// Returns a circuit as a program whose steps are rounds.
 pub fn in_rounds(circuit: &quorate_circuits::Circuit) -> Program {
     Program::new(circuit, Order::Layers)
 }
@@ -61,7 +61,7 @@ async fn run<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> 
     Ok(upright(s, ctx, &values, &inverted, program.output_slots()))
 }
 
-/// What a local gate does to every share; inversions are noted elsewhere.
+/// Returns the row step of a local gate on a share; inversions are noted elsewhere.
 fn of_row(local: &Local) -> RowStep {
     match *local {
         Local::Xor { out, a, b } => RowStep::Xor { out, a, b },
@@ -70,7 +70,7 @@ fn of_row(local: &Local) -> RowStep {
     }
 }
 
-/// Whether the slot that a local gate writes is held inverted.
+/// Notes whether the slot that a local gate writes is held inverted.
 fn note(inverted: &mut [bool], local: &Local) {
     match *local {
         Local::Xor { out, a, b } => inverted[out as usize] = inverted[a as usize] ^ inverted[b as usize],
@@ -83,7 +83,7 @@ fn rows<S: Sharing>(s: &S, x: &S::B, slots: &[Slot]) -> S::B {
     s.linear_bits(x, &LinearBits::GatherRows(slots))
 }
 
-/// The values of these slots, as they are meant.
+/// Returns the true values of these slots, with inversions undone.
 fn upright<S: Sharing>(s: &S, ctx: &Ctx, values: &S::B, inverted: &[bool], slots: &[Slot]) -> S::B {
     let held = rows(s, values, slots);
     let flips: Vec<bool> = slots.iter().map(|&slot| inverted[slot as usize]).collect();

@@ -1,10 +1,9 @@
 //! Comparison: BitLT with a public operand, the most significant bit, and less-than over the full signed range.
 //!
 //! **Source**: Protocol 8 of rss-ring (Appendix A.3). **Deviation**: the result stays a bit over Z_2: with c = Open(x +
-//! r), the top bit of x = c - r is c_{k-1} xor r_{k-1} xor borrow, so that no RandBit, no second opening and no k-bit
-//! word are needed; converting it to Z_2^k, where it is needed, opens one bit. **Model**: that of the sharing; what is
-//! opened is masked by a fresh uniform r.
-//!
+//! r), the top bit of x = c - r is c_{k-1} xor r_{k-1} xor borrow. This needs no RandBit, no second opening and no
+//! k-bit word. A conversion to Z_2^k, where one is needed, opens one bit. **Model**: that of the sharing; openings are
+//! masked by a fresh uniform r.
 //! | gadget | correlations | online rounds | opened, ANDs |
 //! |---|---|---|---|
 //! | `msb` | edaBit(k) | 1 + ceil(log2(k-1)) | k bits; 2 (k-2) - ceil(log2(k-1)) |
@@ -13,9 +12,9 @@
 //! | `lt`, full signed range | 3 edaBit(k) | 2 + ceil(log2(k-1)) | three `msb`, 1 AND |
 //!
 //! Some families give masks with the products of neighbouring bits of r. Since c is public, the lowest level of the
-//! tree is linear in these, and takes neither ANDs nor a round: of k - 1 positions m = ceil((k-1)/2) are left.
+//! tree is linear in these products, and takes neither ANDs nor a round: of k - 1 positions m = ceil((k-1)/2) are left.
 //!
-//! Timing depends on lengths, k and the proven width only.
+//! Timing depends only on lengths, k and the proven width.
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring};
@@ -24,18 +23,19 @@ use crate::Gadgets;
 use crate::prefix::{Pairs, rows};
 use crate::stream;
 
-/// What is proven about the operands of a comparison.
+/// The proven range of the operands of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// Nothing: any two elements of the ring.
+    /// No bound: the operands are any two elements of the ring.
     Full,
-    /// The difference of the operands fits a two's complement number of so many bits, at most k; 0 bits hold only 0.
+    /// The difference of the operands fits a two's complement number of this many bits, at most k; 0 bits hold only 0.
     Difference(u32),
 }
 
-/// Generate and propagate of the borrow of `c - r` (or, swapped, of `r - c`): linear in r, since c is public.
+/// Returns generate and propagate of the borrow of `c - r` (or, swapped, of `r - c`). They are linear in r, since c is
+/// public.
 pub(crate) fn borrow_pairs<S: Sharing>(s: &S, c: &Bits, r: &S::B, swapped: bool) -> Pairs<S::B> {
-    // c - r borrows where c = 0, r = 1; r - c where r = 0, c = 1. Either passes a borrow on where the bits are equal.
+    // c - r borrows where c = 0, r = 1; r - c where r = 0, c = 1. Both propagate a borrow where the bits are equal.
     let mut not_c = c.clone();
     not_c.not_assign();
     let propagate = s.xor_public(r, &not_c);
@@ -48,8 +48,9 @@ pub(crate) fn borrow_pairs<S: Sharing>(s: &S, c: &Bits, r: &S::B, swapped: bool)
     Pairs { generate, propagate }
 }
 
-/// The same of `c - r` after the first level of the tree: of pairs of neighbours, whose products of bits of r are
-/// known, and of the top position where their number is odd. Linear in r and in these products, since c is public.
+/// Returns generate and propagate of the borrow of `c - r` after the first level of the tree. There is a position for
+/// each pair of neighbours, whose products of bits of r are given, and one for the top position if their number is odd.
+/// They are linear in r and in these products, since c is public.
 fn borrow_of_neighbours<S: Sharing>(s: &S, c: &Bits, r: &S::B, products: &S::B) -> Pairs<S::B> {
     let mut not_c = c.clone();
     not_c.not_assign();
@@ -61,7 +62,7 @@ fn borrow_of_neighbours<S: Sharing>(s: &S, c: &Bits, r: &S::B, products: &S::B) 
     let masked = |x: &S::B, mask: &Bits| s.linear_bits(x, &LinearBits::Mask(mask));
     let own = s.xor(&masked(&rows(s, r, &upper), &high), &masked(products, &low));
     let generate = s.xor(&own, &masked(&rows(s, r, &lower), &both));
-    // It passes a borrow on where both positions do.
+    // The group propagates a borrow where both positions do.
     let propagate = ands_of_neighbours(s, &not_c, r, products);
     let last = c.rows() as u32 - 1;
     if last % 2 == 1 {
@@ -74,7 +75,7 @@ fn borrow_of_neighbours<S: Sharing>(s: &S, c: &Bits, r: &S::B, products: &S::B) 
     }
 }
 
-/// (r1 xor n1) (r0 xor n0) of all pairs of neighbours, for public n: r1 r0 xor n0 r1 xor n1 r0 xor n1 n0.
+/// Returns (r1 xor n1) (r0 xor n0) of all pairs of neighbours, for public n: r1 r0 xor n0 r1 xor n1 r0 xor n1 n0.
 pub(crate) fn ands_of_neighbours<S: Sharing>(s: &S, n: &Bits, r: &S::B, products: &S::B) -> S::B {
     let (lower, upper) = neighbours(n.rows());
     let [low, mut high] = [&lower, &upper].map(|list| n.gather_rows(list));
@@ -84,18 +85,18 @@ pub(crate) fn ands_of_neighbours<S: Sharing>(s: &S, n: &Bits, r: &S::B, products
     s.xor_public(&s.xor(products, &s.xor(&of_upper, &of_lower)), &high)
 }
 
-/// Positions of pairs of neighbours: the lower ones, the upper ones.
+/// Returns the positions of pairs of neighbours: the lower ones and the upper ones.
 fn neighbours(width: usize) -> (Vec<u32>, Vec<u32>) {
     let lower = (0..width as u32 / 2).map(|i| 2 * i);
     (lower.clone().collect(), lower.map(|i| i + 1).collect())
 }
 
-/// BitLT: c < r for public c, as unsigned numbers of as many bits as there are rows. One row of bits.
+/// Returns c < r for public c (BitLT), as unsigned numbers with a bit for each row. One row of bits.
 pub async fn bit_lt_public<S: Gadgets>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B) -> Result<S::B> {
     s.carry(ctx, borrow_pairs(s, c, r, false)).await
 }
 
-/// The top bit of every element.
+/// Returns the top bit of every element.
 pub async fn msb<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let k = s.shape(x).0.bits();
     if k == 1 {
@@ -119,7 +120,7 @@ async fn msb_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     Ok(s.xor(&top, &borrow))
 }
 
-/// x < y as two's complement numbers of k bits.
+/// Returns x < y as two's complement numbers of k bits.
 pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     let difference = s.sub(x, y);

@@ -9,10 +9,10 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::{Gadgets, stream};
 
-/// What a gadget says that was given no row of bits.
+/// The error of a gadget that got no row of bits.
 pub(crate) const NO_BITS: Error = Error::Misuse { what: Misuse::Other { what: "a number without bits" } };
 
-/// One row of bits as 0 and 1 of the ring.
+/// Converts one row of bits to elements 0 and 1 of the ring.
 pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {
     if ring.bits() == 1 {
         return s.bit_to_msb(ctx, x, ring).await;
@@ -26,7 +26,8 @@ pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) ->
     stream::to_vector(s, ctx, chunks, work).await
 }
 
-/// The number with these bits, lowest first, in a ring of as many bits: each bit as an element, weighed and added.
+/// Returns the number with these bits, lowest first, in a ring of the same number of bits. Each bit is converted to an
+/// element, weighted and added.
 pub async fn compose<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     if rows != ring.bits() as usize {
@@ -35,8 +36,8 @@ pub async fn compose<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Resu
     weighed(s, ctx, x, false, ring).await
 }
 
-/// The numbers with these bits, lowest first, in any ring; the last one weighs -2^(rows - 1) where it is a sign. Rounds
-/// of [`Gadgets::bit_to_ring`].
+/// Returns the numbers with these bits, lowest first, in any ring. If `signed`, the last row weighs -2^(rows - 1).
+/// Rounds of [`Gadgets::bit_to_ring`].
 pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring: Ring) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     if rows == 0 {
@@ -46,13 +47,14 @@ pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring:
     Ok(s.linear(&ones, &Linear::Weigh { rows, signed }))
 }
 
-/// [`bits_to_ring`] with fresh random bits of the caller's, as elements and as bits, in one piece.
+/// Converts one row of bits like [`bits_to_ring`], but in one piece and with fresh random bits from the caller, as
+/// elements and as bits.
 pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, (b, as_bits): &(S::A, S::B)) -> Result<S::A> {
     let c = s.open_bits(ctx, &s.xor(x, as_bits)).await?;
     Ok(flip(s, b, &c))
 }
 
-/// c xor b for public bits c and shared b in {0, 1}: c + (1 - 2c) b.
+/// Returns c xor b for public bits c and shared b in {0, 1}: c + (1 - 2c) b.
 pub fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
     let ring = s.shape(b).0;
     let signs = signs(c, ring);
@@ -60,7 +62,7 @@ pub fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
     s.add_public(&signed, &c.to_vector(ring))
 }
 
-/// 1 - 2c.
+/// Returns 1 - 2c.
 pub fn signs(c: &Bits, ring: Ring) -> Vector {
     let mut signs = c.to_vector(ring);
     signs.shl(1);

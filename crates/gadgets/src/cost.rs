@@ -1,13 +1,13 @@
-//! What gadgets use of a sharing's primitives, for one element. A backend turns this into bytes; tests hold it equal
-//! to dry runs and to the wire. These are the default bodies' costs: a backend that overrides a gadget has its own,
-//! and one that makes products of neighbouring mask bits ([`Sharing::comparison_masks`](quorate_engine::Sharing))
-//! takes less.
+//! The costs of gadgets in a sharing's primitives, for one element. A backend turns them into bytes; tests compare them
+//! with dry runs and with messages. They hold for the default bodies: a backend that overrides a gadget has its own
+//! costs. One that makes products of neighbouring mask bits ([`Sharing::comparison_masks`](quorate_engine::Sharing))
+//! has lower ones.
 //!
-//! Where values lie side by side in a message their bits are added up, since bytes are rounded per message.
+//! The bits of values that share a message are added up, since bytes are rounded per message.
 
 use crate::lookup::{by_elements, halves, place_bits};
 
-/// Online rounds, and what is used in them, in bits per element; correlations per element.
+/// Online rounds, and the primitives used in them, in bits per element; correlations per element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Causal rounds.
@@ -18,9 +18,9 @@ pub struct Uses {
     pub ands: Vec<u64>,
     /// Products over Z_2^k: bits of each message.
     pub products: Vec<u64>,
-    /// Inputs of what one party knows, by blocks of the batch: bits of each message.
+    /// Inputs of one party's values, by blocks of the batch: bits of each message.
     pub owned: Vec<u64>,
-    /// Products of what one party knows with what all others know, by blocks: bits of each of their two messages.
+    /// Products of one party's values with those of all others, by blocks: bits of each of their two messages.
     pub paired: Vec<u64>,
     /// Random bits, by the bits of their ring.
     pub random_bits: Vec<u32>,
@@ -33,12 +33,12 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// All messages of openings, ANDs and products, in bits.
+    /// Returns the bits of all messages of openings, ANDs and products.
     pub fn messages(&self) -> impl Iterator<Item = u64> + '_ {
         self.opened.iter().chain(&self.ands).chain(&self.products).copied()
     }
 
-    /// `count` of these side by side, in the same messages.
+    /// Returns the costs of `count` instances side by side, in the same messages.
     pub fn times(mut self, count: u64) -> Uses {
         let messages = [&mut self.opened, &mut self.ands, &mut self.products, &mut self.owned, &mut self.paired];
         messages.into_iter().flatten().for_each(|bits| *bits *= count);
@@ -49,13 +49,13 @@ impl Uses {
         self
     }
 
-    /// This, then `next`.
+    /// Returns the costs of this, then `next`.
     pub fn then(self, next: Uses) -> Uses {
         let rounds = self.rounds + next.rounds;
         Uses { rounds, ..self.beside(next) }
     }
 
-    /// This and `other` in the same rounds, in messages of their own.
+    /// Returns the costs of this and `other` in the same rounds, in messages of their own.
     pub fn beside(mut self, other: Uses) -> Uses {
         self.rounds = self.rounds.max(other.rounds);
         self.opened.extend(other.opened);
@@ -76,7 +76,7 @@ fn log2(x: u64) -> u32 {
     x.next_power_of_two().trailing_zeros()
 }
 
-/// Layers of ANDs, one after the other: the rows of each.
+/// Returns the costs of layers of ANDs, one after the other; `ands` has the rows of each.
 pub fn layers(ands: Vec<u64>) -> Uses {
     Uses { rounds: ands.len() as u32, ands, ..Uses::default() }
 }
@@ -89,7 +89,7 @@ fn masked_opening(k: u32, cut: Option<u32>) -> Uses {
     Uses { edabits: vec![(k, cut)], ..opening(k) }
 }
 
-/// ANDs of a Sklansky network over `width` positions, level by level.
+/// Returns the ANDs of a Sklansky network over `width` positions, level by level.
 pub fn sklansky(width: u64) -> Vec<u64> {
     (0..log2(width))
         .map(|level| {
@@ -99,14 +99,15 @@ pub fn sklansky(width: u64) -> Vec<u64> {
         .collect()
 }
 
-/// ANDs of [`all_by_pairs`](crate::prefix::all_by_pairs) over `width` positions, level by level.
+/// Returns the ANDs of [`all_by_pairs`](crate::prefix::all_by_pairs) over `width` positions, level by level.
 pub fn by_pairs(width: u64) -> Vec<u64> {
     let (pairs, within) = (width / 2, width.div_ceil(2).saturating_sub(1));
     let joined = (pairs > 0).then(|| 2 * pairs - 1);
     joined.into_iter().chain(sklansky(pairs.max(1))).chain((within > 0).then_some(within)).collect()
 }
 
-/// ANDs of a tree over `width` positions, level by level; the lowest group's propagate only if it is wanted.
+/// Returns the ANDs of a tree over `width` positions, level by level. Those of the lowest group's propagate are
+/// included only if `propagate`.
 pub fn carry_tree(mut width: u64, propagate: bool) -> Vec<u64> {
     let mut levels = Vec::new();
     while width > 1 {
@@ -116,7 +117,7 @@ pub fn carry_tree(mut width: u64, propagate: bool) -> Vec<u64> {
     levels
 }
 
-/// The AND of `width` rows.
+/// Returns the ANDs of the AND of `width` rows, level by level.
 pub fn and_all(mut width: u64) -> Vec<u64> {
     let mut levels = Vec::new();
     while width > 1 {
@@ -126,7 +127,7 @@ pub fn and_all(mut width: u64) -> Vec<u64> {
     levels
 }
 
-/// BitAdd of k bits, with or without the carry out.
+/// Costs of BitAdd of k bits, with or without the carry out.
 pub fn add(k: u32, carry_out: bool) -> Uses {
     let positions = u64::from(k) - u64::from(!carry_out);
     match positions {
@@ -135,7 +136,7 @@ pub fn add(k: u32, carry_out: bool) -> Uses {
     }
 }
 
-/// The top bit over Z_2^k.
+/// Costs of the top bit over Z_2^k.
 pub fn msb(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -143,12 +144,12 @@ pub fn msb(k: u32) -> Uses {
     }
 }
 
-/// Less-than over the full signed range of Z_2^k.
+/// Costs of less-than over the full signed range of Z_2^k.
 pub fn lt_full(k: u32) -> Uses {
     msb(k).times(3).then(layers(vec![1]))
 }
 
-/// Equality with zero over Z_2^k.
+/// Costs of equality with zero over Z_2^k.
 pub fn eqz(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -156,7 +157,7 @@ pub fn eqz(k: u32) -> Uses {
     }
 }
 
-/// The bits of an element of Z_2^k.
+/// Costs of the bits of an element of Z_2^k.
 pub fn bit_decompose(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -164,7 +165,7 @@ pub fn bit_decompose(k: u32) -> Uses {
     }
 }
 
-/// A bit as an element of Z_2^k.
+/// Costs of converting a bit to an element of Z_2^k.
 pub fn bit_to_ring(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -172,12 +173,12 @@ pub fn bit_to_ring(k: u32) -> Uses {
     }
 }
 
-/// A bit times an element of Z_2^k, and selection by a bit.
+/// Costs of a bit times an element of Z_2^k, and of selection by a bit.
 pub fn mask(k: u32) -> Uses {
     Uses { products: vec![k.into()], random_bits: vec![k], ..opening(1) }
 }
 
-/// Exact truncation over Z_2^k by `shift` bits.
+/// Costs of exact truncation over Z_2^k by `shift` bits.
 pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     let d = shift.min(k - 1);
     if d == 0 {
@@ -189,7 +190,7 @@ pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     masked_opening(k, Some(d)).then(wraps).then(bit_to_ring(k).beside(bit_to_ring(d)))
 }
 
-/// Exact truncation over Z_2^k, of numbers that fit k - 1 bits.
+/// Costs of exact truncation over Z_2^k, of numbers that fit k - 1 bits.
 pub fn trunc_bounded(k: u32, shift: u32) -> Uses {
     match shift.min(k.saturating_sub(2)) {
         0 => Uses::default(),
@@ -200,7 +201,7 @@ pub fn trunc_bounded(k: u32, shift: u32) -> Uses {
     }
 }
 
-/// Probabilistic truncation over Z_2^k by `shift` bits.
+/// Costs of probabilistic truncation over Z_2^k by `shift` bits.
 pub fn trunc_prob(k: u32, shift: u32) -> Uses {
     match shift {
         0 => Uses::default(),
@@ -208,7 +209,7 @@ pub fn trunc_prob(k: u32, shift: u32) -> Uses {
     }
 }
 
-/// An element of Z_2^k in Z_2^wide.
+/// Costs of converting an element of Z_2^k to Z_2^wide.
 pub fn convert(k: u32, wide: u32) -> Uses {
     if wide <= k {
         return Uses::default();
@@ -217,14 +218,14 @@ pub fn convert(k: u32, wide: u32) -> Uses {
     masked.then(layers(carry_tree(k.into(), false))).then(bit_to_ring(wide - k))
 }
 
-/// Rows of bits, lowest first, as an element of Z_2^k.
+/// Costs of converting `count` rows of bits, lowest first, to an element of Z_2^k.
 pub fn word(count: u32, k: u32) -> Uses {
     let groups = (0..count).step_by(4).map(|from| bit_to_ring(k - from).times((count - from).min(4).into()));
     groups.fold(Uses::default(), Uses::beside)
 }
 
-/// A quotient, of so many digits, of integers without signs over Z_2^k that have so many bits and that take `operands`
-/// to become bits. Divisors may be 0.
+/// Costs of a quotient of `digits` digits, of integers without signs over Z_2^k. Divisors have `y_bits` bits and may
+/// be 0. The decomposition of the operands costs `operands`.
 pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     let last = layers(vec![y_bits.into()]).then(layers(carry_tree(y_bits.into(), false)));
     let digit_by_digit = (1..digits).map(|_| add(y_bits + 1, false)).fold(Uses::default(), Uses::then).then(last);
@@ -232,7 +233,7 @@ pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     operands.then(divides).then(digit_by_digit).then(layers(vec![digits.into()])).then(word(digits, k))
 }
 
-/// One-hot rows of a number of so many bits.
+/// Costs of the one-hot rows of a number of `bits` bits.
 fn one_hot(bits: u32) -> Uses {
     if bits <= 1 {
         return Uses::default();
@@ -241,7 +242,7 @@ fn one_hot(bits: u32) -> Uses {
     one_hot(low).beside(one_hot(high)).then(layers(vec![((1 << low) - 1) << high]))
 }
 
-/// A look-up, of numbers that all have one of these entries, which take so many bits, over Z_2^k.
+/// Costs of a look-up over Z_2^k, of numbers that all have one of `entries` entries of `width` bits.
 pub fn lookup(entries: usize, width: u32, k: u32) -> Uses {
     let n = place_bits(entries);
     if n == 0 || width == 0 {
@@ -272,21 +273,22 @@ pub struct Link {
 }
 
 impl Link {
-    /// Seconds for so many rounds in which a party sends so many bytes.
+    /// Returns the seconds for `rounds` rounds in which a party sends `bytes` bytes in total.
     pub fn seconds(self, rounds: u32, bytes: u64) -> f64 {
         f64::from(rounds) * self.round_trip_seconds / 2.0 + bytes as f64 / self.bytes_per_second
     }
 }
 
-/// The first of the forms, each given by its rounds and the bytes that a party sends, that takes the least time.
+/// Returns the index of the first form with the least time. Each form is given by its rounds and the bytes that a party
+/// sends.
 pub fn cheaper(forms: &[(u32, u64)], link: Link) -> usize {
     let seconds = |&(rounds, bytes): &(u32, u64)| link.seconds(rounds, bytes);
     let better = |best: usize, i: usize| if seconds(&forms[i]) < seconds(&forms[best]) { i } else { best };
     (0..forms.len()).fold(0, better)
 }
 
-/// The rounds of a tournament of `rows` candidates over Z_2^k: for each, how many pairs meet, and what a pair uses.
-/// `index_bits` is the ring of the places, where they are wanted.
+/// Returns the rounds of a tournament of `rows` candidates over Z_2^k: for each round, the number of pairs and the
+/// costs of a pair. `index_bits` has the bits of the ring of places, where they are wanted.
 pub fn tournament(k: u32, mut rows: u64, compare: &Uses, index_bits: Option<u32>) -> Vec<(u64, Uses)> {
     let choose = mask(k);
     let choose = match index_bits {

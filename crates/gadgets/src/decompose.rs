@@ -10,7 +10,7 @@ use crate::compare::borrow_pairs;
 use crate::prefix::{self, Pairs, rows};
 use crate::stream;
 
-/// k rows of bits, lowest first.
+/// Returns the bits of x: k rows, lowest first.
 pub async fn bit_decompose<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| decompose_chunk(s, &ctx, &x).await).await
 }

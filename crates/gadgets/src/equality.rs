@@ -4,8 +4,8 @@
 //! section IV). x = 0 exactly when c = Open(x + r) equals r bit by bit. Correlations: edaBit(k). Online rounds: 1 +
 //! ceil(log2 k). Opened: k bits; ANDs: k - 1. **Model**: that of the sharing.
 //!
-//! Where masks come with the products of neighbouring bits, the first level of the tree is linear in these, since c is
-//! public: a round less, and ceil(k/2) - 1 ANDs.
+//! If masks come with the products of neighbouring bits, the first level of the tree is linear in these, since c is
+//! public. This saves a round and leaves ceil(k/2) - 1 ANDs.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Bits;
@@ -14,7 +14,7 @@ use crate::compare::ands_of_neighbours;
 use crate::prefix::rows;
 use crate::stream;
 
-/// x = 0, one row of bits.
+/// Returns x = 0, one row of bits.
 pub async fn eqz<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     if ring.bits() == 1 {
@@ -40,7 +40,7 @@ async fn eqz_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     and_all(s, ctx, same).await
 }
 
-/// The AND of all rows, in log depth.
+/// Returns the AND of all rows, in log depth.
 pub async fn and_all<S: Sharing>(s: &S, ctx: &Ctx, mut x: S::B) -> Result<S::B> {
     loop {
         let width = s.bit_shape(&x).0 as u32;

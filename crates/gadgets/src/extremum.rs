@@ -1,6 +1,6 @@
 //! Maximum, minimum and arg-max along an axis, as a tournament: log rounds of comparisons.
 //!
-//! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right
+//! Values are `rows` candidates of `lanes` elements each (row-major). Among equal candidates the first wins: the right
 //! one replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a
 //! selection.
 
@@ -11,24 +11,24 @@ use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, Width, stream};
 
-/// What wins.
+/// The candidate that wins a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
     /// The largest candidate.
     Largest,
-    /// The smallest one.
+    /// The smallest candidate.
     Smallest,
 }
 
-/// The best of `rows` candidates, lane by lane.
+/// Returns the best of `rows` candidates in each lane.
 ///
 /// # Errors
-/// [`Misuse::Length`] without candidates, or where they are not of one length.
+/// [`Misuse::Length`] without candidates, or if their lengths differ.
 pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best: Best, width: Width) -> Result<S::A> {
     Ok(s.best(ctx, Field { values: x.clone(), places: None, rows }, best, width).await?.values)
 }
 
-/// The row of the first best candidate, lane by lane, as elements of `index_ring` (which must hold `rows - 1`).
+/// Returns the row of the first best candidate in each lane, as elements of `index_ring` (which must hold `rows - 1`).
 ///
 /// # Errors
 /// Those of [`extremum`].
@@ -47,7 +47,7 @@ pub async fn arg_extremum<S: Gadgets>(
     field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
 }
 
-/// The numbers of rows, for each of their lanes: where candidates come from.
+/// Returns the row numbers of candidates, for each of their lanes: the initial places.
 pub fn places<S: Gadgets>(s: &S, ctx: &Ctx, index_ring: Ring, rows: Range<usize>, lanes: usize) -> S::A {
     if ctx.is_dry() {
         return s.public(&Vector::shape(index_ring, rows.len() * lanes));
@@ -56,8 +56,8 @@ pub fn places<S: Gadgets>(s: &S, ctx: &Ctx, index_ring: Ring, rows: Range<usize>
     s.public(&Vector::from_u64s(index_ring, &places))
 }
 
-/// The best candidate of every lane: a field of one row. A field of 2^m rows at a time, and then of their winners, is
-/// the same tournament: candidates meet in the same pairs, in as many rounds.
+/// Returns the best candidate of every lane, as a field of one row. A tournament of 2^m rows at a time, and then of
+/// their winners, is the same: candidates meet in the same pairs, in the same number of rounds.
 ///
 /// # Errors
 /// Those of [`extremum`].
@@ -75,7 +75,7 @@ pub async fn tournament<S: Gadgets>(
     Ok(field)
 }
 
-/// Lanes of so many rows.
+/// Returns the number of lanes of `len` elements in `rows` rows.
 fn check_rows(len: usize, rows: usize) -> Result<usize> {
     match len.checked_rem(rows) {
         Some(0) => Ok(len / rows),
@@ -83,17 +83,17 @@ fn check_rows(len: usize, rows: usize) -> Result<usize> {
     }
 }
 
-/// The candidates of a round, and where they came from.
+/// The candidates of a round, and their places.
 pub struct Field<A> {
-    /// Rows of lanes.
+    /// The values, rows of lanes.
     pub values: A,
-    /// A number for each candidate, where that of the best is asked for.
+    /// The number of each candidate, where that of the best is wanted.
     pub places: Option<A>,
-    /// Candidates of each lane.
+    /// The number of candidates of each lane.
     pub rows: usize,
 }
 
-/// One round: the candidates of rows 2i and 2i + 1 meet.
+/// Plays one round: the candidates of rows 2i and 2i + 1 meet.
 async fn play<S: Gadgets>(s: &S, ctx: &Ctx, field: Field<S::A>, best: Best, width: Width) -> Result<Field<S::A>> {
     let lanes = s.shape(&field.values).1 / field.rows;
     let pairs = field.rows / 2;

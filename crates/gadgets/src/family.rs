@@ -1,6 +1,5 @@
-//! A family of protocols: one security model, one sharing. What users read of it is its [`Descriptor`]; what runs
-//! programs under it is a [`Family`]. Nothing outside a family's crate knows which families there are, but the crate
-//! that lists them.
+//! Families of protocols: one security model, one sharing. A family's [`Descriptor`] is for users; its [`Family`] runs
+//! programs. Outside a family's crate, only the crate that lists the families depends on which ones there are.
 
 use std::collections::BTreeMap;
 
@@ -13,44 +12,44 @@ use crate::cost::Link;
 use crate::functions::Functions;
 use crate::labels::Garbles;
 
-/// What users read of a family, and what chooses from it.
+/// The description of a family, for users and for code that chooses a family.
 #[derive(Debug)]
 pub struct Descriptor {
-    /// How it is called.
+    /// The name of the family.
     pub name: &'static str,
-    /// Who computes, and who may cheat, in a line.
+    /// The parties that compute and those that may cheat, in a line.
     pub about: &'static str,
-    /// How many parties it runs with.
+    /// The numbers of parties that it runs with.
     pub parties: Parties,
     /// The sharings that programs are planned over: A, and some of B and Y.
     pub sharings: &'static [&'static str],
-    /// The options that it has of its own.
+    /// The family's own options.
     pub options: &'static [Choice],
-    /// The workloads, or families of workloads, that `quorate bench` lists under it.
+    /// The workloads, or families of workloads, that `quorate bench` lists for it.
     pub workloads: &'static [&'static str],
-    /// The most elements of a batch that is measured.
+    /// The largest number of elements of a measured batch.
     pub most_elements: usize,
 }
 
-/// How many parties a family runs with.
+/// The numbers of parties that a family runs with.
 #[derive(Debug)]
 pub struct Parties {
-    /// Numbers that it is tested and measured with, the usual one first.
+    /// The numbers that it is tested and measured with, the usual one first.
     pub usual: &'static [usize],
-    /// Whether any larger number does, too.
+    /// Whether it also runs with any larger number.
     pub or_more: bool,
-    /// The same in words.
+    /// The numbers of parties in words.
     pub takes: &'static str,
 }
 
-/// An option of a family: one of a few names.
+/// An option of a family: one of a few values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// How users call it: a name of a keyword argument, too.
+    /// The name of the option, also as a keyword argument.
     pub name: &'static str,
-    /// The first holds where none is asked for.
+    /// The values; the first is the default.
     pub values: &'static [&'static str],
-    /// What it chooses, in a line.
+    /// A description of the choice, in a line.
     pub help: &'static str,
 }
 
@@ -65,22 +64,22 @@ impl Descriptor {
         if runs { Ok(()) } else { Err(Misuse::Parties { protocol: self.name, takes, parties }.into()) }
     }
 
-    /// The option of this name.
+    /// Returns the option of this name.
     pub fn option(&self, name: &str) -> Option<&'static Choice> {
         self.options.iter().find(|option| option.name == name)
     }
 }
 
-/// What a session chose of its family's options.
+/// A session's choices among its family's options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     given: BTreeMap<&'static str, &'static str>,
-    /// The link that costs are predicted for, where protocols with one result are chosen between.
+    /// The link for which costs are predicted, where the family chooses between protocols with the same result.
     pub link: Option<Link>,
 }
 
 impl Choices {
-    /// Chooses; false where the option has no such value.
+    /// Sets the value of an option. Returns false if the option has no such value.
     pub fn choose(&mut self, option: &'static Choice, value: &str) -> bool {
         let known = option.values.iter().find(|&&known| known == value);
         known.is_some_and(|known| {
@@ -89,28 +88,28 @@ impl Choices {
         })
     }
 
-    /// What holds for an option.
+    /// Returns the value of an option: the choice or the default.
     pub fn of(&self, option: &Choice) -> &'static str {
         self.given.get(option.name).copied().unwrap_or(option.values[0])
     }
 }
 
-/// All that programs ask of a sharing.
+/// Everything that programs need of a sharing.
 pub trait Computes: Functions + Garbles {}
 
 impl<S: Functions + Garbles> Computes for S {}
 
-/// One party's end of a family that sessions run programs on: set up once, with a twin for dry runs, and correlations
-/// that are made ahead of time.
+/// One party's end of a family on which sessions run programs. It is set up once, has a twin for dry runs, and can make
+/// correlations ahead.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Family: Computes + Stocks + 'static {
-    /// What users read of it.
+    /// The family's description.
     const DESCRIPTOR: Descriptor;
 
-    /// Who may cheat, in words, and what that rests on.
+    /// Returns a description of the parties that may cheat, and of the assumptions of the family's security.
     fn security(parties: usize, choices: &Choices) -> String;
 
-    /// Refuses choices that do not go together, before anything is sent.
+    /// Refuses incompatible choices, before anything is sent.
     ///
     /// # Errors
     /// [`Misuse`].
@@ -118,42 +117,42 @@ pub trait Family: Computes + Stocks + 'static {
         Ok(())
     }
 
-    /// The most bits of a ring that programs may compute in, with these choices.
+    /// Returns the largest number of bits of a ring in which programs may compute with these choices.
     fn most_bits_with(_choices: &Choices) -> u32 {
         Self::MOST_BITS
     }
 
-    /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where
-    /// they are given.
+    /// Agrees with the other parties on everything that a session needs. If `coins` is given, the party's own coins are
+    /// derived from it.
     ///
     /// # Errors
     /// [`Misuse::Parties`]; whatever ends a run.
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self>;
 
-    /// The same party for dry runs, which take what its own take with these choices.
+    /// Returns this party for dry runs, with the same costs as the party itself with these choices.
     ///
     /// # Errors
     /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self>;
 
-    /// Chooses anew between protocols with one result; what was agreed in the setup stays.
+    /// Chooses again between protocols with the same result; the agreements of the setup stay.
     fn choose(&self, _choices: &Choices) {}
 
-    /// Has as many bytes under way as a line holds, which takes memory.
+    /// Keeps as many bytes under way as fill the line, which takes memory.
     fn fill_line(&self, _bytes: usize) {}
 
-    /// From here on, what is drawn is noted and not made.
+    /// Records draws from here on, without making correlations.
     fn record_demand(&self) {
         self.stock().record();
     }
 
-    /// What was noted.
+    /// Returns the recorded demand.
     fn take_demand(&self) -> Demand<Self::Kind> {
         self.stock().take_demand()
     }
 
-    /// The offline phase: makes the correlations of a demand, and does what of `online` can be done with them ahead;
-    /// what a party has then that does not go online for it.
+    /// Runs the offline phase: makes the correlations of a demand, and does the work of `online` that is possible
+    /// ahead. Returns the result of `online` at a party that has it already and does not need to go online for it.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -164,60 +163,63 @@ pub trait Family: Computes + Stocks + 'static {
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>>;
 
-    /// Whether all correlations of a run are made before its inputs are used, however large they are: a run for which
-    /// they do not fit is refused.
+    /// Whether all correlations of a run are made before its inputs are used, however large they are. A run is refused
+    /// if they do not fit.
     const ONLY_AHEAD: bool = false;
 
-    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be in the making at once.
+    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be made at once.
     const IN_TURNS: bool = false;
 
-    /// From here on, correlations of this demand are made while the program runs: in its order, as many at a time as
-    /// take so many bytes, or those of one draw. How many the largest turn takes; none where they are made where they
-    /// are drawn.
+    /// Makes the correlations of this demand while the program runs from here on, in its order. A turn takes at most
+    /// `bytes` bytes, or is a single draw. Returns the bytes of the largest turn, or 0 if correlations are made where
+    /// they are drawn.
     fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) -> u64 {
         0
     }
 
-    /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
+    /// Forgets the remains of an earlier run: unused correlations, and openings that were not checked.
     fn forget(&self) {
         self.stock().clear();
     }
 
-    /// A run ended in an error, whoever's. Where a peer may have chosen that, nothing is to be drawn again that the run
-    /// has drawn.
+    /// Notes that a run ended in an error, of whichever party. If a peer may have chosen that, no randomness that the
+    /// run has drawn may be drawn again.
     fn cut_off(&self) {}
 
-    /// Wipes keys that are of no use after such a run.
+    /// Wipes keys that are of no use after [`Family::cut_off`].
     fn wipe(&mut self) {}
 
-    /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
+    /// Sets whether circuits are garbled in the offline phase. All parties and dry runs use the same setting.
     fn set_ahead(&self, _ahead: bool) {}
 
-    /// Whether they shall be, for all that is demanded, if a byte of the offline phase counts so much.
+    /// Returns whether to garble ahead the circuits of a demand, if a byte of the offline phase has this weight.
     fn worth_garbling_ahead(_demand: &Demand<Self::Kind>, _offline_weight: f64) -> bool {
         true
     }
 
-    /// Whether this party runs garbled circuits alone then, and leaves them out online.
+    /// Whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
     fn garbles_alone(&self) -> bool {
         false
     }
 
-    /// Counts this work to what it does alone, in a dry run.
+    /// Adds this work to the party's work ahead, in a dry run.
     fn defer(&self, _work: &Effort) {}
 
-    /// Shares of each value that a party holds.
+    /// The number of shares of each value that a party holds.
     fn shares(&self) -> u64;
 
-    /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
+    /// The factor by which the memory of gadgets grows: about the number of shares, counted as often as correlations
+    /// made on the way hold them.
     fn work_shares(&self) -> u64;
 
-    /// Bytes of what is under way while so many numbers are looked up in a table of so many entries of so many bits.
+    /// Returns the bytes under way while `len` numbers are looked up in a table, which is given by its entries and
+    /// their bits.
     fn lookup_bytes(&self, (_entries, _bits): (usize, u32), len: u64) -> u64 {
         streamed_lookup_bytes(self.work_shares(), len)
     }
 
-    /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1), where shares are plain vectors.
+    /// Returns the bytes of one party's shares of a vector over Z_2^bits (packed bits for 1), where shares are plain
+    /// vectors.
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         let share = match bits {
             1 => len.div_ceil(8),
@@ -226,35 +228,35 @@ pub trait Family: Computes + Stocks + 'static {
         share as u64 * self.shares()
     }
 
-    /// Bytes that a party holds where so many products of elements are taken one by one, all at once: element by
+    /// Returns the bytes that a party holds for `products` products of elements, all at once and one by one: element by
     /// element, or those of matrices.
     fn products_bytes(&self, _bits: u32, _products: usize, _of_matrices: bool) -> u64 {
         0
     }
 
-    /// Bytes of one party's stock of correlations, where shares are plain vectors.
+    /// Returns the bytes of one party's stock of correlations, where shares are plain vectors.
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
         self.layout(kind).bytes(len) * self.shares()
     }
 
-    /// Bytes that are held beside them while all that is demanded is made, where each kind is made in a stream and all
+    /// Returns the bytes held beside the stock while a demand is made, where each kind is made in a stream and all
     /// kinds side by side.
     fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
         demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
     }
 }
 
-/// What is under way in the stream of a look-up by rows of bits, of so many shares.
+/// Returns the bytes under way in the stream of a look-up by rows of bits, with this factor for shares.
 pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
-    /// A window, and of little for each number.
+    /// Bytes of a window, and of each number where there are few.
     const WINDOW: u64 = 16 << 20;
     const OF_A_NUMBER: u64 = 16 << 10;
     work_shares * WINDOW.min(OF_A_NUMBER * len)
 }
 
-/// What is under way while a stock of so many bytes is made in a stream.
+/// Returns the bytes under way while a stock of `stock_bytes` bytes is made in a stream.
 pub fn streaming_bytes(stock_bytes: u64) -> u64 {
-    /// Of much, and for each byte of little.
+    /// Bytes for a large stock, and for each byte of a small one.
     const STREAM: u64 = 24 << 20;
     const OF_A_BYTE: u64 = 8;
     STREAM.min(OF_A_BYTE * stock_bytes)

@@ -1,4 +1,4 @@
-//! Real functions as methods, so that a family may look them up instead.
+//! Real functions as methods, which a family may override by look-ups.
 
 use quorate_engine::{Ctx, Result};
 
@@ -6,78 +6,79 @@ use crate::lookup::Lookup;
 use crate::real::Softmax;
 use crate::{Gadgets, lookup, real};
 
-/// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors,
-/// domains and costs are stated there.
+/// Real functions on fixed point with `frac` bits after the point. The default bodies are those of [`real`], which
+/// states their errors, domains and costs.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Functions: Gadgets {
-    /// The most entries of a table in which a function is looked up, correctly rounded, instead of being computed as
-    /// follows; 0 where it never is.
+    /// Returns the largest number of entries of a table in which a function is looked up, correctly rounded, instead of
+    /// being computed; 0 if none is.
     fn most_entries(&self) -> usize {
         0
     }
 
-    /// The same of quotients of integers, which take less to compute than real functions do.
+    /// Returns the largest number of entries of a table in which a quotient of integers is looked up. It may be smaller
+    /// than [`Functions::most_entries`], since quotients take less to compute than real functions do.
     fn most_quotients(&self) -> usize {
         self.most_entries()
     }
 
-    /// 1 / (1 + exp(-x)).
+    /// Returns 1 / (1 + exp(-x)).
     async fn sigmoid(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
         real::sigmoid(self, ctx, x, frac).await
     }
 
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent.
     async fn tanh(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
         real::tanh(self, ctx, x, frac).await
     }
 
-    /// x Phi(x), with the normal distribution function Phi.
+    /// Returns x Phi(x), with the normal distribution function Phi.
     async fn gelu(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
         real::gelu(self, ctx, x, frac).await
     }
 
-    /// e^x.
+    /// Returns e^x.
     async fn exp(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
         real::exp(self, ctx, x, frac).await
     }
 
-    /// The natural logarithm, of an argument and with a result of so many bits after the point.
+    /// Returns the natural logarithm; `fracs` has the bits after the point of the argument and of the result.
     async fn log(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
         real::log(self, ctx, x, fracs).await
     }
 
-    /// The square root, with so many bits after the point of the argument, which has at most `argument_bits`, and of
-    /// the result.
+    /// Returns the square root; `fracs` has the bits after the point of the argument and of the result. The argument
+    /// has at most `argument_bits` bits.
     async fn sqrt(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32), argument_bits: u32) -> Result<Self::A> {
         real::sqrt(self, ctx, x, fracs, argument_bits).await
     }
 
-    /// 1 / sqrt(x), of an argument and with a result of so many bits after the point.
+    /// Returns 1 / sqrt(x); `fracs` has the bits after the point of the argument and of the result.
     async fn rsqrt(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
         real::rsqrt(self, ctx, x, fracs).await
     }
 
-    /// 1 / x, of an argument and with a result of so many bits after the point.
+    /// Returns 1 / x; `fracs` has the bits after the point of the argument and of the result.
     async fn reciprocal(&self, ctx: &Ctx, x: &Self::A, fracs: (u32, u32)) -> Result<Self::A> {
         real::reciprocal(self, ctx, x, fracs).await
     }
 
-    /// x 2^up / y, a quotient of at most so many bits.
+    /// Returns x 2^up / y, a quotient of at most `quotient_bits` bits.
     async fn divide(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, up: u32, quotient_bits: u32) -> Result<Self::A> {
         real::divide(self, ctx, x, y, up, quotient_bits).await
     }
 
-    /// The softmax of each lane of a matrix.
+    /// Returns the softmax of each lane of a matrix.
     async fn softmax(&self, ctx: &Ctx, x: &Self::A, of: &Softmax<'_>) -> Result<Self::A> {
         real::softmax(self, ctx, x, of).await
     }
 
-    /// The entries of a public table that numbers stand for, in its ring.
+    /// Returns the entries of a public table for these numbers, in the table's ring.
     async fn lookup(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::A> {
         lookup::lookup(self, ctx, x, table).await
     }
 
-    /// The lowest bits of these entries, one row.
+    /// Returns the lowest bits of the entries of a public table for these numbers, one row.
     async fn lookup_bit(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::B> {
         lookup::lookup_bit(self, ctx, x, table).await
     }

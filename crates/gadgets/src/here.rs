@@ -1,19 +1,19 @@
-//! Protocols compiled in their own crate, once.
+//! Macros that compile a protocol once, in its own crate.
 //!
-//! The body of an `async fn` is compiled anew wherever it is awaited, generic or not, and so is all that it awaits:
-//! whoever runs programs would compile every protocol of every family again, several times. Behind a function that
-//! gives a boxed future it is compiled where that function is.
+//! The body of an `async fn` is compiled again wherever it is awaited, generic or not, and so is everything that it
+//! awaits. Code that runs programs would compile every protocol of every family again, several times. Behind a function
+//! that returns a boxed future, the body is compiled where that function is.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use quorate_engine::Result;
 
-/// A protocol under way that was compiled elsewhere.
+/// The future of a protocol that was compiled in another crate.
 pub type Local<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// Methods of an `impl` for `$this`, whose futures are compiled here: each is given as an expression of the sharing,
-/// the context and its arguments. Arguments are `val` of a type without references, `at` for one reference, `maybe` for
+/// Defines methods of an `impl` for `$this` whose futures are compiled here. Each body is an expression of the sharing,
+/// the context and the arguments. Arguments are `val` of a type without references, `at` for one reference, `maybe` for
 /// an `Option` of one, or `all` for a slice of references.
 ///
 /// ```ignore
@@ -62,9 +62,10 @@ macro_rules! here_type {
     ($a:lifetime all $type:ty) => { &$a [&$a $type] };
 }
 
-/// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here; or with look-ups of
-/// its own, by functions of the sharing, the context, the numbers and the table, and the most entries of a table in
-/// which a real function is looked up, and of one of quotients of integers where these are fewer.
+/// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here, or with look-ups of
+/// its own. Look-ups are functions of the sharing, the context, the numbers and the table. Two more arguments give the
+/// largest number of entries of a table in which a real function is looked up, and, where that is smaller, a quotient
+/// of integers.
 #[macro_export]
 macro_rules! functions_here {
     ($this:ty, $values:ty, $bits:ty) => {
@@ -111,7 +112,7 @@ macro_rules! functions_here {
     };
 }
 
-/// A look-up by a function, compiled here.
+/// Defines a look-up by a function, compiled here.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! lookups_here {
@@ -136,7 +137,7 @@ macro_rules! lookups_here {
     };
 }
 
-/// The other gadgets that few families do better, with their default bodies, compiled here.
+/// Defines the gadgets that few families override, with their default bodies, compiled here.
 #[macro_export]
 macro_rules! gadgets_here {
     ($this:ty, $values:ty, $bits:ty) => {

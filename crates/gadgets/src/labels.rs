@@ -1,6 +1,6 @@
-//! Yao's sharing beside the others: labels of wires, on which circuits run in a constant number of rounds.
+//! Yao's sharing: labels of wires, on which circuits run in a constant number of rounds.
 //!
-//! A backend that garbles names its labels as [`Garbles::Y`]; one that does not, [`NoLabels`].
+//! A backend that garbles names its type of labels as [`Garbles::Y`]; one that does not names [`NoLabels`].
 
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Error, Misuse, Result};
@@ -8,26 +8,26 @@ use quorate_ring::Bits;
 
 use crate::Gadgets;
 
-/// One party's labels of a matrix of wires: rows by lanes, as bits are.
+/// One party's labels of a matrix of wires, of rows and lanes like bits.
 pub trait Labels: Clone {
-    /// Rows and lanes.
+    /// Returns the numbers of rows and lanes.
     fn shape(&self) -> (usize, usize);
-    /// The rows at these positions, which may repeat.
+    /// Returns the rows at these positions, which may repeat.
     fn gather_rows(&self, rows: &[u32]) -> Self;
-    /// The lanes at these positions, which may repeat.
+    /// Returns the lanes at these positions, which may repeat.
     fn gather_lanes(&self, lanes: &[u32]) -> Self;
-    /// Rows of all parts, at least one, one below the other.
+    /// Stacks the rows of all parts (at least one), in order.
     fn concat_rows(parts: &[&Self]) -> Self;
-    /// Lanes of all parts, at least one, side by side.
+    /// Puts the lanes of all parts (at least one) side by side.
     fn concat_lanes(parts: &[&Self]) -> Self;
-    /// The only row, of so many lanes at a time, as one row for each of these: row r, lane l is lane `l * rows + r`.
+    /// Splits the only row into `rows` rows: row r, lane l is lane `l * rows + r`.
     fn lanes_to_rows(&self, rows: usize) -> Self;
     /// Undoes [`Labels::lanes_to_rows`].
     fn rows_to_lanes(&self) -> Self;
 }
 
-/// Garbled circuits beside the sharing. The default bodies are those of a protocol that does not garble: all that makes
-/// labels fails.
+/// Garbled circuits beside the sharing. The default bodies are those of a protocol that does not garble: everything
+/// that makes labels fails.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Garbles: Gadgets {
     /// Labels of wires.
@@ -36,15 +36,15 @@ pub trait Garbles: Gadgets {
     /// Whether the protocol garbles.
     const GARBLES: bool = false;
 
-    /// Public bits as labels.
+    /// Returns public bits as labels.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) where the protocol does not garble; so it is with all that follow.
+    /// [`Misuse`](quorate_engine::Misuse) if the protocol does not garble. The same holds for all methods below.
     fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
         Err(NO_LABELS)
     }
 
-    /// What one party knows as labels; `value` is `Some` exactly at the owner (ignored in a dry run).
+    /// Converts one party's bits to labels; `value` is `Some` exactly at the owner (ignored in a dry run).
     async fn input_labels(
         &self,
         ctx: &Ctx,
@@ -55,35 +55,35 @@ pub trait Garbles: Gadgets {
         self.bits_to_labels(ctx, &self.input_bits(ctx, owner, shape, value).await?).await
     }
 
-    /// Bits as labels: B2Y.
+    /// Converts bits to labels: B2Y.
     async fn bits_to_labels(&self, _ctx: &Ctx, _x: &Self::B) -> Result<Self::Y> {
         Err(NO_LABELS)
     }
 
-    /// Labels as bits, which is local: Y2B.
+    /// Converts labels to bits, locally: Y2B.
     fn labels_to_bits(&self, _x: &Self::Y) -> Result<Self::B> {
         Err(NO_LABELS)
     }
 
-    /// The bits of x as labels, one row for each: A2Y.
+    /// Converts the bits of x to labels, one row for each bit: A2Y.
     async fn ring_to_labels(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::Y> {
         self.bits_to_labels(ctx, &self.bit_decompose(ctx, x).await?).await
     }
 
-    /// The outputs of a circuit for inputs as labels: a row for each wire.
+    /// Returns the outputs of a circuit for inputs as labels: a row for each wire.
     async fn garble(&self, _ctx: &Ctx, _program: &Program, _inputs: &Self::Y) -> Result<Self::Y> {
         Err(NO_LABELS)
     }
 }
 
-/// What a protocol says that does not garble.
+/// The error of a protocol that does not garble.
 const NO_LABELS: Error = Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol has not" } };
 
-/// The labels of a protocol that has none: there are no values of this type.
+/// The labels of a protocol without labels: this type has no values.
 #[derive(Clone)]
 pub enum NoLabels {}
 
-/// Some part of a join of at least one.
+/// Returns some part of a concatenation of at least one.
 fn any(parts: &[&NoLabels]) -> NoLabels {
     match parts.first() {
         Some(never) => match **never {},

@@ -1,8 +1,8 @@
 //! Protocols composed of a backend's basic operations: comparison, equality, bits, truncation, selection, extrema.
 //!
-//! Each gadget is one generic function on [`Sharing`]; [`Gadgets`] offers them as methods with default bodies, so that
-//! a backend may override one. Gadgets call each other through the trait, never the free functions, so overrides take
-//! part.
+//! Each gadget is one generic function on [`Sharing`]; [`Gadgets`] offers them as methods with default bodies, which a
+//! backend may override. Gadgets call each other through the trait, never the free functions, so overrides take effect
+//! everywhere.
 //!
 //! Long vectors are cut into chunks that run side by side: rounds do not grow with the batch, memory stays bounded.
 #![forbid(unsafe_code)]
@@ -49,97 +49,98 @@ pub use widen::Sign;
 /// Gadgets over a sharing. The default bodies are the general protocols; costs are those of their primitives.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Gadgets: Sharing + Sized {
-    /// The top bit of each element of Z_2^k: whether it is negative as a two's complement number. One row of bits.
+    /// Returns the top bit of each element of Z_2^k: whether it is negative as a two's complement number. One row of
+    /// bits.
     async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         compare::msb(self, ctx, x).await
     }
 
-    /// x < y as two's complement numbers. One row of bits.
+    /// Returns x < y as two's complement numbers. One row of bits.
     async fn lt(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, width: Width) -> Result<Self::B> {
         compare::lt(self, ctx, x, y, width).await
     }
 
-    /// x = 0. One row of bits.
+    /// Returns x = 0. One row of bits.
     async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         equality::eqz(self, ctx, x).await
     }
 
-    /// The bits of x: k rows, lowest first.
+    /// Returns the bits of x: k rows, lowest first.
     async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         decompose::bit_decompose(self, ctx, x).await
     }
 
-    /// One row of bits as elements 0 and 1 of Z_2^k.
+    /// Converts one row of bits to elements 0 and 1 of Z_2^k.
     async fn bit_to_ring(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
         convert::bits_to_ring(self, ctx, x, ring).await
     }
 
-    /// The number with these bits, lowest first, in a ring of as many bits.
+    /// Returns the number with these bits, lowest first, in a ring of the same number of bits.
     async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
         convert::compose(self, ctx, x, ring).await
     }
 
-    /// floor(x / 2^shift) for the full signed range of Z_2^k.
+    /// Returns floor(x / 2^shift) for the full signed range of Z_2^k.
     async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
         truncate::trunc_exact(self, ctx, x, shift).await
     }
 
-    /// floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2) only: this is not checked.
+    /// Returns floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2) only: this is not checked.
     async fn trunc_bounded(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
         self.trunc_exact(ctx, x, shift).await
     }
 
-    /// x / 2^shift, rounded down or up: up with probability (x mod 2^shift) / 2^shift. Never off by more.
+    /// Returns x / 2^shift for -2^(k-2) <= x < 2^(k-2) only: this is not checked. The result is rounded down or up, up
+    /// with probability (x mod 2^shift) / 2^shift, and never off by more.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) for a shift above k - 2. For -2^(k-2) <= x < 2^(k-2) only: this is not
-    /// checked.
+    /// [`Misuse`](quorate_engine::Misuse) for a shift above k - 2.
     async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
         trunc_prob::trunc_prob(self, ctx, x, shift).await
     }
 
-    /// At most how probable it is that one [`Gadgets::trunc_prob`] of a value of so many signed bits is off by more
-    /// than a unit. TruncPr never fails within its domain, and promises nothing (1) outside.
+    /// Returns a bound on the probability that one [`Gadgets::trunc_prob`] of a value of `bits` signed bits is off by
+    /// more than a unit. TruncPr never fails within its domain; outside of it the bound is 1.
     fn trunc_prob_failure(&self, ring: Ring, shift: u32, bits: u32) -> f64 {
         f64::from(u8::from(bits >= ring.bits() || trunc_prob::check_shift(ring, shift).is_err()))
     }
 
-    /// The elements of Z_2^k in another ring. A smaller one takes them modulo its size, which is local; in a larger one
-    /// they are read as `sign` says.
+    /// Converts elements of Z_2^k to another ring. A smaller ring takes them modulo its size, locally; a larger ring
+    /// reads them as `sign` says.
     async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
         widen::convert(self, ctx, x, ring, sign).await
     }
 
-    /// The carry out of all positions.
+    /// Returns the carry out of all positions.
     async fn carry(&self, ctx: &Ctx, pairs: prefix::Pairs<Self::B>) -> Result<Self::B> {
         prefix::group(self, ctx, pairs).await
     }
 
-    /// bit x: the element where the bit is 1, zero elsewhere.
+    /// Returns bit x: the element where the bit is 1, zero elsewhere.
     async fn mask(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A) -> Result<Self::A> {
         select::mask(self, ctx, bit, x).await
     }
 
-    /// x where the bit is 1, y elsewhere.
+    /// Returns x where the bit is 1, y elsewhere.
     async fn mux(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         select::mux(self, ctx, bit, x, y).await
     }
 
-    /// The party whose choices of one cannot be proven.
+    /// The party whose one-hot inputs cannot be proven.
     const PROVES_NOTHING: Option<usize> = None;
 
-    /// Ends the run unless one element of each row along the axis is 1 and all others are 0. What it opens is to be
-    /// checked. Where all follow the protocol it takes their word.
+    /// Ends the run unless one element of each row along the axis is 1 and all others are 0. The values that it opens
+    /// must be checked later. If all parties follow the protocol, it trusts them and sends nothing.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Self::A, axis: Axis) -> Result<()> {
         one_hot::assert_one_hot(self, ctx, x, axis).await
     }
 
-    /// floor(x / y) modulo 2^k, of the numbers that are known; 0 where y is 0.
+    /// Returns floor(x / y) modulo 2^k, for operands within the bounds `known`; 0 where y is 0.
     async fn int_quotient(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, known: int_div::Known) -> Result<Self::A> {
         int_div::quotient(self, ctx, x, y, known).await
     }
 
-    /// What a quotient of x by y leaves, with the sign of y; 0 where y is 0.
+    /// Returns the remainder of x / y, with the sign of y; 0 where y is 0.
     async fn int_remainder(
         &self,
         ctx: &Ctx,
@@ -151,17 +152,17 @@ pub trait Gadgets: Sharing + Sized {
         int_div::remainder(self, ctx, x, y, quotient, known).await
     }
 
-    /// floor(x / d) by public numbers, one for all or one for each.
+    /// Returns floor(x / d) for public divisors, one for all elements or one for each.
     async fn floor_div(&self, ctx: &Ctx, x: &Self::A, divisors: &[i128], range: floor_div::Range) -> Result<Self::A> {
         floor_div::floor_div(self, ctx, x, divisors, range).await
     }
 
-    /// Multiples by public reals.
+    /// Returns multiples of x by public reals.
     async fn scale(&self, ctx: &Ctx, x: &Self::A, by: &scale::Scale<'_>) -> Result<Self::A> {
         scale::scale(self, ctx, x, by).await
     }
 
-    /// The best candidate of every lane: a field of one row.
+    /// Returns the best candidate of every lane, as a field of one row.
     async fn best(
         &self,
         ctx: &Ctx,
@@ -172,7 +173,7 @@ pub trait Gadgets: Sharing + Sized {
         extremum::tournament(self, ctx, field, best, width).await
     }
 
-    /// A circuit on shared bits, a round for each layer of ANDs.
+    /// Evaluates a circuit on shared bits, in a round for each layer of ANDs.
     async fn circuit(&self, ctx: &Ctx, program: &Program, inputs: &Self::B) -> Result<Self::B> {
         circuit::evaluate(self, ctx, program, inputs).await
     }

@@ -2,13 +2,13 @@
 //!
 //! **Source**: one-hot vectors and their products with a table as in Dessouky et al., "Pushing the communication
 //! barrier", NDSS 2017, and Keller et al., "Reducing communication channels in MPC", SCN 2018, with the table split in
-//! two halves of the number's bits. **Model**: that of the sharing. **Notation**: u = x - first the place, of n bits;
-//! its lower a bits l and its upper b bits h; w bits of an entry.
+//! two halves of the number's bits. **Model**: that of the sharing. **Notation**: u = x - first is the place, of n
+//! bits; l its lower a bits and h its upper b bits; w the bits of an entry.
 //!
 //! u becomes two one-hot rows of bits, e_l and e_h. Bit p of an entry is the sum over i of e_h[i] times the sum over j
-//! of e_l[j] table_p[2^a i + j]: the inner sums are local. a is such that 2^a + w 2^b ANDs are fewest. Bits of the
-//! entry become an element as [`weighed`](crate::convert::weighed) says. Tables of few entries are looked up the other
-//! way: the one-hot row becomes elements, whose sum with the table is local.
+//! of e_l[j] table_p[2^a i + j]: the inner sums are local. a is chosen to minimise the 2^a + w 2^b ANDs.
+//! [`weighed`](crate::convert::weighed) turns the bits of the entry into an element. Tables of few entries are looked
+//! up in another way: the one-hot row becomes elements, whose products with the table are summed locally.
 //!
 //! Rounds: n bits of a number, ceil(log2 n) for the rows, 1 for the products, 1 for the element; a comparison and a
 //! selection before them where x may lie outside.
@@ -27,23 +27,24 @@ use crate::real::local::{repeat_row, row_sums};
 use crate::real::onehot::decode;
 use crate::{Gadgets, stream};
 
-/// The entries of a public table, and the form in which a family takes them.
+/// The entries of a public table, and the form in which a family uses them.
 pub struct Entries {
     values: Vector,
     kept: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Entries {
-    /// One at least; data in dry runs, too.
+    /// Creates a table of these values, of which there is at least one. They have data in dry runs, too.
     ///
     /// # Panics
-    /// Of none, or of a shape.
+    /// If there are no values, or only a shape.
     pub fn new(values: Vector) -> Entries {
         assert!(!values.is_empty() && !values.is_shape(), "a table has entries");
         Entries { values, kept: OnceLock::new() }
     }
 
-    /// What a family makes of them: the first that was made, and whatever else is asked for anew.
+    /// Returns what a family computes from the entries. The first such value is kept; if `is_wanted` refuses it, `make`
+    /// makes a new one.
     pub fn kept<T: Any + Send + Sync>(&self, make: impl Fn() -> T, is_wanted: impl Fn(&T) -> bool) -> Arc<T> {
         let kept = self.kept.get_or_init(|| Arc::new(make())).clone().downcast();
         kept.ok().filter(|kept| is_wanted(kept)).unwrap_or_else(|| Arc::new(make()))
@@ -58,64 +59,64 @@ impl Deref for Entries {
     }
 }
 
-/// A public table, and which numbers its entries stand for.
+/// A public table, and the numbers that its entries belong to.
 #[derive(Clone, Copy)]
 pub struct Lookup<'t> {
-    /// The entries of `first`, `first + 1`, ...
+    /// The entries for `first`, `first + 1`, ...
     pub entries: &'t Entries,
-    /// The number whose entry comes first.
+    /// The number of the first entry.
     pub first: i128,
-    /// Which numbers there may be.
+    /// The possible operands.
     pub operand: Operand,
 }
 
-/// Where the numbers lie that are looked up.
+/// The range of the numbers that are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// All have an entry.
+    /// All numbers have an entry.
     Within,
-    /// Some have none: those below the first have the first one's entry, those above the last the last one's.
-    /// Differences to these are of this width.
+    /// Some numbers may have no entry: those below the first get the first entry, those above the last get the last
+    /// one. Differences to both ends have this width.
     Outside {
-        /// Whether there may be any below.
+        /// Whether numbers may lie below.
         below: bool,
-        /// Whether there may be any above.
+        /// Whether numbers may lie above.
         above: bool,
-        /// Of differences to the ends.
+        /// The width of differences to the ends.
         width: Width,
     },
 }
 
-/// The entries as rows of bits: what protocols on bits look up.
+/// The entries as rows of bits, for protocols on bits.
 struct Planes {
     /// Row p, lane i is bit p of entry i.
     bits: Bits,
-    /// Whether the last row weighs as a sign.
+    /// Whether the last row has the weight of a sign.
     signed: bool,
 }
 
 impl Lookup<'_> {
-    /// The number whose entry comes last.
+    /// Returns the number of the last entry.
     pub fn last(&self) -> i128 {
         self.first + self.entries.len() as i128 - 1
     }
 
-    /// Bits of a place in the table.
+    /// Returns the bits of a place in the table.
     pub fn place_bits(&self) -> u32 {
         place_bits(self.entries.len())
     }
 
-    /// As few rows as hold every entry in two's complement.
+    /// Returns the fewest rows that hold every entry in two's complement.
     fn planes(&self) -> Planes {
         let numbers = self.entries.to_i128s();
         let signed = numbers.iter().any(|&x| x < 0);
-        // A negative one takes as many bits below its sign as -1 less it.
+        // A negative number x needs as many bits below its sign as -1 - x.
         let below = numbers.iter().map(|&x| i128::BITS - (x ^ (x >> 127)).leading_zeros()).max().unwrap_or(0);
         Planes { bits: self.entries.to_bits(0..below + u32::from(signed)), signed }
     }
 }
 
-/// The entry of each number, in the table's ring.
+/// Returns the entry of each number, in the table's ring.
 pub async fn lookup<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
     let ring = table.entries.ring();
     let (len, n) = (s.shape(x).1, table.place_bits());
@@ -136,7 +137,7 @@ pub async fn lookup<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) 
     stream::to_vector(s, ctx, chunks(len, n, width), work).await
 }
 
-/// The entries' lowest bits, one row.
+/// Returns the lowest bits of the entries, one row.
 pub async fn lookup_bit<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::B> {
     let (len, n) = (s.shape(x).1, table.place_bits());
     let bits = table.entries.to_bits(0..1);
@@ -150,7 +151,7 @@ pub async fn lookup_bit<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'
     stream::to_lanes(s, ctx, chunks(len, n, 1), work).await
 }
 
-/// The only entry there is, or one that all share, for every number.
+/// Returns the first entry, repeated `len` times.
 fn constant(ctx: &Ctx, entries: &Vector, len: usize) -> Vector {
     match ctx.is_dry() {
         true => Vector::shape(entries.ring(), len),
@@ -158,30 +159,30 @@ fn constant(ctx: &Ctx, entries: &Vector, len: usize) -> Vector {
     }
 }
 
-/// Chunks for places of n bits in a table of so many rows of bits.
+/// Returns the chunks for places of n bits in a table of `width` rows of bits.
 fn chunks(len: usize, n: u32, width: usize) -> Chunks {
     let (low, high) = halves(n, width);
     Chunks::of_bytes(len, ((1usize << low) + 3 * (width << high)).max(64 * n as usize))
 }
 
-/// Bits of a place among so many entries.
+/// Returns the bits of a place among `entries` entries.
 pub fn place_bits(entries: usize) -> u32 {
     usize::BITS - entries.saturating_sub(1).leading_zeros()
 }
 
-/// Whether the one-hot row becomes elements, and not the rows of bits that it chooses.
+/// Whether the one-hot row is converted to elements, rather than the selected rows of bits.
 pub(crate) fn by_elements(n: u32, width: usize) -> bool {
     (1 << n) - 1 <= width
 }
 
-/// Bits of a place that make the lower and the upper row: those with the fewest ANDs.
+/// Returns how many bits of a place go to the lower and to the upper row: the split with the fewest ANDs.
 pub(crate) fn halves(n: u32, width: usize) -> (u32, u32) {
     let ands = |high: &u32| (1usize << (n - high)) + if *high == 0 { 0 } else { (width + 1) << high };
     let high = (0..n).min_by_key(ands).unwrap_or(0);
     (n - high, high)
 }
 
-/// x - first, where x has an entry or gets that of the nearest end: below 2^n.
+/// Returns x - first, below 2^n; for numbers without an entry, the place of the nearest end.
 pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let public = |value: i128| match ctx.is_dry() {
@@ -210,12 +211,12 @@ pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -
     Ok(s.linear(&s.add_public(&inside, &start), &Linear::Reduce(narrow)))
 }
 
-/// One-hot rows of the place's bits in this range.
+/// Returns the one-hot rows of the place's bits in this range.
 async fn one_hot<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, range: std::ops::Range<u32>) -> Result<S::B> {
     decode(s, ctx, &rows(s, bits, &range.collect::<Vec<_>>())).await
 }
 
-/// The table's rows at these places.
+/// Returns the table's rows of bits at these places.
 async fn of_bits<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Bits) -> Result<S::B> {
     let bits = s.bit_decompose(ctx, place).await?;
     let (n, width) = (s.bit_shape(&bits).0 as u32, table.rows());
@@ -239,7 +240,7 @@ async fn of_bits<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Bits) -> Re
     Ok(row_sums(s, &chosen, &lists))
 }
 
-/// For each row of the table the sum of its bits from `start` on that the one-hot rows choose.
+/// Returns for each row of the table the sum of its bits from `start` on that the one-hot rows choose.
 fn of_rows<S: Sharing>(s: &S, one_hot: &S::B, table: &Bits, start: usize) -> S::B {
     let end = table.lanes().min(start + s.bit_shape(one_hot).0);
     let list = |p: usize| {
@@ -249,7 +250,7 @@ fn of_rows<S: Sharing>(s: &S, one_hot: &S::B, table: &Bits, start: usize) -> S::
     row_sums(s, one_hot, &(0..table.rows()).map(list).collect::<Vec<_>>())
 }
 
-/// The first entry, and what the one-hot row's elements add to it.
+/// Returns the first entry plus the differences that the one-hot row's elements select.
 async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup<'_>) -> Result<S::A> {
     let (ring, len) = (table.entries.ring(), s.shape(place).1);
     let bits = s.bit_decompose(ctx, place).await?;

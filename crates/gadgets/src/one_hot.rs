@@ -1,7 +1,7 @@
-//! Lines of which one element is 1 and all others are 0: proven, where a party may have put in something else.
+//! Proofs that one element of a line is 1 and all others are 0, where a party may have input something else.
 //!
 //! **Source**: spdz2k-primitives, section V-A and Fig. 14, steps 2 to 5. **Deviation**: sums and products are opened in
-//! one round. **Model**: parties that may cheat; where all follow the protocol nothing is sent. **Notation**: x over
+//! one round. **Model**: parties that may cheat; if all follow the protocol, nothing is sent. **Notation**: x over
 //! Z_2^k, in lines of m elements.
 //!
 //! | step | rounds | what |
@@ -10,11 +10,12 @@
 //! | 3, 5 | 1 | open x x - x, and the sum of each row less 1: all of them 0, or the run ends |
 //!
 //! x x - x = x (x - 1) is 0 modulo 2^k only for 0 and 1, since one of x and x - 1 is odd. A sum of m bits that is 1
-//! modulo 2^k is 1, as m is at most 2^k. What is opened is 0 where nobody cheats: it says nothing. Like all openings it
-//! is believed only after a check: that is the caller's.
+//! modulo 2^k is 1, as m is at most 2^k. If no party cheats, all opened values are 0 and reveal nothing. Like all
+//! openings they are to be believed only after a check, which is up to the caller.
 //!
-//! Only what one party knows is proven, by that party. Of a product of what is shared each party opens a part, which is
-//! not checked yet: one that is off by 1 there makes x x - x an x, and reads it before it is caught.
+//! Only a vector that one party alone knows is proven, by that party. For a product of a vector that no party knows,
+//! each party would open a part that is not checked yet. A part that is off by 1 turns x x - x into an x, which the
+//! cheater would read before it is caught.
 
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Result, Sharing};
 use quorate_ring::Vector;
@@ -24,8 +25,8 @@ const ONE_HOT: &str = "one element of each row is 1 and all others are 0";
 /// Ends the run unless one element of each row along the axis is 1 and all others are 0.
 ///
 /// # Errors
-/// [`Error::Cheating`] where they are not; [`Misuse::Other`] for lines of more than 2^k elements, and where parties may
-/// cheat for what no party alone knows; whatever ends a run.
+/// [`Error::Cheating`] if they are not; [`Misuse::Other`] for lines of more than 2^k elements, and, where parties may
+/// cheat, for a vector that no party alone knows; whatever ends a run.
 pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) -> Result<()> {
     let (ring, _) = s.shape(x);
     if axis.len as u128 > ring.mask().saturating_add(1) {

@@ -1,6 +1,7 @@
 //! Carry propagation: pairs (generate, propagate) combined in log depth.
 //!
-//! (G, P) o (g, p) = (G xor P g, P p), the upper group first. Generate and propagate exclude each other, so xor is or.
+//! (G, P) o (g, p) = (G xor P g, P p), the upper group first. Generate and propagate exclude each other, so xor equals
+//! or.
 //!
 //! | function | result | ANDs for w positions | rounds |
 //! |---|---|---|---|
@@ -13,29 +14,29 @@ use quorate_engine::{Ctx, LinearBits, Result, Sharing, UpdateBits};
 
 /// Generate and propagate bits, one row per position, lowest first.
 pub struct Pairs<B> {
-    /// Whether a position gives a carry by itself.
+    /// Whether a position generates a carry.
     pub generate: B,
-    /// Whether it passes one on.
+    /// Whether a position propagates a carry.
     pub propagate: B,
 }
 
-/// The rows at these positions, in this order.
+/// Returns the rows at these positions, in this order.
 pub fn rows<S: Sharing>(s: &S, x: &S::B, indices: &[u32]) -> S::B {
     s.linear_bits(x, &LinearBits::GatherRows(indices))
 }
 
-/// Generate of the whole group.
+/// Returns generate of the whole group.
 pub async fn group<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     Ok(tree(s, ctx, pairs, false).await?.generate)
 }
 
-/// Generate and propagate of the whole group.
+/// Returns generate and propagate of the whole group.
 pub async fn group_with_propagate<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<Pairs<S::B>> {
     tree(s, ctx, pairs, true).await
 }
 
-/// Combines neighbours until one is left. The lowest group's propagate is computed only if it is wanted. The state
-/// holds all generates above all propagates, so that each level copies every operand once.
+/// Combines neighbours until one is left. The lowest group's propagate is computed only on request. The state holds all
+/// generates above all propagates, so each level copies every operand once.
 async fn tree<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, propagate: bool) -> Result<Pairs<S::B>> {
     let mut width = s.bit_shape(&pairs.generate).0 as u32;
     let mut state = s.concat_rows(&[&pairs.generate, &pairs.propagate]);
@@ -62,8 +63,9 @@ async fn tree<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, propagate: bool)
     Ok(Pairs { generate: rows(s, &state, &[0]), propagate: rows(s, &state, &[1]) })
 }
 
-/// Generate of every prefix 0..=i, by Sklansky's network: in level l, every position whose bit l is set takes in the
-/// group that ends just below its block. A propagate is kept only while the group does not reach position 0.
+/// Returns generate of every prefix 0..=i, by Sklansky's network. In level l, every position whose bit l is set is
+/// combined with the group that ends just below its block. A propagate is kept only while the group does not reach
+/// position 0.
 pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     let width = s.bit_shape(&pairs.generate).0 as u32;
     if width == 1 {
@@ -86,9 +88,9 @@ pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::
     Ok(s.linear_bits(&state, &LinearBits::Rows(0..width as usize)))
 }
 
-/// Generate of every prefix 0..=i with fewer ANDs and a round more than [`all`], of Ladner and Fischer: neighbours are
-/// combined, [`all`] gives the prefixes that end with a pair, and those that end within one take in the prefix below
-/// it.
+/// Returns generate of every prefix 0..=i by the network of Ladner and Fischer, with fewer ANDs and a round more than
+/// [`all`]. Neighbours are combined, and [`all`] gives the prefixes that end with a pair. A prefix that ends within a
+/// pair combines its last position with the prefix below.
 pub async fn all_by_pairs<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     let width = s.bit_shape(&pairs.generate).0 as u32;
     if width == 1 {
@@ -99,7 +101,7 @@ pub async fn all_by_pairs<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> R
     let half = width / 2;
     let (lower, upper) = (|i: u32| 2 * i, |i: u32| 2 * i + 1);
     let propagate = |i: u32| width + i;
-    // Nothing is below the lowest pair: whether it passes something on is never used.
+    // Nothing is below the lowest pair: whether it propagates a carry is never used.
     let left: Vec<u32> = (0..half).chain(1..half).map(upper).map(propagate).collect();
     let right: Vec<u32> = (0..half).map(lower).chain((1..half).map(lower).map(propagate)).collect();
     let products = s.and(ctx, &rows(s, &state, &left), &rows(s, &state, &right)).await?;

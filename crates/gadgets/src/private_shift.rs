@@ -9,7 +9,7 @@ use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, convert, trunc_prob};
 
-/// x / 2^m, rounded down or up, for `factor` = 2^(bound - m).
+/// Returns x / 2^m, rounded down or up, for `factor` = 2^(bound - m).
 ///
 /// # Errors
 /// Those of [`trunc_prob::check_shift`] for the bound, and whatever ends a run.
@@ -19,7 +19,7 @@ pub async fn trunc_private<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, factor: &S::A
     s.trunc_prob(ctx, &product, bound).await
 }
 
-/// 2^(bound - m) for the bits of bound - m, lowest first: the product of 1 + b_i (2^(2^i) - 1), in log depth.
+/// Returns 2^(bound - m) for the bits of bound - m, lowest first: the product of 1 + b_i (2^(2^i) - 1), in log depth.
 ///
 /// # Errors
 /// Whatever ends a run.

@@ -1,10 +1,10 @@
-//! Multiples by public numbers with fractional bits: n x + (m x) / 2^shift, over whatever ring the product m x needs.
+//! Multiples by public numbers with fractional bits: n x + (m x) / 2^shift, over a ring that the product m x fits.
 //!
-//! **Source**: none; Convert, a local product and a truncation. x is read with its sign and taken into the product's
-//! ring, if that is larger than its own; half of 2^shift is added and the product truncated exactly, which rounds to
-//! the nearest, or truncated probabilistically without, which rounds down or up. n x is added modulo 2^k, in which the
-//! sum is right whenever it fits. Where limits are given, the signs of x, x - L - 1 and x + L say whether x is beyond
-//! its limit: neither difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
+//! **Source**: none; Convert, a local product and a truncation. x is read with its sign and converted to the product's
+//! ring, if that is larger than its own. To round to the nearest, half of 2^shift is added and the product truncated
+//! exactly; to round down or up, the product is truncated probabilistically. n x is added modulo 2^k, in which the sum
+//! is right whenever it fits. If limits are given, the signs of x, x - L - 1 and x + L show whether x is beyond its
+//! limit: neither difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
 //!
 //! | | rounds | bytes |
 //! |---|---|---|
@@ -13,43 +13,43 @@
 //! | it does not | Convert and a truncation there | of both |
 //! | limits, side by side with that | an MSB, a bit to the ring, a selection | of three MSBs, an AND, and both others |
 //!
-//! Timing depends on lengths and on the public numbers only.
+//! Timing depends only on lengths and on the public numbers.
 
 use quorate_engine::{Ctx, Linear, Misuse, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::{Gadgets, Sign, stream};
 
-/// What x is multiplied by. One number for all elements, or one for each.
+/// The public factors of x, each list with one number for all elements or one for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale<'a> {
     /// n.
     pub whole: &'a [i128],
     /// m.
     pub factors: &'a [i128],
-    /// Fractional bits of m; without any, m counts for nothing.
+    /// Fractional bits of m; without any, m is ignored.
     pub shift: u32,
     /// The ring of m x: that of x or a larger one.
     pub ring: Ring,
-    /// Bits of x with its sign, as far as it is proven.
+    /// Proven bits of x, with its sign.
     pub bits: u32,
-    /// How m x is rounded.
+    /// The rounding of m x.
     pub rounding: Rounding,
-    /// L: numbers of larger magnitude become the largest element, with the sign of n x. None are beyond the largest
-    /// element itself. Empty: no number is beyond.
+    /// L: numbers of larger magnitude become the largest element, with the sign of n x. No number is beyond a limit
+    /// that is the largest element itself. Empty: no number is beyond.
     pub limits: &'a [i128],
 }
 
-/// How m x loses its fractional bits.
+/// The rounding of m x to a number without fractional bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Halves go up.
+    /// To the nearest; halves go up.
     Nearest,
     /// Down or up, at random. The product fits a quarter of its ring.
     EitherWay,
 }
 
-/// The multiples of x, modulo 2^k.
+/// Returns the multiples of x, modulo 2^k.
 ///
 /// # Errors
 /// [`Misuse`] for a wrong count of public numbers, and whatever ends a run.
@@ -67,13 +67,13 @@ pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Re
     let (scaled, (beyond, sign)) = ctx.join(scaled, async |ctx: Ctx| beyond(s, &ctx, x, by.limits).await).await?;
     let most = (ring.mask() >> 1) as i128;
     let signed: Vec<i128> = by.whole.iter().map(|n| n.signum() * most).collect();
-    // The largest element, or its negation for a negative x.
+    // The largest element, or its negative for a negative x.
     let flipped = times(s, ctx, &sign, &signed.iter().map(|most| -2 * most).collect::<Vec<_>>());
     let instead = s.add_public(&flipped, &numbers(ctx, ring, &signed, len));
     s.mux(ctx, &beyond, &instead, &scaled).await
 }
 
-/// n x + m x / 2^shift, right where it fits.
+/// Returns n x + m x / 2^shift, right if it fits.
 async fn multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let whole = times(s, ctx, x, by.whole);
     match by.shift {
@@ -82,7 +82,7 @@ async fn multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Res
     }
 }
 
-/// m x / 2^shift, rounded.
+/// Returns m x / 2^shift, rounded.
 async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let product = match by.ring.bits() > ring.bits() {
@@ -105,11 +105,12 @@ async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Res
     Ok(s.linear(&quotient, &Linear::Reduce(ring)))
 }
 
-/// Whether x is beyond its limit, and its sign as an element.
+/// Returns whether x is beyond its limit, and the sign of x as an element.
 async fn beyond<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, limits: &[i128]) -> Result<(S::B, S::A)> {
     let (ring, len) = s.shape(x);
     let most = (ring.mask() >> 1) as i128;
-    // Beyond the largest element there is none, and the lowest is one further down.
+    // No number is beyond the largest element: for that limit, the lowest element, one further down, is not beyond
+    // either.
     let down: Vec<i128> = limits.iter().map(|&limit| limit + i128::from(limit == most)).collect();
     let up: Vec<i128> = limits.iter().map(|limit| -limit - 1).collect();
     let above = s.add_public(x, &numbers(ctx, ring, &up, len));
@@ -118,7 +119,7 @@ async fn beyond<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, limits: &[i128]) -> Resu
     let [sign, not_above, below] = [0, 1, 2].map(|i| stream::slice_lanes(s, &signs, i * len..(i + 1) * len));
     let one = if ctx.is_dry() { Bits::shape(1, len) } else { Bits::constant(true, 1, len) };
     let above = s.xor_public(&not_above, &one);
-    // The first for numbers with a sign, the second for others.
+    // `below` counts for negative numbers, `above` for others.
     let chosen = async |ctx: Ctx| s.and(&ctx, &sign, &s.xor(&above, &below)).await;
     let lifted = async |ctx: Ctx| s.bit_to_ring(&ctx, &sign, ring).await;
     let (chosen, lifted) = ctx.join(chosen, lifted).await?;
@@ -132,7 +133,7 @@ fn times<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, factors: &[i128]) -> S::A {
     }
 }
 
-/// Public numbers, for `len` elements.
+/// Returns public numbers, for `len` elements.
 fn numbers(ctx: &Ctx, ring: Ring, values: &[i128], len: usize) -> Vector {
     match values {
         _ if ctx.is_dry() => Vector::shape(ring, len),

@@ -11,7 +11,7 @@ use quorate_ring::Vector;
 use crate::convert::signs;
 use crate::{Gadgets, stream};
 
-/// x v: one row of bits times a vector.
+/// Returns x v: one row of bits times a vector.
 pub async fn mask<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, v: &S::A) -> Result<S::A> {
     let (ring, len) = s.shape(v);
     let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
@@ -26,7 +26,7 @@ pub async fn mask<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, v: &S::A) -> Result<S:
     stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
 }
 
-/// x where the bit is 1, y elsewhere.
+/// Returns x where the bit is 1, y elsewhere.
 pub async fn mux<S: Gadgets>(s: &S, ctx: &Ctx, bit: &S::B, x: &S::A, y: &S::A) -> Result<S::A> {
     Ok(s.add(y, &s.mask(ctx, bit, &s.sub(x, y)).await?))
 }

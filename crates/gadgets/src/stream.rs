@@ -8,17 +8,17 @@ use quorate_ring::{Bits, Vector};
 /// Bytes of working memory per element that a bit-wise gadget needs for each bit of the ring, all shares together.
 const BYTES_PER_BIT: usize = 8;
 
-/// Chunks for a gadget that works on the bits of `len` elements of so many bits.
+/// Returns the chunks for a gadget that works on the bits of `len` elements of `bits` bits.
 pub fn chunks(len: usize, bits: u32) -> Chunks {
     Chunks::of_bytes(len, bits as usize * BYTES_PER_BIT)
 }
 
-/// The elements of a range.
+/// Returns the elements of a range.
 pub fn slice<S: Sharing>(s: &S, x: &S::A, range: Range<usize>) -> S::A {
     s.linear(x, &Linear::Slice(range))
 }
 
-/// The lanes of a range.
+/// Returns the lanes of a range.
 pub fn slice_lanes<S: Sharing>(s: &S, x: &S::B, range: Range<usize>) -> S::B {
     s.linear_bits(x, &LinearBits::Lanes(range))
 }
@@ -69,8 +69,8 @@ pub async fn to_vector<S: Sharing>(
     run(ctx, chunks.finer(S::FINER), work, whole, write).await
 }
 
-/// The results of all chunks in their places, as they come. No elements make one chunk, of none: its shape is the
-/// result's.
+/// Returns the results of all chunks, each in its place. Without elements there is one empty chunk: its shape is that
+/// of the result.
 async fn run<T>(
     ctx: &Ctx,
     chunks: Chunks,

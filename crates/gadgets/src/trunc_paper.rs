@@ -1,4 +1,4 @@
-//! Truncation in the paper's cheaper forms, with less of a guarantee than [`trunc_exact`](crate::truncate), form D.
+//! Truncation in the paper's cheaper forms, with weaker guarantees than [`trunc_exact`](crate::truncate), form D.
 //!
 //! **Source**: TruncP, TruncP1 and TruncP2 (Fig. 10 and section IX of spdz2k-primitives, the sign of the error
 //! corrected). **Deviation**: r comes from edaBits with a cut at d; u and v compare r with the opened c, so that no bit
@@ -13,8 +13,8 @@
 //! | `trunc_p1` | b - v | so, too | never | a random bit mod 2^k | 2 + ceil(log2 d) |
 //! | `trunc_p2` | b + 2^(k-d) u | never | sometimes | a random bit mod 2^d | 2 + ceil(log2 k) |
 //!
-//! Whoever learns a result learns its rounding, and whether it is off, in the forms that round or fail: these are bits
-//! about a and r. Exact truncation shows nothing.
+//! A party that learns a result also learns its rounding, and whether it is off, in the forms that round or fail: these
+//! are bits about a and r. Exact truncation reveals nothing.
 
 use quorate_engine::{Ctx, Error, Linear, Misuse, Result};
 use quorate_ring::{Bits, Ring, Vector};
@@ -23,14 +23,14 @@ use crate::compare::borrow_pairs;
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
-/// Which of u and v are taken off.
+/// The wraps, u or v, for which a result is corrected.
 #[derive(Clone, Copy)]
 struct Corrected {
     v: bool,
     u: bool,
 }
 
-/// x / 2^shift of a value of so many signed bits, rounded down or up; off by 2^(k - shift) now and then.
+/// Returns x / 2^shift of a value of `bits` signed bits, rounded down or up; sometimes off by 2^(k - shift).
 ///
 /// # Errors
 /// [`Misuse::Other`] unless shift < bits <= k; whatever ends a run.
@@ -38,7 +38,7 @@ pub async fn trunc_p<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32, bits: u
     truncated(s, ctx, x, (shift, bits), Corrected { v: false, u: false }).await
 }
 
-/// floor(x / 2^shift) of a value of so many signed bits; off by 2^(k - shift) now and then.
+/// Returns floor(x / 2^shift) of a value of `bits` signed bits; sometimes off by 2^(k - shift).
 ///
 /// # Errors
 /// Those of [`trunc_p`].
@@ -46,7 +46,7 @@ pub async fn trunc_p1<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32, bits: 
     truncated(s, ctx, x, (shift, bits), Corrected { v: true, u: false }).await
 }
 
-/// x / 2^shift of a value of so many signed bits, rounded down or up, never off by more.
+/// Returns x / 2^shift of a value of `bits` signed bits, rounded down or up, never off by more.
 ///
 /// # Errors
 /// Those of [`trunc_p`].
@@ -100,7 +100,7 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (d, bits): (u32, u32), co
     Ok(result)
 }
 
-/// r < c of their lower bits.
+/// Returns r < c of their lower `width` bits.
 async fn below<S: Gadgets>(s: &S, ctx: &Ctx, (c, r): (&Bits, &S::B), width: u32) -> Result<S::B> {
     let low: Vec<u32> = (0..width).collect();
     s.carry(ctx, borrow_pairs(s, &c.gather_rows(&low), &rows(s, r, &low), true)).await

@@ -6,9 +6,8 @@
 //! 2^(k-1)) / 2^m) + 2^(k-1-m) b differs from a / 2^m by less than 1.
 //!
 //! Domain: -2^(k-2) <= x < 2^(k-2), m <= k - 2. Within it the result is never off by 2^(k-m). Correlations: one
-//! truncation mask. Online rounds: 1. Opened: k bits. **Model**: that of the sharing; the rounding bit, [c mod 2^m < a
-//! mod 2^m], is part of what an opened result says: the ideal functionality gives it away. Truncation that does not is
-//! `trunc_exact`.
+//! truncation mask. Online rounds: 1. Opened: k bits. **Model**: that of the sharing. An opened result reveals the
+//! rounding bit, [c mod 2^m < a mod 2^m]: the ideal functionality outputs it, too. `trunc_exact` does not reveal it.
 
 use quorate_engine::{Ctx, Linear, Misuse, Result};
 use quorate_ring::{Ring, Vector};
@@ -28,7 +27,7 @@ pub fn check_shift(ring: Ring, shift: u32) -> Result<()> {
     }
 }
 
-/// x / 2^shift, rounded down or up.
+/// Returns x / 2^shift, rounded down or up.
 ///
 /// # Errors
 /// Those of [`check_shift`], and whatever ends a run.

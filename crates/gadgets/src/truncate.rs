@@ -4,10 +4,10 @@
 //! With a = x + 2^(k-1) and c = Open(r - a): a = r - c + 2^k u, u = [r < c], and
 //! floor(a / 2^d) = floor(r / 2^d) - floor(c / 2^d) - v + 2^(k-d) u, v = [r mod 2^d < c mod 2^d].
 //! u counts modulo 2^d only, so its random bit lives in Z_2^d. Both bits come from one pass over r and c: the lower d
-//! positions give v, the upper ones say whether it is carried on.
+//! positions give v, the upper ones determine whether it is carried on.
 //!
-//! Of -2^(k-2) <= x < 2^(k-2) a = x + 2^(k-2) lies below 2^(k-1), and r is less than c exactly where c has its top bit
-//! and r has not: u = c_{k-1} (1 - r_{k-1}), and no carry has to pass position d.
+//! If -2^(k-2) <= x < 2^(k-2), a = x + 2^(k-2) lies below 2^(k-1). Then r is less than c exactly where c has its top
+//! bit and r does not: u = c_{k-1} (1 - r_{k-1}), and no carry has to pass position d.
 //!
 //! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds:
 //! 2 + ceil(log2 max(d, k-d)) + 1; bounded, 2 + ceil(log2 d). **Model**: that of the sharing. The result is exact, so
@@ -22,7 +22,7 @@ use crate::{Gadgets, stream};
 
 const NO_CUT: Error = Error::Bug { what: "an edaBit without its cut" };
 
-/// floor(x / 2^shift), rounding towards minus infinity. A shift of k - 1 or more leaves the sign: 0 or -1.
+/// Returns floor(x / 2^shift), rounding towards minus infinity. A shift of k - 1 or more leaves the sign: 0 or -1.
 pub async fn trunc_exact<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     if shift == 0 {
@@ -48,7 +48,8 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S
     Ok(quotient(s, &r.shifted.ok_or(NO_CUT)?, &constant, (&v, &u), d))
 }
 
-/// floor(x / 2^shift) of -2^(k-2) <= x < 2^(k-2), which is not checked. A shift of k - 2 or more leaves the sign.
+/// Returns floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2), which is not checked. A shift of k - 2 or more leaves the
+/// sign.
 pub async fn trunc_bounded<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let shift = shift.min(ring.bits().saturating_sub(2));
@@ -74,7 +75,7 @@ async fn bounded_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result
     Ok(quotient(s, &r.shifted.ok_or(NO_CUT)?, &constant, (&v, &u), d))
 }
 
-/// x + 2^bit.
+/// Returns x + 2^bit.
 pub fn moved<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, bit: u32) -> S::A {
     let (ring, len) = s.shape(x);
     let mut offset = if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
@@ -82,7 +83,7 @@ pub fn moved<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, bit: u32) -> S::A {
     s.add_public(x, &offset)
 }
 
-/// v over Z_2^k, and u over Z_2^d. One round.
+/// Converts v to Z_2^k, and u to Z_2^d. One round.
 pub async fn as_elements<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -95,7 +96,7 @@ pub async fn as_elements<S: Gadgets>(
     ctx.join(v, u).await
 }
 
-/// -floor(c / 2^d) - 2^bit.
+/// Returns -floor(c / 2^d) - 2^bit.
 pub fn minus_quotient(mut c: Vector, d: u32, bit: u32) -> Vector {
     c.shr_logical(d);
     c.add_scalar(1 << bit);
@@ -103,19 +104,19 @@ pub fn minus_quotient(mut c: Vector, d: u32, bit: u32) -> Vector {
     c
 }
 
-/// floor(r / 2^d) - v + 2^(k-d) u, and what is public.
+/// Returns floor(r / 2^d) - v + 2^(k-d) u plus the public part.
 pub fn quotient<S: Sharing>(s: &S, shifted: &S::A, constant: &Vector, (v, u): (&S::A, &S::A), d: u32) -> S::A {
     let ring = s.shape(shifted).0;
     let u = s.linear(u, &Linear::Raise(ring, ring.bits() - d));
     s.add_public(&s.add(&s.sub(shifted, v), &u), constant)
 }
 
-/// v = [r mod 2^d < c mod 2^d] and u = [r < c].
+/// Returns v = [r mod 2^d < c mod 2^d] and u = [r < c].
 async fn wraps<S: Sharing>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B, d: u32) -> Result<(S::B, S::B)> {
     two_carries(s, ctx, borrow_pairs(s, c, r, true), d).await
 }
 
-/// The carries (or borrows) into position d, 0 < d < width, and out of the top.
+/// Returns the carries (or borrows) into position d, 0 < d < width, and out of the top.
 pub async fn two_carries<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, d: u32) -> Result<(S::B, S::B)> {
     let Pairs { generate, propagate } = pairs;
     let k = s.bit_shape(&generate).0 as u32;

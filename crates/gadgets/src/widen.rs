@@ -1,14 +1,14 @@
 //! Convert: elements of Z_2^k in another ring.
 //!
 //! **Source**: Protocol 4 of rss-ring (section 6.1). Down is local. **Deviation**, up: the paper decomposes x into bits
-//! and converts each of them. Here r, uniform in Z_2^k, is known as an element of the larger ring too: with a = x + o
-//! (o = 2^(k-1) for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k, a = c -
-//! r + 2^k u and u = [c < r]: one BitLT with a public operand, one bit converted, and into Z_2^(k'-k) only, since it is
-//! shifted by k.
+//! and converts each of them. Here r, uniform in Z_2^k, is also known as an element of the larger ring. Let a = x + o
+//! (o = 2^(k-1) for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k. Then a =
+//! c - r + 2^k u with u = [c < r]. This takes one BitLT with a public operand, and one bit converted, only to
+//! Z_2^(k'-k), since it is shifted by k.
 //!
 //! Correlations: a wide edaBit(k, k') and a random bit mod 2^(k'-k). Online rounds: 2 + ceil(log2 k). Opened: k + 1
-//! bits; 2 (k - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing;
-//! c is uniform.
+//! bits; 2 (k - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing; c
+//! is uniform.
 
 use quorate_engine::{Ctx, Linear, Result};
 use quorate_ring::{Ring, Vector};
@@ -16,7 +16,7 @@ use quorate_ring::{Ring, Vector};
 use crate::compare::bit_lt_public;
 use crate::{Gadgets, stream};
 
-/// How an element of Z_2^k is read as a number.
+/// The reading of an element of Z_2^k as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Two's complement.
@@ -26,7 +26,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// What makes every number of k bits at least 0.
+    /// Returns the offset that makes every number of k bits at least 0.
     pub fn offset(self, ring: Ring) -> u128 {
         match self {
             Sign::Signed => 1 << (ring.bits() - 1),
@@ -35,7 +35,7 @@ impl Sign {
     }
 }
 
-/// x in another ring.
+/// Converts x to another ring.
 ///
 /// # Errors
 /// Whatever ends a run.

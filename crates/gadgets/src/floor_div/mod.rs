@@ -1,15 +1,16 @@
-//! Division by public numbers: floor(x / d), exact for every x of a proven range, of whatever signs.
+//! Division by public numbers: floor(x / d), exact for every x of a proven range, with or without signs.
 //!
 //! **Source**: multiplication by a reciprocal (Granlund, Montgomery 1994), here with the rounding moved to the middle
-//! of the gap between multiples, so that no case depends on a sign. [`plan`] chooses, per divisor: nothing, one
-//! comparison, a truncation, or u m + b truncated: in the ring itself if that fits, else in a larger one into which u
-//! is converted. In the largest, where no ring holds the exact reciprocal, the quotient may come out one less; a
-//! comparison of the remainder corrects it. Numbers that are too long for that, of 65 to 126 bits, become shorter
-//! first: a quotient of their leading bits is taken off, and what is left is divided. **Model**: that of the sharing.
+//! of the gap between multiples, so that no case depends on a sign. For each divisor [`plan`] chooses nothing, one
+//! comparison, a truncation, or u m + b truncated. That product is taken in the ring itself if it fits, else in a
+//! larger one into which u is converted. In the largest, where no ring holds the exact reciprocal, the quotient may be
+//! one too small; a comparison of the remainder corrects it. Numbers of 65 to 126 bits that are too long for that
+//! become shorter first: a quotient of their leading bits is taken off, and the rest is divided. **Model**: that of the
+//! sharing.
 //!
-//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch, all batches run side
-//! by side. Timing depends on lengths, the range and the divisors only. How a truncation inside rounded cannot be seen
-//! in the result.
+//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch; all batches run side
+//! by side. Timing depends only on lengths, the range and the divisors. The result does not depend on how truncations
+//! inside rounded.
 
 mod plan;
 
@@ -24,7 +25,7 @@ pub use plan::Range;
 pub(crate) use plan::signed_bits;
 use plan::{Multiply, Plan, Reduce};
 
-/// What shares a batch: elements with plans of one kind, and of one shift.
+/// The key of a batch: the kind of its plans, and their shift.
 type Key = (u8, u32);
 
 fn key(plan: &Plan) -> Key {
@@ -37,16 +38,16 @@ fn key(plan: &Plan) -> Key {
     }
 }
 
-/// Numbers whose quotients come about alike.
+/// Numbers whose quotients are computed alike.
 struct Batch<A> {
     x: A,
     range: Range,
-    /// The plans that there are, and which of them each number has; all the first where this is empty.
+    /// The distinct plans, and the index of each number's plan; all numbers have the first plan if that list is empty.
     plans: Vec<Plan>,
     which: Vec<u32>,
 }
 
-/// floor(x / d), modulo 2^k. `divisors` has one number for all or one for each; every x lies in `range`, which
+/// Returns floor(x / d), modulo 2^k. `divisors` has one number for all or one for each. Every x lies in `range`, which
 /// fits the ring, of at most 126 bits.
 ///
 /// # Errors
@@ -77,7 +78,7 @@ pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128]
     }
 }
 
-/// A batch on its way: places in x, and the plans of what stands there.
+/// A batch under construction: places in x, and the plans for the numbers there.
 #[derive(Default)]
 struct Gathered {
     places: Vec<u32>,
@@ -85,10 +86,10 @@ struct Gathered {
     which: Vec<u32>,
 }
 
-/// Places in x, one batch after the other, and the batches that hold what stands there.
+/// Places in x, one batch after the other, and the batches of the numbers there.
 type Sorted<A> = (Vec<u32>, Vec<Batch<A>>);
 
-/// The batches, and the places in x of all that they hold.
+/// Returns the batches, and the places in x of their numbers.
 fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Result<Sorted<S::A>> {
     let mut known: BTreeMap<i128, (Key, u32)> = BTreeMap::new();
     let mut batches: BTreeMap<Key, Gathered> = BTreeMap::new();
@@ -127,7 +128,7 @@ impl<A: Clone> Batch<A> {
             }))),
             Plan::Step { .. } => self.step(s, ctx).await,
             Plan::Shift(shift) => {
-                // Truncation takes numbers with a sign; half the range is a multiple of 2^shift.
+                // Truncation takes signed numbers; half the range is a multiple of 2^shift.
                 let half = self.half(ring);
                 let moved = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -half));
                 let quotient = s.trunc_exact(ctx, &moved, shift).await?;
@@ -138,12 +139,13 @@ impl<A: Clone> Batch<A> {
         }
     }
 
-    /// What makes the numbers of `range` some with a sign: half the ring where they have none.
+    /// Returns the number to subtract from numbers of `range` to make them signed: half the ring if the range exceeds
+    /// the signed numbers, otherwise 0.
     fn half(&self, ring: Ring) -> i128 {
         if self.range.hi >> (ring.bits() - 1) > 0 { 1 << (ring.bits() - 1) } else { 0 }
     }
 
-    /// A public number for each x, of its plan.
+    /// Returns a public number for each x, computed from its plan.
     fn numbers<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, ring: Ring, of: impl Fn(&Plan) -> i128) -> Vector {
         let len = s.shape(&self.x).1;
         match (ctx.is_dry(), self.which.is_empty()) {
@@ -161,7 +163,7 @@ impl<A: Clone> Batch<A> {
         self.plans.iter().map(of).max().unwrap_or(1)
     }
 
-    /// One of two quotients: a comparison.
+    /// Selects one of two quotients by a comparison.
     async fn step<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx) -> Result<A> {
         let ring = s.shape(&self.x).0;
         let of = |plan: &Plan| match plan {
@@ -178,7 +180,7 @@ impl<A: Clone> Batch<A> {
         Ok(s.add_public(&less, &self.numbers(s, ctx, ring, |plan| of(plan).0 + of(plan).1)))
     }
 
-    /// u m + b, truncated; corrected where it may be one too small.
+    /// Returns u m + b, truncated; corrected where it may be one too small.
     async fn multiply<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, shift: u32, late: bool) -> Result<A> {
         let ring = s.shape(&self.x).0;
         let work = Ring::of(self.most_bits(|plan| of(plan).wide_bits).max(ring.bits()));
@@ -200,12 +202,12 @@ impl<A: Clone> Batch<A> {
         Ok(s.add_public(&signed, &self.numbers(s, ctx, ring, |plan| -i128::from(of(plan).negative))))
     }
 
-    /// The quotient, or one more where what is left holds the divisor still.
+    /// Returns the quotient, or one more where the rest is not below the divisor.
     async fn corrected<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, quotient: A) -> Result<A> {
         let ring = s.shape(&self.x).0;
         let taken = times(s, &quotient, &self.numbers(s, ctx, ring, |plan| of(plan).divisor));
         let extra = |plan: &Plan| -of(plan).divisor - i128::from(of(plan).negative);
-        // From -D to D - 1: negative where nothing is to be corrected.
+        // From -D to D - 1: negative where no correction is needed.
         let left = s.add_public(&s.sub(&self.x, &taken), &self.numbers(s, ctx, ring, extra));
         let bits = self.most_bits(|plan| signed_bits(-of(plan).divisor, of(plan).divisor - 1)).min(ring.bits());
         let left = s.linear(&left, &Linear::Reduce(Ring::of(bits)));
@@ -214,7 +216,7 @@ impl<A: Clone> Batch<A> {
     }
 }
 
-/// Shorter numbers, and their quotients beside what was taken off.
+/// Quotients of long numbers: a quotient of the leading bits, plus that of the shorter rest.
 impl<A: Clone> Batch<A> {
     async fn reduced<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, shift: u32) -> Result<A> {
         let ring = s.shape(&self.x).0;
@@ -237,7 +239,7 @@ impl<A: Clone> Batch<A> {
         Ok(s.add(&times(s, &quotient, &self.numbers(s, ctx, ring, signed)), &more))
     }
 
-    /// u / 2^shift: rounded down or up where that never fails and is cheaper, otherwise down.
+    /// Returns u / 2^shift: rounded down or up where that never fails and is cheaper, otherwise down.
     async fn leading<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, u: &A, shift: u32) -> Result<A> {
         let center = self.range.center();
         let bits = signed_bits(self.range.lo - center, self.range.hi - center);
@@ -248,7 +250,7 @@ impl<A: Clone> Batch<A> {
     }
 }
 
-/// The plan that a batch of long numbers has.
+/// Returns the plan of a batch of long numbers.
 fn reduce_of(plan: &Plan) -> Reduce {
     match plan {
         Plan::Reduce(reduce) => *reduce,
@@ -256,7 +258,7 @@ fn reduce_of(plan: &Plan) -> Reduce {
     }
 }
 
-/// The product that a batch of products has.
+/// Returns the plan of a batch of products.
 fn of(plan: &Plan) -> Multiply {
     match plan {
         Plan::Multiply(multiply) => *multiply,

@@ -1,60 +1,62 @@
-//! How a quotient by one public divisor is computed, proven for every number of a range.
+//! The choice of how to compute a quotient by one public divisor, proven for every number of a range.
 //!
-//! Let D = |d| and V = (x + 1/2) / D for d > 0, (x - 1/2) / D for d < 0. No integer lies within 1/(2D) of V, so that
-//! any approximation of V which is off by less has the floor of V: that is floor(x / d) for d > 0, and -1 - floor(x /
-//! d) for d < 0. With u = x - c for the middle c of the range, (2c + 1)/(2D) = j + rest, the approximation is (u m + b)
-//! / 2^S + j for integers m near 2^S / D and b near rest 2^S. What it is off by is largest at an end of the range and
-//! is computed there, in integers; the smallest S that is good enough is taken, because u m + b must fit the ring.
+//! Let D = |d| and V = (x + 1/2) / D for d > 0, (x - 1/2) / D for d < 0. No integer lies within 1/(2D) of V, so any
+//! approximation of V with an error below that has the floor of V. This floor is floor(x / d) for d > 0, and -1 -
+//! floor(x / d) for d < 0. With u = x - c for the middle c of the range, and (2c + 1)/(2D) = j + rest, the
+//! approximation is (u m + b) / 2^S + j for integers m near 2^S / D and b near rest 2^S. Its error is largest at an end
+//! of the range and is computed there, in integers. The smallest S that is good enough is taken, because u m + b must
+//! fit the ring.
 //!
-//! With range = hi - lo, S is about log2(range D / D) + 1, so that the product has some 2 log2(range) bits, or, late, 2
-//! log2(range) - log2(D) + 2: a range of 64 bits always has a plan, and one of 120 has for divisors beyond 2^116. In
-//! between, what is to be divided gets shorter first: with u1 = floor(u / 2^s), or one more, and m the integer nearest
-//! to 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). What is left, x - q
-//! D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D), is below 2^s but for its sign, and below D / 2 times u1: with 2^s
-//! near the geometric mean of range and D, both are. A range of 120 bits becomes one of at most (122 + log2(D)) / 2,
-//! which has a plan; one of 126 bits may take two steps or three. q itself is public linear algebra: a step costs a
+//! With range = hi - lo, S is about log2(range D / D) + 1. So the product has some 2 log2(range) bits, or, late, 2
+//! log2(range) - log2(D) + 2: a range of 64 bits always has a plan, and one of 120 has one for divisors beyond 2^116.
+//! In between, the dividend gets shorter first. With u1 = floor(u / 2^s), or one more, and m the integer nearest to 2^s
+//! / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). The rest x - q D = (u - 2^s
+//! u1) + u1 (2^s - m D) + (c mod D). Its first term is below 2^s in magnitude, and its second below D / 2 times u1:
+//! with 2^s near the geometric mean of range and D, so are both. A range of 120 bits becomes one of at most (122 +
+//! log2(D)) / 2, which has a plan; one of 126 bits may take two steps or three. q itself is public linear algebra: a
+//! step costs a truncation by s in the ring of x, and nothing else.
 //! truncation by s in the ring of x, and nothing else.
 
 use quorate_engine::{Misuse, Result};
 
-/// What x is proven to be.
+/// A proven range of x.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// Smallest.
+    /// The smallest number.
     pub lo: i128,
-    /// Largest.
+    /// The largest number.
     pub hi: i128,
 }
 
-/// How floor(x / d) comes about.
+/// A way to compute floor(x / d).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// It is the same for every x.
+    /// The quotient is the same for every x.
     Constant(i128),
-    /// It is `below` for x < at, and `below + step` from there on.
+    /// The quotient is `below` for x < at, and `below + step` from there on.
     Step {
         below: i128,
         step: i128,
         at: i128,
     },
-    /// It is floor(x / 2^shift).
+    /// The quotient is floor(x / 2^shift).
     Shift(u32),
     Multiply(Multiply),
-    /// It is q plus that of what is left, a shorter number.
+    /// The quotient is q plus that of the rest, a shorter number.
     Reduce(Reduce),
 }
 
-/// q = floor(u / 2^shift) factor + whole, where either floor may be the next number too.
+/// q = floor(u / 2^shift) factor + whole, where either floor may also be one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reduce {
     pub shift: u32,
     pub factor: i128,
     pub whole: i128,
-    /// D.
+    /// D, the magnitude of the divisor.
     pub divisor: i128,
-    /// d < 0.
+    /// Whether d < 0.
     pub negative: bool,
-    /// Where x - q D lies.
+    /// The range of x - q D.
     pub rest: Range,
 }
 
@@ -65,32 +67,33 @@ pub(super) struct Multiply {
     pub addend: i128,
     pub shift: u32,
     pub offset: i128,
-    /// Bits of u factor + addend with its sign.
+    /// Bits of u factor + addend, including its sign.
     pub wide_bits: u32,
     pub late: bool,
-    /// d < 0.
+    /// Whether d < 0.
     pub negative: bool,
-    /// D.
+    /// D, the magnitude of the divisor.
     pub divisor: i128,
 }
 
-/// Bits of the smallest two's complement integer that holds both.
+/// Returns the bits of the smallest two's complement integer that holds both.
 pub(crate) fn signed_bits(lo: i128, hi: i128) -> u32 {
     let bits = |v: i128| 129 - if v < 0 { v.leading_ones() } else { v.leading_zeros() };
     bits(lo).max(bits(hi))
 }
 
 impl Range {
-    /// The middle: what is left of a number then has the fewest bits.
+    /// Returns the middle of the range: differences to it have the fewest bits.
     pub(super) fn center(self) -> i128 {
         (self.lo + self.hi + 1).div_euclid(2)
     }
 }
 
-/// The plan for d, which is not 0, and the numbers of `range`, in rings of at most so many bits, up to 126.
+/// Returns the plan for a divisor d other than 0 and the numbers of `range`, in rings of at most `most_bits` bits, up
+/// to 126.
 ///
 /// # Errors
-/// [`Misuse`] where there is none: for some divisors beyond 2^118 of ranges of more than 123 bits.
+/// [`Misuse`] if there is no plan: for some divisors beyond 2^118 of ranges of more than 123 bits.
 pub(super) fn plan(range: Range, d: i128, most_bits: u32) -> Result<Plan> {
     let (size, negative) = (d.abs(), d < 0);
     let floor = |x: i128| (x - i128::from(negative)).div_euclid(size);
@@ -107,14 +110,14 @@ pub(super) fn plan(range: Range, d: i128, most_bits: u32) -> Result<Plan> {
     if !negative && size & (size - 1) == 0 {
         return Ok(Plan::Shift(size.trailing_zeros()));
     }
-    // There are three quotients or more: the divisor is less than the range is long.
+    // There are at least three quotients: the divisor is less than the length of the range.
     let product =
         [false, true].into_iter().find_map(|late| search((range, size, negative), late, most_bits)).map(Plan::Multiply);
     let plan = product.or_else(|| reduce(range, size, negative, most_bits).map(Plan::Reduce));
     plan.ok_or_else(|| Misuse::Other { what: "a public divisor is too long for numbers of this range" }.into())
 }
 
-/// What leaves the shortest numbers, if they are shorter by two bits at least.
+/// Returns the step that leaves the shortest numbers, if they are shorter by at least two bits.
 fn reduce(range: Range, size: i128, negative: bool, most_bits: u32) -> Option<Reduce> {
     let center = range.center();
     let (whole, beyond) = (center.div_euclid(size), center.rem_euclid(size));
@@ -123,7 +126,7 @@ fn reduce(range: Range, size: i128, negative: bool, most_bits: u32) -> Option<Re
     for shift in 1..most_bits {
         power.double();
         let (factor, error) = power.nearest();
-        // u1 lies between these, and what it leaves of u is below 2^shift, with either sign.
+        // u1 lies between these two, and |u - 2^shift u1| is below 2^shift.
         let leading = [(range.lo - center) >> shift, ((range.hi - center) >> shift) + 1];
         let [Some(first), Some(last)] = leading.map(|u| u.checked_mul(-error)) else { continue };
         let (low, high) = (first.min(last), first.max(last));
@@ -139,7 +142,7 @@ fn reduce(range: Range, size: i128, negative: bool, most_bits: u32) -> Option<Re
     best.filter(|(length, _)| *length <= (range.hi - range.lo) / 4).map(|(_, reduce)| reduce)
 }
 
-/// 2^S n / D as S grows: the floor and the remainder.
+/// floor(2^S n / D) and the remainder, for growing S.
 struct Scaled {
     floor: i128,
     rest: i128,
@@ -158,7 +161,7 @@ impl Scaled {
         self.floor = 2 * self.floor + i128::from(carry);
     }
 
-    /// The nearest integer, and D times what it is too large by.
+    /// Returns the nearest integer, and D times its excess.
     fn nearest(&self) -> (i128, i128) {
         match 2 * self.rest >= self.by {
             true => (self.floor + 1, self.by - self.rest),
@@ -167,7 +170,7 @@ impl Scaled {
     }
 }
 
-/// a b, as its upper and lower 128 bits.
+/// Returns a b, as its upper and lower 128 bits.
 fn product(a: u128, b: u128) -> (u128, u128) {
     let low = |x: u128| x & u128::from(u64::MAX);
     let high = |x: u128| x >> 64;
@@ -176,7 +179,7 @@ fn product(a: u128, b: u128) -> (u128, u128) {
     (a1 * b1 + high(a1 * b0) + high(a0 * b1) + high(middle), a.wrapping_mul(b))
 }
 
-/// |a b + c|, or more where a b does not fit.
+/// Returns |a b + c|, or more where a b does not fit.
 fn sum_of_product(a: i128, b: i128, c: i128) -> (u128, u128) {
     if let Some(sum) = a.checked_mul(b).and_then(|ab| ab.checked_add(c)) {
         return (0, sum.unsigned_abs());
@@ -197,7 +200,7 @@ fn search((range, size, negative): (Range, i128, bool), late: bool, most_bits: u
         factor.double();
         addend.double();
         let ((m, m_error), (b, b_error)) = (factor.nearest(), addend.nearest());
-        // Late: half a unit less, so that what is off by half a unit either way is never too large.
+        // Late: half a unit less, so that an error of half a unit either way never makes the result too large.
         let b = if late { b - (1 << (shift - 1)) } else { b };
         let products = ends.map(|u| u.checked_mul(m).and_then(|product| product.checked_add(b)));
         let [Some(first), Some(last)] = products else { return None };
@@ -205,7 +208,7 @@ fn search((range, size, negative): (Range, i128, bool), late: bool, most_bits: u
         if wide_bits > most_bits {
             return None;
         }
-        // All times 2D: V is off by (2 u m_error + b_error) / 2^S.
+        // All times 2D: the error of V is (2 u m_error + b_error) / 2^S.
         let allowed = product(1 << shift, if late { size.unsigned_abs() + 1 } else { 1 });
         let off = |u: i128| sum_of_product(2 * u, m_error, b_error);
         if ends.iter().all(|&u| off(u) < allowed) {
@@ -222,7 +225,7 @@ mod tests {
 
     const MOST_BITS: u32 = 126;
 
-    /// What the plan gives in the clear, and whether it stays in its rings.
+    /// Runs the plan in the clear, and checks that it stays in its rings.
     fn run(plan: Plan, range: Range, x: i128) -> i128 {
         match plan {
             Plan::Constant(quotient) => quotient,
@@ -241,14 +244,14 @@ mod tests {
         }
     }
 
-    /// All plans that follow each other, with the ranges that they are for.
+    /// Returns all plans that follow each other, with their ranges.
     fn chain(range: Range, d: i128) -> Vec<(Range, Plan)> {
         let first = plan(range, d, MOST_BITS).unwrap();
         let rest = if let Plan::Reduce(reduce) = first { chain(reduce.rest, d) } else { Vec::new() };
         [vec![(range, first)], rest].concat()
     }
 
-    /// What they give, with every floor inside as it is, or one more, as the bits of `up` say.
+    /// Runs a chain of plans in the clear. Every floor inside stays or becomes one more, as the bits of `up` determine.
     fn run_all(chain: &[(Range, Plan)], x: i128, d: i128, up: u32) -> i128 {
         let (range, plan) = chain[0];
         assert!(range.lo <= x && x <= range.hi, "{x} is beyond {range:?}");
@@ -313,7 +316,7 @@ mod tests {
         assert!(multiply.wide_bits <= 24 && !multiply.late);
     }
 
-    /// Where quotients change, and at the ends, for ranges of up to 126 bits and divisors of every size.
+    /// Tests where quotients change, and the ends, for ranges of up to 126 bits and divisors of every size.
     #[test]
     fn quotients_of_ranges_beyond_a_word() {
         let mut seed = 7u64;

@@ -1,9 +1,9 @@
-//! Long division on shared bits, without restoring: one bit of the quotient after the other, from the highest.
+//! Non-restoring long division on shared bits: one bit of the quotient after the other, from the highest.
 //!
-//! With R the part of x above the bits that are left, from -y to y - 1: each step takes 2R + (the next bit of x), less
-//! y where R is not negative, plus y where it is; the bit of the quotient is 1 where the result is not negative. V - y
-//! is ~(~V + y), so that one sum does both, its other operand and its result complemented by a bit that is shared
-//! already.
+//! R is the remainder of the part of x above the bits that are left, from -y to y - 1. Each step takes 2R + (the next
+//! bit of x), less y where R is not negative, plus y where it is; the bit of the quotient is 1 where the result is not
+//! negative. V - y is ~(~V + y), so one sum does both: its other operand and its result are complemented by a bit that
+//! is shared already.
 //!
 //! | | rounds | ANDs |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | the lowest bit | the same | w and those of a tree over w |
 //! | the quotient as an element | 1, and 1 where it may have a sign or y may be 0 | |
 //!
-//! y = 0 gives ones, which are masked.
+//! y = 0 gives a quotient of ones, which is masked.
 
 use quorate_engine::{Ctx, Linear, Result};
 use quorate_ring::Ring;
@@ -22,7 +22,7 @@ use crate::real::float::word;
 use crate::real::local::{not, repeat_row, row_sums};
 use crate::{Gadgets, adder};
 
-/// The quotient of operands whose magnitudes' has so many bits, as an element with its sign.
+/// Returns the quotient, as an element with its sign. The quotient of the magnitudes has at most `digits` bits.
 pub(super) async fn quotient<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -35,7 +35,7 @@ pub(super) async fn quotient<S: Gadgets>(
     signed(s, ctx, &found, operands, ring).await
 }
 
-/// The bits of floor(x / y), below 2^digits, for y other than 0.
+/// Returns the bits of floor(x / y), below 2^digits, for y other than 0.
 async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B, digits: u32) -> Result<S::B> {
     let (of_x, width) = (s.bit_shape(x).0 as u32, s.bit_shape(y).0 + 1);
     let y = padded(s, y, width);
@@ -70,7 +70,7 @@ async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B, digits: u32) -
     Ok(s.concat_rows(&found.iter().collect::<Vec<_>>()))
 }
 
-/// The highest row of the sum of two numbers of as many rows.
+/// Returns the highest row of the sum of two numbers with equally many rows.
 async fn top_of_sum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::B> {
     let top = s.bit_shape(x).0 as u32 - 1;
     let sum = s.xor(x, y);
@@ -80,14 +80,14 @@ async fn top_of_sum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<
     Ok(s.xor(&rows(s, &sum, &[top]), &carry))
 }
 
-/// Rows of zeros above, up to `width` in all; what is beyond is left out.
+/// Adds rows of zeros above, or drops rows, so that there are `width`.
 fn padded<S: Gadgets>(s: &S, x: &S::B, width: usize) -> S::B {
     let present = s.bit_shape(x).0;
     let list = |row: usize| if row < present { vec![row as u32] } else { Vec::new() };
     row_sums(s, x, &(0..width).map(list).collect::<Vec<_>>())
 }
 
-/// Bits of a quotient of magnitudes as the quotient itself: complemented where it is to be, 0 where y is 0.
+/// Turns the bits of a quotient of magnitudes into the quotient: complemented where `flip` is set, 0 where y is 0.
 async fn signed<S: Gadgets>(s: &S, ctx: &Ctx, found: &S::B, operands: &Magnitudes<S::B>, ring: Ring) -> Result<S::A> {
     let count = s.bit_shape(found).0;
     let mut bits = match &operands.flip {
@@ -103,7 +103,7 @@ async fn signed<S: Gadgets>(s: &S, ctx: &Ctx, found: &S::B, operands: &Magnitude
     if operands.flip.is_none() || above == 0 {
         return word(s, ctx, &magnitude, ring).await;
     }
-    // All rows above are copies of the sign's: together they weigh -2^count.
+    // All rows above are copies of the sign's row: together they weigh -2^count.
     let sign = rows(s, &bits, &[count as u32]);
     let low = async |ctx: Ctx| word(s, &ctx, &magnitude, ring).await;
     let high = async |ctx: Ctx| s.bit_to_ring(&ctx, &sign, Ring::of(above)).await;

@@ -1,6 +1,6 @@
-//! The operands of a division without their signs.
+//! The magnitudes of the operands of a division.
 //!
-//! With y negative, x and y are negated: the quotient is the same. With x negative after that, x becomes its one's
+//! If y is negative, x and y are negated: the quotient stays the same. If x is negative after that, x becomes its one's
 //! complement, -x - 1, and so does the quotient.
 
 use quorate_engine::{Ctx, Linear, Result};
@@ -12,13 +12,13 @@ use crate::prefix::rows;
 use crate::real::local::{not, repeat_row};
 use crate::{Gadgets, stream};
 
-/// Rows of bits, lowest first.
+/// The magnitudes as rows of bits, lowest first.
 pub(super) struct Magnitudes<B> {
     pub x: B,
     pub y: B,
-    /// Whether the quotient is to be complemented; `None`: never.
+    /// Whether the quotient is to be complemented; `None` if it never is.
     pub flip: Option<B>,
-    /// Whether y is not 0; `None`: it never is.
+    /// Whether y is not 0; `None` if it never is 0.
     pub divides: Option<B>,
 }
 
@@ -45,7 +45,7 @@ async fn bits_of_both<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Resul
     ctx.join(async |ctx: Ctx| s.bit_decompose(&ctx, x).await, async |ctx: Ctx| s.bit_decompose(&ctx, y).await).await
 }
 
-/// The lowest rows, as many as magnitudes up to those of `range` have.
+/// Returns the lowest rows of x: those of magnitudes up to those of `range`.
 fn up_to<S: Gadgets>(s: &S, x: &S::B, range: Range) -> S::B {
     let count = magnitude_bits(range).min(s.bit_shape(x).0 as u32);
     rows(s, x, &(0..count).collect::<Vec<_>>())
@@ -55,7 +55,7 @@ fn top_row<S: Gadgets>(s: &S, x: &S::B) -> S::B {
     rows(s, x, &[s.bit_shape(x).0 as u32 - 1])
 }
 
-/// For divisors of 0 and more.
+/// Returns the magnitudes if no divisor is negative.
 async fn dividend_signed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: Known) -> Result<Magnitudes<S::B>> {
     let (x, y) = bits_of_both(s, ctx, &narrowed(s, x, known.x, true), &narrowed(s, y, known.y, false)).await?;
     let sign = top_row(s, &x);
@@ -64,7 +64,7 @@ async fn dividend_signed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known
     Ok(Magnitudes { x: up_to(s, &x, complements), y, flip: Some(sign), divides: None })
 }
 
-/// Rows of x and of -x.
+/// Returns the rows of x and of -x.
 async fn both_ways<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let len = s.shape(x).1;
     let minus = s.linear(x, &Linear::Neg);
@@ -72,7 +72,7 @@ async fn both_ways<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B
     Ok((stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len)))
 }
 
-/// For operands of either sign.
+/// Returns the magnitudes of operands of either sign.
 async fn both_signed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: Known) -> Result<Magnitudes<S::B>> {
     let (x, y) = (narrowed(s, x, known.x, true), narrowed(s, y, known.y, true));
     let (x, y) =
@@ -80,7 +80,7 @@ async fn both_signed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: Kn
     let ((x, minus_x), (y, minus_y)) = (x, y);
     let (of_x, of_y) = (s.bit_shape(&x).0, s.bit_shape(&y).0);
     let (negative, below) = (top_row(s, &y), top_row(s, &x));
-    // -x is negative for x > 0; its row of signs is also set for the lowest x, whose negative does not fit.
+    // -x is negative for x > 0; its sign row is also set for the lowest x, whose negative does not fit.
     let left = s.concat_rows(&[&repeat_row(s, &negative, of_x + of_y), &top_row(s, &minus_x)]);
     let right = s.concat_rows(&[&s.xor(&x, &minus_x), &s.xor(&y, &minus_y), &not(s, &below)]);
     let products = s.and(ctx, &left, &right).await?;

@@ -1,10 +1,11 @@
-//! Division of integers by secret ones: floor(x / y), and what it leaves, with the sign of y. Both are 0 where y is 0.
+//! Division of integers by secret ones: floor(x / y), and the remainder, which has the sign of y. Both are 0 where y
+//! is 0.
 //!
 //! **Source**: long division; for signs the identities floor(x / y) = floor(-x / -y) and, with one's complements,
 //! floor(x / y) = ~floor(~x / y). **Model**: that of the sharing.
 //!
-//! [`digits`] finds the bits of a quotient of magnitudes one after the other. Rounds: a bit decomposition, where
-//! divisors may be negative two more, those of [`digits`], and one; a remainder takes two more.
+//! [`digits`] finds the bits of a quotient of magnitudes one after the other. Rounds: those of a bit decomposition, two
+//! more if divisors may be negative, those of [`digits`], and one; a remainder takes two more.
 
 mod digits;
 mod magnitudes;
@@ -19,25 +20,25 @@ use crate::real::local::not;
 use crate::{Gadgets, stream};
 use magnitudes::Magnitudes;
 
-/// What is known of a division.
+/// The proven bounds on the operands and the result of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Where every dividend lies, as a number of its ring with or without a sign.
+    /// The range of dividends, as numbers of their ring with or without a sign.
     pub x: Range,
-    /// Where every divisor lies.
+    /// The range of divisors.
     pub y: Range,
-    /// Magnitudes of quotients by what is not 0 are below 2^bits, whatever the ranges say. Where that does not hold, a
-    /// result is any number.
+    /// The magnitudes of quotients by divisors other than 0 are below 2^quotient_bits, whatever the ranges imply. If
+    /// this does not hold, a result is arbitrary.
     pub quotient_bits: u32,
 }
 
 impl Known {
-    /// What follows from the ranges alone.
+    /// Returns the bounds that follow from the ranges alone.
     pub fn of(x: Range, y: Range) -> Known {
         Known { x, y, quotient_bits: magnitude_bits(x) }
     }
 
-    /// Bits of quotients, of which there is one at least.
+    /// Returns the number of bits of quotients, at least one.
     fn digits(&self) -> u32 {
         let nearest = self.y.lo.unsigned_abs().min(self.y.hi.unsigned_abs()).max(1);
         let nearest = if self.divides_by_zero() { 1 } else { nearest };
@@ -50,12 +51,13 @@ impl Known {
     }
 }
 
-/// Bits of the largest magnitude of a range, one at least.
+/// Returns the bits of the largest magnitude of a range, at least one.
 fn magnitude_bits(range: Range) -> u32 {
     (128 - range.lo.unsigned_abs().max(range.hi.unsigned_abs()).leading_zeros()).max(1)
 }
 
-/// The elements in the smallest ring that holds a range, with a sign if that is asked for or the range has one.
+/// Reduces x to the smallest ring that holds a range, with room for a sign if `signed` or the range has negative
+/// numbers.
 fn narrowed<S: Gadgets>(s: &S, x: &S::A, range: Range, signed: bool) -> S::A {
     let bits = match signed || range.lo < 0 {
         true => signed_bits(range.lo, range.hi),
@@ -65,10 +67,10 @@ fn narrowed<S: Gadgets>(s: &S, x: &S::A, range: Range, signed: bool) -> S::A {
     s.linear(x, &Linear::Reduce(ring))
 }
 
-/// floor(x / y) modulo 2^k; 0 where y is 0.
+/// Returns floor(x / y) modulo 2^k; 0 where y is 0.
 ///
 /// # Errors
-/// [`Misuse`] where the operands differ in length or ring.
+/// [`Misuse`] if the operands differ in length or ring.
 pub async fn quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: Known) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     if s.shape(y).1 != len {
@@ -85,7 +87,7 @@ pub async fn quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known: K
     stream::to_vector(s, ctx, stream::chunks(len, 8 * ring.bits()), work).await
 }
 
-/// x - q y for the quotients q of x by y: 0 where y is 0. Two rounds, one where no y can be 0.
+/// Returns x - q y for the quotients q of x by y; 0 where y is 0. Two rounds, or one if no y can be 0.
 pub async fn remainder<S: Gadgets>(
     s: &S,
     ctx: &Ctx,

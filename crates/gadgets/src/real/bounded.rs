@@ -1,6 +1,6 @@
 //! Functions that are flat or linear outside a bounded interval: sigmoid, tanh, GELU.
 //!
-//! The bits of x give segment and place on the interval; outside it, the cubic is replaced by the tail before the only
+//! The bits of x give segment and place on the interval. Outside it, the tail replaces the cubic before the only
 //! truncation. Rounds: bit decomposition, 2 (one-hot), 4 (cubic), 1 (tail), exact truncation of Z_2^64.
 
 use quorate_engine::{Ctx, Result};
@@ -14,7 +14,7 @@ use crate::equality::and_all;
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
-/// What a function is outside its interval.
+/// The values of a function outside its interval.
 #[derive(Clone, Copy, PartialEq)]
 enum Tail {
     /// 0 below, 1 above.
@@ -25,8 +25,8 @@ enum Tail {
     Identity,
 }
 
-/// The logistic function 1 / (1 + e^-x) of every element, all with `frac` bits after the point; 0 below -16, 1 from
-/// 16 on.
+/// Returns the logistic function 1 / (1 + e^-x) of every element, all with `frac` bits after the point; 0 below -16, 1
+/// from 16 on.
 ///
 /// Error: at most 1 unit of 2^-frac. Defined for every x; the result lies in [0, 1].
 ///
@@ -36,7 +36,7 @@ pub async fn sigmoid<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Resul
     on_interval(s, ctx, x, frac, &SIGMOID, Tail::Step).await
 }
 
-/// tanh of every element, all with `frac` bits after the point; -1 below -8, 1 from 8 on.
+/// Returns tanh of every element, all with `frac` bits after the point; -1 below -8, 1 from 8 on.
 ///
 /// Error: at most 2 units of 2^-frac. Defined for every x; the result lies in [-1, 1].
 ///
@@ -46,8 +46,8 @@ pub async fn tanh<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
     on_interval(s, ctx, x, frac, &TANH, Tail::Sign).await
 }
 
-/// GELU, x Phi(x) with the normal distribution function Phi, all with `frac` bits after the point; 0 below -8, x from
-/// 8 on.
+/// Returns GELU of every element, x Phi(x) with the normal distribution function Phi, all with `frac` bits after the
+/// point; 0 below -8, x from 8 on.
 ///
 /// Error: at most 1 unit of 2^-frac. Defined for every x; the result lies in [-0.17 - 2^-frac, max(x, 0) + 2^-frac].
 ///
@@ -102,15 +102,15 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table,
     Ok(above.map_or(bounded.clone(), |above| s.add(&bounded, &above)))
 }
 
-/// Where the bits of x are: `cell` of them (or none) within a segment, then six for the segment, then the sign's
-/// copies.
+/// The layout of the bits of x: `cell` of them (or none) within a segment, then six for the segment, then the copies of
+/// the sign.
 struct Split {
     cell: i32,
     ring_bits: u32,
 }
 
 impl Split {
-    /// Row i of the bits, extended by the sign; rows below the point of the ring are 0.
+    /// Returns row i of the bits, extended by the sign; rows below the point of the ring are 0.
     fn row<S: Gadgets>(&self, s: &S, bits: &S::B, i: i32) -> S::B {
         match u32::try_from(i) {
             Ok(i) => rows(s, bits, &[i.min(self.ring_bits - 1)]),
@@ -138,7 +138,7 @@ impl Split {
         Ok(Argument { segment, place, others: Some(rows(s, bits, &[self.ring_bits - 1])) })
     }
 
-    /// Whether x lies in the interval; nothing where every element of the ring does.
+    /// Returns whether x lies in the interval; `None` if every element of the ring does.
     async fn inside<S: Gadgets>(&self, s: &S, ctx: &Ctx, bits: &S::B, sign: &S::B) -> Result<Option<S::B>> {
         let above: Vec<u32> = ((self.cell + 5).max(0) as u32..self.ring_bits - 1).collect();
         if above.is_empty() {

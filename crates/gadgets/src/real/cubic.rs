@@ -1,9 +1,8 @@
-//! A cubic for each segment of an argument, evaluated exactly in Z_2^64.
+//! Piecewise cubics, evaluated exactly in Z_2^64.
 //!
-//! The segment is chosen by one-hot bits: lifted to the ring, 8 low and 8 or 16 high ones select each coefficient as a
-//! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment comes from
-//! bits too, so that each power takes only as many of its bits as keep the product within the ring; nothing is
-//! truncated.
+//! One-hot bits choose the segment. Lifted to the ring, 8 low and 8 or 16 high ones select each coefficient as a
+//! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment also comes
+//! from bits. Each power takes only as many of its bits as keep the product within the ring, so nothing is truncated.
 //!
 //! Rounds: 4 (conversion; coefficients beside t^2; two products). Elements multiplied: 4 + 1, 3, 1.
 
@@ -16,31 +15,31 @@ use super::tables::Table;
 use crate::Gadgets;
 use crate::prefix::rows;
 
-/// An argument: its segment, as bits, and its place in it.
+/// An argument: its segment, as bits, and its place in the segment.
 pub(super) struct Argument<A, B> {
     pub segment: Number<B>,
     pub place: Place<A, B>,
-    /// Rows that are only to be lifted in the same round.
+    /// Other rows to be lifted in the same round.
     pub others: Option<B>,
 }
 
-/// Where an argument is in its segment.
+/// The place of an argument in its segment.
 pub(super) enum Place<A, B> {
-    /// By bits of the distance from the segment's left end: row i weighs 2^-after_point[i].
+    /// Bits of the distance from the segment's left end: row i weighs 2^-after_point[i].
     Bits { rows: B, after_point: Vec<u32> },
-    /// By the argument itself over Z_2^64, with as many bits after the point as the table looks at; 0 lies at the
-    /// left end of segment 0, and segments are numbered in two's complement.
+    /// The argument itself over Z_2^64, with as many bits after the point as the table uses. 0 lies at the left end of
+    /// segment 0, and segments are numbered in two's complement.
     Whole(A),
 }
 
-/// The cubic with `table.scale` bits after the point, and what was lifted on the way, over Z_2^64.
+/// The value of the cubic with `table.scale` bits after the point, and the rows lifted on the way, over Z_2^64.
 pub(super) struct Value<A> {
     pub value: A,
     pub others: Option<A>,
     pub lifted: Lifted<A>,
 }
 
-/// An argument over Z_2^64: one-hot rows of its segment, and the rows of its place.
+/// An argument over Z_2^64: the one-hot rows of its segment, and the rows of its place.
 pub(super) struct Lifted<A> {
     pub high: A,
     pub low: A,
@@ -56,7 +55,7 @@ pub(super) async fn evaluate<S: Gadgets>(
 ) -> Result<Value<S::A>> {
     let segment = &argument.segment;
     let (highs, len) = s.bit_shape(&segment.high);
-    // One-hot rows add up to 1: the first of each needs no conversion.
+    // One-hot rows add up to 1: the first row of each part needs no conversion.
     let rest = |x: &S::B, count: usize| rows(s, x, &(1..count as u32).collect::<Vec<_>>());
     let (high, low) = (rest(&segment.high, highs), rest(&segment.low, 8));
     let mut bits = vec![&high, &low];
@@ -85,13 +84,13 @@ pub(super) async fn evaluate<S: Gadgets>(
     Ok(Value { value: sum(s, ctx, &c, &t, &t3_squared, len).await?, others, lifted })
 }
 
-/// The rows with the one before them that makes their sum 1.
+/// Puts before the rows the one that makes their sum 1.
 fn complete<S: Sharing>(s: &S, rest: &S::A, len: usize) -> S::A {
     let sum = s.linear(rest, &Linear::SumAxis(Axis { outer: 1, len: s.shape(rest).1 / len.max(1), inner: len }));
     s.concat(&[&plus(s, &times(s, &sum, -1), 1), rest])
 }
 
-/// What each column has for the chosen segment, one row for each column. One round.
+/// Returns the entries of each column for the chosen segment, one row for each column. One round.
 pub(super) async fn select<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -106,12 +105,12 @@ pub(super) async fn select<S: Gadgets>(
     s.bilinear(ctx, form, &high, &combine(s, &segment.low, &matrix)).await
 }
 
-/// Half a segment, with so many bits after the point.
+/// Returns half a segment, with `seen` bits after the point.
 fn half(table: &Table, seen: u32) -> i128 {
     1 << (seen as i32 + table.segment - 1)
 }
 
-/// The distance from the segment's middle, with `seen` bits after the point.
+/// Returns the distance from the segment's middle, with `seen` bits after the point, from bits of the place.
 pub(super) fn from_bits<S: Sharing>(
     s: &S,
     ctx: &Ctx,
@@ -129,7 +128,8 @@ pub(super) fn from_bits<S: Sharing>(
     plus(s, &combine(s, bits, &[after_point.iter().map(weight).collect()]), -half(table, seen))
 }
 
-/// The same from the argument itself: less the left end of the segment that the one-hot rows (high, low) say.
+/// Returns the distance from the segment's middle from the argument itself: it subtracts the left end of the segment
+/// that the one-hot rows (high, low) select.
 fn from_whole<S: Sharing>(s: &S, table: &Table, seen: u32, x: &S::A, one_hot: &S::A) -> S::A {
     let width = 2 * half(table, seen) as i64;
     let signed = |h: i64| if h < 4 { h } else { h - 8 };
@@ -137,7 +137,7 @@ fn from_whole<S: Sharing>(s: &S, table: &Table, seen: u32, x: &S::A, one_hot: &S
     plus(s, &s.add(x, &combine(s, one_hot, &[ends.collect()])), -half(table, seen))
 }
 
-/// c0 + c1 t1 + (c2 t2) t2 + (c3 t3) t3^2.
+/// Returns c0 + c1 t1 + (c2 t2) t2 + (c3 t3) t3^2.
 async fn sum<S: Gadgets>(s: &S, ctx: &Ctx, c: &S::A, t: &[S::A; 3], t3_squared: &S::A, len: usize) -> Result<S::A> {
     let upper = element_rows(s, c, 1..4, len);
     let products = s.mul(ctx, &upper, &s.concat(&[&t[0], &t[1], &t[2]])).await?;

@@ -1,12 +1,12 @@
-//! Quotients of mantissas by two digits, for results with many fractional bits in rings of any size.
+//! Quotients of mantissas from two digits, for results with many fractional bits in rings of any size.
 //!
 //! The leading 64 bits of x and 59 of y are normalised by moving rows of bits, so that the digits of
-//! [`long_quotient`](super::long_quotient) work in Z_2^64 whatever the ring of the operands is. All truncations are
-//! exact, so that the result is a function of x and y alone.
+//! [`long_quotient`](super::long_quotient) work in Z_2^64 for any ring of the operands. All truncations are exact, so
+//! the result is a function of x and y alone.
 //!
 //! Two digits are 0.3 to 3.7 units of 2^-53 too low. Four units are added: the result is above the quotient by less
-//! than 2^-51, so that a whole quotient below 2^50 units stays whole once it is moved to its place and rounded down.
-//! What is cut off x makes it lower by less than 2^-62, and what is cut off y higher by less than 2^-57.
+//! than 2^-51. A whole quotient below 2^50 units therefore stays whole once it is moved to its place and rounded down.
+//! Cutting bits off x lowers the quotient by less than 2^-62, and cutting bits off y raises it by less than 2^-57.
 
 use quorate_engine::{Ctx, Result};
 
@@ -21,8 +21,8 @@ use crate::prefix::rows;
 /// Rows of a mantissa after its leading bit.
 pub(super) const MANTISSA: u32 = DIVIDEND_TOP;
 
-/// The quotient of two mantissas in (1/2, 2), with [`QUOTIENT_BITS`] bits after the point: not too low, and too high by
-/// less than 2^-51.
+/// Returns the quotient of two mantissas in (1/2, 2), with [`QUOTIENT_BITS`] bits after the point. It is not too low,
+/// and too high by less than 2^-51.
 pub(super) async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::A> {
     let whole = async |ctx: Ctx| {
         let x = async |ctx: Ctx| normal(s, &ctx, x, DIVIDEND_TOP).await;
@@ -48,7 +48,7 @@ pub(super) async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y:
     Ok(s.add(&times(s, &first, 1 << (QUOTIENT_BITS - FIRST)), &second))
 }
 
-/// A mantissa as a number with its leading bit at `top`, rounded down. One round.
+/// Returns a mantissa as a number with its leading bit at `top`, rounded down. One round.
 async fn normal<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B, top: u32) -> Result<S::A> {
     let leading = first_rows(s, mantissa, top);
     let count = s.bit_shape(&leading).0 as u32;
@@ -57,7 +57,7 @@ async fn normal<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B, top: u32) -> Resu
     Ok(plus(s, &times(s, &value, 1 << (top - count)), 1 << top))
 }
 
-/// The first rows of a mantissa, or all where it has fewer.
+/// Returns the first rows of a mantissa, or all if it has fewer.
 fn first_rows<S: Gadgets>(s: &S, mantissa: &S::B, count: u32) -> S::B {
     let count = count.min(s.bit_shape(mantissa).0 as u32);
     rows(s, mantissa, &(0..count).collect::<Vec<_>>())

@@ -1,7 +1,7 @@
-//! A secret power of two apart from the rest: leading bits and mantissas, and back to fixed point.
+//! Floating-point form: leading bits and mantissas of numbers, and the way back to fixed point.
 //!
 //! x = 2^p m with m in [1, 2): p as one-hot rows, m as the rows after its leading bit. On the way back, the rows of a
-//! mantissa move to where a secret exponent puts them; what does not fit becomes the largest element.
+//! mantissa move to the place that a secret exponent gives; a result that does not fit becomes the largest element.
 
 use std::ops::Range;
 
@@ -20,13 +20,13 @@ pub(super) const MANTISSA: u32 = 32;
 /// Rows whose bits are converted together.
 const GROUP: u32 = 4;
 
-/// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows:
-/// up to an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
+/// Returns the rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its
+/// argument grows. Up to an argument of that many bits nothing is cut, and beyond it the error is below 2^-3 units.
 pub(super) fn enough_for(frac: u32) -> u32 {
     (frac + 2).clamp(6, MANTISSA)
 }
 
-/// Numbers of which 0 has no leading bit: all its rows are 0.
+/// Numbers in floating-point form. 0 has no leading bit: all its rows are 0.
 pub(super) struct Float<B> {
     /// Row p is 1 where the leading bit is bit p.
     pub position: B,
@@ -37,15 +37,15 @@ pub(super) struct Float<B> {
 }
 
 impl<B> Float<B> {
-    /// The numbers of a range.
+    /// Returns the numbers of a range of lanes.
     pub fn lanes<S: Sharing<B = B>>(&self, s: &S, range: Range<usize>) -> Float<B> {
         let part = |rows: &B| stream::slice_lanes(s, rows, range.clone());
         Float { position: part(&self.position), mantissa: part(&self.mantissa), nonzero: part(&self.nonzero) }
     }
 }
 
-/// The numbers given by rows of bits, lowest first, with so many rows of mantissas: fewer where the numbers have no
-/// more bits, but seven at least. Rounds: ceil(log2 rows) + 2.
+/// Returns the numbers given by rows of bits, lowest first, with `mantissa_rows` rows of mantissas. There are fewer if
+/// the numbers have no more bits, but at least seven. Rounds: ceil(log2 rows) + 2.
 pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantissa_rows: u32) -> Result<Float<S::B>> {
     let width = s.bit_shape(bits).0 as u32;
     let mantissa_rows = mantissa_rows.min((width - 1).max(7));
@@ -56,11 +56,12 @@ pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantiss
     Ok(Float { position, mantissa, nonzero })
 }
 
-/// The rows of a mantissa that number the 64 segments of a table on [1, 2), lowest first.
+/// The rows of a mantissa whose bits number the 64 segments of a table on [1, 2), lowest first.
 pub(super) const SEGMENT_ROWS: [u32; 6] = [5, 4, 3, 2, 1, 0];
 
-/// The mantissa as the argument of a table on [1, 2), of which its first rows, given in `segment` from the last on,
-/// number the segments; with `parity`, of the second half of the table where that is 1. Two rounds.
+/// Returns the mantissa as the argument of a table on [1, 2). Its first rows number the segments; `segment` lists
+/// these, from the last on. Where `parity` is given and 1, the argument is one of the second half of the table. Two
+/// rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -77,7 +78,8 @@ pub(super) async fn mantissa_argument<S: Gadgets>(
     Ok(Argument { segment, place: Place::Bits { rows: rows(s, mantissa, &rest), after_point }, others: None })
 }
 
-/// The bits of |x|, which is 2^(k-1) for the lowest element, and the sign of x. Rounds: a bit decomposition and one.
+/// Returns the bits of |x|, which is 2^(k-1) for the lowest element, and the sign of x. Rounds: a bit decomposition and
+/// one.
 pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let (ring, len) = s.shape(x);
     let k = ring.bits();
@@ -89,8 +91,8 @@ pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<
     Ok((s.xor(&plus, &changed), sign))
 }
 
-/// The bits of x below the sign's, and whether x is not negative: together, those of max(x, 0) once they are
-/// multiplied.
+/// Returns the bits of x below the sign's, and whether x is not negative. Multiplied together, they are the bits of
+/// max(x, 0).
 pub(super) async fn below_sign<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let k = s.shape(x).0.bits();
     let bits = s.bit_decompose(ctx, x).await?;
@@ -98,19 +100,19 @@ pub(super) async fn below_sign<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result
     Ok((rows(s, &bits, &low), not(s, &rows(s, &bits, &[k - 1]))))
 }
 
-/// Where a mantissa goes.
+/// The place to which a mantissa moves.
 pub(super) struct Exponent<B> {
-    /// u; all rows 0 where the result is 0 or saturated.
+    /// The exponent u; all rows are 0 where the result is 0 or saturated.
     pub number: Number<B>,
-    /// Where the result is the largest element.
+    /// Whether the result is the largest element.
     pub over: Option<B>,
     /// The largest u that occurs.
     pub most: u32,
 }
 
-/// floor(x 2^(u - point)) for unsigned x of 64 bits below 2^(point + 2), as non-negative numbers of the ring; results
-/// of k - 1 bits or more become the largest element, 2^(k-1) - 1. Rounds: a bit decomposition, 2, 1 where results may
-/// be too large, 1.
+/// Returns floor(x 2^(u - point)) for unsigned x of 64 bits below 2^(point + 2), as non-negative numbers of the ring.
+/// Results of k bits or more become the largest element, 2^(k-1) - 1. Rounds: a bit decomposition, 2, 1 where results
+/// may be too large, 1.
 pub(super) async fn denormalise<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -122,7 +124,7 @@ pub(super) async fn denormalise<S: Gadgets>(
     word(s, ctx, &denormalised_bits(s, ctx, x, point, exponent, ring).await?, ring).await
 }
 
-/// The bits of [`denormalise`], below the sign's, as many as occur.
+/// Returns the bits of the result of [`denormalise`], below the sign's, as many as can be set.
 pub(super) async fn denormalised_bits<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -138,7 +140,7 @@ pub(super) async fn denormalised_bits<S: Gadgets>(
     let mut over = exponent.over;
     let mut result = rows(s, &moved, &(0..count.min(k - 1)).collect::<Vec<_>>());
     if count > k - 1 {
-        // At most one of the two rows that do not fit counts: the lower one is any bit where the upper one is set.
+        // At most one of the two rows that do not fit counts: the lower one may be any bit where the upper one is set.
         let beyond = match count == k {
             true => rows(s, &moved, &[k - 1]),
             false => either(s, ctx, &rows(s, &moved, &[k - 1]), &rows(s, &moved, &[k])).await?,
@@ -166,8 +168,8 @@ async fn either<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::B
     Ok(s.xor(&s.xor(x, y), &s.and(ctx, x, y).await?))
 }
 
-/// Rows of bits, lowest first, as elements. Bit i counts modulo 2^(k-i) only: its conversion is over a ring of so many
-/// bits, in groups of four rows. One round.
+/// Converts rows of bits, lowest first, to elements. Bit i counts only modulo 2^(k-i): its conversion is over a ring of
+/// k - i bits, in groups of four rows. One round.
 pub(crate) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) -> Result<S::A> {
     let (count, len) = s.bit_shape(bits);
     let groups = count.div_ceil(GROUP as usize);
@@ -184,7 +186,7 @@ pub(crate) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) 
     Ok(s.linear(&parts, &Linear::SumAxis(Axis { outer: 1, len: groups, inner: len })))
 }
 
-/// The rows of lifted bits as one number: row i weighs 2^weights[i].
+/// Combines the rows of lifted bits to one number: row i weighs 2^weights[i].
 pub(super) fn weighted<S: Sharing>(s: &S, lifted: &S::A, weights: &[u32], len: usize) -> S::A {
     let from_rows = element_rows(s, lifted, 0..weights.len(), len);
     combine(s, &from_rows, &[weights.iter().map(|w| (1u64 << w) as i64).collect()])

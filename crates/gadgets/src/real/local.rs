@@ -8,29 +8,29 @@ use crate::Gadgets;
 /// The ring in which cubics are evaluated.
 pub(super) const WIDE: Ring = Ring::of(64);
 
-/// One row for each list: the sum of the rows named in it.
+/// Returns one row for each list: the sum of the rows named in it.
 pub(crate) fn row_sums<S: Sharing>(s: &S, x: &S::B, lists: &[Vec<u32>]) -> S::B {
     s.linear_bits(x, &LinearBits::SumRows(lists))
 }
 
-/// The negation of every bit.
+/// Returns the negation of every bit.
 pub(crate) fn not<S: Sharing>(s: &S, x: &S::B) -> S::B {
     let (rows, lanes) = s.bit_shape(x);
     s.xor_public(x, &Bits::constant(true, rows, lanes))
 }
 
-/// `count` copies of the only row.
+/// Returns `count` copies of the only row.
 pub(crate) fn repeat_row<S: Sharing>(s: &S, x: &S::B, count: usize) -> S::B {
     s.linear_bits(x, &LinearBits::RepeatRow(count))
 }
 
-/// Rows of bits as rows of elements 0 and 1 (row-major).
+/// Converts rows of bits to rows of elements 0 and 1 (row-major).
 pub(super) async fn lift<S: Gadgets>(s: &S, ctx: &Ctx, rows: &S::B, ring: Ring) -> Result<S::A> {
     let flat = s.linear_bits(rows, &LinearBits::SideBySide);
     s.bit_to_ring(ctx, &flat, ring).await
 }
 
-/// Public linear combinations of rows of elements: the matrix (of as many columns as rows) times them.
+/// Returns public linear combinations of rows of elements: a matrix, with a column for each row, times the rows.
 pub(super) fn combine<S: Sharing>(s: &S, x: &S::A, matrix: &[Vec<i64>]) -> S::A {
     let columns = matrix[0].len();
     let (ring, len) = s.shape(x);
@@ -38,7 +38,7 @@ pub(super) fn combine<S: Sharing>(s: &S, x: &S::A, matrix: &[Vec<i64>]) -> S::A 
     s.linear(x, &Linear::MatrixLeft(&flat, (matrix.len(), columns, len / columns)))
 }
 
-/// x plus a public number.
+/// Returns x plus a public number.
 pub(super) fn plus<S: Sharing>(s: &S, x: &S::A, value: i128) -> S::A {
     let (ring, len) = s.shape(x);
     let mut constant = Vector::zeros(ring, len);
@@ -46,17 +46,17 @@ pub(super) fn plus<S: Sharing>(s: &S, x: &S::A, value: i128) -> S::A {
     s.add_public(x, &constant)
 }
 
-/// x times a public number.
+/// Returns x times a public number.
 pub(super) fn times<S: Sharing>(s: &S, x: &S::A, factor: i128) -> S::A {
     s.linear(x, &Linear::Scale(factor))
 }
 
-/// The elements, reduced to a ring that is not larger.
+/// Reduces the elements to a ring that is not larger.
 pub(super) fn reduce<S: Sharing>(s: &S, x: &S::A, ring: Ring) -> S::A {
     s.linear(x, &Linear::Reduce(ring))
 }
 
-/// The rows `range` of rows of `len` elements each.
+/// Returns the rows `range` of rows of `len` elements each.
 pub(super) fn element_rows<S: Sharing>(s: &S, x: &S::A, range: std::ops::Range<usize>, len: usize) -> S::A {
     crate::stream::slice(s, x, range.start * len..range.end * len)
 }

@@ -13,11 +13,11 @@ use crate::{Gadgets, Sign, stream};
 /// log 2 with the table's bits after the point.
 const LN2: i64 = 49_946_518_145_322_874;
 
-/// Bits after the point of results before they get their own.
+/// The largest number of bits after the point of results before their final form.
 const MOST_KEPT: u32 = 32;
 
-/// The natural logarithm of every element, with `from` bits after the point of arguments and `to` of results; the
-/// lowest element, -2^(k-1), where x is not positive.
+/// Returns the natural logarithm of every element, with `from` bits after the point of arguments and `to` of results;
+/// the lowest element, -2^(k-1), where x is not positive.
 ///
 /// Error: at most 1 unit of 2^-to, or 2^-24 where that is more, for every positive x. The result lies in
 /// [-from log 2, (k - 1 - from) log 2].
@@ -48,14 +48,14 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)) -
     let (cubic, positive) = ctx.join(cubic, positive).await?;
     let position = cubic.others.ok_or(quorate_engine::Error::Bug { what: "a position was not lifted" })?;
     let power = combine(s, &position, &[(0..bits_of_position).map(|bit| LN2 << bit).collect()]);
-    // The table is no better than this.
+    // More bits would exceed the precision of the table.
     let kept = to.min(MOST_KEPT);
     let constant = (1i128 << (LOG.scale - kept - 1)) - i128::from(LN2) * i128::from(from);
     let sum = plus(s, &s.add(&cubic.value, &power), constant);
     let rounded = s.trunc_exact(ctx, &sum, LOG.scale - kept).await?;
     let rounded = match ring.bits() <= 64 {
         true => reduce(s, &rounded, ring),
-        // Even of 2^126 it is below 2^7, so that the sum fits with the table's 56 bits after the point.
+        // The logarithm of 2^126 is also below 2^7, so the sum fits with the table's 56 bits after the point.
         false => s.convert(ctx, &reduce(s, &rounded, Ring::of(kept + 8)), ring, Sign::Signed).await?,
     };
     let rounded = times(s, &rounded, 1 << (to - kept));

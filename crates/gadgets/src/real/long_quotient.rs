@@ -1,8 +1,9 @@
-//! Quotients that may be too long for one product of mantissas: exact, by digits and a last remainder.
+//! Exact quotients that may be too long for one product of mantissas, from digits and a last remainder.
 //!
 //! With mantissas m_x, m_y in [1, 2), q = m_x / m_y is taken in digits of 28, 25 and 10 bits. A digit is the remainder
-//! so far times an approximate 1 / m_y; the remainder is exact modulo 2^64, because it is small. Truncations inside may
+//! so far times an approximate 1 / m_y. The remainder is exact modulo 2^64, because it is small. Truncations inside may
 //! round up or down, so each digit is made too low by a few units, and remainders stay positive. The quotient moved to
+//! its place, Q', is too low by at most 3, and x 2^f - Q' y determines by how many.
 //! its place, Q', is too low by 3 at most, and x 2^f - Q' y says by how many.
 //!
 //! | | off by, in its units | remainder, in units of m_y |
@@ -12,7 +13,7 @@
 //! | second, 2^-53 | 0.3 to 3.7 too low | below 3.7 2^-53 |
 //! | third, 2^-63 | 0 to 2.1 too low | |
 //!
-//! The result is a function of x and y alone: how the truncations inside rounded cannot be seen in it.
+//! The result is a function of x and y alone: it does not depend on how the truncations inside rounded.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -28,9 +29,9 @@ use crate::{Gadgets, Sign, stream};
 
 /// Quotients below 2^51 take two digits.
 const TWO_DIGITS: u32 = 51;
-/// Those below 2^61 are at most 1 too low before the last remainder.
+/// Quotients below 2^61 are at most 1 too low before the last remainder.
 const ONE_TEST: u32 = 61;
-/// Longer ones have divisors below 2^25, and remainders that fit here.
+/// Longer quotients have divisors below 2^25, and remainders that fit this ring.
 const SMALL: Ring = Ring::of(28);
 /// The leading bit of a normalised divisor. Longer divisors have quotients below 2^20, for which one digit is enough.
 pub(super) const DIVISOR_TOP: u32 = 58;
@@ -41,7 +42,8 @@ pub(super) const FIRST: u32 = 28;
 pub(super) const SECOND: u32 = 53;
 const THIRD: u32 = 63;
 
-/// x / y, rounded towards 0, for quotients (by a divisor that is not 0) below 2^bits; saturated as division says.
+/// Returns x / y, rounded towards 0, for quotients (by a divisor that is not 0) below 2^bits; saturated as in
+/// [`divide`](super::quotient::divide).
 pub(super) async fn divide_chunk<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -64,7 +66,7 @@ pub(super) async fn divide_chunk<S: Gadgets>(
     let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
     let (quotient, mut exponent) = ctx.join(quotient, exponent).await?;
     let long = rows(s, &exponent.number.high, &[7]);
-    // The quotient of the mantissas is below 2, so that no row is beyond this one's two.
+    // The quotient of the mantissas is below 2, not 4, so no row above k - 1 is set.
     exponent.most = ring.bits() - 2;
     let low = denormalised_bits(s, ctx, &quotient, THIRD + 64 - ring.bits(), exponent, ring).await?;
     let tests = if bits > ONE_TEST { 3 } else { 1 };
@@ -72,7 +74,7 @@ pub(super) async fn divide_chunk<S: Gadgets>(
     quotient.corrected(s, ctx, &reduce(s, &sizes, ring), frac).await
 }
 
-/// The quotient of the mantissas, with 63 bits after the point, too low.
+/// Returns the quotient of the mantissas, with 63 bits after the point, too low.
 async fn mantissa_quotient<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -102,13 +104,13 @@ async fn mantissa_quotient<S: Gadgets>(
         return Ok(digits);
     }
     let rest = s.sub(&times(s, &rest, 1 << (SECOND - FIRST)), &s.mul(ctx, &second, &y).await?);
-    // What is taken off is 2^-8 units, more than the errors of the other factors.
+    // The 2^40 taken off are 2^-8 units, more than the errors of the other factors.
     let third = plus(s, &digit(s, ctx, Cuts::EitherWay, (&rest, &inverse), 1 << 40, THIRD - SECOND).await?, -1);
     Ok(s.add(&digits, &third))
 }
 
-/// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. Two
-/// truncations and a round.
+/// Returns the remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller.
+/// Two truncations and a round.
 pub(super) async fn digit<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -122,16 +124,16 @@ pub(super) async fn digit<S: Gadgets>(
     cut(s, ctx, cuts, &plus(s, &product, -off), DIVISOR_TOP - up).await
 }
 
-/// How values inside a division are truncated.
+/// The rounding of truncations inside a division.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Cuts {
-    /// Down or up, at random, where a sharing can promise that for certain; for results that do not depend on it.
+    /// Down or up, at random, if the sharing guarantees that; for results that do not depend on it.
     EitherWay,
     /// Down.
     Down,
 }
 
-/// x / 2^shift for |x| < 2^62, rounded down or up; where a sharing cannot promise that, down.
+/// Returns x / 2^shift for |x| < 2^62, rounded down or up; down if the sharing does not guarantee that.
 async fn cut<S: Gadgets>(s: &S, ctx: &Ctx, cuts: Cuts, x: &S::A, shift: u32) -> Result<S::A> {
     match cuts == Cuts::EitherWay && s.trunc_prob_failure(WIDE, shift, 63) == 0.0 {
         true => s.trunc_prob(ctx, x, shift).await,
@@ -139,7 +141,7 @@ async fn cut<S: Gadgets>(s: &S, ctx: &Ctx, cuts: Cuts, x: &S::A, shift: u32) -> 
     }
 }
 
-/// x / 2^shift, rounded down or up, for x within 2^62 of `middle`, which 2^shift divides.
+/// Returns x / 2^shift, rounded down or up, for x within 2^62 of `middle`, which is divisible by 2^shift.
 pub(super) async fn rounded<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -152,8 +154,8 @@ pub(super) async fn rounded<S: Gadgets>(
     Ok(plus(s, &around, middle >> shift))
 }
 
-/// |x| and |y| times the powers of two that normalise them, modulo 2^64. Both 0 where y is 0 or longer than what is
-/// normalised. Three rounds, four for such rings.
+/// Returns |x| and |y| times the powers of two that normalise them, modulo 2^64. Both are 0 where y is 0 or too long to
+/// be normalised. Three rounds; four for rings that hold such y.
 async fn normal_sizes<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -178,9 +180,9 @@ async fn normal_sizes<S: Gadgets>(
     s.mul(ctx, &power, sizes).await
 }
 
-/// A quotient that is too low by `tests` at most, or saturated.
+/// A quotient that is too low by at most `tests`, or saturated.
 struct TooLow<B> {
-    /// Below the sign's.
+    /// The bits below the sign's.
     bits: B,
     sign: B,
     /// Set for every quotient of 2^61 or more; then the divisor is below 2^25.
@@ -191,7 +193,7 @@ struct TooLow<B> {
 }
 
 impl<B> TooLow<B> {
-    /// With its sign, and as much higher as x 2^f - Q' y says, up to the largest element.
+    /// Returns the quotient with its sign, increased as x 2^f - Q' y requires, up to the largest element.
     async fn corrected<S: Gadgets<B = B>>(&self, s: &S, ctx: &Ctx, sizes: &S::A, frac: u32) -> Result<S::A> {
         let (ring, twice) = s.shape(sizes);
         let len = twice / 2;
@@ -215,7 +217,7 @@ impl<B> TooLow<B> {
         Ok(s.add(&signed, &combine(s, &steps, &[weights])))
     }
 
-    /// Row j: whether the remainder is below j + 1 divisors.
+    /// Returns in row j whether the remainder is below j + 1 divisors.
     async fn below<S: Gadgets<B = B>>(&self, s: &S, ctx: &Ctx, rest: &S::A, y: &S::A) -> Result<B> {
         if self.tests == 1 {
             return s.msb(ctx, &s.sub(rest, y)).await;
@@ -231,8 +233,8 @@ impl<B> TooLow<B> {
         Ok(s.concat_rows(&[&first, &part(0), &part(1)]))
     }
 
-    /// Row j: whether step j + 1 counts, since the divisor is not 0 and the quotient is that far from the largest
-    /// element; then the same, where the result is negative.
+    /// Returns in row j whether step j + 1 counts: the divisor is not 0, and the quotient is that far from the largest
+    /// element. Further rows give the same where the result is negative.
     async fn room<S: Gadgets<B = B>>(&self, s: &S, ctx: &Ctx) -> Result<B> {
         let count = s.bit_shape(&self.bits).0 as u32;
         let (bit0, bit1) = (rows(s, &self.bits, &[0]), rows(s, &self.bits, &[1]));

@@ -1,16 +1,16 @@
 //! Real functions on fixed point.
 //!
-//! A vector over Z_2^k holds numbers x as the integers nearest to x 2^f, as two's complement. Every function is exact
-//! integer arithmetic: it gives the same result in every run and for every backend, and nothing leaks beside it. What
-//! is outside a domain gives a stated value, never an error.
+//! A vector over Z_2^k holds numbers x as the integers nearest to x 2^f, in two's complement. Every function is exact
+//! integer arithmetic: it gives the same result in every run and for every backend, and nothing leaks beside it.
+//! Arguments outside a domain give a stated value, never an error.
 //!
-//! Arguments become bits; the leading bits choose a segment of a table of cubics, which are evaluated exactly in
+//! Arguments become bits. The leading bits choose a segment of a table of cubics, which are evaluated exactly in
 //! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
 //! bits.
 //!
-//! f is at most 16 and k at most 64; for division, roots and logarithms 60 and 126. Mantissas have 32 bits whatever k
-//! and f are, so that results in rings of more than 64 bits, and with more than 16 bits after the point, have a
-//! relative error beside those stated.
+//! f is at most 16 and k at most 64; for division, roots and logarithms 60 and 126. Mantissas have 32 bits for every k
+//! and f. Results in rings of more than 64 bits, or with more than 16 bits after the point, therefore have a relative
+//! error beside those stated.
 
 mod bounded;
 mod cubic;
@@ -36,18 +36,19 @@ pub use softmax::{POWER_RING, Softmax, softmax};
 use quorate_engine::{Chunks, Misuse, Result};
 use quorate_ring::Ring;
 
-/// The most bits after the point.
+/// The largest number of bits after the point.
 pub const MAX_FRAC: u32 = 16;
 
-/// The most bits after the point for division, roots and logarithms.
+/// The largest number of bits after the point for division, roots and logarithms.
 pub const MAX_FINE_FRAC: u32 = 60;
 
-/// Chunks of a function: a few KiB of working memory an element, and as many under way as bit-wise gadgets have.
+/// Returns the chunks of a function: it takes a few KiB of working memory an element, with as many elements under way
+/// as in bit-wise gadgets.
 fn chunks(len: usize) -> Chunks {
     Chunks { len, chunk: 2048, window: 16 }
 }
 
-/// The most bits of a ring, for functions whose result is made in Z_2^64.
+/// The largest number of bits of a ring, for functions whose result is made in Z_2^64.
 const ONE_WORD: u32 = 64;
 
 fn check(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
@@ -59,7 +60,7 @@ fn check(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
     check_room(ring, least_bits, most_bits)
 }
 
-/// [`check`] for division, roots and logarithms.
+/// Runs [`check`] with the limits of division, roots and logarithms.
 fn check_fine(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
     if frac > MAX_FINE_FRAC {
         let what = "division, roots and logarithms take at most 60 bits after the point; convert the dtype";

@@ -1,11 +1,11 @@
-//! One-hot rows: of a number given by bits, of a leading bit; and what they select.
+//! One-hot rows of numbers given by bits and of leading bits, and selections by them.
 
 use quorate_engine::{Ctx, Result, Sharing};
 
 use super::local::{not, row_sums};
 use crate::prefix::rows;
 
-/// Row i is 1 where the number (rows of bits, lowest first) is i. ceil(log2 rows) rounds; about 2^rows ANDs.
+/// Sets row i to 1 where the number (rows of bits, lowest first) is i. ceil(log2 rows) rounds; about 2^rows ANDs.
 pub(crate) async fn decode<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S::B> {
     let width = s.bit_shape(x).0 as u32;
     if width == 1 {
@@ -23,7 +23,7 @@ pub(crate) async fn decode<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S::
     pairs(s, ctx, &low, &high).await
 }
 
-/// Row h L + l is low_l and high_h, for L rows of `low`. Those of the last l follow from the others.
+/// Sets row h L + l to low_l and high_h, for L rows of `low`. Rows of the last l follow from the others.
 async fn pairs<S: Sharing>(s: &S, ctx: &Ctx, low: &S::B, high: &S::B) -> Result<S::B> {
     let (lows, highs) = (s.bit_shape(low).0 as u32, s.bit_shape(high).0 as u32);
     let multiplied = lows - 1;
@@ -40,10 +40,10 @@ async fn pairs<S: Sharing>(s: &S, ctx: &Ctx, low: &S::B, high: &S::B) -> Result<
     Ok(row_sums(s, &s.concat_rows(&[&products, high]), &lists))
 }
 
-/// Row i is 1 where row i is the highest that is set; all are 0 where none is. ceil(log2 rows) rounds.
+/// Sets row i to 1 where row i is the highest that is set; all rows are 0 where none is. ceil(log2 rows) rounds.
 pub(super) async fn leading<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S::B> {
     let width = s.bit_shape(x).0 as u32;
-    // Row i of `seen`: whether a row from width - 1 - i on is set. Sklansky's network, with or.
+    // Row i of `seen`: whether some row from width - 1 - i on is set. Sklansky's network, with or.
     let mut seen = rows(s, x, &(0..width).rev().collect::<Vec<_>>());
     let mut level = 0;
     while 1 << level < width {
@@ -72,14 +72,14 @@ pub(super) async fn leading<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S:
     Ok(row_sums(s, &seen, &lists))
 }
 
-/// A one-hot number 8 high + low, below 8 times the rows of `high`; all rows may be 0, which selects zeros.
+/// A one-hot number 8 high + low, below 8 times the number of rows of `high`; all rows may be 0, which selects zeros.
 pub(super) struct Number<B> {
     pub low: B,
     pub high: B,
 }
 
 impl<B> Number<B> {
-    /// The number that `of` makes of the place of the set row; `None` selects zeros. 8 rows of `high` where no number
+    /// Returns the number `of(p)` for the place p of the set row; `None` selects zeros. `high` has 8 rows if no number
     /// is above 63, else 16.
     pub fn of_one_hot<S: Sharing<B = B>>(s: &S, one_hot: &B, of: impl Fn(u32) -> Option<u32>) -> Number<B> {
         let width = s.bit_shape(one_hot).0 as u32;
@@ -90,7 +90,7 @@ impl<B> Number<B> {
         Number { low: row_sums(s, one_hot, &low), high: row_sums(s, one_hot, &high) }
     }
 
-    /// Six or seven rows of bits as a number.
+    /// Returns the number with these six or seven rows of bits.
     pub async fn of_bits<S: Sharing<B = B>>(s: &S, ctx: &Ctx, x: &B) -> Result<Number<B>> {
         let width = s.bit_shape(x).0 as u32;
         let part = |range: std::ops::Range<u32>| rows(s, x, &range.collect::<Vec<_>>());
@@ -102,8 +102,8 @@ impl<B> Number<B> {
     }
 }
 
-/// Row j is the row at(u, j) of `source`, where u is the number; 0 where there is none. `at` is u or -u (as
-/// `rising` says) plus `place(j)`. Two rounds.
+/// Sets row j to the row at(u, j) of `source`, where u is the number; to 0 if there is none. `at` is u (if `rising`) or
+/// -u, plus `place(j)`. Two rounds.
 pub(super) async fn shift<S: Sharing>(
     s: &S,
     ctx: &Ctx,
@@ -127,7 +127,7 @@ pub(super) async fn shift<S: Sharing>(
     select(s, ctx, &by.low, &coarse, &fine).await
 }
 
-/// One row for each list: the sum of chooser_a and source_b over its pairs (a, b). One round.
+/// Returns one row for each list: the sum of chooser_a and source_b over its pairs (a, b). One round.
 async fn select<S: Sharing>(
     s: &S,
     ctx: &Ctx,

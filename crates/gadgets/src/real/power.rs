@@ -1,7 +1,7 @@
 //! The exponential function: e^x = 2^n 2^r for x log2 e = n + r, r in [0, 1).
 //!
 //! x log2 e is taken in Z_2^64 with f + 36 bits after the point, which is exact enough and cannot wrap for |x| < 64;
-//! the bits of x itself say whether that holds. n moves the rows of 2^r to their place.
+//! the bits of x itself show whether that holds. n moves the rows of 2^r to their place.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -22,8 +22,8 @@ const LOG2_E_BITS: u32 = 36;
 /// |x| < 2^6 holds for every x whose power is neither 0 nor too large.
 const WHOLE_BITS: u32 = 6;
 
-/// e^x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where the result
-/// does not fit; 0 where it is below 2^-frac.
+/// Returns e^x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where the
+/// result does not fit; 0 where it is below 2^-frac.
 ///
 /// Error: at most 2 units of 2^-frac for x <= 8, relative 2^-27 above. Rounded down; e^0 is exact.
 ///
@@ -52,8 +52,8 @@ async fn exp_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<
     power_of_two(s, ctx, &power, frac + LOG2_E_BITS, differs, over, (ring, k - 1)).await
 }
 
-/// e^(x + 1 unit) for -2^k <= x < 0, given modulo 2^k with `frac` bits after the point, as elements of Z_2^64 with
-/// `result_frac` bits after the point. All that the ring can hold is negative here, so that its size is no limit.
+/// Returns e^(x + 1 unit) for -2^k <= x < 0, given modulo 2^k with `frac` bits after the point, as elements of Z_2^64
+/// with `result_frac` bits after the point. All numbers of the ring are negative here, so its size is no limit.
 pub(super) async fn exp_below<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, result_frac: u32) -> Result<S::A> {
     let offset = (i128::from(result_frac) << (frac + LOG2_E_BITS)) + LOG2_E;
     let (bits, power) = match s.shape(x).0 {
@@ -67,8 +67,8 @@ pub(super) async fn exp_below<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32,
     power_of_two(s, ctx, &power, frac + LOG2_E_BITS, zeros, never, (WIDE, result_frac)).await
 }
 
-/// 2^power in the ring `to.0`, for exponents up to `to.1` (64 - k more in a smaller ring): 0 where a row of `outside`
-/// is set or the exponent is not in 0..64, and what `over` makes of it.
+/// Returns 2^power in the ring `to.0`, for exponents up to `to.1` (64 - k more in a smaller ring). It is 0 where a row
+/// of `outside` is set or the exponent is not in 0..64, except where `over` makes it the largest element.
 async fn power_of_two<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -96,7 +96,7 @@ async fn power_of_two<S: Gadgets>(
     denormalise(s, ctx, &value, EXP2.scale + 64 - ring.bits(), exponent, ring).await
 }
 
-/// The bits of x, and those of x log2 e + `constant`, which has the point of the product. For k = 64.
+/// Returns the bits of x, and those of x log2 e + `constant`, which has the point of the product. For k = 64.
 async fn wide_power_bits<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, constant: i128) -> Result<(S::B, S::B)> {
     let len = s.shape(x).1;
     let power = plus(s, &times(s, x, LOG2_E), constant);
@@ -104,16 +104,16 @@ async fn wide_power_bits<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, constant: i128)
     Ok((stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len)))
 }
 
-/// Which numbers the elements of a ring are.
+/// The numbers that the elements of a ring stand for.
 #[derive(Clone, Copy, PartialEq)]
 enum Sign {
-    /// Those of two's complement.
+    /// Numbers in two's complement.
     OfTopBit,
-    /// -2^k to -1.
+    /// Numbers from -2^k to -1.
     Minus,
 }
 
-/// [`wide_power_bits`] for k < 64.
+/// Returns the bits of x, and those of x log2 e + `constant`, which has the point of the product. For k < 64.
 async fn narrow_power_bits<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -124,7 +124,7 @@ async fn narrow_power_bits<S: Gadgets>(
 ) -> Result<(S::B, S::B)> {
     let (ring, len) = s.shape(x);
     let bits = s.bit_decompose(ctx, x).await?;
-    // What is beyond 2^6 does not matter: x is taken modulo 2^7, with a sign.
+    // Bits beyond 2^6 do not matter: x is taken modulo 2^7, with a sign.
     let size = ring.bits() - u32::from(sign == Sign::OfTopBit);
     let low: Vec<u32> = (0..size.min(frac + WHOLE_BITS)).collect();
     let used: Vec<u32> = low.iter().copied().chain((sign == Sign::OfTopBit).then_some(size)).collect();
@@ -141,7 +141,7 @@ async fn narrow_power_bits<S: Gadgets>(
     Ok((bits, s.bit_decompose(ctx, &power).await?))
 }
 
-/// r, as an argument of the table. Two rounds.
+/// Returns r, as an argument of the table. Two rounds.
 async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, power: &S::B, point: u32) -> Result<Argument<S::A, S::B>> {
     let segment = Number::of_bits(s, ctx, &rows(s, power, &(point - 6..point).collect::<Vec<_>>())).await?;
     let after_point: Vec<u32> = (7..=EXP2.after_point[0]).collect();

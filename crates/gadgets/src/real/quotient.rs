@@ -23,10 +23,10 @@ pub(super) const QUOTIENT_BITS: u32 = RECIPROCAL_BITS + DIVIDEND_BITS;
 /// Quotients below 2^31 are accurate enough without a remainder.
 const SHORT: u32 = 31;
 
-/// 1 / x of every element, with `from` bits after the point of arguments and `to` of results; the largest element,
-/// 2^(k-1) - 1, where x is 0; where the result does not fit, the largest element with the sign of x.
+/// Returns 1 / x of every element, with `from` bits after the point of arguments and `to` of results. It is the largest
+/// element, 2^(k-1) - 1, where x is 0, and the largest element with the sign of x where the result does not fit.
 ///
-/// Error: at most 2 units of 2^-to for every other x, or 2^-28 of the result where to > 16 and that is more; magnitudes
+/// Error: at most 2 units of 2^-to for every other x, or 2^-28 of the result if to > 16 and that is more. Magnitudes
 /// are rounded down, and exact reciprocals below 2^(28 - to) are exact. The result's magnitude is at most 2^from.
 ///
 /// # Errors
@@ -55,28 +55,28 @@ async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u
     with_sign(s, ctx, &sign, &magnitude).await
 }
 
-/// (1 - 2 sign) x. One round.
+/// Returns (1 - 2 sign) x. One round.
 pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Result<S::A> {
     let negative = s.mask(ctx, sign, x).await?;
     Ok(s.sub(x, &times(s, &negative, 2)))
 }
 
-/// x 2^up / y, element by element: x / y, where the result has as many bits after the point more than x has above those
-/// of y, or all have `up` of them. Where y is 0 or the quotient does not fit: the largest element, 2^(k-1) - 1, with
-/// the quotient's sign (that of x for y = 0); 0 / 0 is 0.
+/// Returns x 2^up / y, element by element. This is x / y if the result has `up` bits after the point more than x has
+/// above those of y, or if all have `up` of them. Where y is 0 or the quotient does not fit, it is the largest element,
+/// 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
-/// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units,
+/// `quotient_bits` is a proven bound: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units,
 /// if they fit the ring at all; k - 1 always holds.
 ///
-/// Error: in rings of at most 64 bits, with up <= 16, the magnitude is exact, rounded down. Where it is proven to have
-/// at most 31 bits, it costs fewer rounds and is within 4 units; exact quotients below 2^26 units of operands with at
-/// most 31 significant bits are exact then. With up > 16 it is within a unit or 2^-50 of itself, whichever is more;
-/// exact quotients below 2^50 units of operands with at most 59 significant bits are exact. In rings of more than 64
-/// bits, with up <= 16, it is within 4 units or 2^-28 of itself.
+/// Error: in rings of at most 64 bits, with up <= 16, the magnitude is exact, rounded down. If it is proven to have at
+/// most 31 bits, it costs fewer rounds and is within 4 units; exact quotients below 2^26 units of operands with at most
+/// 31 significant bits are then exact. With up > 16 it is within a unit or 2^-50 of itself, whichever is more; exact
+/// quotients below 2^50 units of operands with at most 59 significant bits are exact. In rings of more than 64 bits,
+/// with up <= 16, it is within 4 units or 2^-28 of itself.
 ///
 /// # Errors
-/// [`Misuse`] unless up <= 60 and the ring has at least 2 and at most 126 bits, and where the operands differ in length
-/// or ring.
+/// [`Misuse`] unless up <= 60 and the ring has at least 2 and at most 126 bits, and if the operands differ in length or
+/// ring.
 pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, quotient_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check_fine(ring, up, 2, s.most_bits())?;
@@ -98,16 +98,16 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, q
     stream::to_vector(s, ctx, chunks(len), work).await
 }
 
-/// How a quotient of mantissas is made.
+/// The way to compute a quotient of mantissas.
 #[derive(Clone, Copy, PartialEq)]
 enum Digits {
-    /// By one product.
+    /// One product.
     One,
-    /// By two digits: [`fine_quotient`].
+    /// Two digits: [`fine_quotient`].
     Two,
 }
 
-/// Quotients that one quotient of mantissas gives.
+/// Returns quotients that one quotient of mantissas is enough for.
 async fn mantissas_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, digits: Digits) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
@@ -127,7 +127,7 @@ async fn mantissas_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u
     with_sign(s, ctx, &sign, &magnitude).await
 }
 
-/// The quotient of two mantissas, in (1/2, 2), with 62 bits after the point.
+/// Returns the quotient of two mantissas, in (1/2, 2), with 62 bits after the point.
 async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::A> {
     let reciprocal = async |ctx: Ctx| {
         let value = divisor(s, &ctx, y).await?;
@@ -138,13 +138,13 @@ async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> 
     s.mul(ctx, &reciprocal, &dividend).await
 }
 
-/// 1 / m for a mantissa, as the table has it. Six rounds.
+/// Returns 1 / m for a mantissa, from the table. Six rounds.
 pub(super) async fn divisor<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Result<S::A> {
     let argument = mantissa_argument(s, ctx, mantissa, &[6, 5, 4, 3, 2, 1, 0], None).await?;
     Ok(evaluate(s, ctx, &DIVISOR, &argument).await?.value)
 }
 
-/// A mantissa with 30 bits after the point, rounded down. One round.
+/// Returns a mantissa with 30 bits after the point, rounded down. One round.
 pub(super) async fn dividend<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Result<S::A> {
     let count = DIVIDEND_BITS.min(s.bit_shape(mantissa).0 as u32);
     let leading: Vec<u32> = (0..count).rev().collect();
@@ -152,13 +152,13 @@ pub(super) async fn dividend<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> R
     Ok(plus(s, &times(s, &value, 1 << (DIVIDEND_BITS - count)), 1 << DIVIDEND_BITS))
 }
 
-/// Exponents of quotients over Z_2^k are shifted so far that this one and no smaller is too large.
+/// Returns the smallest exponent that is too large: exponents of quotients over Z_2^k are shifted to make it so.
 fn first_too_large(k: u32) -> u32 {
     if k <= 64 { 64 } else { 128 }
 }
 
-/// The exponent of the quotient, plus 64 - k (128 - k for more than 64 bits): the difference of the positions plus a
-/// constant, as eight (nine) bits.
+/// Returns the exponent of the quotient, plus 64 - k (128 - k for more than 64 bits): the difference of the positions
+/// plus a constant, as eight (nine) bits.
 pub(super) async fn exponent_difference<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -180,7 +180,7 @@ pub(super) async fn exponent_difference<S: Gadgets>(
     let inside = async |ctx: Ctx| and_all(s, &ctx, conditions).await;
     let number = async |ctx: Ctx| Number::of_bits(s, &ctx, &low).await;
     let (inside, number) = ctx.join(inside, number).await?;
-    // Too large: not negative, large, and both nonzero; or a division by zero, of what is not zero.
+    // Too large: not negative, large, and both nonzero; or a division of a nonzero number by zero.
     let at_zero = s.concat_rows(&[&not(s, &y.nonzero), &x.nonzero]);
     let too_large = s.concat_rows(&[&not(s, &negative), &large, &x.nonzero, &y.nonzero]);
     let masked = async |ctx: Ctx| s.and(&ctx, &repeat_row(s, &inside, s.bit_shape(&number.high).0), &number.high).await;

@@ -1,8 +1,8 @@
 //! Square roots: sqrt(2^p m) is 2^floor(p/2) times sqrt(m) or sqrt(2m).
 //!
-//! Results s of 2^31 units and more, for which the table is too coarse, take a step of Newton's: r / (2s) is added,
-//! where r = x 2^f - s^2 is small, so that it is exact in the ring, and 1 / (2s) is the slope of the root, at hand from
-//! the table.
+//! Results s of 2^31 units and more, for which the table is too coarse, take a step of Newton's method. It adds r /
+//! (2s), where r = x 2^f - s^2 is small, so that it is exact in the ring. 1 / (2s) is the slope of the root, which the
+//! table gives.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -18,15 +18,15 @@ use super::{MAX_FRAC, check_fine, chunks};
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
-/// The square root of every element, with `from` bits after the point of arguments and `to` of results; 0 where x is
-/// negative.
+/// Returns the square root of every element, with `from` bits after the point of arguments and `to` of results; 0 where
+/// x is negative.
 ///
-/// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be
-/// 2^31 units or more, they take one correction: twelve rounds.
+/// `argument_bits` is a proven bound: every x is below 2^argument_bits units; k - 1 always holds. If roots may be 2^31
+/// units or more, they take one correction: twelve rounds.
 ///
-/// Error: at most 2 units of 2^-to; in rings of more than 64 bits, and where from or to is above 16, no root is
-/// corrected, and it is at most 2 units or 2^-28 of the root, whichever is more. Exact squares whose root is below 2^28
-/// units have exact roots. The result lies in [0, 2^((k - 1 - from) / 2)], but for the error, which must fit.
+/// Error: at most 2 units of 2^-to. In rings of more than 64 bits, and if from or to is above 16, no root is corrected,
+/// and the error is at most 2 units or 2^-28 of the root, whichever is more. Exact squares whose root is below 2^28
+/// units have exact roots. The result lies in [0, 2^((k - 1 - from) / 2)], up to the error, which must fit.
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless both are at most 60 and the ring has at least to + 2 and at most 126 bits.
@@ -39,11 +39,11 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, (from, to): (u32, u32)
     root.of(s, ctx, x).await
 }
 
-/// 1 / sqrt(x) of every element, with `from` bits after the point of arguments and `to` of results; the largest
+/// Returns 1 / sqrt(x) of every element, with `from` bits after the point of arguments and `to` of results; the largest
 /// element, 2^(k-1) - 1, where x is not positive and where the result does not fit.
 ///
-/// Error: at most 2 units of 2^-to for every positive x whose result fits; where to > 16, 2 units or 2^-28 of the
-/// result, whichever is more. That lies in (0, 2^(from / 2)].
+/// Error: at most 2 units of 2^-to for every positive x whose result fits; if to > 16, 2 units or 2^-28 of the result,
+/// whichever is more. The result lies in (0, 2^(from / 2)].
 ///
 /// # Errors
 /// Those of [`sqrt`].
@@ -59,12 +59,12 @@ struct Root {
     from: u32,
     /// Bits after the point of results.
     to: u32,
-    /// Twice the exponent of the result in units: of the leading bit's place, and of both.
+    /// Twice the exponent of the result in units, from the leading bit's place, `from` and `to`.
     twice: fn(i32, i32, i32) -> i32,
     zero_is_over: bool,
-    /// Rows of the mantissa that count.
+    /// The number of rows of the mantissa that count.
     mantissa: u32,
-    /// How results are corrected, where they may be long.
+    /// The correction of results, if they may be long.
     long: Option<LongRoot>,
 }
 
@@ -97,12 +97,12 @@ impl Root {
         long.corrected(s, ctx, x, &result, &reduce(s, &factor, ring), self.to).await
     }
 
-    /// Twice the exponent of the result, in its units, for a leading bit at p.
+    /// Returns twice the exponent of the result, in its units, for a leading bit at p.
     fn twice(&self, p: u32) -> i32 {
         (self.twice)(p as i32, self.from as i32, self.to as i32)
     }
 
-    /// Where the root goes: nowhere for negative numbers.
+    /// Returns the exponent of the root; there is none for negative numbers.
     async fn exponent<S: Gadgets>(
         &self,
         s: &S,
@@ -129,7 +129,7 @@ impl Root {
 
 /// Results below 2^31 units are accurate enough.
 const SHORT: u32 = 31;
-/// Bits after the point of the mantissa of 1 / (2s), and of the place that it is linear in.
+/// Bits after the point of the mantissa of 1 / (2s), and of the place in which it is linear.
 const SLOPE_BITS: u32 = 12;
 const PLACE_BITS: u32 = 10;
 
@@ -138,20 +138,20 @@ const PLACE_BITS: u32 = 10;
 struct LongRoot {
     /// The largest exponent of a result, in units.
     most: u32,
-    /// 1 / (2s) has so many bits after the point: as many as r / (2s) leaves room for.
+    /// Bits after the point of 1 / (2s): as many as r / (2s) leaves room for.
     point: u32,
 }
 
 impl LongRoot {
-    /// For arguments below 2^bits in a ring of k bits; nothing where all their roots are short.
+    /// Returns the correction for arguments below 2^bits in a ring of k bits; `None` if all their roots are short.
     fn of(k: u32, bits: u32, frac: u32) -> Option<LongRoot> {
         let most = (bits.max(1) - 1 + frac) / 2;
-        // Results are off by less than 2^-30 of them and 2 units.
+        // The error of a result is less than 2^-30 of it and 2 units.
         let error = most.saturating_sub(29).max(3);
         (most >= SHORT).then(|| LongRoot { most, point: k - 2 - error })
     }
 
-    /// 1 / (2s), over Z_2^64; 0 for short results. Five rounds.
+    /// Returns 1 / (2s), over Z_2^64; 0 for short results. Five rounds.
     async fn factor<S: Gadgets>(
         &self,
         s: &S,
@@ -182,7 +182,7 @@ impl LongRoot {
         s.mul(ctx, &power, &slope).await
     }
 
-    /// s + r / (2s). Two rounds and a truncation.
+    /// Returns s + r / (2s). Two rounds and a truncation.
     async fn corrected<S: Gadgets>(
         &self,
         s: &S,
@@ -198,8 +198,8 @@ impl LongRoot {
     }
 }
 
-/// 1 / (2 sqrt) at the middle of each segment, with 12 bits after the point, and how it rises with the place, with 2:
-/// the table's linear coefficients and twice its square ones, halved for sqrt(2m).
+/// Returns 1 / (2 sqrt) at the middle of each segment, with 12 bits after the point, and its slope in the place, with 2
+/// bits. These are the table's linear coefficients and twice its square ones, halved for sqrt(2m).
 fn slopes() -> [Vec<i64>; 2] {
     let nearest = |x: i64, shift: u32| (x + (1 << (shift - 1))) >> shift;
     let [after1, after2, _] = SQRT.after_point;

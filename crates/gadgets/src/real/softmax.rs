@@ -1,6 +1,6 @@
 //! Softmax along an axis: e^(x - max) over its sum, with 30 bits or more after the point inside.
 //!
-//! The powers are computed, or looked up where a table holds those of all differences that are not next to nothing.
+//! The powers are computed, or looked up if a table holds those of all differences whose power is not negligible.
 
 use quorate_engine::{Axis, Ctx, Form, Linear, Misuse, Result};
 use quorate_ring::Ring;
@@ -19,35 +19,35 @@ use crate::{Functions, Gadgets, Width, stream};
 
 /// The ring of the powers.
 pub const POWER_RING: Ring = WIDE;
-/// Bits after the point of powers, at least and at most.
+/// The smallest and the largest number of bits after the point of powers.
 const POWER_FRACS: (u32, u32) = (30, 36);
 /// Bits after the point of a power times the reciprocal of their sum.
 const PRODUCT_FRAC: u32 = 60;
-/// The most rows: their sum must stay below 2^62.
+/// The largest number of rows: the sum of their powers must stay below 2^62.
 const MAX_ROWS: usize = 1 << 26;
 
-/// Which softmax.
+/// The parameters of a softmax.
 pub struct Softmax<'t> {
     /// Bits after the point of numbers and results.
     pub frac: u32,
     /// Candidates of a lane.
     pub rows: usize,
-    /// What is proven about the difference of two candidates of a lane.
+    /// The proven width of the difference of two candidates of a lane.
     pub width: Width,
-    /// The powers of differences to the largest candidate over [`POWER_RING`], to the nearest number with
-    /// [`power_frac`](Softmax::power_frac) bits after the point, where they are looked up.
+    /// The table of the powers of differences to the largest candidate over [`POWER_RING`], if they are looked up. They
+    /// are rounded to the nearest number with [`power_frac`](Softmax::power_frac) bits after the point.
     pub powers: Option<Lookup<'t>>,
 }
 
 impl Softmax<'_> {
-    /// Bits after the point of the powers. Each is off by less than a unit, all in one direction: those of so many rows
-    /// together must stay below half a unit of 2^-frac.
+    /// Returns the bits after the point of the powers. Each power is off by less than a unit, all in one direction: the
+    /// errors of `rows` rows together must stay below half a unit of 2^-frac.
     pub fn power_frac(frac: u32, rows: usize) -> u32 {
         (frac + 1 + rows.next_power_of_two().ilog2()).clamp(POWER_FRACS.0, POWER_FRACS.1)
     }
 }
 
-/// Softmax of the candidates lane by lane (row-major: rows x lanes), all with `frac` bits after the point.
+/// Returns the softmax of the candidates in each lane (row-major: rows x lanes), all with `frac` bits after the point.
 ///
 /// Error: at most 1 unit of 2^-frac for up to 2^(35-frac) rows, and a unit more for each 2^(36-frac) beyond. Results
 /// lie in [0, 1].
@@ -85,7 +85,7 @@ pub async fn softmax<S: Functions>(s: &S, ctx: &Ctx, x: &S::A, of: &Softmax<'_>)
     Ok(reduce(s, &rounded, ring))
 }
 
-/// 1 / x for x >= 1 with `frac` bits after the point, of which the inverse has what the product leaves.
+/// Returns 1 / x for x >= 1 with `frac` bits after the point. The result has `PRODUCT_FRAC - frac` of them.
 async fn inverse_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let bits = s.bit_decompose(ctx, x).await?;
     let bits = rows(s, &bits, &(0..WIDE.bits() - 1).collect::<Vec<_>>());

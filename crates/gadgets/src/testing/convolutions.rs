@@ -1,4 +1,4 @@
-//! Convolutions of shared images with shared and public filters, against those in the clear.
+//! Tests of convolutions: shared images with shared and public filters, compared with plain arithmetic.
 
 use quorate_engine::{Form, Linear};
 use quorate_ring::{Conv, Ring, Vector};
@@ -6,7 +6,7 @@ use quorate_ring::{Conv, Ring, Vector};
 use super::{Tested, agreed, shown};
 use crate::testing::wide::{numbers, share_wide, wrapped};
 
-/// Small ones of all kinds: of several images, channels and filters, in groups, with zeros around, strides, distances.
+/// Small convolutions of all kinds: several images, channels and filters, groups, padding, strides, dilation.
 pub fn kinds() -> Vec<Conv> {
     let plain = Conv { filters: 2, ..Conv::plain([3, 4], [2, 2]) };
     vec![
@@ -20,7 +20,7 @@ pub fn kinds() -> Vec<Conv> {
     ]
 }
 
-/// Both operands secret, and either one public.
+/// Tests convolutions with both operands secret, and with either one public.
 pub fn convolutions<S: Tested>(n: usize, k: u32) {
     let ring = Ring::of(k);
     for conv in kinds() {

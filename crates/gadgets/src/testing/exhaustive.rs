@@ -1,5 +1,5 @@
-//! Gadgets over any sharing against plain arithmetic: all inputs of tiny rings. Cases are pairs of a number of parties
-//! and the bits of the largest ring, unless it is said.
+//! Gadgets over any sharing, compared with plain arithmetic on all inputs of tiny rings. A case is a number of parties
+//! and the bits of the largest ring, unless stated otherwise.
 
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
@@ -11,7 +11,7 @@ use crate::extremum::{Best, arg_extremum, extremum};
 use crate::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use crate::{Sign, Width, adder, compare};
 
-/// Top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for so many parties.
+/// Tests top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for these numbers of parties.
 pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -37,7 +37,7 @@ pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Bits as elements, for these numbers of parties.
+/// Tests conversions of bits to elements, for these numbers of parties.
 pub fn bits_become_elements_of_every_ring<S: Tested>(parties: &[usize]) {
     let values = [true, false, true, true, false, false, true];
     for &n in parties {
@@ -52,7 +52,7 @@ pub fn bits_become_elements_of_every_ring<S: Tested>(parties: &[usize]) {
     }
 }
 
-/// Less-than of all pairs of elements, whole and of differences of so many bits.
+/// Tests less-than of all pairs of elements, over the full range and for differences of limited width.
 pub fn comparison_of_all_pairs<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -80,7 +80,7 @@ pub fn comparison_of_all_pairs<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Shared bits against public numbers, all pairs.
+/// Tests comparisons of shared bits with public numbers, all pairs.
 pub fn bits_against_public_numbers<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -99,7 +99,7 @@ pub fn bits_against_public_numbers<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Sums of all pairs of numbers that are held by their bits, and carries.
+/// Tests sums and carries of all pairs of numbers given by their bits.
 pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -133,7 +133,7 @@ pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Exact truncations, of numbers anywhere and of those that fit a bit less.
+/// Tests exact truncations, of all numbers and of those that fit one bit less.
 pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -160,7 +160,7 @@ pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32
     }
 }
 
-/// The paper's cheaper forms, of all values of every width: how far each is off, and how often.
+/// Tests the paper's cheaper truncations of all values of every width: how far each is off, and how often.
 pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
     const TIMES: usize = 24;
     for &(n, k) in cases {
@@ -189,7 +189,7 @@ pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
                     let wrapped = off.wrapping_add(1 << (k - shift)) & mask(k);
                     let how = [(off, 0), (off, 1), (wrapped, 0), (wrapped, 1)].iter().position(|(off, at)| off == at);
                     let how = how.unwrap_or_else(|| panic!("n {n} k {k} form {form}: {x} >> {shift} is off by {off}"));
-                    // What rounds up is not divisible, and the least value never wraps.
+                    // A number that is rounded up is not divisible, and the least value never wraps.
                     assert!(how % 2 == 0 || x.rem_euclid(1 << shift) != 0, "{x} >> {shift}");
                     assert!(how < 2 || x > -half, "{x} >> {shift}");
                     seen[form][how] += 1;
@@ -197,7 +197,7 @@ pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
             }
             let [_, p1, p2] = seen;
             assert!(p1[1] + p1[3] == 0 && p2[2] + p2[3] == 0, "n {n} k {k}, {bits} bits, {shift}: {seen:?}");
-            // On average a / 2^k of all are off.
+            // On average a / 2^k of all results are off.
             let expected = values.len() as f64 * ((1 << bits) - 1) as f64 / 2.0 / (1u64 << k) as f64;
             let wraps = f64::from(p1[2]);
             assert!((wraps - expected).abs() < 6.0 * expected.sqrt() + 2.0, "n {n} k {k}: {wraps}, not {expected}");
@@ -205,7 +205,7 @@ pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Quotients by public numbers need rings beyond 64 bits: there and back again, for these numbers of parties.
+/// Tests conversion from 64 bits to wider rings, and exact truncation there, for these numbers of parties.
 pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
     let values: Vec<u64> = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0x0123_4567_89ab_cdef].into();
     for &n in parties {
@@ -229,7 +229,7 @@ pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
     }
 }
 
-/// Selections by a bit among all pairs of elements.
+/// Tests selections by a bit among all pairs of elements.
 pub fn selection_by_every_bit<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -252,13 +252,13 @@ pub fn selection_by_every_bit<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Every sequence of `rows` elements of Z_2^k, one a lane, row-major.
+/// Returns every sequence of `rows` elements of Z_2^k, one in each lane, row-major.
 fn all_columns(k: u32, rows: u32) -> Vec<u64> {
     let lanes = 1u64 << (k * rows);
     (0..rows).flat_map(|row| (0..lanes).map(move |lane| lane >> (k * row) & mask(k))).collect()
 }
 
-/// Extrema and their places in all columns of so many rows over Z_2^k: parties, k, rows.
+/// Tests extrema and their places in all columns of that many rows over Z_2^k: parties, k, rows.
 pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) {
     for &(n, k, rows) in cases {
         let (ring, index_ring) = (Ring::of(k), Ring::of(3));
@@ -285,7 +285,7 @@ pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) 
     }
 }
 
-/// Lengths that fill no word, no byte and no chunk, and such that need several chunks: parties, lengths.
+/// Tests lengths that fill no word, no byte and no chunk, and lengths that need several chunks: parties, lengths.
 pub fn every_length<S: Tested>(cases: &[(usize, &[usize])]) {
     let k = 9;
     let ring = Ring::of(k);

@@ -1,4 +1,4 @@
-//! Look-ups against the table itself: every number of tiny rings, tables of all sizes.
+//! Tests of look-ups, compared with the table itself: every number of tiny rings, tables of all sizes.
 
 use quorate_ring::{Ring, Vector};
 
@@ -6,17 +6,17 @@ use super::{Tested, agreed, all, noise, open, open_bits, share, signed};
 use crate::lookup::{Entries, Lookup, Operand};
 use crate::{Functions, Width};
 
-/// Which entry a number has: its own, or that of the nearest end.
+/// Returns the place of a number's entry: its own, or that of the nearest end.
 fn place(table: &Lookup<'_>, x: i64) -> usize {
     (i128::from(x).clamp(table.first, table.last()) - table.first) as usize
 }
 
-/// Entries of a large table.
+/// The number of entries from which a table is large.
 const LARGE: usize = 256;
 
-/// The numbers of Z_2^k that have entries in a table, and all of them, in tables of the first so many entries of
-/// noise, from several numbers on: over rings that are smaller, equal and larger; each of these with one first number
-/// where tables are large.
+/// Tests look-ups of all numbers of Z_2^k that have an entry, and of all numbers of Z_2^k. The tables have these sizes,
+/// pseudorandom entries, several first numbers, and rings that are smaller, equal and larger. Large tables get one
+/// first number for each ring.
 pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: u32, sizes: &[usize]) {
     let ring = Ring::of(k);
     for &size in sizes {
@@ -33,7 +33,8 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
                 let table = Lookup { entries: &entries, first, operand: Operand::Within };
                 let within: Vec<u64> = (0..size as u64).map(|i| (first as u64).wrapping_add(i)).collect();
                 check::<S>(n, ring, &within, &table, &values);
-                // Of a large table, all numbers for one first number, which leaves some beyond either end.
+                // In a large table, all numbers are looked up only for one first number, which leaves some beyond
+                // either end.
                 if size < LARGE || first > lowest && first + (size as i128) < 1 << (k - 1) {
                     for (below, above) in [(true, true), (true, false), (false, true)] {
                         let operand = Operand::Outside { below, above, width: Width::Full };

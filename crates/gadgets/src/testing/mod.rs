@@ -1,5 +1,4 @@
-//! Helpers for tests of sharings, which have them in common: parties, shares, oracles. Only under the feature
-//! `testing`.
+//! Helpers for tests of all sharings: parties, shares, expected results. Only under the feature `testing`.
 
 use std::fmt::Debug;
 
@@ -18,19 +17,19 @@ pub mod wide;
 /// A sharing under test.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Tested: Gadgets + Sized {
-    /// Whether all parties see what is opened; else what they compare is revealed, and checked in the end.
+    /// Whether all parties see opened values; otherwise tests reveal what they compare, and check it in the end.
     const ALL_SEE_OPENINGS: bool = Self::CHECKED;
 
-    /// One party's end of it.
+    /// Sets up one party's end of the sharing.
     async fn set_up(ctx: &Ctx) -> Result<Self>;
 
-    /// Makes the correlations that work will draw, offline, where they are not made as they are drawn.
+    /// Makes the correlations that `work` will draw, offline, if they are not made on demand.
     async fn make_ahead(&self, _: &Ctx, _: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
         Ok(())
     }
 }
 
-/// A party's end of a sharing, set up in a run of its own.
+/// Sets up a party's end of a sharing, in a run of its own.
 pub fn ready<S: Tested>(party: &mut Party) -> S {
     let mut run = party.begin_alone().unwrap();
     let s = run.phase(Phase::Offline, S::set_up).unwrap();
@@ -38,8 +37,8 @@ pub fn ready<S: Tested>(party: &mut Party) -> S {
     s
 }
 
-/// Runs `work` online at each of `n` parties, after a setup of its own, and checks all that it opened; correlations are
-/// made on demand, or ahead.
+/// Runs `work` online at each of `n` parties, after a setup of its own, and checks everything that it opened.
+/// Correlations are made on demand, or ahead.
 pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
         let s: S = ready(&mut party);
@@ -57,7 +56,7 @@ pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<
     })
 }
 
-/// [`run`]; all parties must have got the same, which is returned.
+/// Calls [`run`], and returns the result, which must be the same at all parties.
 pub fn agreed<S: Tested, T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> T {
     let mut outputs = run(n, work);
     let (first, _) = outputs.swap_remove(0);
@@ -75,13 +74,13 @@ fn mix(mut x: u64) -> u64 {
     x ^ x >> 33
 }
 
-/// Numbers that look random and are the same in every run.
+/// Returns pseudorandom numbers, the same in every run.
 pub fn noise(seed: u64, len: usize) -> Vec<u64> {
     (0..len as u64).map(|i| mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(i + 1))).collect()
 }
 
-/// Whether what happens at this rate may happen so often by chance: of tests that ask, one in 4 * 10^9 is told no
-/// though nothing is wrong, whatever the numbers are (Chernoff's bound).
+/// Returns whether an event of this rate may happen `count` times by chance. The bound is Chernoff's: whatever the
+/// numbers are, one test in 4 * 10^9 fails although nothing is wrong.
 pub fn may_be_chance(count: usize, of: usize, rate: f64) -> bool {
     let part = |count: usize, rate: f64| match count {
         0 => 0.0,
@@ -90,7 +89,7 @@ pub fn may_be_chance(count: usize, of: usize, rate: f64) -> bool {
     part(count, rate) + part(of - count, 1.0 - rate) < 23.0
 }
 
-/// Shares of values that all parties of the test know: every party inputs a summand, so that no share is special.
+/// Shares values that all parties of the test know: every party inputs a summand, so that no share is special.
 pub async fn share<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[u64]) -> Result<S::A> {
     let n = ctx.parties();
     let mut summands: Vec<Vec<u64>> = (1..n as u64).map(|p| noise(p, values.len())).collect();
@@ -105,7 +104,7 @@ pub async fn share<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[u64]) -> 
     Ok(sum.unwrap())
 }
 
-/// Shares of bits, likewise.
+/// Shares bits that all parties of the test know: every party inputs a summand.
 pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize, values: &[bool]) -> Result<S::B> {
     let n = ctx.parties();
     let noisy = |p: u64| noise(100 + p, values.len()).into_iter().map(|x| x & 1 == 1).collect::<Vec<_>>();
@@ -123,7 +122,8 @@ pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize,
 
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
-/// What every party sees of a value: where nothing is checked it is revealed, since not all need see what is opened.
+/// Returns what every party sees of a value. Without checks it is revealed, since not all parties need see opened
+/// values.
 pub async fn shown<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     match S::ALL_SEE_OPENINGS {
         true => Ok((*s.open(ctx, x).await?).clone()),
@@ -131,7 +131,8 @@ pub async fn shown<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     }
 }
 
-/// The same of bits.
+/// Returns what every party sees of bits. Without checks they are revealed, since not all parties need see opened
+/// values.
 pub async fn shown_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
     match S::ALL_SEE_OPENINGS {
         true => Ok((*s.open_bits(ctx, x).await?).clone()),
@@ -139,45 +140,45 @@ pub async fn shown_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
     }
 }
 
-/// The elements, for all to see.
+/// Shows the elements to all parties.
 pub async fn open<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
     Ok(shown(s, ctx, x).await?.to_u64s())
 }
 
-/// The bits, for all to see.
+/// Shows the bits to all parties.
 pub async fn open_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
     Ok(shown_bits(s, ctx, x).await?.to_bools())
 }
 
-/// 2^k - 1.
+/// Returns 2^k - 1.
 pub fn mask(k: u32) -> u64 {
     u64::MAX >> (64 - k)
 }
 
-/// x mod 2^k as a two's complement number.
+/// Returns x mod 2^k as a two's complement number.
 pub fn signed(k: u32, x: u64) -> i64 {
     (x << (64 - k)) as i64 >> (64 - k)
 }
 
-/// All elements of Z_2^k.
+/// Returns all elements of Z_2^k.
 pub fn all(k: u32) -> Vec<u64> {
     (0..1 << k).collect()
 }
 
-/// All pairs of elements of Z_2^k, as two vectors.
+/// Returns all pairs of elements of Z_2^k, as two vectors.
 pub fn all_pairs(k: u32) -> (Vec<u64>, Vec<u64>) {
     (0..1u64 << (2 * k)).map(|i| (i >> k, i & mask(k))).unzip()
 }
 
-/// x mod 2^k as a two's complement number, by plain arithmetic.
+/// Returns x mod 2^k as a two's complement number, by plain arithmetic.
 fn wrapped(k: u32, x: i128) -> i128 {
     let size = 1i128 << k;
     let x = x.rem_euclid(size);
     if x >= size / 2 { x - size } else { x }
 }
 
-/// Products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k,
-/// against integers.
+/// Tests products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k,
+/// compared with integers.
 pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs: &[(u64, u64)]) {
     let ring = Ring::of(k);
     let (x, y): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
@@ -204,7 +205,7 @@ pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs
     let plain = |values: &[u64]| values.iter().map(|&v| wrapped(k, v.into())).collect::<Vec<_>>();
     let (a, b) = (plain(&x), plain(&y));
     for i in 0..len {
-        // A product of two values of 64 bits may not fit i128 by one bit: reduce what is multiplied first.
+        // A product of two values of 64 bits may exceed i128 by one bit: the factors are reduced first.
         let product = wrapped(k, a[i].wrapping_mul(b[i]));
         assert_eq!(got.0[0][i], product);
         assert_eq!(got.0[1][i], a[i] >> shift);

@@ -1,5 +1,5 @@
-//! Gadgets over rings of 65 to 126 bits against plain arithmetic: at the ends of ranges, around powers of two, at
-//! random.
+//! Gadgets over rings of 65 to 126 bits, compared with plain arithmetic: at the ends of ranges, around powers of two,
+//! and on pseudorandom numbers.
 
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};
@@ -11,7 +11,7 @@ use crate::int_div::{Known, remainder};
 use crate::scale::{Rounding, Scale, scale};
 use crate::{Sign, Width, convert, int_div, real};
 
-/// x modulo 2^k, with its sign.
+/// Returns x modulo 2^k, with its sign.
 pub fn wrapped(k: u32, x: i128) -> i128 {
     x << (128 - k) >> (128 - k)
 }
@@ -20,12 +20,12 @@ fn ends(k: u32) -> (i128, i128) {
     (-(1i128 << (k - 1)), (1i128 << (k - 1)) - 1)
 }
 
-/// 128 bits each that look random.
+/// Returns pseudorandom numbers of 128 bits.
 fn noise_i128(seed: u64, len: usize) -> Vec<i128> {
     noise(seed, 2 * len).chunks(2).map(|pair| (i128::from(pair[0]) << 64) | i128::from(pair[1])).collect()
 }
 
-/// The ends of Z_2^k, what is beside words and halves, and `count` numbers of all sizes.
+/// Returns the ends of Z_2^k, the neighbours of words and halves, and `count` numbers of all sizes.
 pub fn numbers(k: u32, seed: u64, count: usize) -> Vec<i128> {
     let (low, top) = ends(k);
     let mut numbers = vec![low, low + 1, top, top - 1, 0, 1, -1, 2, -3, low / 2, top / 2, top / 2 + 1, low / 2 - 1];
@@ -38,7 +38,7 @@ pub fn numbers(k: u32, seed: u64, count: usize) -> Vec<i128> {
     numbers
 }
 
-/// Shares of values that all parties of the test know: every party inputs a summand.
+/// Shares values that all parties of the test know: every party inputs a summand.
 pub async fn share_wide<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[i128]) -> Result<S::A> {
     let n = ctx.parties();
     let mut summands: Vec<Vec<i128>> = (1..n as u64).map(|p| noise_i128(p, values.len())).collect();
@@ -61,12 +61,12 @@ fn floored(x: i128, d: i128) -> i128 {
     x / d - i128::from(x % d != 0 && (x < 0) != (d < 0))
 }
 
-/// Products, comparisons, bits, selections, extrema and sums of products over Z_2^k.
+/// Tests products, comparisons, bits, selections, extrema and sums of products over Z_2^k.
 pub fn elements<S: Tested>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let mut x = numbers(k, 1, 16);
     let mut y: Vec<i128> = numbers(k, 2, 16).into_iter().rev().collect();
-    // Beside each other, and equal.
+    // Adjacent and equal numbers.
     x.extend(numbers(k, 3, 4));
     y.extend(
         numbers(k, 3, 4)
@@ -93,7 +93,7 @@ pub fn elements<S: Tested>(n: usize, k: u32) {
         for number in &numbers {
             opened.push(open(s, ctx, number).await?);
         }
-        // Halves and less differ by numbers of the ring.
+        // Differences of halves fit the ring.
         let (half_a, half_b) = (s.trunc_exact(ctx, &a, 1).await?, s.trunc_exact(ctx, &b, 1).await?);
         let bits = [
             less,
@@ -127,7 +127,7 @@ pub fn elements<S: Tested>(n: usize, k: u32) {
     assert_eq!(places[0], x.iter().position(|&v| v == largest).unwrap() as i128);
 }
 
-/// Comparisons of numbers whose difference has so many bits at most, of a ring that has more.
+/// Tests comparisons of numbers whose differences have few bits, in rings of more.
 pub fn narrow_differences<S: Tested>(n: usize, k: u32) {
     for width in [1, 20, 64, 65, k - 1] {
         let x = numbers(k, 5, 10);
@@ -146,7 +146,7 @@ pub fn narrow_differences<S: Tested>(n: usize, k: u32) {
     }
 }
 
-/// Truncations by every size of shift: exactly, and down or up within a quarter of the ring.
+/// Tests truncations by every size of shift: exact ones, and those down or up within a quarter of the ring.
 pub fn truncations<S: Tested>(n: usize, k: u32) {
     let x = numbers(k, 7, 20);
     let quarter: Vec<i128> = x.iter().map(|x| x >> 1).collect();
@@ -178,7 +178,7 @@ pub fn truncations<S: Tested>(n: usize, k: u32) {
     }
 }
 
-/// Into larger rings, with and without signs, and into smaller ones.
+/// Tests conversions to larger rings, with and without signs, and to smaller ones.
 pub fn conversions<S: Tested>(n: usize) {
     for (from, to) in [
         (1, 65),
@@ -209,7 +209,7 @@ pub fn conversions<S: Tested>(n: usize) {
     }
 }
 
-/// Rows of matrices, and rows that are shuffled.
+/// Tests products of matrices, and shuffles of rows.
 pub fn matrices_and_shuffles<S: Tested>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let (rows, depth, columns) = (5, 7, 6);
@@ -237,7 +237,8 @@ pub fn matrices_and_shuffles<S: Tested>(n: usize, k: u32) {
     }
 }
 
-/// Multiples with fractional bits: of 64 bits over 126, of 80 to the nearest in their own ring, beyond a limit.
+/// Tests multiples with fractional bits: of 64 bits over 126, of 80 bits to the nearest in their own ring, beyond a
+/// limit.
 pub fn scales<S: Tested>(n: usize) {
     for (k, bits, ring, whole, factor, shift) in [
         (64, 64, 126, 0, (1i128 << 61) - 12_345, 62),
@@ -271,7 +272,7 @@ pub fn scales<S: Tested>(n: usize) {
     }
 }
 
-/// Quotients and remainders by secret integers.
+/// Tests quotients and remainders by secret integers.
 pub fn integer_division<S: Tested>(n: usize, k: u32, signed: bool) {
     let ring = Ring::of(k);
     let range = if signed { Range { lo: ends(k).0, hi: ends(k).1 } } else { Range { lo: 0, hi: ends(k + 1).1 } };
@@ -293,7 +294,8 @@ pub fn integer_division<S: Tested>(n: usize, k: u32, signed: bool) {
     }
 }
 
-/// Quotients by public integers, one for all and one for each, whatever fits a ring of k bits.
+/// Tests quotients by public integers, one for all elements and one for each, for all divisors that fit a ring of k
+/// bits.
 pub fn public_division<S: Tested>(n: usize, k: u32) {
     let ring = Ring::of(k);
     let (low, top) = ends(k);
@@ -329,7 +331,7 @@ pub fn public_division<S: Tested>(n: usize, k: u32) {
     }
 }
 
-/// What a real function of two operands gives, in units, where the largest element is `top`.
+/// Returns the result of a real function of two operands, in units, where the largest element is `top`.
 fn exact(name: &str, x: f64, y: f64, frac: u32, top: f64) -> f64 {
     let unit = 2f64.powi(frac as i32);
     let result = match name {
@@ -349,7 +351,7 @@ fn exact(name: &str, x: f64, y: f64, frac: u32, top: f64) -> f64 {
     result.clamp(-top, top)
 }
 
-/// Division, roots and logarithms: within 4 units or 2^-28 of the result; stated values outside the domains.
+/// Tests division, roots and logarithms: within 4 units or 2^-28 of the result; stated values outside the domains.
 pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
     let ring = Ring::of(k);
     let top = ends(k).1;
@@ -357,7 +359,7 @@ pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
         numbers(k, 15, 60).into_iter().zip(numbers(k, 16, 60).into_iter().rev()).collect();
     let edges = [0, 1, -1, 7, 1 << frac, -(3 << frac), top, -top - 1, top >> frac, 1 << 64];
     pairs.extend(edges.iter().flat_map(|&x| edges.map(|y| (x, y))));
-    // Around the largest quotient, and divisors of a few bits.
+    // Quotients around the largest one, and divisors of a few bits.
     pairs.extend((-2..=2).map(|by| ((top >> frac) + by, 1)).chain((1..40).map(|i| (top >> (3 * i), 1 << i))));
     pairs.retain(|(x, y)| (-top - 1..=top).contains(x) && (-top - 1..=top).contains(y));
     let (x, y): (Vec<i128>, Vec<i128>) = pairs.into_iter().unzip();
@@ -381,7 +383,7 @@ pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
             let wanted = exact(name, x[i] as f64, y[i] as f64, frac, top as f64);
             let units = if *name == "divide" { 4.0 } else { 2.0 };
             let relative = wanted.abs() * 2f64.powi(if *name == "log" { -50 } else { -28 });
-            // The table of logarithms is no better.
+            // The table of logarithms is not more precise.
             let allowed = relative.max(if *name == "log" { 2f64.powi(frac as i32 - 24) } else { 0.0 });
             let error = (got[i] as f64 - wanted).abs();
             assert!(
@@ -399,7 +401,7 @@ pub fn real_functions<S: Tested>(n: usize, k: u32, frac: u32) {
     }
 }
 
-/// x 2^up / y rounded towards 0, saturated at `top`.
+/// Returns x 2^up / y rounded towards 0, saturated at `top`.
 fn long_division(x: i128, y: i128, up: u32, top: i128) -> i128 {
     let (size, by) = (x.unsigned_abs(), y.unsigned_abs().max(1));
     let (mut magnitude, mut rest) = (size / by, size % by);
@@ -412,7 +414,7 @@ fn long_division(x: i128, y: i128, up: u32, top: i128) -> i128 {
     x.signum() * if y < 0 { -magnitude } else { magnitude }
 }
 
-/// Quotients with more than 16 bits after the point: within a unit or 2^-50, whole ones exact.
+/// Tests quotients with more than 16 bits after the point: within a unit or 2^-50, whole ones exact.
 pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
     let ring = Ring::of(k);
     let top = ends(k).1;
@@ -420,7 +422,7 @@ pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
         numbers(k, 17, 60).into_iter().zip(numbers(k, 18, 60).into_iter().rev()).collect();
     let edges = [0, 1, -1, 7, 1 << (k / 2), -(3 << (k / 2)), top, -top - 1, top >> up.min(k - 2), top - 1];
     pairs.extend(edges.iter().flat_map(|&x| edges.map(|y| (x, y))));
-    // Whole quotients, mantissas beside 1 and 2, and what is one off.
+    // Whole quotients, mantissas near 1 and 2, and numbers that are one off.
     pairs.extend((1..40).map(|i| ((7 * i * i - 900) * (2 * i - 41), 2 * i - 41)));
     pairs.extend((2..k as i128 - 2).flat_map(|i| [(1 << i, (1 << (i / 2)) + 1), ((1 << i) - 1, 1 << (i / 2))]));
     pairs.retain(|(x, y)| (-top - 1..=top).contains(x) && (-top - 1..=top).contains(y));
@@ -440,7 +442,7 @@ pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
     }
 }
 
-/// One of everything over Z_2^k, on zeros: what plans and runs are compared on.
+/// Runs every operation once over Z_2^k, on zeros, for comparisons of plans and runs.
 pub async fn one_of_everything<S: Tested>(s: &S, ctx: &Ctx, k: u32, len: usize) -> Result<()> {
     let ring = Ring::of(k);
     let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) });

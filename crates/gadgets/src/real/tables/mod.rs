@@ -20,11 +20,11 @@ pub(super) use sigmoid::SIGMOID;
 pub(super) use sqrt::SQRT;
 pub(super) use tanh::TANH;
 
-/// A function as one cubic for each segment of its argument.
+/// A function as a cubic for each segment of its argument.
 pub(super) struct Table {
-    /// G: the result has so many bits after the point.
+    /// G: the bits after the point of the result.
     pub scale: u32,
-    /// T1, T2, T3: the bits after the point that the linear, the square and the cubic term look at.
+    /// T1, T2, T3: the bits after the point that the linear, the square and the cubic term use.
     pub after_point: [u32; 3],
     /// log2 of a segment's width.
     pub segment: i32,
