@@ -2,7 +2,7 @@
 //!
 //! **Source**: Masny, Rindal, "Endemic Oblivious Transfer", CCS 2019 (ePrint 2019/706), the one-round protocol from key
 //! agreement. **Model**: UC, malicious, in the random-oracle model under an interactive Diffie-Hellman assumption
-//! (docs/security/ot.md); endemic: a corrupt party may choose its own outputs, and learns nothing of the other's.
+//! (docs/security/ot.md). Endemic: a corrupt party may choose its own outputs, and learns nothing of the other's.
 //! **Deviation**: none; every OT has its own secret on both sides, and all hashes are bound to session, direction and
 //! number. **Notation**: choice c, the paper's r_0, r_1 in the receiver's message, A = yG in the sender's; T = tG.
 //!
@@ -13,8 +13,8 @@
 //! | 2 | sender | k_j = hash of y (r_j + H_j(r_(1-j))), j = 0, 1 |
 //! | 2 | receiver | k_c = hash of t A |
 //!
-//! One round: neither message depends on the other. 64 bytes by the receiver and 32 by the sender for each OT. Points
-//! are read in their canonical encoding only, and the identity is refused. Timing depends on the number of OTs only.
+//! One round: neither message depends on the other. For each OT, the receiver sends 64 bytes and the sender 32. Points
+//! are read only in their canonical encoding, and the identity is refused. Timing depends only on the number of OTs.
 
 use curve25519_dalek::ristretto::CompressedRistretto;
 use curve25519_dalek::traits::IsIdentity;
@@ -35,14 +35,14 @@ pub(crate) const RECEIVER_BYTES: usize = 2 * POINT_BYTES;
 /// A random OT's output.
 pub(crate) type Key = Zeroizing<[u8; 32]>;
 
-/// Why a peer's points were refused.
+/// The error for refused points of a peer.
 pub(crate) const BAD_POINT: &str = "a base OT point that is not on the curve, or the identity";
 
-/// What every hash is bound to: the session and who sends to whom in it.
+/// The context to which all hashes are bound: the session, its sender and its receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct Direction {
     pub id: [u8; 32],
-    /// What H is bound to: the same, but in tests that remember.
+    /// The context to which H is bound: the same, except in tests that remember base OTs.
     points: [u8; 32],
 }
 
@@ -57,7 +57,7 @@ impl Direction {
         Direction { id: of(session), points: of(&insecurely_remembered::session(*session)) }
     }
 
-    /// H_j: from points to points, as a random oracle.
+    /// Returns H_j of a point: from points to points, as a random oracle.
     fn point(&self, number: usize, j: u8, point: &[u8; POINT_BYTES]) -> RistrettoPoint {
         let mut hasher = blake3::Hasher::new_derive_key(domains::BASE_POINT);
         hasher.update(&self.points).update(&(number as u64).to_le_bytes()).update(&[j]).update(point);
@@ -66,7 +66,7 @@ impl Direction {
         RistrettoPoint::from_uniform_bytes(&uniform)
     }
 
-    /// The key: a hash of the shared point and the whole transcript of this OT.
+    /// Returns the key: a hash of the shared point and the whole transcript of this OT.
     fn key(&self, number: usize, j: u8, sent: &[u8], received: &[u8], shared: &Key) -> Key {
         let mut hasher = blake3::Hasher::new_derive_key(domains::BASE_KEY);
         hasher.update(&self.id).update(&(number as u64).to_le_bytes()).update(&[j]).update(sent).update(received);
@@ -91,7 +91,7 @@ fn encoded(shared: &RistrettoPoint) -> Key {
     Zeroizing::new(shared.compress().to_bytes())
 }
 
-/// A point of the peer's.
+/// Reads a point from the peer.
 fn read_point(bytes: &[u8; POINT_BYTES]) -> Result<RistrettoPoint, &'static str> {
     let point = CompressedRistretto(*bytes).decompress().ok_or(BAD_POINT)?;
     if point.is_identity() { Err(BAD_POINT) } else { Ok(point) }
@@ -109,7 +109,7 @@ pub(crate) struct BaseSender {
 }
 
 impl BaseSender {
-    /// Step 1: A = yG for every OT.
+    /// Step 1: makes A = yG for every OT.
     pub fn new(direction: Direction, count: usize, coins: &mut Prg) -> BaseSender {
         let point = |y: &Scalar| RistrettoPoint::mul_base(y).compress().to_bytes();
         let sent = |y: &Zeroizing<Scalar>| remembered("sent", &[y.as_bytes()], || point(y));
@@ -118,7 +118,7 @@ impl BaseSender {
         BaseSender { direction, secrets, message }
     }
 
-    /// Step 2: both keys of every OT, from the receiver's points.
+    /// Step 2: returns both keys of every OT, from the receiver's points.
     pub fn keys(self, received: &[u8]) -> Result<Vec<[Key; 2]>, &'static str> {
         if received.len() != self.secrets.len() * RECEIVER_BYTES {
             return Err("base OT points of a wrong length");
@@ -134,7 +134,7 @@ impl BaseSender {
             .collect()
     }
 
-    /// y (r_j + H_j(r_(1-j))) for both j.
+    /// Returns y (r_j + H_j(r_(1-j))) for both j.
     fn shared(&self, i: usize, y: &Scalar, pair: &[u8; 64]) -> Result<[Key; 2], &'static str> {
         let [r0, r1] = [points(pair)[0], points(pair)[1]];
         let shared = |j: u8, own: &[u8; 32], other: &[u8; 32]| -> Result<Key, &'static str> {
@@ -148,14 +148,14 @@ impl BaseSender {
 /// The receiver between its two steps.
 pub(crate) struct BaseReceiver {
     direction: Direction,
-    /// 0 or 1 each.
+    /// The choices, 0 or 1 each.
     choices: Zeroizing<Vec<u8>>,
     secrets: Vec<Zeroizing<Scalar>>,
     pub message: Vec<u8>,
 }
 
 impl BaseReceiver {
-    /// Step 1: r_c = T - H_c(X), r_(1-c) = X for every OT.
+    /// Step 1: makes r_c = T - H_c(X), r_(1-c) = X for every OT.
     pub fn new(direction: Direction, choices: Zeroizing<Vec<u8>>, coins: &mut Prg) -> BaseReceiver {
         let (mut secrets, mut message) = (Vec::new(), Vec::new());
         for (i, &bit) in choices.iter().enumerate() {
@@ -175,7 +175,7 @@ impl BaseReceiver {
         BaseReceiver { direction, choices, secrets, message }
     }
 
-    /// Step 2: the chosen key of every OT, from the sender's points.
+    /// Step 2: returns the chosen key of every OT, from the sender's points.
     pub fn keys(self, received: &[u8]) -> Result<Vec<Key>, &'static str> {
         if received.len() != self.secrets.len() * SENDER_BYTES {
             return Err("base OT points of a wrong length");
@@ -246,8 +246,8 @@ mod tests {
         assert!(pairs.iter().flatten().all(|key| own.iter().all(|mine| **mine != **key)));
     }
 
-    /// Without the transcript in it, one key would serve for several messages: who turns a peer's points about would
-    /// know it.
+    /// Without the transcript in the hash, one key would be valid for several messages: a party that turns a peer's
+    /// points around would know it.
     #[test]
     fn keys_depend_on_all_that_was_said_in_their_ot() {
         let (sent, received, shared) = ([1; 32], [2; 64], RistrettoPoint::mul_base(&Scalar::from(7u8)));

@@ -3,7 +3,7 @@
 use quorate_ring::{Bits, Ring, Vector, meter, wipe_words};
 
 const BLOCK_BYTES: usize = size_of::<u128>();
-/// How many pieces of blocks are about under way together: of operands, of results, of other chunks.
+/// About the number of pieces of blocks that are under way together: operands, results, and other chunks.
 pub const PIECES: usize = 32;
 
 /// 128-bit blocks, one for each OT; or, in a dry run, only their number. Wiped on drop, never printed.
@@ -13,24 +13,24 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// These blocks.
+    /// Takes these blocks.
     pub fn new(words: Vec<u128>) -> Blocks {
         Blocks { len: words.len(), words }
     }
 
-    /// So many blocks without data, charged as new memory.
+    /// Returns `len` blocks without data, charged as new memory.
     pub fn shape(len: usize) -> Blocks {
         let bytes = len.saturating_mul(BLOCK_BYTES);
         meter::fresh_within(bytes, bytes.saturating_mul(PIECES));
         Blocks { len, words: Vec::new() }
     }
 
-    /// The same in the place of what was charged before.
+    /// Returns `len` blocks without data, which take the place of memory that was charged before.
     pub(crate) fn shape_in_place(len: usize) -> Blocks {
         Blocks { len, words: Vec::new() }
     }
 
-    /// A shape from here on, since what they are to be changed by is one.
+    /// Turns the blocks into a shape, to be combined with a shape.
     pub fn become_shape(&mut self) {
         wipe_words(&mut self.words);
         self.words = Vec::new();
@@ -51,22 +51,23 @@ impl Blocks {
         self.words.len() != self.len
     }
 
-    /// The blocks; none for a shape.
+    /// The blocks; empty for a shape.
     pub fn as_slice(&self) -> &[u128] {
         &self.words
     }
 
-    /// The blocks; none for a shape.
+    /// The blocks, to be changed; empty for a shape.
     pub fn as_mut_slice(&mut self) -> &mut [u128] {
         &mut self.words
     }
 
-    /// All of them as bytes, of each block the lowest first on machines where words lie so; none for a shape.
+    /// The bytes of all blocks; empty for a shape. On little-endian machines, the lowest byte of each block comes
+    /// first.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
     }
 
-    /// The low bits of each block as an element of the ring.
+    /// Returns the low bits of each block as an element of the ring.
     ///
     /// # Panics
     /// If the ring has more than 128 bits: the upper ones would not be random.
@@ -75,7 +76,7 @@ impl Blocks {
         if self.is_shape() { Vector::shape(ring, self.len) } else { Vector::from_u128s(ring, &self.words) }
     }
 
-    /// The low `rows` bits of each block: row i holds bit i.
+    /// Returns the low `rows` bits of each block: row i holds bit i.
     ///
     /// # Panics
     /// Unless 1 <= rows <= 128.

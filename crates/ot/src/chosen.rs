@@ -2,7 +2,7 @@
 //!
 //! **Source**: Beaver 1995 for chosen messages from random ones; correlated OT after Asharov et al. 2013. **Model**:
 //! that of the extension. The receiver's choice bits cost a bit each (see `cot`), then the sender answers in one
-//! message, so 2 rounds, 4 with checks. **Notation**: pads p_0, p_1 of a random OT; c the choice.
+//! message: 2 rounds, or 4 with checks. **Notation**: pads p_0, p_1 of a random OT; c the choice.
 //!
 //! | protocol | the sender sends | the receiver computes |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | product of a bit with x over Z_2^l | y = p_0 - p_1 + x; keeps -p_0 | p_c + c y; the sum is c x |
 //! | selection: a bit and a column of bits | y = p_0 + p_1 + x; keeps p_0 | p_c + c y; the xor is c x |
 //!
-//! All over Z_2^l with l bits an element on the wire, l up to 128; columns of bits of any height.
+//! All are over Z_2^l with l bits per element in messages, l up to 128; columns of bits may have any height.
 
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
@@ -23,17 +23,17 @@ use crate::source::{Received, Sender, Sent};
 /// Bits that one hash gives.
 const BLOCK_BITS: usize = 128;
 
-/// That a hash covers a whole element.
+/// Checks that a hash covers a whole element.
 fn check_ring(ring: Ring) -> Result<()> {
     if ring.bits() as usize <= BLOCK_BITS { Ok(()) } else { Err(Misuse::RingBits { bits: ring.bits() }.into()) }
 }
 
 impl Ot {
-    /// OTs of these messages: the peer gets one of each pair.
+    /// Sends OTs of these messages: the peer gets one of each pair.
     ///
     /// # Errors
-    /// [`Misuse::Length`] unless there are as many of either, over one ring; [`Misuse::RingBits`] for one of more than
-    /// 128 bits; whatever ends a run.
+    /// [`Misuse::Length`] unless both lists are equally long, over one ring; [`Misuse::RingBits`] for a ring of more
+    /// than 128 bits; whatever ends a run.
     pub async fn send_chosen(&self, ctx: &Ctx, messages: [&Vector; 2]) -> Result<()> {
         fits("pairs of messages", messages[0].len(), messages[1].len())?;
         fits("rings of messages, in bits", bits_of(messages[0]), bits_of(messages[1]))?;
@@ -46,7 +46,7 @@ impl Ot {
         Ok(())
     }
 
-    /// OTs with these choices, one row, of elements of the ring.
+    /// Receives OTs with these choices, one row, of elements of the ring.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
@@ -65,7 +65,7 @@ impl Ot {
         Ok(chosen)
     }
 
-    /// Shares of c_i x_i for the peer's bits c_i: what this party and the peer get adds up to it.
+    /// Returns shares of c_i x_i for the peer's bits c_i: the shares of this party and of the peer add up to it.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
@@ -80,7 +80,7 @@ impl Ot {
         Ok(zero.into_inner())
     }
 
-    /// Shares of c_i x_i for the peer's x over the ring; the choices are one row.
+    /// Returns shares of c_i x_i for the peer's x over the ring; the choices are one row.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
@@ -94,7 +94,8 @@ impl Ot {
         Ok(share)
     }
 
-    /// Shares of c_i and x_i, bit by bit, for the peer's bits c_i and this party's columns of bits: their xor is it.
+    /// Returns shares of c_i and x_i, bit by bit, for the peer's bits c_i and this party's columns of bits. The xor of
+    /// both parties' shares is that product.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -105,7 +106,7 @@ impl Ot {
         Ok(zero.into_inner())
     }
 
-    /// Shares of c_i and x_i for the peer's x, columns of `rows` bits; the choices are one row.
+    /// Returns shares of c_i and x_i, bit by bit, for the peer's x, columns of `rows` bits; the choices are one row.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -124,7 +125,7 @@ impl Ot {
         Ok(())
     }
 
-    /// p_c + c y.
+    /// Returns p_c + c y.
     async fn take<M: Module>(&self, ctx: &Ctx, own: M, choices: &M) -> Result<M> {
         let mut share = Wiped(own);
         let incoming = [(self.peer, share.shape_of())];
@@ -133,7 +134,7 @@ impl Ot {
         Ok(share.into_inner())
     }
 
-    /// Both messages of a batch, as columns of `rows` bits.
+    /// Returns both messages of a batch, as columns of `rows` bits.
     pub(crate) fn tall_pads(&self, sent: &Sent, rows: usize) -> [Bits; 2] {
         let delta = self.sender.delta();
         let mut one = sent.blocks.clone();
@@ -142,7 +143,7 @@ impl Ot {
         [&sent.blocks, &one].map(|blocks| tall(&hash, blocks, rows))
     }
 
-    /// The chosen message of a batch, as a column of `rows` bits.
+    /// Returns the chosen messages of a batch, as columns of `rows` bits.
     pub(crate) fn tall_pad(&self, received: &Received, rows: usize) -> Bits {
         tall(&self.receiving.segment(received.instance), &received.blocks, rows)
     }
@@ -152,8 +153,8 @@ fn bits_of(vector: &Vector) -> usize {
     vector.ring().bits() as usize
 }
 
-/// `rows` bits of each block's hashes: the blocks' first hashes have tweaks from 0 on, the second ones those that
-/// follow.
+/// Returns `rows` bits of each block's hashes. The blocks' first hashes have tweaks from 0 on, and the second ones
+/// those that follow.
 fn tall(hash: &quorate_crypto::Tccr, blocks: &Blocks, rows: usize) -> Bits {
     let part = |i: usize| {
         let mut hashed = blocks.clone();

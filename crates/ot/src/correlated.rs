@@ -1,17 +1,17 @@
-//! Shares of the product of a bit and an element, for many bits of one element: correlated OT over Z_2^m, m up to 256.
+//! Correlated OT over Z_2^m, m up to 256: shares of the products of many bits with one element.
 //!
-//! **Source**: Gilboa 1999, from correlated OT; as `product`, for more than 128 bits, for bits whose weights are known
-//! later, and without adding up. **Model**: that of the extension; a malicious sender may use another element for every
-//! bit, which whoever relies on it has to check. **Notation**: OT (r, e) has the choice bit c of row r and element e;
-//! its pads p_0, p_1 are reduced to the bits of the row.
+//! **Source**: Gilboa 1999, from correlated OT. It differs from `product` in that it takes more than 128 bits, leaves
+//! the weights of the bits open, and does not add up. **Model**: that of the extension. A malicious sender may use
+//! another element for every bit; protocols that rely on it have to check this. **Notation**: OT (r, e) has the choice
+//! bit c of row r and element e; its pads p_0, p_1 are reduced to the bits of the row.
 //!
 //! | step | sender | receiver |
 //! |---|---|---|
 //! | 1 | | chooses c, or chance does |
 //! | 2 | sends y = p_0 - p_1 + b; share -p_0 | share p_c + c y |
 //!
-//! The shares of (r, e) add up to c b_e modulo two to the bits of row r. Rounds 2, with checks 4. Many OTs are extended
-//! in parts side by side, each with its check, before any y is sent. Rows are handed over as they are made.
+//! The shares of (r, e) add up to c b_e modulo 2^m, for the m bits of row r. Rounds 2, with checks 4. Many OTs are
+//! extended in parts side by side, each with its check, before any y is sent. Rows are handed over as they are made.
 
 use std::ops::Range;
 
@@ -25,21 +25,21 @@ use crate::cot::charge_hashes_of;
 use crate::setup::Ot;
 use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
-/// OTs that are worked on together: their pads fit a core's first cache.
+/// OTs processed together: their pads fit a core's first cache.
 const TILE: usize = 256;
-/// Elements from which on the rows of a message go to several threads.
+/// Number of elements from which the rows of a message go to several threads.
 const THREADED: usize = 64;
-/// OTs that are extended together, where a row has not more: what this takes is little enough to be used again.
+/// OTs extended together, unless one row has more: a part takes so little memory that it is used again.
 const PART: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
-/// Rows go out as they are made, in messages of so many bytes, whose rows go to several threads.
+/// Bytes of a message; its rows, which may go to several threads, are sent as they are made.
 const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 13 } else { 1 << 20 };
 
-/// Bytes of the sender's messages for `len` elements and rows of so many bits.
+/// Returns the bytes of the sender's messages for `len` elements and rows of these numbers of bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
     rows.iter().map(|&bits| Ring::of(bits).packed_bytes(len)).sum()
 }
 
-/// A row as its sender has it: the element, by OT, and the bits that its pads are reduced to.
+/// A row at its sender: the elements, one for each OT, and the bits to which its pads are reduced.
 #[derive(Clone, Copy)]
 pub struct Row<'v> {
     /// b, over a ring that is not smaller than the row's.
@@ -49,12 +49,12 @@ pub struct Row<'v> {
 }
 
 impl Ot {
-    /// Shares of c b_e for the peer's bits c; `given` where the peer decides. `sink` gets them row by row, each over as
-    /// many bits as it has.
+    /// Makes shares of c b_e for the peer's bits c, as the OTs' sender; `given` if the peer decides the bits. `sink`
+    /// gets the shares row by row, each over the bits of its row.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where the peer fails the check of the extension, and
-    /// whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check of the extension; whatever ends
+    /// a run.
     pub async fn send_correlated(
         &self,
         ctx: &Ctx,
@@ -68,12 +68,12 @@ impl Ot {
         self.send_products_of_bits(ctx, shape, &[&all], given, |[_, row], share| sink(row, share)).await
     }
 
-    /// The same for several factors at once: the bits c of `count` rows of `len` OTs times each of them, under pads of
-    /// their own from the same OTs. A factor has an element for each row, or for the first ones only. `sink` gets
-    /// them part by part, in each in order of factors, then of rows.
+    /// Makes shares of c b_e for several factors b at once, as the OTs' sender. The peer's bits c, `count` rows of
+    /// `len` OTs, are multiplied by each factor, under pads of their own from the same OTs. A factor has an element for
+    /// each row, or only for the first ones. `sink` gets the shares part by part, ordered by factor and then by row.
     ///
     /// # Errors
-    /// As [`Ot::send_correlated`].
+    /// Those of [`Ot::send_correlated`].
     pub async fn send_products_of_bits(
         &self,
         ctx: &Ctx,
@@ -108,7 +108,8 @@ impl Ot {
         Ok(())
     }
 
-    /// The same as the OTs' receiver; gives the bits: one row, those of the first row's elements first.
+    /// Makes shares of c b_e for the peer's b, as the OTs' receiver. Also returns the bits c in one row, those of the
+    /// first row's elements first.
     ///
     /// # Errors
     /// [`Error::Malformed`](quorate_engine::Error::Malformed) for a message of a wrong length, and whatever ends a run.
@@ -122,11 +123,11 @@ impl Ot {
         self.receive_products_of_bits(ctx, choices, rows.len(), &[rows], |[_, row], share| sink(row, share)).await
     }
 
-    /// [`Ot::send_products_of_bits`] as the OTs' receiver, with the bits of `count` rows; by factor the bits of its
-    /// rows.
+    /// Makes shares of c b_e for several factors b of the peer, as the OTs' receiver. There are `count` rows of bits
+    /// c; `factors` has the bits of the rows of each factor. Also returns the bits c in one row.
     ///
     /// # Errors
-    /// As [`Ot::receive_correlated`].
+    /// Those of [`Ot::receive_correlated`].
     pub async fn receive_products_of_bits(
         &self,
         ctx: &Ctx,
@@ -171,13 +172,13 @@ impl Ot {
     }
 }
 
-/// The rows that are extended together: at least one part.
+/// Returns the ranges of rows that are extended together: at least one part.
 fn parts((rows, len): (usize, usize)) -> Vec<Range<usize>> {
     let each = (PART / len.max(1)).max(1);
     (0..rows.max(1)).step_by(each).map(|first| first..rows.min(first + each)).collect()
 }
 
-/// A row of OTs among all rows of a batch, which factor its pads are for, and what they are reduced to.
+/// The place of a row of OTs in a batch, the factor that its pads are for, and the bits to which they are reduced.
 #[derive(Clone, Copy)]
 struct Place {
     factor: usize,
@@ -185,11 +186,11 @@ struct Place {
     rows: usize,
     len: usize,
     ring: Ring,
-    /// Where its OTs are in its part.
+    /// The place of its first OT in its part.
     at: usize,
 }
 
-/// A part's rows in order, those of each factor with their bits.
+/// Returns the rows of a part in order, with the bits of each factor's rows.
 fn places(factors: &[&[u32]], part: &Range<usize>, (rows, len): (usize, usize)) -> Vec<Place> {
     let of = |(factor, bits): (usize, &&[u32])| {
         let rows_of = part.start.min(bits.len())..part.end.min(bits.len());
@@ -200,7 +201,7 @@ fn places(factors: &[&[u32]], part: &Range<usize>, (rows, len): (usize, usize)) 
     factors.iter().enumerate().flat_map(of).collect()
 }
 
-/// The rows of each message.
+/// Returns the rows of each message.
 fn messages(mut places: &[Place]) -> Vec<&[Place]> {
     let mut messages = Vec::new();
     while !places.is_empty() {
@@ -215,7 +216,7 @@ fn messages(mut places: &[Place]) -> Vec<&[Place]> {
     messages
 }
 
-/// What `work` makes of every row of a message and its bytes, on the threads of the party.
+/// Runs `work` on every row of a message and its bytes, on the threads of the party.
 fn with_each_row<B: Send>(
     message: &[Place],
     bytes: impl FnMut(&Place) -> B,
@@ -236,7 +237,7 @@ impl Place {
         self.ring.packed_bytes(self.len)
     }
 
-    /// Step 2 of the sender: the masked elements, and its share.
+    /// Step 2 at the sender: writes the masked elements, and returns its share.
     fn send(&self, hash: &Tccr, blocks: &[u128], delta: u128, element: &Vector, out: &mut [u8]) -> Wiped<Vector> {
         let same = element.ring().carrier() == self.ring.carrier();
         let converted = (!same).then(|| Wiped(element.convert(self.ring)));
@@ -250,7 +251,7 @@ impl Place {
         share
     }
 
-    /// Step 2 of the receiver: its share.
+    /// Step 2 at the receiver: returns its share.
     fn receive(&self, hash: &Tccr, blocks: &[u128], choices: &Bits, told: &[u8]) -> Wiped<Vector> {
         let chosen = Wiped(choices.slice_lanes(self.at..self.at + self.len));
         let mut share = Wiped(Vector::zeros(self.ring, self.len));
@@ -262,7 +263,7 @@ impl Place {
         share
     }
 
-    /// A share of a dry run, which is charged for so many pads of the row, and for packing it.
+    /// Returns a share of a dry run, charged for `pads` pads of the row, and for packing it.
     fn dry(&self, pads: usize) -> Wiped<Vector> {
         charge_hashes_of(self.len, pads * self.ring.bits().div_ceil(128) as usize);
         charge(Kernel::Pack, self.len * self.ring.carrier().bytes().div_ceil(16));
@@ -274,7 +275,7 @@ impl Place {
         (0..len).step_by(TILE).map(move |start| start..len.min(start + TILE))
     }
 
-    /// Where the elements of a tile are among the row's bytes: tiles start at whole bytes.
+    /// Returns the range of a tile's elements among the row's bytes: tiles start at whole bytes.
     fn packed(&self, tile: Range<usize>) -> Range<usize> {
         self.ring.packed_bytes(tile.start)..self.ring.packed_bytes(tile.end)
     }
@@ -291,8 +292,8 @@ impl Pads {
         Pads { low: vec![0; TILE], high: vec![0; TILE] }
     }
 
-    /// What a tile's blocks, each plus `shift`, hash to: beyond 128 bits by a second hash. Every hash of a block has a
-    /// tweak of its own.
+    /// Fills in the hashes of a tile's blocks, each plus `shift`; bits beyond 128 come from a second hash. Every hash
+    /// of a block has a tweak of its own.
     fn fill(
         &mut self,
         place: &Place,
@@ -332,14 +333,14 @@ mod tests {
     use crate::{Options, cost};
 
     const ROWS: [u32; 6] = [180, 179, 128, 129, 1, 64];
-    /// So many that there are several tiles of OTs, and rows go to several threads.
+    /// Enough elements for several tiles of OTs, and for several threads.
     const LEN: usize = 1500;
 
     fn element(i: usize) -> [u64; 4] {
         std::array::from_fn(|limb| (i as u64 + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * limb as u32))
     }
 
-    /// The choices and shares of the receiver, who chooses or not; the shares of the sender.
+    /// Returns the choices and shares of a receiver that chooses or not, and the shares of the sender.
     async fn rows(ctx: &Ctx, ot: &Ot, given: Option<&Bits>) -> Result<(Option<Bits>, Vec<Wiped<Vector>>)> {
         let b = match ctx.is_dry() {
             true => Vector::shape(Ring::of(180), LEN),
@@ -388,7 +389,7 @@ mod tests {
         }
     }
 
-    /// The tests above go through several parts, of several messages each.
+    /// Tests that the tests above go through several parts, of several messages each.
     #[test]
     fn every_row_is_in_one_part_and_one_message() {
         let parts = parts((ROWS.len(), LEN));
@@ -410,7 +411,7 @@ mod tests {
 
     const OTHER_ROWS: [u32; 3] = [122, 130, 7];
 
-    /// Two factors, the second one for the first rows only.
+    /// Uses two factors, the second one for the first rows only.
     async fn two_factors(ctx: &Ctx, ot: &Ot) -> Result<(Option<Bits>, Vec<Vec<Wiped<Vector>>>)> {
         let element = |ring: u32, start: usize| match ctx.is_dry() {
             true => Vector::shape(Ring::of(ring), LEN),

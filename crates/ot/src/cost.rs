@@ -1,4 +1,4 @@
-//! What the protocols of this crate cost. Tests hold these, the dry run and the wire equal.
+//! The costs of the protocols of this crate. Tests compare them with dry runs and with messages.
 
 use quorate_engine::Chunks;
 use quorate_ring::{Bits, Ring};
@@ -18,13 +18,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Both in the same rounds.
+    /// Returns the costs of both in the same rounds.
     #[must_use]
     pub fn beside(self, other: Cost) -> Cost {
         Cost { rounds: self.rounds.max(other.rounds), ..self.then(other) }
     }
 
-    /// One after the other.
+    /// Returns the costs of both, one after the other.
     #[must_use]
     pub fn then(self, next: Cost) -> Cost {
         Cost {
@@ -34,7 +34,7 @@ impl Cost {
         }
     }
 
-    /// The same in both directions at once: each party is sender and receiver.
+    /// Returns the costs of this in both directions at once: each party is sender and receiver.
     #[must_use]
     pub fn both_ways(self) -> Cost {
         let each = self.by_sender + self.by_receiver;
@@ -42,68 +42,68 @@ impl Cost {
     }
 }
 
-/// [`Ot::setup`](crate::Ot::setup): each party's messages.
+/// Bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
     crate::setup::shape(options).message_bytes()
 }
 
-/// [`Ot::setup`](crate::Ot::setup); both directions at once, so either end's bytes are a party's.
+/// Costs of [`Ot::setup`](crate::Ot::setup). Both directions run at once, so either end's bytes are those of a party.
 pub fn setup(options: Options) -> Cost {
     let each = setup_messages(options).iter().sum::<usize>() as u64;
     Cost { rounds: 3, by_sender: each, by_receiver: each }
 }
 
-/// `len` correlated OTs; also random OTs, which are hashed where they lie.
+/// Costs of `len` correlated OTs, and of random OTs, which hash them in place.
 pub fn cots(options: Options, len: usize) -> Cost {
     softspoken::cost(options, len, false)
 }
 
-/// `len` correlated OTs with chosen choice bits: one more bit each.
+/// Costs of `len` correlated OTs with chosen choice bits: one more bit each.
 pub fn cots_for(options: Options, len: usize) -> Cost {
     softspoken::cost(options, len, true)
 }
 
-/// A batch's answer by the sender.
+/// Costs of a batch's answer by the sender.
 fn answer(bytes: usize) -> Cost {
     Cost { rounds: 1, by_sender: bytes as u64, by_receiver: 0 }
 }
 
-/// `len` OTs of chosen messages over `ring`.
+/// Costs of `len` OTs of chosen messages over `ring`.
 pub fn chosen(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, len).then(answer(2 * ring.packed_bytes(len)))
 }
 
-/// `len` shared products of a bit and an element of `ring`.
+/// Costs of `len` shared products of a bit and an element of `ring`.
 pub fn bit_products(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, len).then(answer(ring.packed_bytes(len)))
 }
 
-/// `lanes` shared selections of columns of `rows` bits.
+/// Costs of `lanes` shared selections of columns of `rows` bits.
 pub fn selections(options: Options, rows: usize, lanes: usize) -> Cost {
     cots_for(options, lanes).then(answer(Bits::packed_bytes(rows, lanes)))
 }
 
-/// `len` random tables of n entries.
+/// Costs of `len` random tables of n entries.
 pub fn random_tables(options: Options, n: usize, len: usize) -> Cost {
     cots(options, n.trailing_zeros() as usize * len)
 }
 
-/// `len` tables of n chosen entries over `ring`.
+/// Costs of `len` tables of n chosen entries over `ring`.
 pub fn tables(options: Options, n: usize, ring: Ring, len: usize) -> Cost {
     cots_for(options, n.trailing_zeros() as usize * len).then(answer(ring.packed_bytes(n * len)))
 }
 
-/// `len` shared products over `ring`, one factor at each end.
+/// Costs of `len` shared products over `ring`, one factor at each end.
 pub fn one_way_products(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len)))
 }
 
-/// `len` products of shared values over `ring`, in both directions at once.
+/// Costs of `len` products of shared values over `ring`, in both directions at once.
 pub fn products(options: Options, ring: Ring, len: usize) -> Cost {
     one_way_products(options, ring, len).both_ways()
 }
 
-/// `len` triples over `ring`, in both directions at once.
+/// Costs of `len` triples over `ring`, in both directions at once.
 pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let batch = |len: usize| {
         cots(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len))).both_ways()
@@ -111,17 +111,17 @@ pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     streamed(triples::chunks(ring, len), batch)
 }
 
-/// Triples of `rows` x `lanes` bits, in both directions at once.
+/// Costs of triples of `rows` x `lanes` bits, in both directions at once.
 pub fn bit_triples(options: Options, rows: usize, lanes: usize) -> Cost {
     streamed(triples::bit_chunks(1, rows * lanes), |len| cots(options, len).both_ways())
 }
 
-/// Triples of a bit and a column of `rows` bits, in both directions at once.
+/// Costs of triples of a bit and a column of `rows` bits, in both directions at once.
 pub fn select_triples(options: Options, rows: usize, lanes: usize) -> Cost {
     streamed(triples::bit_chunks(rows, lanes), |len| cots(options, len).both_ways())
 }
 
-/// All chunks in the same rounds.
+/// Returns the costs of all chunks in the same rounds.
 fn streamed(chunks: Chunks, batch: impl Fn(usize) -> Cost) -> Cost {
     (0..chunks.count()).map(|i| batch(chunks.range(i).len())).fold(Cost::default(), Cost::beside)
 }

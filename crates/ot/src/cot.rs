@@ -23,15 +23,15 @@ pub(crate) struct Pads {
 }
 
 impl Ot {
-    /// `len` correlated OTs as their sender: q_i, of which the peer has q_i xor c_i Delta for random bits c_i.
+    /// Makes `len` correlated OTs as their sender: q_i, of which the peer has q_i xor c_i Delta for random bits c_i.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where the peer fails the check, and whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
     pub async fn send_cots(&self, ctx: &Ctx, len: usize) -> Result<Blocks> {
         Ok(self.sender.extend(ctx, len, false).await?.blocks)
     }
 
-    /// `len` correlated OTs as their receiver: random bits c_i, one row, and q_i xor c_i Delta.
+    /// Makes `len` correlated OTs as their receiver: random bits c_i, one row, and q_i xor c_i Delta.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -40,23 +40,24 @@ impl Ot {
         Ok((choices, blocks))
     }
 
-    /// [`Ot::send_cots`] where the peer chooses the bits.
+    /// Makes `len` correlated OTs as their sender: q_i, of which the peer has q_i xor c_i Delta for bits c_i of its
+    /// choice.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
     pub async fn send_cots_for(&self, ctx: &Ctx, len: usize) -> Result<Blocks> {
         Ok(self.sender.extend(ctx, len, true).await?.blocks)
     }
 
-    /// [`Ot::receive_cots`] for these choices, one row.
+    /// Makes correlated OTs as their receiver for these choices, one row: q_i xor c_i Delta.
     ///
     /// # Errors
-    /// As there.
+    /// Whatever ends a run.
     pub async fn receive_cots_for(&self, ctx: &Ctx, choices: &Bits) -> Result<Blocks> {
         Ok(self.receive_for(ctx, choices).await?.blocks)
     }
 
-    /// `len` random OTs as their sender: both messages of each.
+    /// Makes `len` random OTs as their sender: both messages of each.
     ///
     /// # Errors
     /// Those of [`Ot::send_cots`].
@@ -65,7 +66,7 @@ impl Ot {
         Ok(self.pads(sent).each)
     }
 
-    /// `len` random OTs as their receiver: random choices, one row, and the chosen messages.
+    /// Makes `len` random OTs as their receiver: random choices, one row, and the chosen messages.
     ///
     /// # Errors
     /// Those of [`Ot::receive_cots`].
@@ -75,13 +76,13 @@ impl Ot {
         Ok((received.choices, received.blocks))
     }
 
-    /// The receiver's batch for these choices.
+    /// Makes the receiver's batch for these choices.
     pub(crate) async fn receive_for(&self, ctx: &Ctx, choices: &Bits) -> Result<Received> {
         crate::setup::fits("choices of OTs are one row", choices.rows(), 1)?;
         self.receiver.extend(ctx, Choices::Given(choices)).await
     }
 
-    /// Both messages of a batch.
+    /// Returns both messages of a batch.
     pub(crate) fn pads(&self, sent: Sent) -> Pads {
         let Sent { blocks: mut zero, instance } = sent;
         charge_hashes(&zero, 2);
@@ -94,21 +95,21 @@ impl Ot {
         Pads { each: [zero, one] }
     }
 
-    /// The chosen messages of a batch, in place of its blocks.
+    /// Replaces the blocks of a batch by the chosen messages.
     pub(crate) fn hash_received(&self, received: &mut Received) {
         charge_hashes(&received.blocks, 1);
         self.receiving.segment(received.instance).hash_run(received.blocks.as_mut_slice(), 0);
     }
 }
 
-/// Charges a dry run with so many hashes of each block: two AES blocks each.
+/// Charges a dry run for `each` hashes of each block: two AES blocks each.
 pub(crate) fn charge_hashes(blocks: &Blocks, each: usize) {
     if blocks.is_shape() {
         charge_hashes_of(blocks.len(), each);
     }
 }
 
-/// The same for so many blocks.
+/// Charges a dry run for `each` hashes of each of `len` blocks: two AES blocks each.
 pub(crate) fn charge_hashes_of(len: usize, each: usize) {
     charge(Kernel::Draw, 32 * each * len);
 }

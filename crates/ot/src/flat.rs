@@ -1,4 +1,4 @@
-//! Matrices of bits as one row, the rows one after the other without gaps, and back.
+//! Conversions between matrices of bits and one row of all their rows, one after the other without gaps.
 
 use quorate_ring::Bits;
 use zeroize::Zeroizing;
@@ -13,12 +13,12 @@ fn reshaped(bits: &Bits, rows: usize, lanes: usize) -> Bits {
     Bits::unpack(rows, lanes, &packed).unwrap_or_else(|_| Bits::zeros(rows, lanes))
 }
 
-/// All rows as one.
+/// Returns all rows in one.
 pub(crate) fn flat(bits: &Bits) -> Bits {
     reshaped(bits, 1, bits.rows() * bits.lanes())
 }
 
-/// One row as `rows` of `lanes`.
+/// Splits one row into `rows` rows of `lanes` lanes.
 pub(crate) fn tall(bits: &Bits, rows: usize, lanes: usize) -> Bits {
     reshaped(bits, rows, lanes)
 }

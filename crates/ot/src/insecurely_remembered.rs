@@ -1,10 +1,11 @@
-//! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
+//! Remembered base OTs for tests, most of whose time they would take: results are kept and used again for the same
+//! inputs.
 //!
-//! Only under the feature `testing`, with debug assertions (so never in a benchmark, whatever cargo sets), and only
-//! where QUORATE_INSECURE_BASE_OTS is set. There a party's coins for base OTs with a peer are the same in all sessions
-//! of a process, and others in the next; and H is not bound to the session, so that points are the same, too. Keys are
-//! hashes bound to it, and differ; choices are as random as they are. A message that was changed is one that was not
-//! seen before, and is computed with.
+//! This holds only under the feature `testing`, with debug assertions (so never in a benchmark, whatever cargo sets),
+//! and only where QUORATE_INSECURE_BASE_OTS is set. A party's coins for base OTs with a peer are then the same in all
+//! sessions of a process, and others in the next process. H is not bound to the session, so that points are the same,
+//! too. Keys are hashes bound to the session, and differ; choices stay random. A changed message has not been seen
+//! before, so it is computed with.
 
 #[cfg(not(all(feature = "testing", debug_assertions)))]
 mod imp {
@@ -31,28 +32,28 @@ mod imp {
 
     use quorate_crypto::{Prg, Seed};
 
-    /// The process's own, if it is to remember.
+    /// The seed of the process, if it remembers base OTs.
     static SEED: LazyLock<Option<Seed>> = LazyLock::new(|| {
         std::env::var_os("QUORATE_INSECURE_BASE_OTS").map(|_| Seed::random().expect("the system has randomness"))
     });
 
-    /// By a hash of what it was computed from.
+    /// The results, by a hash of their inputs.
     type Known = BTreeMap<[u8; 32], Box<dyn Any + Send>>;
 
     static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
 
-    /// What a party draws for base OTs with a peer, in every session anew.
+    /// Returns the coins that a party uses for base OTs with a peer in every session.
     pub(crate) fn coins(me: usize, peer: usize, choices: [u8; 2]) -> Option<Prg> {
         let of = [&me.to_le_bytes()[..], &peer.to_le_bytes(), &choices].concat();
         SEED.as_ref().map(|seed| seed.prg("quorate/ot/testing", &of))
     }
 
-    /// What H is bound to in place of a session.
+    /// Returns the context to which H is bound in place of a session.
     pub(crate) fn session(session: [u8; 32]) -> [u8; 32] {
         if SEED.is_some() { [0; 32] } else { session }
     }
 
-    /// What `compute` gives, which depends on nothing but `of`.
+    /// Returns the result of `compute`, which depends only on `of`.
     pub(crate) fn remembered<T: Clone + Send + 'static>(what: &str, of: &[&[u8]], compute: impl FnOnce() -> T) -> T {
         if SEED.is_none() {
             return compute();

@@ -1,27 +1,27 @@
 //! Oblivious transfer between two parties.
 //!
-//! In an OT a sender has two messages and a receiver gets the one it chooses; the sender does not learn which, the
-//! receiver nothing of the other. A session starts with 128 base OTs, from which an extension makes as many as are
-//! wanted. Both ends call matching halves on the same lane, in step; each party can be sender and receiver, also at
+//! In an OT a sender has two messages and a receiver gets the one it chooses. The sender does not learn which, and the
+//! receiver learns nothing of the other. A session starts with 128 base OTs, from which an extension makes any number
+//! of OTs. Both ends call matching halves on the same lane, in step. Each party can be sender and receiver, also at
 //! once ([`Ot::both`]).
 //!
 //! | module | what |
 //! |---|---|
 //! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
 //! | `insecurely_remembered` | base OTs in tests, which are computed once |
-//! | `roots` | what a pair of parties starts from: base OTs and trees, in both directions |
+//! | `roots` | the start of a pair of parties: base OTs and trees, in both directions |
 //! | `tree` | trees of keys of which the peer knows all leaves but one |
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
-//! | `source` | what an extension is to everything above |
+//! | `source` | the interface of an extension |
 //! | `cot` | correlated and random OTs |
-//! | `uses` | correlated OTs of which several things are made |
+//! | `uses` | correlated OTs for several uses |
 //! | `chosen` | chosen messages, shared products with a bit, selections of bits |
 //! | `tables` | 1-of-N OT |
 //! | `product` | shared products over Z_2^k |
 //! | [`correlated`] | shares of bits times an element over up to 256 bits |
 //! | [`vole`] | vector OLE over Z_2^m: shares of a key times a vector |
 //! | `triples` | multiplication triples over Z_2^k and for bits |
-//! | [`cost`] | what each costs |
+//! | [`cost`] | the costs of each |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,27 +1,27 @@
-//! What a session chooses: the field of the extension, and whom it protects against.
+//! The options of a session: the field of the extension, and its adversary.
 
 use quorate_engine::{Misuse, Result};
 
 /// Columns of the extension: the computational security parameter kappa.
 pub(crate) const COLUMNS: usize = 128;
 
-/// Whom the extension protects against. Base OTs and trees are checked in either case.
+/// The adversary of the extension. Base OTs and trees are checked in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Adversary {
     /// Parties follow the protocol.
     #[default]
     SemiHonest,
-    /// A party may do anything; whoever is cheated stops, or the outcome is that of an honest run with other inputs.
+    /// A party may do anything. A cheated party stops, or the outcome is that of an honest run with other inputs.
     Malicious,
 }
 
-/// How an extension works; alike at both ends.
+/// The parameters of an extension, the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Options {
     /// The field of 2^f elements, f from 1 to 8: 128/f bits are sent per OT, and 2^f 128/f bits are drawn. With f = 1
     /// this is the protocol of Ishai, Kilian, Nissim and Petrank.
     pub field_bits: u32,
-    /// Whom it protects against.
+    /// The adversary against which it protects.
     pub adversary: Adversary,
 }
 
@@ -48,7 +48,7 @@ impl Options {
         self.adversary == Adversary::Malicious
     }
 
-    /// The depths of the trees: f each, the last one what is left of 128 columns.
+    /// The depths of the trees: f each, and for the last one the remainder of the 128 columns.
     pub(crate) fn depths(self) -> Vec<usize> {
         let f = self.field_bits as usize;
         let mut depths = vec![f; COLUMNS / f];
@@ -58,12 +58,12 @@ impl Options {
         depths
     }
 
-    /// How the peer is told.
+    /// Encodes the options for the peer.
     pub(crate) fn encode(self) -> [u8; 2] {
         [self.field_bits as u8, self.adversary as u8]
     }
 
-    /// How a message to a user names it.
+    /// Describes encoded options in messages to users.
     pub(crate) fn describe(encoded: [u8; 2]) -> String {
         let adversary = match encoded[1] {
             0 => "semi-honest",

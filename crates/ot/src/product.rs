@@ -1,10 +1,10 @@
 //! Products over Z_2^k from correlated OTs, bit by bit.
 //!
 //! **Source**: Gilboa, "Two Party RSA Key Generation", CRYPTO 1999; the shortened messages after Demmler, Schneider,
-//! Zohner (ABY), NDSS 2015, section III-A5. **Model**: that of the extension; a malicious party may make the product
-//! wrong, and a sender by different b for different bits learns bits of a where that shows. **Notation**: the receiver
-//! has a, the sender b. OT (i, e), i < k, e < len, has the choice bit a_(e,i) and is number i len + e; its pads p_0,
-//! p_1 are reduced to k - i bits.
+//! Zohner (ABY), NDSS 2015, section III-A5. **Model**: that of the extension. A malicious party may make the product
+//! wrong. A malicious sender that uses different b for different bits learns bits of a if a wrong product is noticed.
+//! **Notation**: the receiver has a, the sender b. OT (i, e), i < k, e < len, has the choice bit a_(e,i) and is number
+//! i len + e; its pads p_0, p_1 are reduced to k - i bits.
 //!
 //! | step | sender | receiver |
 //! |---|---|---|
@@ -34,8 +34,8 @@ pub(crate) fn check_ring(ring: Ring) -> Result<()> {
 }
 
 impl Ot {
-    /// Shares of a_e b_e for the peer's a over the same ring: what this party and the peer get adds up to it. At most
-    /// 64 bits.
+    /// Returns shares of a_e b_e for the peer's a over the same ring, of at most 64 bits: the shares of this party and
+    /// of the peer add up to it.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a larger ring; whatever ends a run.
@@ -45,10 +45,10 @@ impl Ot {
         self.answer_products(ctx, sent, b).await
     }
 
-    /// Shares of a_e b_e for the peer's b.
+    /// Returns shares of a_e b_e for the peer's b over the same ring, of at most 64 bits.
     ///
     /// # Errors
-    /// As at the sender.
+    /// [`Misuse::RingBits`] for a larger ring; whatever ends a run.
     pub async fn receive_products(&self, ctx: &Ctx, a: &Vector) -> Result<Vector> {
         check_ring(a.ring())?;
         let bits = Wiped(a.to_bits(0..a.ring().bits()));
@@ -56,8 +56,8 @@ impl Ot {
         self.take_products(ctx, received, &bits, a.ring()).await
     }
 
-    /// Shares of the products of shared values: (x + the peer's x) (y + the peer's y), element by element. Both call
-    /// it.
+    /// Returns shares of the products of shared values: (x + the peer's x) (y + the peer's y), element by element. Both
+    /// parties call it.
     ///
     /// # Errors
     /// [`Misuse`] unless x and y have one ring, of at most 64 bits, and one length; whatever ends a run.
@@ -70,7 +70,7 @@ impl Ot {
         Ok(sum_of_products(x, y, &sent, &received))
     }
 
-    /// Step 2 at the sender.
+    /// Step 2 at the sender: sends the answer, and returns its share.
     pub(crate) async fn answer_products(&self, ctx: &Ctx, sent: Sent, b: &Vector) -> Result<Vector> {
         let bytes = answer_bytes(b.ring().bits(), b.len());
         let (answer, share) = sender_rows(&self.pads(sent), b, bytes);
@@ -78,7 +78,7 @@ impl Ot {
         Ok(share)
     }
 
-    /// Step 2 at the receiver, whose choices were the bits of a.
+    /// Step 2 at the receiver, whose choices were the bits of a: returns its share.
     pub(crate) async fn take_products(
         &self,
         ctx: &Ctx,
@@ -96,7 +96,7 @@ impl Ot {
     }
 }
 
-/// x y + the shares of the cross products.
+/// Returns x y + the shares of the cross products.
 pub(crate) fn sum_of_products(x: &Vector, y: &Vector, sent: &Vector, received: &Vector) -> Vector {
     let mut sum = sent.clone();
     sum.add_assign(received);
@@ -105,7 +105,7 @@ pub(crate) fn sum_of_products(x: &Vector, y: &Vector, sent: &Vector, received: &
     sum
 }
 
-/// The sender's message and its share; for a shape zeros and a shape, and the work is charged.
+/// Returns the sender's message and its share. For a shape these are zeros and a shape, and the work is charged.
 fn sender_rows(pads: &Pads, b: &Vector, bytes: usize) -> (Vec<u8>, Vector) {
     let (ring, k, len) = (b.ring(), b.ring().bits(), b.len());
     if pads.each[0].is_shape() {
@@ -128,7 +128,7 @@ fn sender_rows(pads: &Pads, b: &Vector, bytes: usize) -> (Vec<u8>, Vector) {
     (answer, Vector::from_u64s(ring, &share))
 }
 
-/// The receiver's share; a shape for a shape, and the work is charged.
+/// Returns the receiver's share. For a shape it is a shape, and the work is charged.
 fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Vector {
     let (k, len) = (ring.bits(), a.lanes());
     if received.blocks.is_shape() {

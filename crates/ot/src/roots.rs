@@ -1,7 +1,7 @@
-//! What everything between two parties grows from: base OTs and trees, in both directions at once.
+//! The start of all protocols between two parties: base OTs and trees, in both directions at once.
 //!
-//! Three rounds: contributions to a session id, with what the parties chose; base OTs, whose two messages cross; the
-//! trees. A message of another session, direction or place changes the keys, which the check of the trees finds.
+//! Three rounds: contributions to a session id, with the parties' choices; base OTs, whose two messages cross; the
+//! trees. A message of another session, direction or place changes the keys, which the check of the trees detects.
 
 use quorate_crypto::{Prg, SessionId};
 use quorate_engine::{Ctx, Error, Mismatch, Result};
@@ -14,18 +14,18 @@ use crate::tree::{self, Leaves};
 const CONTRIBUTION_BYTES: usize = 32;
 const CHOICES_BYTES: usize = 2;
 
-/// What both ends have to choose alike.
+/// The parameters that both ends must choose alike.
 pub(crate) struct Shape {
     /// The depth of each tree.
     pub depths: Vec<usize>,
-    /// How the peer is told what was chosen.
+    /// The encoded choices for the peer.
     pub choices: [u8; CHOICES_BYTES],
-    /// How a message to a user names that.
+    /// Describes encoded choices in messages to users.
     pub describe: fn([u8; CHOICES_BYTES]) -> String,
 }
 
 impl Shape {
-    /// How many base OTs there are in each direction.
+    /// Returns the number of base OTs in each direction.
     fn base_ots(&self) -> usize {
         self.depths.iter().sum()
     }
@@ -34,12 +34,12 @@ impl Shape {
         self.base_ots() * (SENDER_BYTES + RECEIVER_BYTES)
     }
 
-    /// Bytes of each of the messages that both parties send.
+    /// Returns the bytes of each of the messages that both parties send.
     pub fn message_bytes(&self) -> [usize; 3] {
         [CONTRIBUTION_BYTES + CHOICES_BYTES, self.base_bytes(), tree::message_bytes(&self.depths)]
     }
 
-    /// A number's part in each tree, from its lowest bits on.
+    /// Splits a number into its part for each tree, from its lowest bits on.
     pub fn points(&self, number: &u128) -> Zeroizing<Vec<usize>> {
         let mut points = Zeroizing::new(Vec::with_capacity(self.depths.len()));
         let mut at = 0;
@@ -54,22 +54,22 @@ impl Shape {
 /// The trees of both directions; none in a dry run.
 #[derive(Default)]
 pub(crate) struct Roots {
-    /// The session of the two.
+    /// The session id of the two parties.
     pub session: [u8; 32],
-    /// Where this party sends.
+    /// The id of the direction in which this party sends.
     pub outward: [u8; 32],
-    /// Where it receives.
+    /// The id of the direction in which this party receives.
     pub inward: [u8; 32],
     /// The leaves of this party's trees.
     pub own: Vec<Leaves>,
-    /// Those of the peer's trees; the ones at this party's points are garbage.
+    /// The leaves of the peer's trees; those at this party's points are garbage.
     pub theirs: Vec<Leaves>,
 }
 
-/// An exchange gave fewer messages than were asked for.
+/// The error for an exchange that returns too few messages.
 pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
 
-/// The key that each base OT must give, 0 or 1: not that of the tree's next turn but the sibling's.
+/// Returns the key that each base OT must give, 0 or 1: that of the sibling, not that of the tree's next turn.
 fn base_choices(points: &[usize], depths: &[usize]) -> Zeroizing<Vec<u8>> {
     let mut choices = Zeroizing::new(Vec::new());
     for (&depth, point) in depths.iter().zip(points) {
@@ -79,14 +79,14 @@ fn base_choices(points: &[usize], depths: &[usize]) -> Zeroizing<Vec<u8>> {
 }
 
 impl Roots {
-    /// Base OTs and trees with `peer`, which lacks its own points' leaves of this party's trees.
+    /// Runs base OTs and grows trees with `peer`. Each party lacks the leaves at its own points of the other's trees.
     ///
     /// # Errors
-    /// [`Mismatch::Options`] where the choices differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] where
-    /// the trees do not fit the base OTs, and whatever ends a run.
+    /// [`Mismatch::Options`] if the choices differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
+    /// trees do not fit the base OTs; whatever ends a run.
     pub async fn grow(ctx: &Ctx, peer: usize, shape: &Shape, points: &[usize], coins: &mut Prg) -> Result<Roots> {
         let session = agree(ctx, peer, shape, coins).await?;
-        // The roles are turned in base OTs: whoever sends later receives keys.
+        // The roles are swapped in base OTs: the later sender receives keys.
         let (outward, inward) = (Direction::new(&session, ctx.me(), peer), Direction::new(&session, peer, ctx.me()));
         let mut same = insecurely_remembered::coins(ctx.me(), peer, shape.choices);
         let coins = same.as_mut().unwrap_or(coins);
@@ -116,7 +116,7 @@ struct Base {
     giving: BaseSender,
 }
 
-/// What they give.
+/// The keys of the base OTs in both directions.
 struct BaseKeys {
     given: Vec<[Key; 2]>,
     chosen: Vec<Key>,
@@ -138,7 +138,7 @@ async fn swap(ctx: &Ctx, peer: usize, message: &[u8], length: usize) -> Result<V
     received.into_iter().next().ok_or(LOST)
 }
 
-/// A session id to which both contribute, and the same choices.
+/// Agrees on a session id, to which both contribute, and checks that the choices are the same.
 async fn agree(ctx: &Ctx, peer: usize, shape: &Shape, coins: &mut Prg) -> Result<[u8; 32]> {
     let mut own = [0; CONTRIBUTION_BYTES];
     coins.fill(&mut own);

@@ -1,5 +1,5 @@
-//! The start of a session between two parties, in both directions at once: what [`Roots`] gives, three rounds. Each
-//! party sends 34 + 128 (32 + 64) bytes and its trees' message.
+//! The start of a session between two parties, in both directions at once: the three rounds of [`Roots`]. Each party
+//! sends 34 + 128 (32 + 64) bytes and its trees' message.
 
 use std::cell::Cell;
 
@@ -19,12 +19,12 @@ pub struct Ot {
     pub(crate) options: Options,
     pub(crate) sender: SoftSender,
     pub(crate) receiver: SoftReceiver,
-    /// The hashes of what this party sends and of what it receives.
+    /// The hashes for the direction in which this party sends, and for that in which it receives.
     pub(crate) sending: Tccr,
     pub(crate) receiving: Tccr,
     /// This party's own coins.
     pub(crate) private: Seed,
-    /// Chunks of long rows under way.
+    /// The number of chunks of long rows that are under way at a time.
     pub(crate) window: Cell<usize>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn no_randomness() -> Error {
     Error::Bug { what: "the operating system has no randomness to give" }
 }
 
-/// Delta of random bits, bit 0 set.
+/// Draws a Delta of random bits, with bit 0 set.
 fn draw_delta(coins: &mut Prg) -> Zeroizing<u128> {
     let mut bytes = Zeroizing::new([0; 16]);
     coins.fill(&mut *bytes);
@@ -43,26 +43,28 @@ impl Ot {
     /// Sets up both directions with `peer`. Both parties call it on the same lane, with the same options. Three rounds.
     ///
     /// # Errors
-    /// [`Mismatch::Options`] where the options differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] where
-    /// the trees do not fit the base OTs, and whatever ends a run.
+    /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
+    /// trees do not fit the base OTs; whatever ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
         Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
     }
 
-    /// [`Ot::setup`] with all of this party's coins grown from `own`, which must never be used for a setup again.
+    /// Sets up both directions with `peer`, with all of this party's coins derived from `own`, which must never be used
+    /// for a setup again.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Ot::setup`].
     pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<Ot> {
         let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
         let delta = draw_delta(&mut coins);
         Self::grow(ctx, peer, options, (own, &delta), &mut coins).await
     }
 
-    /// The same with a Delta of the caller's: uniform, bit 0 set. Several peers may be met with one.
+    /// Sets up both directions with `peer`, with coins derived from `own`, and with the caller's Delta: uniform, bit 0
+    /// set. The same Delta may be used with several peers. `own` must never be used for a setup again.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Ot::setup`].
     pub async fn setup_under(ctx: &Ctx, peer: usize, options: Options, (own, delta): (&Seed, &u128)) -> Result<Ot> {
         let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
         Self::grow(ctx, peer, options, (own, delta), &mut coins).await
@@ -93,7 +95,7 @@ impl Ot {
         })
     }
 
-    /// Sets up every pair of the session's parties, all at once; by peer, `None` for this party.
+    /// Sets up every pair of the session's parties, all at once. Returns them by peer, `None` for this party.
     ///
     /// # Errors
     /// Those of [`Ot::setup`].
@@ -114,7 +116,7 @@ impl Ot {
         Ok(by_peer)
     }
 
-    /// The same for dry runs: it has no keys, since nothing is drawn.
+    /// Returns the end of a session for dry runs: it has no keys, since nothing is drawn.
     pub fn dry(peer: usize, options: Options) -> Ot {
         let hash = || Tccr::new(&SessionId::from_bytes([0; 32]));
         Ot {
@@ -134,24 +136,24 @@ impl Ot {
         self.peer
     }
 
-    /// Keeps a line full that takes so many bytes each way before the first comes back, as far as memory allows. The
-    /// parties say the same.
+    /// Sets how many chunks are under way: enough to fill a line that holds `line_bytes` bytes each way, as far as
+    /// memory allows. Both parties call it with the same number.
     pub fn fill(&self, line_bytes: usize) {
         self.window.set(window_of(line_bytes));
     }
 
-    /// What the session chose.
+    /// The options of the session.
     pub fn options(&self) -> Options {
         self.options
     }
 
-    /// Delta, the correlation of what this party sends; bit 0 is 1. A secret; of no meaning in a dry run.
+    /// Delta, the correlation of the OTs that this party sends; bit 0 is 1. It is secret, and meaningless in a dry run.
     pub fn delta(&self) -> u128 {
         crate::source::Sender::delta(&self.sender)
     }
 
-    /// Sends and receives at once. The lanes are in the same order at both ends: first the one on which the party with
-    /// the smaller number sends.
+    /// Sends and receives at once. The lanes have the same order at both ends: on the first one, the party with the
+    /// smaller number sends.
     ///
     /// # Errors
     /// The first error of either.
@@ -169,12 +171,12 @@ impl Ot {
     }
 }
 
-/// What both ends of a session choose alike.
+/// The parameters that both ends of a session choose alike.
 pub(crate) fn shape(options: Options) -> Shape {
     Shape { depths: options.depths(), choices: options.encode(), describe: Options::describe }
 }
 
-/// The caller's mistake where operands do not fit.
+/// Checks that operands have equal lengths; otherwise the caller made a mistake.
 pub(crate) fn fits(what: &'static str, left: usize, right: usize) -> Result<()> {
     if left == right { Ok(()) } else { Err(Misuse::Length { what, left, right }.into()) }
 }

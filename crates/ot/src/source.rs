@@ -1,8 +1,7 @@
-//! What makes correlated OTs in bulk.
+//! Sources of correlated OTs in bulk, from which all other protocols take their OTs.
 //!
-//! Everything above takes its OTs from here. A source says in which multiples it makes them, and may take OTs of
-//! another source to start from: SoftSpoken starts from base OTs, a silent extension would start from a batch of
-//! SoftSpoken's.
+//! A source has a granularity: it makes multiples of that number of OTs. It may itself start from OTs of another
+//! source: SoftSpoken starts from base OTs, and a silent extension would start from a batch of SoftSpoken's.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;
@@ -12,26 +11,26 @@ use crate::cost::Cost;
 
 /// The sender's part of a batch: q_i, of which the receiver has q_i xor c_i Delta.
 pub struct Sent {
-    /// q_i.
+    /// The blocks q_i.
     pub blocks: Blocks,
-    /// The batch's number: no other one of the session and direction has it. It picks the key of the hash.
+    /// The batch's number, which no other batch of the session and direction has. It selects the key of the hash.
     pub instance: u128,
 }
 
 /// The receiver's part of a batch.
 pub struct Received {
-    /// c_i: one row.
+    /// The choices c_i, one row.
     pub choices: Bits,
-    /// q_i xor c_i Delta.
+    /// The blocks q_i xor c_i Delta.
     pub blocks: Blocks,
-    /// As at the sender.
+    /// The batch's number, the same as at the sender.
     pub instance: u128,
 }
 
-/// Who decides which message of each OT the receiver gets.
+/// The origin of the receiver's choices.
 #[derive(Clone, Copy)]
 pub enum Choices<'c> {
-    /// Chance: so many random bits.
+    /// Chance: this number of random bits.
     Random(usize),
     /// The receiver: these bits, one row. Costs a bit of communication for each.
     Given(&'c Bits),
@@ -57,21 +56,21 @@ impl Choices<'_> {
 pub trait Sender {
     /// The correlation Delta; bit 0 is 1. It stays the same for the session.
     fn delta(&self) -> u128;
-    /// The number of OTs of which a batch should be a multiple: others are made and thrown away.
+    /// The number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
     fn granularity(&self) -> usize;
-    /// What a batch costs; `given` where the receiver decides.
+    /// Returns the costs of a batch; `given` if the receiver decides the choices.
     fn cost(&self, len: usize, given: bool) -> Cost;
-    /// One batch; `given` where the receiver decides.
+    /// Makes one batch; `given` if the receiver decides the choices.
     async fn extend(&self, ctx: &Ctx, len: usize, given: bool) -> Result<Sent>;
 }
 
 /// The receiver's end of a source.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Receiver {
-    /// As at the sender.
+    /// The number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
     fn granularity(&self) -> usize;
-    /// As at the sender.
+    /// Returns the costs of a batch; `given` if the receiver decides the choices.
     fn cost(&self, len: usize, given: bool) -> Cost;
-    /// One batch.
+    /// Makes one batch.
     async fn extend(&self, ctx: &Ctx, choices: Choices<'_>) -> Result<Received>;
 }

@@ -1,17 +1,17 @@
 //! 1-of-N OT, N = 2, 4, 8, 16: the leaves of comparisons.
 //!
 //! **Source**: the small-field correlations of Roy 2022 used as 1-of-N OT. **Deviation**: m = log2 N correlated OTs
-//! with one Delta are put together: Q = sum of z^b q_b over GF(2^128), b < m; then entry j has the pad H(Q + j(z)
-//! Delta), j(z) the polynomial whose coefficients are j's bits. The receiver of index c has Q + c(z) Delta. For j other
-//! than c it lacks (j(z) + c(z)) Delta, an invertible multiple of Delta; every entry has a tweak of its own, so that
-//! the argument for the hash holds as for one multiple (docs/security/ot.md). **Model**: that of the extension.
+//! with one Delta are combined: Q = sum of z^b q_b over GF(2^128), b < m. Entry j has the pad H(Q + j(z) Delta), where
+//! j(z) is the polynomial whose coefficients are j's bits. The receiver of index c has Q + c(z) Delta. For j other than
+//! c it lacks (j(z) + c(z)) Delta, an invertible multiple of Delta. Every entry has a tweak of its own, so the argument
+//! for the hash holds as for one multiple (docs/security/ot.md). **Model**: that of the extension.
 //!
 //! | protocol | rounds, with checks | bits by the receiver | by the sender |
 //! |---|---|---|---|
 //! | random entries and index | 1, 3 | m (128/f - 1) | 0 |
 //! | chosen | 2, 4 | m 128/f | N l |
 //!
-//! Entries are of Z_2^l, l up to 64. Table i is elements i N to (i+1) N - 1. Row b of an index is its bit b.
+//! Entries are in Z_2^l, l up to 64. Table i is elements i N to (i+1) N - 1. Row b of an index is its bit b.
 
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
@@ -24,23 +24,23 @@ use crate::roots::LOST;
 use crate::setup::{Ot, fits};
 use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
-/// z x in GF(2^128) modulo z^128 + z^7 + z^2 + z + 1.
+/// Returns z x in GF(2^128) modulo z^128 + z^7 + z^2 + z + 1.
 fn double(x: u128) -> u128 {
     (x << 1) ^ (0x87 & 0u128.wrapping_sub(x >> 127))
 }
 
-/// j(z) x, j of at most four bits; x is a secret, j is not.
+/// Returns j(z) x, for j of at most four bits; x is secret, j is not.
 fn multiple(x: u128, j: usize) -> u128 {
     (0..4).rev().fold(0, |sum, bit| double(sum) ^ if j >> bit & 1 == 1 { x } else { 0 })
 }
 
-/// Sum of z^b x_b for the `len` OTs of each bit, one bit's after the other's.
+/// Returns the sum of z^b x_b over the bits b; each bit has `len` OTs, one bit's after the other's.
 fn combine(blocks: &Blocks, len: usize) -> Vec<u128> {
     let rows: Vec<&[u128]> = blocks.as_slice().chunks_exact(len.max(1)).collect();
     (0..len).map(|i| rows.iter().rev().fold(0, |sum, row| double(sum) ^ row[i])).collect()
 }
 
-/// log2 N.
+/// Returns log2 N.
 fn index_bits(n: usize) -> Result<usize> {
     match n {
         2 | 4 | 8 | 16 => Ok(n.trailing_zeros() as usize),
@@ -53,7 +53,7 @@ fn check_ring(ring: Ring) -> Result<()> {
 }
 
 impl Ot {
-    /// `len` tables of n random entries each, of which the peer gets one at a random index.
+    /// Returns `len` tables of n random entries each, of which the peer gets one entry at a random index.
     ///
     /// # Errors
     /// [`Misuse`] for another n or a ring of more than 64 bits; whatever ends a run.
@@ -64,10 +64,10 @@ impl Ot {
         Ok(self.table_pads(&sent, n, len).to_vector(ring))
     }
 
-    /// The indices, bit b in row b, and the entries of `len` random tables.
+    /// Returns the indices, bit b in row b, and the entries of `len` random tables.
     ///
     /// # Errors
-    /// As at the sender.
+    /// [`Misuse`] for another n or a ring of more than 64 bits; whatever ends a run.
     pub async fn receive_random_tables(&self, ctx: &Ctx, n: usize, ring: Ring, len: usize) -> Result<(Bits, Vector)> {
         let bits = index_bits(n)?;
         check_ring(ring)?;
@@ -77,10 +77,10 @@ impl Ot {
         Ok((index, entries))
     }
 
-    /// OTs of tables of n entries each: the peer gets one entry of each.
+    /// Sends OTs of tables of n entries each: the peer gets one entry of each.
     ///
     /// # Errors
-    /// As for random ones.
+    /// [`Misuse`] for another n or a ring of more than 64 bits; whatever ends a run.
     pub async fn send_tables(&self, ctx: &Ctx, n: usize, tables: &Vector) -> Result<()> {
         let bits = index_bits(n)?;
         check_ring(tables.ring())?;
@@ -93,10 +93,10 @@ impl Ot {
         Ok(())
     }
 
-    /// The entries at these indices, bit b in row b, over the ring.
+    /// Receives the entries at these indices, bit b in row b, over the ring.
     ///
     /// # Errors
-    /// [`Misuse`] for another number of rows than 1 to 4; whatever ends a run.
+    /// [`Misuse`] unless there are 1 to 4 rows; whatever ends a run.
     pub async fn receive_tables(&self, ctx: &Ctx, index: &Bits, ring: Ring) -> Result<Vector> {
         let (n, len) = (1usize << index.rows().min(5), index.lanes());
         index_bits(n)?;
@@ -111,7 +111,7 @@ impl Ot {
         Ok(entries)
     }
 
-    /// The pads of all entries.
+    /// Returns the pads of all entries.
     fn table_pads(&self, sent: &Sent, n: usize, len: usize) -> Blocks {
         if sent.blocks.is_shape() {
             charge_hashes(&sent.blocks, n);
@@ -127,7 +127,7 @@ impl Ot {
         pads
     }
 
-    /// The pads of the entries at the receiver's indices.
+    /// Returns the pads of the entries at the receiver's indices.
     fn entry_pads(&self, received: &Received, index: &Bits, n: usize) -> Blocks {
         let len = index.lanes();
         if received.blocks.is_shape() {
@@ -143,7 +143,7 @@ impl Ot {
     }
 }
 
-/// The entry at each index: every entry is looked at.
+/// Returns the entry at each index; it reads every entry.
 fn select(tables: &Vector, index: &Bits) -> Vector {
     let (ring, len) = (tables.ring(), index.lanes());
     if tables.is_shape() || index.is_shape() {
@@ -159,7 +159,7 @@ fn select(tables: &Vector, index: &Bits) -> Vector {
     Vector::from_u64s(ring, &entries)
 }
 
-/// All ones if a = b, both below 2^32.
+/// Returns all ones if a = b, else 0; both are below 2^32.
 fn equal_mask(a: u64, b: u64) -> u64 {
     0u64.wrapping_sub(((a ^ b).wrapping_sub(1)) >> 63)
 }
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Blocks that two batches have in common give pads that have nothing in common: no tweak repeats under a key.
+    /// Blocks that two batches share give unrelated pads: no tweak repeats under a key.
     #[test]
     fn every_batch_has_pads_of_its_own() {
         let (ot, len) = (Ot::dry(1, crate::Options::default()), 20);
@@ -192,7 +192,7 @@ mod tests {
             let sent = Sent { blocks: blocks.clone(), instance };
             let received = Received { choices: Bits::zeros(1, 2 * len), blocks: blocks.clone(), instance };
             let all = ot.table_pads(&sent, 4, len).as_slice().to_vec();
-            // A dry run's ends have one key for both directions.
+            // In a dry run both directions have one key.
             let own = ot.entry_pads(&received, &index, 4).as_slice().to_vec();
             assert!(all.iter().step_by(4).eq(&own));
             all

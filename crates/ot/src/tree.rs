@@ -1,15 +1,15 @@
 //! Trees of keys of which the peer knows all leaves but one: all-but-one OT from random OTs.
 //!
-//! **Source**: Roy, "SoftSpokenOT", CRYPTO 2022 (ePrint 2022/192): punctured pseudo-random functions after
-//! Goldreich, Goldwasser and Micali, and their consistency check. **Model**: malicious. A corrupt owner may guess a set
-//! for each of the peer's points; a wrong guess ends the session. **Deviation**: nodes are expanded and leaves hashed
-//! by BLAKE3, one hash covers the leaves of all trees (the peer's points then lie in a product of sets, as with one
-//! hash each). **Notation**: a tree of depth d has 2^d leaves; alpha is the peer's point, bit d-1 of it the first turn.
-//! The peer chose key 1 - (the turn) of the d base OTs, so that it knows the sibling of every node on the way to alpha.
+//! **Source**: Roy, "SoftSpokenOT", CRYPTO 2022 (ePrint 2022/192): punctured pseudo-random functions after Goldreich,
+//! Goldwasser and Micali, and their consistency check. **Model**: malicious. A corrupt owner may guess a set for each
+//! of the peer's points; a wrong guess ends the session. **Deviation**: nodes are expanded and leaves hashed by BLAKE3,
+//! and one hash covers the leaves of all trees (the peer's points then lie in a product of sets, as with one hash
+//! each). **Notation**: a tree of depth d has 2^d leaves; alpha is the peer's point, bit d-1 of it the first turn. The
+//! peer chose key 1 - (the turn) of the d base OTs, so it knows the sibling of every node on the way to alpha.
 //!
-//! The owner sends, for each level below the first, the xor of all left and that of all right children, masked by the
-//! two keys of the level's base OT; then the xor of its leaves' checks; at the end a hash of all checks. 64 (d - 1) +
-//! 32 bytes a tree, + 32. The peer's timing does not depend on alpha.
+//! For each level below the first, the owner sends the xor of all left and that of all right children, masked by the
+//! two keys of the level's base OT. Then it sends the xor of its leaves' checks, and at the end a hash of all checks.
+//! This takes 64 (d - 1) + 32 bytes a tree, + 32. The peer's timing does not depend on alpha.
 
 use quorate_crypto::{Prf, ct_eq};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
@@ -30,19 +30,19 @@ pub(crate) const CHECK: &str = "trees of the OT extension";
 /// The keys of one tree's leaves.
 pub(crate) type Leaves = Zeroizing<Vec<[u8; 16]>>;
 
-/// The leaves of one tree; at the peer in the order of their distance (xor) to its point, the first one missing.
+/// The leaves of one tree. At the peer they are ordered by their distance (xor) to its point; the first one is missing.
 pub(crate) struct Tree {
     pub depth: usize,
     pub leaves: Vec<Option<Prf>>,
 }
 
 impl Tree {
-    /// The owner's.
+    /// Makes the owner's tree.
     pub fn whole(leaves: &Leaves) -> Tree {
         Tree { depth: leaves.len().trailing_zeros() as usize, leaves: functions(leaves).collect() }
     }
 
-    /// The peer's, which lacks the leaf at a point.
+    /// Makes the peer's tree, which lacks the leaf at a point.
     pub fn without(mut leaves: Leaves, point: usize) -> Tree {
         by_distance(&mut leaves, point);
         let depth = leaves.len().trailing_zeros() as usize;
@@ -50,7 +50,7 @@ impl Tree {
     }
 }
 
-/// Bytes of the owner's message for trees of these depths.
+/// Returns the bytes of the owner's message for trees of these depths.
 pub(crate) fn message_bytes(depths: &[usize]) -> usize {
     depths.iter().map(|&d| tree_bytes(d)).sum::<usize>() + CHECK_BYTES
 }
@@ -63,7 +63,7 @@ fn xor(a: &mut Node, b: &Node) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a ^= b);
 }
 
-/// a ^= b if `choice`.
+/// Computes a ^= b if `choice`.
 fn xor_if(a: &mut Node, b: &Node, choice: Choice) {
     let mut changed = *a;
     xor(&mut changed, b);
@@ -80,7 +80,7 @@ fn expand<const N: usize>(node: &Node, domain: &[u8]) -> Zeroizing<[u8; N]> {
     out
 }
 
-/// The children of all nodes of a level.
+/// Returns the children of all nodes of a level.
 fn next_level(level: &Nodes) -> Nodes {
     let mut next = Zeroizing::new(Vec::with_capacity(2 * level.len()));
     for node in level.iter() {
@@ -90,7 +90,7 @@ fn next_level(level: &Nodes) -> Nodes {
     next
 }
 
-/// The keys and the checks of the leaves that the last level's nodes give.
+/// Returns the keys and the checks of the leaves below the last level's nodes.
 fn leaves_of(level: &Nodes) -> (Leaves, Nodes) {
     let (mut keys, mut checks) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
     for node in level.iter() {
@@ -106,7 +106,7 @@ fn functions(keys: &[[u8; 16]]) -> impl Iterator<Item = Option<Prf>> {
     keys.iter().map(|key| Some(Prf::new(key)))
 }
 
-/// The owner's trees, and its message. `keys` are the base OTs' outputs, level by level, tree by tree.
+/// Returns the owner's trees, and its message. `keys` are the base OTs' outputs, level by level, tree by tree.
 pub(crate) fn grow(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Leaves>, Vec<u8>) {
     let (mut trees, mut message) = (Vec::new(), Vec::with_capacity(message_bytes(depths)));
     let mut all_checks = blake3::Hasher::new_derive_key(domains::TREE_CHECK);
@@ -136,8 +136,8 @@ pub(crate) fn grow(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Leaves>, Vec<u8>
     (trees, message)
 }
 
-/// The peer's trees, with garbage in place of the leaf that each lacks; or the check's failure. `keys` are its base
-/// OTs' outputs; `points` the leaf that each tree lacks.
+/// Returns the peer's trees, with garbage in place of the leaf that each lacks, or the check's failure. `keys` are its
+/// base OTs' outputs; `points` has the leaf that each tree lacks.
 pub(crate) fn puncture(
     keys: &[Key],
     depths: &[usize],
@@ -165,7 +165,7 @@ pub(crate) fn puncture(
     if ct_eq(all_checks.finalize().as_bytes(), message) { Ok(trees) } else { Err(CHECK) }
 }
 
-/// The last level's nodes; the one at `point` is garbage.
+/// Returns the last level's nodes; the one at `point` is garbage.
 fn known_nodes(keys: &[Key], depth: usize, point: usize, sums: &[u8]) -> Nodes {
     let turn = |level: usize| Choice::from((point >> (depth - 1 - level) & 1) as u8);
     let mut level: Nodes = Zeroizing::new(vec![[0; NODE_BYTES]; 2]);
@@ -192,7 +192,7 @@ fn known_nodes(keys: &[Key], depth: usize, point: usize, sums: &[u8]) -> Nodes {
     level
 }
 
-/// Sets the entry at `point` to what makes the sum of all `sum`.
+/// Sets the entry at `point` so that the sum of all is `sum`.
 fn fill_in(entries: &mut Nodes, point: u64, sum: Node) {
     let mut missing = sum;
     for (x, entry) in (0u64..).zip(entries.iter()) {
@@ -224,7 +224,7 @@ mod tests {
         (0..count).map(|i| [key(i, 0), key(i, 1)]).collect()
     }
 
-    /// The keys that the peer of points `points` chose.
+    /// Returns the keys that a peer with these points chose.
     fn chosen(keys: &[[Key; 2]], depths: &[usize], points: &[usize]) -> Vec<Key> {
         let turns = depths.iter().zip(points).flat_map(|(&d, &point)| (0..d).rev().map(move |bit| point >> bit & 1));
         keys.iter().zip(turns).map(|(pair, turn)| pair[1 - turn].clone()).collect()
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// A flipped bit of a sum that the peer does not use changes nothing; every other one is found.
+    /// A flipped bit of a sum that the peer does not use changes nothing; every other flip is found.
     #[test]
     fn every_flipped_bit_is_found_or_harmless() {
         let (depths, points) = ([3, 2], [5, 1]);
@@ -302,7 +302,7 @@ mod tests {
                 }
             }
         }
-        // Three levels below a first one, 256 bits of each of two sums.
+        // Three levels below a first one, with 256 bits in each of two sums.
         assert_eq!((found, harmless), (3 * 256 + 3 * 256, 3 * 256));
     }
 

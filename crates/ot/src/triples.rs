@@ -1,8 +1,8 @@
 //! Multiplication triples: shares of random a, b and of c = a b, over Z_2^k or for bits.
 //!
-//! **Source**: Gilboa 1999, see `product`, and for bits Asharov, Lindell, Schneider, Zohner 2013, as in ABY,
-//! section III-B. **Model**: semi-honest; over a malicious extension a party can still make c wrong. **Notation**: each
-//! party is the receiver of one direction, whose random choices are its share of a, and the sender of the other.
+//! **Source**: Gilboa 1999, see `product`, and for bits Asharov, Lindell, Schneider, Zohner 2013, as in ABY, section
+//! III-B. **Model**: semi-honest; over a malicious extension a party can still make c wrong. **Notation**: each party
+//! is the receiver of one direction, whose random choices are its share of a, and the sender of the other.
 //!
 //! | correlation | OTs each way | rounds, with checks | bytes by each party, f = 4 |
 //! |---|---|---|---|
@@ -22,13 +22,13 @@ use crate::product::{check_ring, sum_of_products};
 use crate::setup::Ot;
 use crate::source::{Choices, Receiver, Sender};
 
-/// OTs of a chunk of a long row, of which each takes about 4 bytes each way.
+/// OTs of a chunk of a long row; each takes about 4 bytes each way.
 const CHUNK: usize = 1 << 15;
 const BYTES_EACH: usize = 4;
-/// Chunks under way: few stay in a core's cache; a long line holds more.
+/// Chunks under way: a small number stays in a core's cache, a larger one fills a long line.
 const WINDOW: RangeInclusive<usize> = 4..=32;
 
-/// Shares of triples over a ring: the parties' sums give c = a b. Wiped on drop.
+/// Shares of triples over a ring: the sums of the parties' shares satisfy c = a b. Wiped on drop.
 pub struct Triples {
     /// The first factors.
     pub a: Wiped<Vector>,
@@ -38,7 +38,7 @@ pub struct Triples {
     pub c: Wiped<Vector>,
 }
 
-/// Shares of triples of bits: the parties' xors give c = a and b. Wiped on drop.
+/// Shares of triples of bits: the xors of the parties' shares satisfy c = a and b. Wiped on drop.
 pub struct BitTriples {
     /// The first factors; one row where they select columns.
     pub a: Wiped<Bits>,
@@ -48,13 +48,13 @@ pub struct BitTriples {
     pub c: Wiped<Bits>,
 }
 
-/// How [`Ot::triples`] cuts a row.
+/// Returns the chunks of [`Ot::triples`].
 pub(crate) fn chunks(ring: Ring, len: usize) -> Chunks {
     let chunk = (CHUNK / ring.bits() as usize).next_multiple_of(512);
     Chunks { len, chunk, window: *WINDOW.start() }
 }
 
-/// How [`Ot::bit_triples`] cuts a row, and [`Ot::select_triples`] of so many rows.
+/// Returns the chunks of [`Ot::bit_triples`], and of [`Ot::select_triples`] with that many rows.
 pub(crate) fn bit_chunks(rows: usize, len: usize) -> Chunks {
     let chunk = (CHUNK / rows.div_ceil(128).max(1)).next_multiple_of(512);
     Chunks { len, chunk, window: *WINDOW.start() }
@@ -64,24 +64,24 @@ fn vectors(ctx: &Ctx, ring: Ring, len: usize) -> Wiped<Vector> {
     Wiped(if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
 }
 
-/// Zeros, or a shape in a dry run.
+/// Returns zeros, or a shape in a dry run.
 pub(crate) fn matrix(ctx: &Ctx, rows: usize, lanes: usize) -> Wiped<Bits> {
     Wiped(if ctx.is_dry() { Bits::shape(rows, lanes) } else { Bits::zeros(rows, lanes) })
 }
 
-/// How many chunks a line holds that takes so many bytes each way.
+/// Returns the number of chunks that fill a line that holds this many bytes each way.
 pub(crate) fn window_of(line_bytes: usize) -> usize {
     line_bytes.div_ceil(CHUNK * BYTES_EACH).clamp(*WINDOW.start(), *WINDOW.end())
 }
 
 impl Ot {
-    /// As many chunks under way as the line holds.
+    /// Returns the chunks with as large a window as fills the line.
     fn filling(&self, chunks: Chunks) -> Chunks {
         Chunks { window: self.window.get(), ..chunks }
     }
 
-    /// `len` triples over a ring of at most 64 bits. Both call it; a long row goes in chunks, for which every party of
-    /// the lane must call it.
+    /// Makes `len` triples over a ring of at most 64 bits. Both parties call it. A long row is made in chunks; every
+    /// party of the lane must then call it.
     ///
     /// # Errors
     /// [`Misuse::RingBits`](quorate_engine::Misuse::RingBits) for a larger ring; whatever ends a run.
@@ -98,7 +98,7 @@ impl Ot {
         Ok(Triples { a, b, c })
     }
 
-    /// Triples of `rows` x `lanes` bits, bit by bit. Both call it; see [`Ot::triples`] for long rows.
+    /// Makes triples of `rows` x `lanes` bits, bit by bit. Both parties call it; see [`Ot::triples`] for long rows.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -112,8 +112,8 @@ impl Ot {
         Ok(BitTriples { a: turned(a), b: turned(b), c: turned(c) })
     }
 
-    /// Random bits a, one row, columns b of `rows` bits, and c = b where a is 1, else 0. Both call it; see
-    /// [`Ot::triples`] for long rows.
+    /// Makes random bits a, one row, columns b of `rows` bits, and c = b where a is 1, else 0. Both parties call it;
+    /// see [`Ot::triples`] for long rows.
     ///
     /// # Errors
     /// Whatever ends a run.

@@ -1,11 +1,11 @@
-//! Correlated OTs of which several things are made: their blocks as they are, and pads for uses with numbers.
+//! Correlated OTs for several uses: their blocks, and pads for numbered uses.
 //!
 //! **Source**: the hash is that of `cot`. **Model**: that of the extension. **Notation**: OT i of n has the blocks q_i
 //! at the sender and q_i xor c_i Delta at the receiver; pad b of use v is H(q_i + b Delta, v n + i).
 //!
-//! No tweak is used twice under the batch's key, so that pads of different uses are unrelated, though they come from
-//! one block: all that is asked of H is tweakable circular correlation robustness. Blocks as they are may leave a party
-//! only under something that hides them.
+//! No tweak is used twice under the batch's key, so pads of different uses are unrelated, though they come from one
+//! block. H only has to be tweakable circular correlation robust. The blocks themselves may leave a party only under a
+//! mask that hides them.
 //!
 //! Rounds and bytes are those of `cot`.
 
@@ -28,7 +28,7 @@ pub struct SentCots {
     delta: Zeroizing<u128>,
 }
 
-/// The receiver's end.
+/// The receiver's end of a batch.
 pub struct ReceivedCots {
     choices: Bits,
     blocks: Blocks,
@@ -36,17 +36,17 @@ pub struct ReceivedCots {
 }
 
 impl Ot {
-    /// `len` correlated OTs as their sender, for several uses; `given` where the peer decides the choices.
+    /// Makes `len` correlated OTs as their sender, for several uses; `given` if the peer decides the choices.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where the peer fails the check, and whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
     pub async fn send_cots_for_uses(&self, ctx: &Ctx, len: usize, given: bool) -> Result<SentCots> {
         let sent = self.sender.extend(ctx, len, given).await?;
         let hash = self.sending.segment(sent.instance);
         Ok(SentCots { blocks: sent.blocks, hash, delta: Zeroizing::new(self.sender.delta()) })
     }
 
-    /// Correlated OTs as their receiver.
+    /// Makes correlated OTs as their receiver, for several uses.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -57,7 +57,7 @@ impl Ot {
     }
 }
 
-/// Pads of a use of these OTs, each block plus `shift`.
+/// Returns the pads of a use of these OTs, each block plus `shift`.
 fn pads(hash: &Tccr, blocks: &Blocks, shift: u128, number: u32, range: Range<usize>) -> Blocks {
     if blocks.is_shape() {
         let shape = Blocks::shape(range.len());
@@ -71,29 +71,29 @@ fn pads(hash: &Tccr, blocks: &Blocks, shift: u128, number: u32, range: Range<usi
 }
 
 impl SentCots {
-    /// q_i.
+    /// The blocks q_i.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// Both pads of these OTs for a use.
+    /// Returns both pads of these OTs for a use.
     pub fn pads(&self, number: u32, range: Range<usize>) -> [Blocks; 2] {
         [0, *self.delta].map(|shift| pads(&self.hash, &self.blocks, shift, number, range.clone()))
     }
 }
 
 impl ReceivedCots {
-    /// c_i, one row. Secret.
+    /// The choices c_i, one row. Secret.
     pub fn choices(&self) -> &Bits {
         &self.choices
     }
 
-    /// q_i xor c_i Delta.
+    /// The blocks q_i xor c_i Delta.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// The chosen pads of these OTs for a use.
+    /// Returns the chosen pads of these OTs for a use.
     pub fn pads(&self, number: u32, range: Range<usize>) -> Blocks {
         pads(&self.hash, &self.blocks, 0, number, range)
     }
@@ -135,7 +135,7 @@ mod tests {
             let difference = if choice { delta } else { 0 };
             assert_eq!(sent.blocks().as_slice()[i] ^ received.blocks().as_slice()[i], difference);
         }
-        // A range's pads are those of the whole, and no pad comes twice.
+        // The pads of a range are part of those of the whole, and no pad comes twice.
         for number in 0..3 {
             let of = |range: Range<usize>| (sent.pads(number, range.clone()), received.pads(number, range));
             let (pads, chosen) = of(0..LEN);

@@ -1,13 +1,14 @@
 //! Vector OLE over Z_2^m between two parties: shares of a key times a vector.
 //!
-//! One party, the owner, has a vector x over Z_2^m; the other one, the holder, a key below 2^s, the same for the whole
-//! session. They get v and w with key x = v - w mod 2^m; the holder learns nothing of x, the owner nothing of the key.
+//! One party, the owner, has a vector x over Z_2^m. The other one, the holder, has a key below 2^s, the same for the
+//! whole session. They get v and w with key x = v - w mod 2^m; the holder learns nothing of x, the owner nothing of the
+//! key.
 //!
 //! **Source**: the small-field vector OLE of Roy, "SoftSpokenOT", CRYPTO 2022 (ePrint 2022/192), over Z_2^m in place of
-//! a field: the key goes in digits of f bits, and digit i needs m - f i bits only, since what it gives weighs 2^(f i).
+//! a field: the key is split into digits of f bits. Digit i needs only m - f i bits, since its product weighs 2^(f i).
 //! With f = 1 it is the correlated oblivious product evaluation of Cramer, Damgard, Escudero, Scholl, Xing, "SPDZ2k",
-//! CRYPTO 2018 (ePrint 2018/482). **Model**: malicious up to the owner's x: an owner may use another x for each digit,
-//! which whoever relies on x has to check; a guess of digits ends the session where it is wrong. **Notation**: tree i
+//! CRYPTO 2018 (ePrint 2018/482). **Model**: malicious up to the owner's x. An owner may use another x for each digit;
+//! protocols that rely on x have to check this. A guess of digits ends the session if it is wrong. **Notation**: tree i
 //! has 2^f leaves with functions F_x, of which the holder lacks the one at digit_i.
 //!
 //! | step | owner | holder |
@@ -16,12 +17,12 @@
 //! | 2 | sends c_i = u_i - x | w_i = w_i + digit_i c_i |
 //! | 3 | v = sum of 2^(f i) v_i | w = sum of 2^(f i) w_i |
 //!
-//! One round, by the owner, of sum of (m - f i) bits an element; a random x may be u_0, and c_0 is not sent then. What
-//! is here is local: who authenticates towards several peers sends to all of them at once. No timing depends on a
-//! secret.
+//! One round, by the owner, of sum of (m - f i) bits an element. A random x may be u_0; c_0 is then not sent. All
+//! functions here are local: a party that authenticates towards several peers sends to all of them at once. No timing
+//! depends on a secret.
 //!
-//! v_i = w_i + digit_i x mod 2^(m - f i) for each digit, whose sums an owner may be asked to show ([`Shares::weighed`],
-//! [`Vole::of_owner`]).
+//! v_i = w_i + digit_i x mod 2^(m - f i) for each digit. A check may ask an owner for sums of these
+//! ([`Shares::weighed`], [`Vole::of_owner`]).
 
 use std::ops::Range;
 
@@ -34,13 +35,13 @@ use zeroize::Zeroizing;
 
 use crate::roots::{Roots, Shape};
 
-/// Elements that are worked on together: a leaf's part of them, and sums of such, fit a core's first cache.
+/// Elements processed together: a leaf's part of them, and sums of such parts, fit a core's first cache.
 const TILE: usize = 128;
 const BLOCK_BYTES: usize = 16;
-/// What tells the peer apart that these are no OTs.
+/// The mark by which the peer distinguishes this setup from one of OTs.
 const MARK: u8 = 0x80;
 
-/// A party's key for a session, the same towards all peers, and the digits that it goes in.
+/// A party's key for a session, the same towards all peers, and the form of its digits.
 pub struct Key {
     key: Zeroizing<u64>,
     digits: Digits,
@@ -54,7 +55,7 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Keys of `key_bits` bits in digits of `digit_bits`; the top one may be shorter.
+    /// Describes keys of `key_bits` bits in digits of `digit_bits`; the top digit may be shorter.
     ///
     /// # Errors
     /// [`Misuse`] unless 1 <= digit_bits <= 8 and digit_bits <= key_bits <= 64.
@@ -65,12 +66,12 @@ impl Digits {
         }
     }
 
-    /// s.
+    /// The bits of a key, s.
     pub fn key_bits(self) -> u32 {
         self.key_bits
     }
 
-    /// How many digits there are.
+    /// The number of digits.
     pub fn count(self) -> usize {
         self.key_bits.div_ceil(self.digit_bits) as usize
     }
@@ -83,12 +84,13 @@ impl Digits {
         self.digit_bits.min(self.key_bits - self.weight(digit)) as usize
     }
 
-    /// The ring of what a digit gives of elements of Z_2^m.
+    /// Returns the ring of a digit's shares for elements of Z_2^m.
     fn ring(self, ring: Ring, digit: usize) -> Ring {
         Ring::of(ring.bits() - self.weight(digit))
     }
 
-    /// Bytes of the owner's message for a vector; a random one takes less towards the peer whose u_0 it is.
+    /// Returns the bytes of the owner's message for a vector. They are fewer with `own`: for a random vector, towards
+    /// the peer whose u_0 it is.
     pub fn message_bytes(self, (ring, len): (Ring, usize), own: bool) -> usize {
         (usize::from(own)..self.count()).map(|digit| self.ring(ring, digit).packed_bytes(len)).sum()
     }
@@ -111,7 +113,7 @@ impl Digits {
         }
     }
 
-    /// Charges a dry run with what all leaves draw and add up.
+    /// Charges a dry run for the draws and sums of all leaves.
     fn charge(self, ring: Ring, len: usize) {
         for digit in 0..self.count() {
             let bytes = (len << self.depth(digit)) * self.ring(ring, digit).carrier().bytes();
@@ -122,13 +124,13 @@ impl Digits {
 }
 
 impl Key {
-    /// A uniform key.
+    /// Draws a uniform key.
     pub fn random(digits: Digits, coins: &mut Prg) -> Key {
         let key = Zeroizing::new(coins.next_u64() & (u64::MAX >> (64 - digits.key_bits)));
         Key { key, digits }
     }
 
-    /// Its form.
+    /// The form of the key.
     pub fn digits(&self) -> Digits {
         self.digits
     }
@@ -142,14 +144,14 @@ impl Key {
 /// The leaves of one tree.
 struct Leaves {
     functions: Vec<Prf>,
-    /// The one that is garbage; none at the owner.
+    /// The number of the garbage leaf; none at the owner.
     missing: Option<Zeroizing<u64>>,
 }
 
 /// Both directions between this party and one peer, for a session.
 pub struct Vole {
     digits: Digits,
-    /// Where this party owns, and where it holds the key. None in a dry run.
+    /// The trees of which this party is the owner, and those of which it is the holder. None in a dry run.
     own: Vec<Leaves>,
     theirs: Vec<Leaves>,
     key: Zeroizing<u64>,
@@ -162,10 +164,10 @@ pub struct Shares {
     parts: Vec<Wiped<Vector>>,
 }
 
-/// What step 1 gives an owner.
+/// The results of step 1 at an owner.
 pub struct Grown {
     u: Vec<Wiped<Vector>>,
-    /// v, by digit.
+    /// v_i for each digit.
     pub shares: Shares,
 }
 
@@ -173,8 +175,8 @@ impl Vole {
     /// Sets up both directions with `peer`. Both parties call it on the same lane, with keys of one form. Three rounds.
     ///
     /// # Errors
-    /// [`Mismatch::Options`](quorate_engine::Mismatch::Options) where the forms differ, [`Error::Malformed`] for bad
-    /// points, [`Error::Cheating`] where the trees do not fit the base OTs, and whatever ends a run.
+    /// [`Mismatch::Options`](quorate_engine::Mismatch::Options) if the forms differ, [`Error::Malformed`] for bad
+    /// points, [`Error::Cheating`] if the trees do not fit the base OTs; whatever ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, key: &Key, coins: &mut Prg) -> Result<Vole> {
         let shape = key.digits.shape();
         let points = shape.points(&u128::from(*key.key));
@@ -188,18 +190,18 @@ impl Vole {
         Ok(Vole { digits: key.digits, own: own.collect(), theirs: theirs.collect(), key: key.key.clone() })
     }
 
-    /// The same for dry runs.
+    /// Returns one end of a session for dry runs.
     pub fn dry(digits: Digits) -> Vole {
         Vole { digits, own: vec![], theirs: vec![], key: Zeroizing::new(0) }
     }
 
-    /// Bytes of what a party sends in the setup.
+    /// Returns the bytes that a party sends in the setup.
     pub fn setup_bytes(digits: Digits) -> usize {
         digits.shape().message_bytes().iter().sum()
     }
 
-    /// Step 1 at the owner. `instance` is the batch's number, alike at the holder.
-    /// No other batch of the session has it.
+    /// Runs step 1 at the owner. `instance` is the batch's number: the holder uses the same, and no other batch of the
+    /// session has it.
     ///
     /// # Errors
     /// [`Misuse`] for a ring smaller than the keys.
@@ -217,7 +219,8 @@ impl Vole {
         Ok(Grown { u, shares: Shares { ring, digits, parts } })
     }
 
-    /// Steps 1 and 2 at the holder, with the owner's message; `own` where x is u_0 here. w, by digit.
+    /// Runs steps 1 and 2 at the holder, with the owner's message; `own` if x is u_0 of this batch. Returns w_i for
+    /// each digit.
     ///
     /// # Errors
     /// [`Misuse`] for a ring smaller than the keys; [`Error::Bug`] for a message of another length.
@@ -250,7 +253,7 @@ impl Vole {
                         .map_err(|_| Error::Bug { what: "a correction of a wrong length" })?
                 }
             };
-            // w_i = sum of x F_x + digit (c - sum of F_x): that at the digit itself, which is garbage, cancels.
+            // w_i = sum of x F_x + digit (c - sum of F_x): the leaf at the digit itself, which is garbage, cancels.
             correction.sub_assign(&sum);
             correction.scale(leaves.digit());
             weighted.add_assign(&correction);
@@ -260,7 +263,7 @@ impl Vole {
         Ok(Shares { ring, digits, parts })
     }
 
-    /// At the holder: what the owner has of elements that are known here, and of which these are the shares.
+    /// Returns the owner's shares at the holder, from the holder's shares `held` of elements x that it knows.
     pub fn of_owner(&self, held: &Shares, x: &Vector) -> Shares {
         let mut shares = held.clone();
         for (part, leaves) in shares.parts.iter_mut().zip(&self.theirs) {
@@ -271,7 +274,7 @@ impl Vole {
         shares
     }
 
-    /// What this party holds as a key.
+    /// This party's key as a holder.
     pub fn key(&self) -> u64 {
         *self.key
     }
@@ -289,12 +292,12 @@ impl Shares {
         Shares { ring, digits, parts: parts.collect() }
     }
 
-    /// Whether they are those of a dry run.
+    /// Whether these are shares of a dry run.
     pub fn is_shape(&self) -> bool {
         self.parts.iter().any(|part| part.is_shape())
     }
 
-    /// Step 3: shares of the products with the whole key.
+    /// Step 3: returns shares of the products with the whole key.
     pub fn whole(&self) -> Wiped<Vector> {
         let len = self.parts[0].len();
         let mut whole =
@@ -303,7 +306,7 @@ impl Shares {
         whole
     }
 
-    /// Shares of sums of the elements times public factors: an element for each row of factors.
+    /// Returns shares of sums of the elements times public factors: one sum for each row of factors.
     pub fn weighed(&self, rows: &[Vec<u64>]) -> Shares {
         let mut parts: Vec<_> = self.parts.iter().map(|part| (&**part, None)).collect();
         let work = |(part, sums): &mut (&Vector, Option<Wiped<Vector>>)| *sums = Some(weighed(part, rows));
@@ -314,36 +317,37 @@ impl Shares {
         Shares { parts: parts.into_iter().filter_map(|(_, sums)| sums).collect(), ..*self }
     }
 
-    /// Adds shares of as many other elements.
+    /// Adds shares of other elements, of the same number.
     pub fn add_assign(&mut self, other: &Shares) {
         self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_assign(other));
     }
 
-    /// Adds to what a digit gives, for tests of cheaters.
+    /// Adds an error to a digit's share, for tests of cheaters.
     #[cfg(feature = "testing")]
     pub fn insecure_add(&mut self, digit: usize, error: &Vector) {
         self.parts[digit].add_assign(error);
     }
 
-    /// Appends all of them, digit by digit, of so many bits as each has.
+    /// Appends all shares, digit by digit, each with the bits of its ring.
     pub fn pack(&self, bytes: &mut Vec<u8>) {
         self.parts.iter().for_each(|part| part.pack(bytes));
     }
 }
 
-/// Sums of the elements times public factors: an element for each row of factors.
+/// Returns sums of the elements times public factors: one sum for each row of factors.
 pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Wiped<Vector> {
     let sums: Vec<_> = rows.iter().map(|factors| Wiped(x.weighed(factors))).collect();
     Wiped(Vector::concat(&sums.iter().map(|sum| &**sum).collect::<Vec<_>>()))
 }
 
 impl Grown {
-    /// u_0, which may be x: a random vector.
+    /// The random vector u_0, which may serve as x.
     pub fn random(&self) -> &Vector {
         &self.u[0]
     }
 
-    /// Step 2: what makes x of it. With `own`, x is u_0 of this very batch, and nothing is said of digit 0.
+    /// Step 2: returns the message that corrects each u_i to x. With `own`, x is u_0 of this batch, and the correction
+    /// of digit 0 is left out.
     pub fn message(&self, x: &Vector, own: bool) -> Vec<u8> {
         let shape = (x.ring(), x.len());
         let bytes = self.shares.digits.message_bytes(shape, own);
@@ -367,7 +371,7 @@ impl Leaves {
         self.missing.as_deref().copied().unwrap_or(0).into()
     }
 
-    /// Sums of F_x, and of x F_x, over all leaves, what stands for the missing one included: step 1 of a holder weighs
+    /// Returns the sums of F_x, and of x F_x, over all leaves, including the garbage one: step 1 of a holder weights
     /// both such that it cancels.
     fn sums(&self, instance: u128, ring: Ring, len: usize) -> [Wiped<Vector>; 2] {
         let part = len.div_ceil(threads()).next_multiple_of(TILE).max(TILE);
@@ -413,18 +417,18 @@ mod tests {
 
     const RINGS: [u32; 8] = [8, 13, 64, 65, 96, 128, 134, 192];
 
-    /// What one party has of one batch in which it owns, or holds the key.
+    /// One party's results of one batch, as owner and as holder of the key.
     struct End {
         x: Vector,
         v: Vector,
         w: Vector,
         key: u64,
-        /// What it says, as an owner, of sums of x; and as a holder, what the peer has to say.
+        /// Its sums as an owner, as packed shares; and as a holder, the sums that it expects from the peer.
         says: Vec<u8>,
         expects: Vec<u8>,
     }
 
-    /// Both parties authenticate a vector of their own towards the other one, a chosen or a random one.
+    /// Authenticates a vector of each party, chosen or random, towards the other party.
     async fn batch(ctx: &Ctx, vole: &Vole, digits: Digits, (bits, len): (u32, usize), own: bool) -> Result<End> {
         let (peer, shape, instance) = (1 - ctx.me(), (Ring::of(bits), len), ctx.randomness().instance());
         let grown = vole.grow(ctx.is_dry(), instance, shape)?;
@@ -468,7 +472,7 @@ mod tests {
         Ok(ends)
     }
 
-    /// key x - v + w: zeros.
+    /// Returns key x - v + w, which is zero.
     fn rest(owner: &End, holder: &End) -> Vector {
         let mut product = owner.x.clone();
         product.scale(holder.key.into());
@@ -515,7 +519,7 @@ mod tests {
         }
     }
 
-    /// The figures of the design: bytes for an element of 192, 134 and 128 bits, and for a random one of 64.
+    /// Tests the figures of the design: bytes for an element of 192, 134 and 128 bits, and for a random one of 64.
     #[test]
     fn bytes_of_an_element() {
         let bytes = |digit_bits: u32, bits: u32, own: bool| {
@@ -538,7 +542,7 @@ mod tests {
         assert!(Vole::dry(digits).hold(true, 0, (Ring::of(32), 1), (&[0; 3], false)).is_err());
     }
 
-    /// A changed correction shifts w by a multiple of the digit that it is for, and by nothing where that is zero.
+    /// A changed correction shifts w by a multiple of its digit, and not at all if the digit is zero.
     #[test]
     fn an_owner_that_lies_about_a_digit_is_right_where_the_digit_is_zero() {
         let digits = Digits::new(8, 4).unwrap();

@@ -1,4 +1,4 @@
-//! A peer that does not follow the protocol of a session's start.
+//! A peer that violates the protocol at the start of a session.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Party, Phase, Result};
@@ -7,7 +7,7 @@ use quorate_ot::{Options, Ot};
 /// Bytes of the three messages of a session's start, with 32 trees of depth 4.
 const MESSAGES: [usize; 3] = [34, 128 * 96, 32 * (3 * 64 + 32) + 32];
 
-/// Party 0 sets up; party 1 sends these messages, whatever it receives.
+/// Sets up party 0 against party 1, which sends these messages, whatever it receives.
 fn against(messages: &[Vec<u8>]) -> Result<()> {
     let results = parties(2, |mut party| match party.me() {
         0 => setup(&mut party).map(drop),
@@ -36,7 +36,7 @@ fn setup(party: &mut Party) -> Result<Vec<Vec<u8>>> {
     Ok(party.insecure_transcript().into_iter().map(|message| message.bytes).collect())
 }
 
-/// What party 1 sent in a session of its own.
+/// Returns the messages that party 1 sent in a session of its own.
 fn recorded() -> Vec<Vec<u8>> {
     let transcripts = parties(2, |mut party| setup(&mut party));
     let messages = transcripts[0].clone().unwrap();

@@ -1,4 +1,4 @@
-//! Every protocol against its ideal functionality; measured costs against the stated ones and a dry run.
+//! Every protocol, compared with its ideal functionality, and its measured costs with the stated ones and a dry run.
 
 use quorate_crypto::Seed;
 use quorate_engine::testing::parties;
@@ -10,7 +10,7 @@ use quorate_ot::{Options, Ot};
 
 const ALL: [Options; 3] = [Options::IKNP, Options { field_bits: 4, ..Options::IKNP }, Options::MALICIOUS];
 
-/// Random words, the same for a name at both parties.
+/// Returns random words, the same for a name at both parties.
 fn words(name: &str, len: usize) -> Vec<u64> {
     let mut prg = Seed::from_bytes([7; 32]).prg("quorate/ot/test", name.as_bytes());
     (0..len).map(|_| prg.next_u64()).collect()
@@ -136,7 +136,7 @@ fn tables_give_one_entry() {
     }
 }
 
-/// All pairs of a tiny ring; random ones of larger rings.
+/// Tests all pairs of a tiny ring, and random ones of larger rings.
 #[test]
 fn one_way_products_are_shared() {
     for k in [1u32, 2, 3, 4, 5, 8, 13, 31, 32, 33, 63, 64] {
@@ -191,7 +191,7 @@ fn triples_multiply() {
         for i in 0..len {
             assert_eq!(a[i].wrapping_mul(b[i]) & ring.mask(), c[i] & ring.mask(), "triple {i} over {ring:?}");
         }
-        // Shares are whole elements: their top bits are there.
+        // Shares are whole elements: their top bits occur.
         let tops = |share: &Vector| share.to_u64s().iter().fold(0, |all, x| all | x);
         let full = (ring.mask() as u64, len >= 100);
         assert!(!full.1 || shares.iter().all(|s| tops(&s.a) == full.0 && tops(&s.b) == full.0 && tops(&s.c) == full.0));
@@ -281,7 +281,7 @@ fn mistakes_are_named_before_anything_is_sent() {
                 5 => ot.send_chosen(ctx, [&x, &y]).await,
                 6 => ot.receive_cots_for(ctx, &Bits::zeros(2, 3)).await.map(drop),
                 7 => ot.products(ctx, &y, &Vector::zeros(Ring::of(8), 5)).await.map(drop),
-                // One hash does not cover such elements.
+                // One hash does not cover elements of this size.
                 8 => ot.send_chosen(ctx, [&long, &long]).await,
                 9 => ot.receive_chosen(ctx, &Bits::zeros(1, 3), long.ring()).await.map(drop),
                 10 => ot.send_bit_products(ctx, &long).await.map(drop),

@@ -1,4 +1,5 @@
-//! The check: digests of the columns under a hash that the sender picks after the corrections are fixed.
+//! The check of the extension: digests of the columns under a hash that the sender picks after the corrections are
+//! fixed.
 
 use quorate_crypto::{ct_eq, gf64};
 use quorate_ring::threads::{side_by_side, threads};
@@ -16,14 +17,15 @@ pub(super) const ANSWER_BYTES: usize = 16 + 32;
 /// The name of the check in an error.
 pub(super) const CHECK: &str = "consistency of the OT extension";
 
-/// The hash of a column: for each of two points a polynomial in it whose coefficients are the column's words, without a
-/// constant term, plus a word of the masking group. (With a constant term, an error in that word and the same one in
+/// The hash of a column. For each of two points it is a polynomial in the point whose coefficients are the column's
+/// words, without a constant term, plus a word of the masking group. (With a constant term, an error in that word and
+/// the same one in both masks would cancel under every challenge.)
 /// both masks would cancel under every challenge.)
 pub(super) type Digest = [u64; 2];
 
-/// The hash that one challenge picks.
+/// The hash that one challenge determines.
 pub(super) struct Hash {
-    /// The powers of each point, from 0 on, for a tile; and the one after the last.
+    /// The powers of each point, from 0 on, for a tile, and the next one.
     powers: [Vec<u64>; 2],
 }
 
@@ -38,14 +40,14 @@ impl Hash {
         Hash { powers: [0, 1].map(|_| powers.next().unwrap_or_default()) }
     }
 
-    /// The digest of one column, whose part in a tile `part` gives.
+    /// Returns the digest of one column; `part` returns its part in a tile.
     pub fn column<'w>(&self, batch: Batch, part: impl Fn((usize, usize)) -> &'w [u64]) -> Digest {
         let mut digest = [0; 2];
         batch.tiles().for_each(|tile| self.extend(&mut digest, part(tile), tile.0 == batch.groups));
         digest
     }
 
-    /// The digest with another tile's part, the last one of which is the `mask`.
+    /// Extends the digest by another tile's part; the last part is the `mask`.
     fn extend(&self, digest: &mut Digest, words: &[u64], mask: bool) {
         if mask {
             for ((digest, powers), mask) in digest.iter_mut().zip(&self.powers).zip(words) {
@@ -59,7 +61,7 @@ impl Hash {
         }
     }
 
-    /// The digests of all columns, tile by tile; none of a shape.
+    /// Returns the digests of all columns, tile by tile; none for a shape.
     pub fn columns(&self, batch: Batch, columns: &Columns) -> Vec<Digest> {
         if columns.is_shape() {
             return Vec::new();
@@ -78,7 +80,7 @@ impl Hash {
     }
 }
 
-/// The receiver's answer.
+/// Returns the receiver's answer.
 pub(super) fn answer(instance: u128, u: Digest, mut columns: Vec<Digest>) -> [u8; ANSWER_BYTES] {
     let mut answer = [0; ANSWER_BYTES];
     answer[..8].copy_from_slice(&u[0].to_le_bytes());
@@ -88,7 +90,7 @@ pub(super) fn answer(instance: u128, u: Digest, mut columns: Vec<Digest>) -> [u8
     answer
 }
 
-/// Whether an answer is that of a receiver whose columns are the sender's, less u Delta.
+/// Returns whether an answer is that of a receiver whose columns are the sender's, less u Delta.
 pub(super) fn holds(instance: u128, delta: u128, mut columns: Vec<Digest>, answer: &[u8]) -> bool {
     let Some((u, hash)) = answer.split_at_checked(16) else { return false };
     let u = u.as_chunks::<8>().0;
@@ -117,7 +119,8 @@ mod tests {
     use super::*;
     use crate::options::Options;
 
-    /// The n data words have coefficients point^1 to point^n, in some order; each mask word counts once.
+    /// Tests that the n data words have coefficients point^1 to point^n, in some order, and that each mask word counts
+    /// once.
     #[test]
     fn digests_are_polynomials() {
         let hash = Hash::new(&std::array::from_fn(|i| 7 * i as u8 + 1));

@@ -1,4 +1,4 @@
-//! Step 1: the columns that trees give, a tile of OTs at a time.
+//! Step 1: the columns that the trees produce, a tile of OTs at a time.
 
 use quorate_crypto::Prf;
 use quorate_ring::columns::{fold_leaves, rows_of_128};
@@ -14,7 +14,7 @@ use crate::tree::Tree;
 
 /// Words of a column of a tile of one group.
 pub(super) const GROUP_WORDS: usize = GROUP / 64;
-/// Leaves that are summed up together: 16 columns of a tile, 16 KiB.
+/// Depth of the subtrees whose leaves are added up together: 16 columns of a tile, 16 KiB.
 const GROUP_DEPTH: usize = 4;
 
 /// Working memory for the leaves of one tree; wiped on drop.
@@ -31,15 +31,15 @@ impl Scratch {
         Scratch { leaves: vec![0; width << low], upper: vec![0; width << (depth - low)], inputs: Vec::new() }
     }
 
-    /// The inputs of a tile: the instance's number plus the group's.
+    /// Sets the inputs of a tile: the instance's number plus the group's.
     pub fn begin(&mut self, instance: u128, (first, groups): (usize, usize)) {
         let input = |group: usize| instance.wrapping_add((first + group) as u128).to_le_bytes();
         self.inputs.clear();
         self.inputs.extend((0..groups).map(input));
     }
 
-    /// The sum of all leaves, once `columns` gained in column j the sum of those whose number has bit j. A leaf that is
-    /// missing counts as zero.
+    /// Returns the sum of all leaves. Adds to column j of `columns` the sum of the leaves whose number has bit j. A
+    /// missing leaf counts as zero.
     pub fn sum(&mut self, tree: &Tree, columns: &mut [u64]) -> &[u64] {
         let width = self.inputs.len() * GROUP_WORDS;
         let low = tree.depth.min(GROUP_DEPTH);
@@ -74,7 +74,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The columns of a batch, tile by tile; in a dry run nothing. Wiped on drop.
+/// The columns of a batch, tile by tile; empty in a dry run. Wiped on drop.
 pub(super) struct Columns {
     blocks: Option<Vec<u128>>,
 }
@@ -84,7 +84,7 @@ impl Columns {
         Columns { blocks: Some(zeros(GROUP * batch.all_groups())) }
     }
 
-    /// Those of a dry run, which is charged for what the trees would draw.
+    /// Returns the columns of a dry run, which is charged for the trees' draws.
     pub fn shape(batch: Batch, options: Options) -> Columns {
         let leaves: usize = options.depths().iter().map(|&depth| 1 << depth).sum();
         charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
@@ -100,13 +100,13 @@ impl Columns {
         bytemuck::cast_slice(&self.blocks.as_deref().unwrap_or_default()[first * GROUP..(first + groups) * GROUP])
     }
 
-    /// The columns of every tile, to be filled; none of a shape.
+    /// Returns the columns of every tile, to be filled; none for a shape.
     pub fn tiles_mut(&mut self, batch: Batch) -> impl Iterator<Item = ((usize, usize), &mut [u64])> {
         let mut rest = bytemuck::cast_slice_mut(self.blocks.as_deref_mut().unwrap_or_default());
         batch.tiles().map(move |tile| (tile, taken(&mut rest, COLUMNS * GROUP_WORDS * tile.1)))
     }
 
-    /// Step 4: the wanted rows, each tile's in the place of its columns.
+    /// Step 4: returns the wanted rows, each tile's in the place of its columns.
     pub fn rows(mut self, batch: Batch) -> Blocks {
         let Some(mut blocks) = self.blocks.take() else {
             charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
@@ -125,7 +125,7 @@ impl Columns {
     }
 }
 
-/// The first so many words of what is left, which is that much less then.
+/// Takes the first `words` words off `rest`.
 pub(super) fn taken<'w>(rest: &mut &'w mut [u64], words: usize) -> &'w mut [u64] {
     let (first, after) = std::mem::take(rest).split_at_mut(words);
     *rest = after;
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A function that is evaluated twice at one input gives OTs twice, or a mask of the check that is known.
+    /// A function evaluated twice at one input would repeat OTs, or reveal a mask of the check.
     #[test]
     fn no_two_groups_have_one_input_the_mask_of_the_check_included() {
         for options in [Options::default(), Options::MALICIOUS] {

@@ -16,10 +16,9 @@
 //! | check | | sends chi (malicious) |
 //! | check | sends H(u), and a hash of H(V) | compares with H(W) + H(u) Delta |
 //! | 4 | rows t of V | rows q of W, + d Delta for chosen bits |
-//!
-//! Sums are over F_2, F_x(instance + j) gives 128 OTs. H is linear: two polynomials over GF(2^64) in chi, each masked
-//! by 64 more OTs that are thrown away. One round, three with the check. By the receiver (128/f - 1)/8 bytes an OT. No
-//! timing depends on a secret.
+//! Sums are over F_2; F_x(instance + j) gives 128 OTs. H is linear: two polynomials over GF(2^64) in chi, each masked
+//! by 64 more OTs that are thrown away. One round, three with the check. The receiver sends (128/f - 1)/8 bytes an OT.
+//! No timing depends on a secret.
 
 mod check;
 mod columns;
@@ -36,16 +35,16 @@ use quorate_ring::Bits;
 use crate::cost::Cost;
 use crate::options::Options;
 
-/// OTs that a block of the functions gives.
+/// OTs that one block of the functions gives.
 pub(crate) const GROUP: usize = 128;
-/// Groups that are worked on together: their columns of one tree fit a core's first cache.
+/// Groups processed together: their columns of one tree fit a core's first cache.
 const TILE_GROUPS: usize = 64;
 
 /// The groups of a batch.
 #[derive(Clone, Copy)]
 struct Batch {
     len: usize,
-    /// Groups of OTs that are wanted.
+    /// The number of groups of wanted OTs.
     groups: usize,
     /// Whether one more group masks the check.
     checked: bool,
@@ -56,30 +55,31 @@ impl Batch {
         Batch { len, groups: len.div_ceil(GROUP), checked: options.is_malicious() && len > 0 }
     }
 
-    /// Groups in all.
+    /// Returns the number of all groups.
     fn all_groups(self) -> usize {
         self.groups + usize::from(self.checked)
     }
 
-    /// Tiles as first group and number of groups; the last one is the mask's where there is one.
+    /// Returns tiles as first group and number of groups; the last tile is the mask's if there is one.
     fn tiles(self) -> impl Iterator<Item = (usize, usize)> {
         let data =
             (0..self.groups).step_by(TILE_GROUPS).map(move |first| (first, (self.groups - first).min(TILE_GROUPS)));
         data.chain(self.checked.then_some((self.groups, 1)))
     }
 
-    /// Bits of the receiver's corrections.
+    /// Returns the bits of the receiver's corrections.
     fn correction_bits(self, options: Options) -> usize {
         (options.depths().len() - 1) * self.all_groups() * GROUP
     }
 
-    /// The receiver's message, one row of bits: the corrections, then what turns its choices into chosen ones.
+    /// Returns the shape of the receiver's message, one row of bits: the corrections, then the differences from random
+    /// to chosen bits.
     fn message(self, options: Options, given: bool) -> (usize, usize) {
         (1, self.correction_bits(options) + if given { self.len } else { 0 })
     }
 }
 
-/// What a batch costs.
+/// Returns the costs of a batch.
 pub(crate) fn cost(options: Options, len: usize, given: bool) -> Cost {
     let batch = Batch::new(len, options);
     let (rows, lanes) = batch.message(options, given);

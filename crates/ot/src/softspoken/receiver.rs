@@ -17,13 +17,13 @@ use crate::triples::matrix;
 pub(crate) struct SoftReceiver {
     pub(super) peer: usize,
     pub(super) options: Options,
-    /// None in a dry run, which draws nothing.
+    /// The trees; none in a dry run, which draws nothing.
     pub(super) trees: Vec<Tree>,
 }
 
-/// What steps 1 and 2 leave behind.
+/// The results of steps 1 and 2.
 struct Expanded {
-    /// u, all groups of it: one row.
+    /// u, one row for all groups.
     u: Wiped<Bits>,
     columns: Columns,
     /// The corrections, and room for the differences of chosen bits.
@@ -35,7 +35,7 @@ impl SoftReceiver {
         SoftReceiver { peer, options, trees }
     }
 
-    /// Steps 1 and 2.
+    /// Runs steps 1 and 2.
     fn expand(&self, ctx: &Ctx, batch: Batch, instance: u128, given: bool) -> Expanded {
         let (rows, lanes) = batch.message(self.options, given);
         let (mut u, mut message) = (matrix(ctx, 1, batch.all_groups() * GROUP), matrix(ctx, rows, lanes).into_inner());
@@ -55,7 +55,7 @@ impl SoftReceiver {
         Expanded { u, columns, message }
     }
 
-    /// The same for one tile: its columns, its part of u, and its corrections.
+    /// Runs steps 1 and 2 for one tile: its columns, its part of u, and its corrections.
     fn expand_tile(
         &self,
         instance: u128,
@@ -89,7 +89,7 @@ impl SoftReceiver {
 }
 
 impl Expanded {
-    /// The answer to a challenge; zeros in a dry run.
+    /// Returns the answer to a challenge; zeros in a dry run.
     fn answer(
         &self,
         batch: Batch,

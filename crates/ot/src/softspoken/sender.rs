@@ -22,7 +22,7 @@ pub(crate) struct SoftSender {
     pub(super) peer: usize,
     pub(super) options: Options,
     pub(super) delta: u128,
-    /// None in a dry run, which draws nothing.
+    /// The trees; none in a dry run, which draws nothing.
     pub(super) trees: Vec<Tree>,
 }
 
@@ -37,7 +37,7 @@ impl SoftSender {
         SoftSender { peer, options, delta, trees }
     }
 
-    /// Steps 1 and 3, with the corrections of the receiver's message.
+    /// Runs steps 1 and 3, with the corrections of the receiver's message.
     fn expand(&self, batch: Batch, instance: u128, message: &Bits) -> Columns {
         if message.is_shape() {
             return Columns::shape(batch, self.options);
@@ -56,7 +56,7 @@ impl SoftSender {
         columns
     }
 
-    /// The same for one tile: its columns, with its corrections.
+    /// Runs steps 1 and 3 for one tile: its columns, with its corrections.
     fn expand_tile(&self, instance: u128, tile: (usize, usize), (columns, corrections): (&mut [u64], &[u64])) {
         let mut scratch = Scratch::new(self.options);
         scratch.begin(instance, tile);
@@ -88,7 +88,7 @@ impl SoftSender {
         }
     }
 
-    /// q_i = q_i + d_i Delta.
+    /// Adds the chosen bits' part: q_i = q_i + d_i Delta.
     fn turn(&self, blocks: &mut Blocks, differences: &Bits) {
         for (i, block) in blocks.as_mut_slice().iter_mut().enumerate() {
             let bit = u128::from(differences.words_of(0)[i / 64] >> (i % 64) & 1);

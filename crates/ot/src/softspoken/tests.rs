@@ -1,5 +1,5 @@
-//! Correlations hold for every field and length; every tampered message is found or harmless; costs are those of the
-//! wire.
+//! Tests: correlations hold for every field and length, every tampered message is found or harmless, and costs are
+//! those of the messages.
 
 use quorate_engine::testing::{Received, Tampered, online, parties};
 use quorate_engine::{Costs, Ctx, Error, Party, Phase, Result, dry};
@@ -21,7 +21,7 @@ fn delta_if(delta: u128, bit: bool) -> u128 {
     if bit { delta } else { 0 }
 }
 
-/// What one end of a batch has.
+/// The result of one end of a batch.
 #[derive(Clone)]
 enum End {
     Sender(u128, Vec<u128>),
@@ -171,7 +171,7 @@ fn costs_are_those_of_the_wire_and_of_a_dry_run() {
     assert_eq!(cost::cots(Options::IKNP, 1024).by_receiver, 1024 * 127 / 8);
 }
 
-/// Four tebibytes of corrections would fit nowhere.
+/// Four tebibytes of corrections would fit no memory.
 #[test]
 fn a_dry_run_holds_nothing() {
     let len = 1 << 40;
@@ -189,7 +189,7 @@ fn a_dry_run_holds_nothing() {
     }
 }
 
-/// Sets up and makes one batch in each direction; what party `me` got.
+/// Sets up and makes one batch in each direction. Returns the results of this party.
 fn session(party: &mut Party, options: Options, tampered: Option<Tampered>) -> Result<[End; 2]> {
     let me = party.me();
     if let Some(tampered) = tampered {
@@ -207,7 +207,7 @@ fn session(party: &mut Party, options: Options, tampered: Option<Tampered>) -> R
     Ok(ends)
 }
 
-/// Who knows the challenge before its corrections are fixed passes the check with any of them.
+/// A party that knows the challenge before its corrections are fixed passes the check with any corrections.
 #[test]
 fn every_batch_has_a_challenge_of_its_own() {
     let received = parties(2, |mut party| {
@@ -225,7 +225,7 @@ fn every_batch_has_a_challenge_of_its_own() {
         party.insecure_transcript()
     });
     let lengths = |messages: &[Received]| messages.iter().map(|message| message.bytes.len()).collect::<Vec<_>>();
-    // After the three messages of setup the receiver hears challenges only.
+    // After the three messages of setup the receiver gets only challenges.
     assert_eq!(lengths(&received[1][3..]), [check::CHALLENGE_BYTES; 16]);
     let points: Vec<&[u8]> = received[1][3..].iter().flat_map(|message| message.bytes.chunks_exact(8)).collect();
     assert!((0..points.len()).all(|i| !points[..i].contains(&points[i])), "a point of the check came twice");
@@ -234,7 +234,7 @@ fn every_batch_has_a_challenge_of_its_own() {
     assert!(ones.abs_diff(1024) < 230, "{ones} ones of 2048");
 }
 
-/// Blocks that batches have in common are hashed to messages that have nothing in common: no tweak repeats under a key.
+/// Blocks that batches share are hashed to unrelated messages: no tweak repeats under a key.
 #[test]
 fn every_batch_is_hashed_under_a_key_of_its_own() {
     let ot = Ot::dry(1, Options::default());
@@ -254,7 +254,7 @@ fn every_batch_is_hashed_under_a_key_of_its_own() {
     for &instance in &instances {
         let mut own = received(instance);
         ot.hash_received(&mut own);
-        // A dry run's ends have one key for both directions: a receiver who chose 0 has the sender's first pad.
+        // In a dry run both directions have one key, so a receiver that chose 0 has the sender's first pad.
         assert!(own.blocks.as_slice() == ot.pads(sent(instance)).each[0].as_slice());
     }
     let tall = |&instance: &u128| ot.tall_pads(&sent(instance), 70).map(|pads| pads.to_bools());
@@ -265,7 +265,8 @@ fn every_batch_is_hashed_under_a_key_of_its_own() {
     }
 }
 
-/// Messages of a session: 3 of setup; of each batch the corrections and the answer one way, the challenge the other.
+/// Messages that a party sends in a session: 3 of setup; corrections and answer of the batch that it receives, and the
+/// challenge of the other.
 const MESSAGES: usize = 6;
 
 #[test]
@@ -297,7 +298,7 @@ fn every_tampered_message_is_found_or_harmless() {
             }
         }
     }
-    // Harmless are flips of sums that the peer does not use, and of corrections for a tree of which alpha is 0.
+    // Harmless are flips of sums that the peer does not use, and of corrections for a tree with alpha = 0.
     assert!(found > 50 && harmless > 0 && found + harmless == 12 * MESSAGES, "{found} found, {harmless} harmless");
 }
 
