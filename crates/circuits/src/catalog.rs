@@ -1,7 +1,7 @@
 //! Whole circuits of one operation each.
 //!
-//! Every function builds its circuit anew. None of them can be too large for a [`Circuit`] at the widths that
-//! protocols use; one that is panics.
+//! Every function builds its circuit anew. At the widths that protocols use, none is too large for a [`Circuit`]; a
+//! function panics if its circuit is.
 
 use crate::{Bit, Builder, Circuit, Direction, Extreme, Goal, Sign};
 
@@ -50,7 +50,7 @@ pub fn is_zero(width: u32) -> Circuit {
     unary(width, |b, x| vec![b.is_zero(x)])
 }
 
-/// floor(x / y) and the remainder, as [`Builder::divide`] says.
+/// floor(x / y) and the remainder, as in [`Builder::divide`].
 pub fn divide(width: u32, sign: Sign, goal: Goal) -> Circuit {
     let mut b = Builder::new();
     let (x, y) = (b.input(width), b.input(width));
@@ -58,7 +58,7 @@ pub fn divide(width: u32, sign: Sign, goal: Goal) -> Circuit {
     finish(b, &[&result.quotient, &result.remainder])
 }
 
-/// x if the bit, which comes first, is set, else y.
+/// x if the bit, which is the first input, is set, else y.
 pub fn mux(width: u32) -> Circuit {
     let mut b = Builder::new();
     let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
@@ -66,7 +66,7 @@ pub fn mux(width: u32) -> Circuit {
     finish(b, &[&chosen])
 }
 
-/// (y, x) if the bit, which comes first, is set, else (x, y).
+/// (y, x) if the bit, which is the first input, is set, else (x, y).
 pub fn swap_if(width: u32) -> Circuit {
     let mut b = Builder::new();
     let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
@@ -74,7 +74,7 @@ pub fn swap_if(width: u32) -> Circuit {
     finish(b, &[&first, &second])
 }
 
-/// How many bits of x are set.
+/// The number of set bits of x.
 pub fn popcount(width: u32, goal: Goal) -> Circuit {
     unary(width, |b, x| b.popcount(x, goal))
 }
@@ -90,7 +90,7 @@ pub fn extremum(count: usize, width: u32, extreme: Extreme, sign: Sign, goal: Go
     finish(b, &[&result.value, &result.index])
 }
 
-/// x moved by a secret amount of `amount_width` bits.
+/// x shifted by a secret amount of `amount_width` bits.
 pub fn shift_by(width: u32, amount_width: u32, direction: Direction) -> Circuit {
     let mut b = Builder::new();
     let (x, amount) = (b.input(width), b.input(amount_width));

@@ -2,15 +2,15 @@
 
 use crate::CircuitError;
 
-/// A wire: the inputs come first, in the order of their groups; then every gate writes the next one.
+/// The number of a wire. The inputs come first, in the order of their groups; then every gate writes the next wire.
 pub type Wire = u32;
 
-/// Most wires of a circuit.
+/// The largest number of wires of a circuit.
 pub const MAX_WIRES: u64 = 1 << 30;
-/// Most input wires, and most output wires.
+/// The largest number of input wires, and of output wires.
 pub const MAX_PORT_WIRES: u64 = 1 << 24;
 
-/// What a gate computes. Only `And` costs anything in a protocol.
+/// The function of a gate. In a protocol only `And` has costs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gate {
     /// a xor b.
@@ -19,7 +19,7 @@ pub enum Gate {
     And(Wire, Wire),
     /// not a.
     Inv(Wire),
-    /// A bit that everybody knows.
+    /// A public bit.
     Constant(bool),
 }
 
@@ -54,10 +54,10 @@ impl Packed {
     }
 }
 
-/// How many gates of each kind.
+/// The number of gates of each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// AND gates: what a protocol pays for.
+    /// AND gates: the costs of a protocol.
     pub and: u64,
     /// XOR gates.
     pub xor: u64,
@@ -78,8 +78,8 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// A circuit of these gates, checked: gate i writes wire (sum of `inputs`) + i and reads lower ones; `outputs` are
-    /// the widths into which `output_wires` are grouped.
+    /// Creates a circuit of these gates, and checks it. Gate i writes wire (sum of `inputs`) + i and reads lower ones;
+    /// `outputs` has the widths of the groups of `output_wires`.
     ///
     /// # Errors
     /// [`CircuitError::TooManyWires`], [`CircuitError::Groups`], [`CircuitError::Dangling`].
@@ -96,13 +96,13 @@ impl Circuit {
         circuit.close(outputs, output_wires)
     }
 
-    /// A circuit that has only its inputs yet.
+    /// Creates a circuit that has only its inputs yet.
     pub(crate) fn open(inputs: Vec<u32>) -> Result<Circuit, CircuitError> {
         let input_wires = port_wires(&inputs)?;
         Ok(Circuit { inputs, outputs: Vec::new(), input_wires, gates: Vec::new(), output_wires: Vec::new() })
     }
 
-    /// Names the outputs.
+    /// Sets the outputs.
     pub(crate) fn close(mut self, outputs: Vec<u32>, output_wires: Vec<Wire>) -> Result<Circuit, CircuitError> {
         let groups = u64::from(port_wires(&outputs)?);
         if groups != output_wires.len() as u64 {
@@ -117,7 +117,7 @@ impl Circuit {
         Ok(self)
     }
 
-    /// The next gate; gives the wire that it writes.
+    /// Adds a gate. Returns the wire that it writes.
     pub(crate) fn push(&mut self, gate: Gate) -> Result<Wire, CircuitError> {
         let wires = self.wires();
         if wires >= MAX_WIRES {
@@ -147,33 +147,33 @@ impl Circuit {
         self.input_wires
     }
 
-    /// The output wires, group by group. A wire may be there twice, and may be an input.
+    /// The output wires, group by group. A wire may occur twice, and may be an input.
     pub fn output_wires(&self) -> &[Wire] {
         &self.output_wires
     }
 
-    /// How many wires there are: inputs and gates.
+    /// The number of wires: inputs and gates.
     pub fn wires(&self) -> u64 {
         u64::from(self.input_wires) + self.gates.len() as u64
     }
 
-    /// How many gates there are.
+    /// The number of gates.
     pub fn len(&self) -> usize {
         self.gates.len()
     }
 
-    /// Whether outputs are inputs, and nothing is computed.
+    /// Whether there are no gates: outputs are inputs.
     pub fn is_empty(&self) -> bool {
         self.gates.is_empty()
     }
 
-    /// The gates with the wires that they write, each after what it reads.
+    /// The gates with the wires that they write, each after those that it reads.
     pub fn gates(&self) -> impl ExactSizeIterator<Item = (Wire, Gate)> + DoubleEndedIterator + '_ {
         let first = self.input_wires;
         self.gates.iter().enumerate().map(move |(i, packed)| (first + i as u32, packed.gate()))
     }
 
-    /// How many gates there are of each kind.
+    /// The numbers of gates of each kind.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (_, gate) in self.gates() {
@@ -187,7 +187,7 @@ impl Circuit {
         counts
     }
 
-    /// The AND-depth of every wire: how many ANDs lie on the longest way to it.
+    /// The AND-depth of every wire: the number of ANDs on the longest path to it.
     pub fn depths(&self) -> Vec<u32> {
         let mut depths = vec![0; self.wires() as usize];
         for (wire, gate) in self.gates() {
@@ -197,8 +197,8 @@ impl Circuit {
         depths
     }
 
-    /// How many ANDs there are at each AND-depth, from 1; its length is the circuit's depth: rounds, where an AND takes
-    /// one.
+    /// The number of ANDs at each AND-depth, from 1. Its length is the circuit's depth: the number of rounds, if an AND
+    /// takes one.
     pub fn layers(&self) -> Vec<u64> {
         let depths = self.depths();
         let mut layers = Vec::new();

@@ -1,6 +1,6 @@
-//! What can be wrong with a circuit from outside, or with what it is given.
+//! The errors of circuits from outside and of their inputs.
 
-/// What a line of a Bristol file counts or names.
+/// A number or a name on a line of a Bristol file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Field {
@@ -12,13 +12,13 @@ pub enum Field {
     InputGroups,
     /// The number of groups of output wires.
     OutputGroups,
-    /// How many wires a group of input wires has.
+    /// The number of wires of a group of input wires.
     InputWidth,
-    /// How many wires a group of output wires has.
+    /// The number of wires of a group of output wires.
     OutputWidth,
-    /// How many wires a gate reads.
+    /// The number of wires that a gate reads.
     GateInputs,
-    /// How many wires a gate writes.
+    /// The number of wires that a gate writes.
     GateOutputs,
     /// A gate.
     Gate,
@@ -46,14 +46,14 @@ impl std::fmt::Display for Field {
     }
 }
 
-/// Why a circuit cannot be read, built or evaluated. Lines count from 1.
+/// The reason why a circuit cannot be read, built or evaluated. Lines count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CircuitError {
     /// A byte that is neither printable ASCII nor white space.
     #[error("line {line}: a circuit file is plain text, and this line has the byte {byte:#04x}")]
     NotText {
-        /// Where.
+        /// The line.
         line: u64,
         /// The byte.
         byte: u8,
@@ -63,71 +63,71 @@ pub enum CircuitError {
     Truncated {
         /// The line after the last one.
         line: u64,
-        /// What should have come.
+        /// The expected content.
         expected: Field,
     },
     /// A line ends too early.
     #[error("line {line}: the line ends where {expected} was expected")]
     ShortLine {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What should have come.
+        /// The expected content.
         expected: Field,
     },
-    /// Something else stands where a number should.
+    /// A word that is not a number, where a number is expected.
     #[error("line {line}: {field} should be a whole number")]
     NotANumber {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What was expected.
+        /// The expected number.
         field: Field,
     },
-    /// A number beyond what this library holds.
+    /// A number beyond the limits of this library.
     #[error("line {line}: {field} is {got}; at most {limit} can be handled")]
     TooLarge {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What is too large.
+        /// The number that is too large.
         field: Field,
-        /// What the file says (the largest 64-bit number if it says more).
+        /// The number in the file (the largest 64-bit number if it is larger).
         got: u64,
-        /// The most.
+        /// The limit.
         limit: u64,
     },
-    /// The header promises more gates or wires than the text could describe.
+    /// The header states more gates or wires than the text could describe.
     #[error("line {line}: {field} is {got}, but the text that follows has room for {room} at most")]
     Unfounded {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What is promised.
+        /// The stated number.
         field: Field,
-        /// How many.
+        /// Its value.
         got: u64,
-        /// How many there can be.
+        /// The largest possible value.
         room: u64,
     },
     /// A line has more numbers than it should.
     #[error("line {line}: more follows than the line should have")]
     Trailing {
-        /// Where.
+        /// The line.
         line: u64,
     },
     /// The numbers of gates or wires do not agree with what the file contains.
     #[error("line {line}: {field} was given as {promised}, and it is {found}")]
     WrongCount {
-        /// Where it shows.
+        /// The line at which it is noticed.
         line: u64,
-        /// What was counted.
+        /// The number that is wrong.
         field: Field,
-        /// The header's number.
+        /// The number in the header.
         promised: u64,
-        /// What there is.
+        /// The number in the file's content.
         found: u64,
     },
     /// A gate of a kind that the format does not have.
     #[error("line {line}: no such gate; there are {known}")]
     UnknownGate {
-        /// Where.
+        /// The line.
         line: u64,
         /// The gates of the format.
         known: &'static str,
@@ -135,35 +135,35 @@ pub enum CircuitError {
     /// A gate with a number of wires that its kind does not have.
     #[error("line {line}: this gate cannot have {inputs} inputs and {outputs} outputs")]
     Arity {
-        /// Where.
+        /// The line.
         line: u64,
         /// Wires read.
         inputs: u64,
         /// Wires written.
         outputs: u64,
     },
-    /// An EQ gate of something else than a bit.
+    /// An EQ gate whose constant is not a bit.
     #[error("line {line}: a constant is 0 or 1, not {got}")]
     Constant {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What stands there.
+        /// The constant.
         got: u64,
     },
     /// A wire beyond the number of wires.
     #[error("line {line}: wire {wire} of a circuit with {wires} wires")]
     NoSuchWire {
-        /// Where.
+        /// The line.
         line: u64,
         /// The wire.
         wire: u64,
-        /// How many wires there are.
+        /// The number of wires.
         wires: u64,
     },
     /// A wire that is an input or was written before is written.
     #[error("line {line}: wire {wire} is written a second time")]
     WrittenTwice {
-        /// Where.
+        /// The line.
         line: u64,
         /// The wire.
         wire: u64,
@@ -171,7 +171,7 @@ pub enum CircuitError {
     /// A wire is read above the line that writes it, as in any cycle.
     #[error("line {line}: wire {wire} is read before it is written")]
     ReadBeforeWritten {
-        /// Where.
+        /// The line.
         line: u64,
         /// The wire.
         wire: u64,
@@ -179,19 +179,19 @@ pub enum CircuitError {
     /// A circuit too large for this library.
     #[error("a circuit of {wires} wires; at most {limit} can be handled")]
     TooManyWires {
-        /// How many it would have.
+        /// The number of its wires.
         wires: u64,
-        /// The most.
+        /// The limit.
         limit: u64,
     },
-    /// A gate or an output refers to a wire that does not stand before it.
+    /// A gate or an output refers to a wire that does not come before it.
     #[error("{at} refers to wire {wire}, of {wires} that stand before it", at = Position(*gate))]
     Dangling {
-        /// The gate, from 0; none for an output.
+        /// The gate, from 0; `None` for an output.
         gate: Option<u64>,
         /// The wire.
         wire: u64,
-        /// How many wires there are at that point.
+        /// The number of wires at that point.
         wires: u64,
     },
     /// Widths that do not add up to the wires given.
@@ -212,7 +212,7 @@ pub enum CircuitError {
     },
 }
 
-/// Where a circuit in memory refers to a wire.
+/// The place at which a circuit in memory refers to a wire.
 struct Position(Option<u64>);
 
 impl std::fmt::Display for Position {

@@ -1,17 +1,18 @@
-//! Circuits in the clear, many instances at once: bit-sliced, a word of 64 instances for every wire.
+//! Evaluation of circuits in the clear, for many instances at once: bit-sliced, with a word for 64 instances of every
+//! wire.
 
 use quorate_ring::Bits;
 
 use crate::program::Local;
 use crate::{Circuit, CircuitError, Order, Program};
 
-/// Words of 64 instances that go through the circuit together: one cache line for every slot.
+/// Words of 64 instances that are processed together: one cache line for every slot.
 const WORDS: usize = 8;
 
 type Value = [u64; WORDS];
 
 impl Circuit {
-    /// The outputs for these inputs: row i is wire i of the inputs or outputs, a lane is an instance.
+    /// Returns the outputs for these inputs: row i is wire i of the inputs or outputs, a lane is an instance.
     ///
     /// # Errors
     /// [`CircuitError::Inputs`] unless there is a row for every input wire.
@@ -21,7 +22,8 @@ impl Circuit {
 }
 
 impl Program {
-    /// As [`Circuit::evaluate`], without the work of ordering the gates.
+    /// Returns the outputs for these inputs: row i is wire i of the inputs or outputs, a lane is an instance. Unlike
+    /// [`Circuit::evaluate`], it does not have to order the gates.
     ///
     /// # Errors
     /// [`CircuitError::Inputs`] unless there is a row for every input wire.

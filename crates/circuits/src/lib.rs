@@ -1,8 +1,8 @@
-//! Boolean circuits: built, read and written, made ready to run, evaluated in the clear.
+//! Boolean circuits: builders, readers and writers, programs for protocols, and evaluation in the clear.
 //!
 //! * [`Circuit`]: gates in topological order, eight bytes each; counts, AND-depth, layers.
 //! * [`Builder`]: bits and numbers as wires: sums, products, quotients, comparisons, extrema, shifts, AES-128. Every
-//!   operation comes with little [`Goal::Size`] or little [`Goal::Depth`]; [`catalog`] has whole circuits of them.
+//!   operation is optimised for [`Goal::Size`] or [`Goal::Depth`]; [`catalog`] has whole circuits of them.
 //! * [`bristol`]: both Bristol formats, from untrusted text.
 //! * [`network`]: permutation networks of switches.
 //! * [`Program`]: a circuit over reused slots, in steps of local gates and independent ANDs, for protocols and
@@ -20,7 +20,7 @@
 //! # Ok::<(), quorate_circuits::CircuitError>(())
 //! ```
 //!
-//! Circuits are public, and so is everything here but the values that are evaluated; no step depends on those.
+//! Circuits are public, and so is everything here except the values that are evaluated; no step depends on those.
 
 #![forbid(unsafe_code)]
 

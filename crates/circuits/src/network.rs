@@ -1,18 +1,18 @@
-//! Permutation networks: switches that exchange two cells or leave them, and the settings that make a permutation.
+//! Permutation networks: switches that exchange two cells or leave them, and the settings for a permutation.
 //!
 //! **Source**: Waksman 1968, for any number of cells as in Beauquier and Darrot 2002 (AS-Waksman). n cells take
 //! sum ceil(log2 i) for i = 1..=n switches, which is n log2 n - n + 1 for powers of two, in 2 ceil(log2 n) - 1 layers.
 //!
-//! A network on n >= 3 cells: switches on pairs of inputs, a network on the upper cells of the pairs and one on the
-//! lower cells (and the last one, if it has no pair), switches on pairs of outputs, but for the last pair where n is
-//! even. Cells stay where they are: a network's result stands in the cells from which it came.
+//! A network on n >= 3 cells has switches on pairs of inputs, a network on the upper cells of the pairs and one on the
+//! lower cells (and the last cell, if it has no pair), and switches on pairs of outputs, except for the last pair if n
+//! is even. Cells stay in place: the results of an inner network are in the cells that it was given.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-/// A switch on two cells; `crossed` where it exchanges them (no use where no permutation is given).
+/// A switch on two cells; `crossed` is meaningless where no permutation is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     /// The cells, by number.
@@ -30,22 +30,22 @@ impl zeroize::Zeroize for Switch {
     }
 }
 
-/// Switches in the network of so many cells.
+/// Returns the number of switches in the network of `count` cells.
 pub fn switches(count: usize) -> usize {
     (1..=count).map(|i| i.next_power_of_two().trailing_zeros() as usize).sum()
 }
 
-/// The network on so many cells.
+/// Returns the network of `count` cells.
 pub fn network(count: usize) -> Layers {
     layers(count, None)
 }
 
-/// The network that brings cell order[i] to cell i.
+/// Returns the network that moves cell order[i] to cell i.
 pub fn routed(order: &[u32]) -> Layers {
     layers(order.len(), Some(order))
 }
 
-/// The switches `range` of all, counted layer by layer: what each layer has of them.
+/// Returns the switches `range` of all, counted layer by layer, as a slice of each layer.
 pub fn part(layers: &Layers, range: Range<usize>) -> impl Iterator<Item = &[Switch]> {
     let mut before = 0;
     let within = layers.iter().map(move |layer| {
@@ -56,11 +56,11 @@ pub fn part(layers: &Layers, range: Range<usize>) -> impl Iterator<Item = &[Swit
     within.filter(|switches| !switches.is_empty())
 }
 
-/// How many switches each layer has.
+/// Returns the number of switches of each layer.
 fn layer_sizes(count: usize) -> Vec<usize> {
     let depth = count.next_power_of_two().trailing_zeros() as usize;
     let mut sizes = vec![0; (2 * depth).saturating_sub(1)];
-    // Networks of a level, by cells: at most two sizes.
+    // The networks of a level, by their cells: at most two sizes.
     let mut networks = BTreeMap::from([(count, 1)]);
     for first in 0..depth {
         let last = sizes.len() - 1 - first;
@@ -88,7 +88,7 @@ fn layers(count: usize, order: Option<&[u32]>) -> Layers {
     layers
 }
 
-/// Adds the network on these cells, its first switches in layer `first` and its last in layer `last`.
+/// Adds the network of these cells, with its first switches in layer `first` and its last in layer `last`.
 fn add(layers: &mut Layers, (first, last): (usize, usize), cells: &[u32], order: Option<&[u32]>) {
     let pairs = cells.len() / 2;
     if cells.len() < 2 {
@@ -116,7 +116,7 @@ fn add(layers: &mut Layers, (first, last): (usize, usize), cells: &[u32], order:
     }
 }
 
-/// Which inputs and outputs go through the lower network, and what both networks have to do.
+/// The inputs and outputs of the lower network, and the permutations of both networks.
 struct Route {
     inputs_below: Zeroizing<Vec<bool>>,
     outputs_below: Zeroizing<Vec<bool>>,
@@ -125,7 +125,8 @@ struct Route {
 }
 
 impl Route {
-    /// The looping algorithm: of a pair one goes above and the other below, at either end.
+    /// Runs the looping algorithm: of each pair, one goes to the upper network and the other to the lower one, at
+    /// either end.
     fn new(order: &[u32]) -> Route {
         let count = order.len();
         let mut place = Zeroizing::new(vec![0; count]);
@@ -134,7 +135,7 @@ impl Route {
         let mut inputs_below = Zeroizing::new(vec![false; count]);
         let mut outputs_below = Zeroizing::new(vec![false; count]);
         let mut done = vec![false; count];
-        // The last output comes from below: it has no pair, or its pair no switch.
+        // The last output comes from the lower network: it has no pair, or its pair has no switch.
         for start in (0..count).rev() {
             let mut output = start;
             while !done[output] {
@@ -178,7 +179,7 @@ mod tests {
         cells
     }
 
-    /// All orders of so many things.
+    /// Returns all orders of `count` things.
     fn orders(count: usize) -> Vec<Vec<u32>> {
         if count == 0 {
             return vec![vec![]];

@@ -1,9 +1,9 @@
-//! Numbers as rows of bits and back, group by group.
+//! Conversions of numbers to rows of bits and back, group by group.
 
 use quorate_ring::Bits;
 
-/// Rows of bits for a circuit's inputs: `numbers[g][i]` is the value of group g (of `widths[g]` bits, at most 128) in
-/// instance i; bits beyond the width are not looked at.
+/// Returns rows of bits for a circuit's inputs. `numbers[g][i]` is the value of group g (of `widths[g]` bits, at
+/// most 128) in instance i; bits beyond the width are ignored.
 ///
 /// # Panics
 /// Unless there is one list for every group, all of one length.
@@ -26,10 +26,10 @@ pub fn to_rows(widths: &[u32], numbers: &[Vec<u128>]) -> Bits {
     rows
 }
 
-/// The numbers that rows of bits stand for, as [`to_rows`] takes them.
+/// Returns the numbers that rows of bits represent, in the form of [`to_rows`].
 ///
 /// # Panics
-/// Unless there are as many rows as the widths say.
+/// Unless the number of rows is the sum of the widths.
 pub fn from_rows(widths: &[u32], rows: &Bits) -> Vec<Vec<u128>> {
     assert!(widths.iter().sum::<u32>() as usize == rows.rows(), "{} rows for groups of {widths:?}", rows.rows());
     let mut row = 0;

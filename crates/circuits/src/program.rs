@@ -1,8 +1,8 @@
-//! A circuit made ready to run: steps of local gates followed by independent ANDs, over reused slots.
+//! Programs: circuits as steps of local gates followed by independent ANDs, over reused slots.
 //!
 //! A value needs memory from the gate that writes it to the last one that reads it. A [`Program`] numbers slots instead
-//! of wires, so that memory follows the circuit's width and not its size, and groups ANDs that do not depend on each
-//! other, for one round of a protocol or for the pipelines of a processor.
+//! of wires, so its memory depends on the circuit's width rather than its size. It groups ANDs that do not depend on
+//! each other, for one round of a protocol or for the pipelines of a processor.
 
 use crate::circuit::operands;
 use crate::schedule::{self, Group};
@@ -11,37 +11,38 @@ use crate::{Circuit, Gate, Wire};
 /// A place that holds one wire's value for a while.
 pub type Slot = u32;
 
-/// How gates are ordered and grouped.
+/// The order and grouping of gates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Order {
-    /// A step for every layer: as few steps as the AND-depth. For protocols that take a round for each.
+    /// A step for every layer, so that the number of steps is the AND-depth. For protocols that take a round for each
+    /// step.
     Layers,
-    /// About the circuit's own order, in which fewer values live at once; a step has at most so many ANDs.
+    /// About the circuit's own order, in which fewer values live at once. A step has at most this many ANDs.
     Runs(usize),
 }
 
-/// A gate of which everybody computes its own part.
+/// A gate that each party computes on its own share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Local {
     /// `out` becomes a xor b.
     Xor {
-        /// Written.
+        /// The slot that is written.
         out: Slot,
-        /// Read.
+        /// The first slot that is read.
         a: Slot,
-        /// Read.
+        /// The second slot that is read.
         b: Slot,
     },
     /// `out` becomes not a.
     Inv {
-        /// Written.
+        /// The slot that is written.
         out: Slot,
-        /// Read.
+        /// The slot that is read.
         a: Slot,
     },
     /// `out` becomes a public bit.
     Constant {
-        /// Written.
+        /// The slot that is written.
         out: Slot,
         /// The bit.
         bit: bool,
@@ -51,20 +52,20 @@ pub enum Local {
 /// `out` becomes a and b.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct And {
-    /// Written.
+    /// The slot that is written.
     pub out: Slot,
-    /// Read.
+    /// The first slot that is read.
     pub a: Slot,
-    /// Read.
+    /// The second slot that is read.
     pub b: Slot,
 }
 
-/// Local gates, to be done one after the other, and then ANDs that do not depend on each other.
+/// A step: local gates, to be done one after the other, then ANDs that do not depend on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step<'a> {
-    /// May write to a slot that they read.
+    /// The local gates; one may write to a slot that it reads.
     pub local: &'a [Local],
-    /// No slot that one writes is read or written by another.
+    /// The ANDs; no slot that one writes is read or written by another.
     pub ands: &'a [And],
 }
 
@@ -78,12 +79,12 @@ pub struct Program {
     slots: u32,
     locals: Vec<Local>,
     ands: Vec<And>,
-    /// Where each step's local gates and ANDs end.
+    /// The ends of each step's local gates and ANDs.
     ends: Vec<(u32, u32)>,
 }
 
 impl Program {
-    /// The circuit in this order.
+    /// Returns the program of a circuit in this order.
     pub fn new(circuit: &Circuit, order: Order) -> Program {
         let groups = match order {
             Order::Layers => schedule::layers(circuit),
@@ -114,7 +115,7 @@ impl Program {
         }
         let read: Vec<(Slot, Slot)> =
             group.ands.iter().map(|&(_, a, b)| (allocator.slot_of(a), allocator.slot_of(b))).collect();
-        // Written slots differ from all that the step reads: these are given back only afterwards.
+        // Written slots differ from all slots that the step reads: those are given back only afterwards.
         for (&(wire, ..), (a, b)) in group.ands.iter().zip(read) {
             self.ands.push(And { out: allocator.take(wire), a, b });
         }
@@ -140,40 +141,40 @@ impl Program {
         self.input_wires as usize
     }
 
-    /// Where the outputs are after the last step, group by group.
+    /// The slots of the outputs after the last step, group by group.
     pub fn output_slots(&self) -> &[Slot] {
         &self.output_slots
     }
 
-    /// How many slots there are: the values alive at once, at most.
+    /// The number of slots: the largest number of values alive at once.
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
-    /// How many ANDs there are.
+    /// The number of ANDs.
     pub fn and_count(&self) -> u64 {
         self.ands.len() as u64
     }
 
-    /// How many local gates there are.
+    /// The number of local gates.
     pub fn local_count(&self) -> u64 {
         self.locals.len() as u64
     }
 
-    /// How many steps there are. In the order [`Order::Layers`] all but the last have ANDs, and that one may have some.
+    /// The number of steps. With [`Order::Layers`] all steps have ANDs, except perhaps the last.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether nothing is computed.
+    /// Whether there are no steps: nothing is computed.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Step `index`.
+    /// Returns step `index`.
     ///
     /// # Panics
-    /// Unless there is one.
+    /// Unless there is such a step.
     pub fn step(&self, index: usize) -> Step<'_> {
         let (local, ands) = if index == 0 { (0, 0) } else { self.ends[index - 1] };
         let (local_end, ands_end) = self.ends[index];
@@ -195,8 +196,8 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// The slots of a circuit whose gates run one after another in their own order, which is [`Order::Runs`] of one: the
-/// values alive at once, without the program.
+/// Returns the slots of a circuit whose gates run one after another in their own order, like [`Order::Runs`] of one,
+/// without making the program: the largest number of values alive at once.
 pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
     let mut reads = vec![0u32; circuit.wires() as usize];
     let read = circuit.gates().flat_map(|(_, gate)| operands(gate)).flatten();
@@ -210,7 +211,7 @@ pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
     for (wire, gate) in circuit.gates() {
         let is_and = matches!(gate, Gate::And(..));
         if is_and {
-            take(&mut free); // before its operands go, as everything that a step writes
+            take(&mut free); // before its operands are freed, as for everything that a step writes
         }
         for from in operands(gate).into_iter().flatten() {
             reads[from as usize] -= 1;
@@ -226,9 +227,9 @@ pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
 
 const NOWHERE: Slot = Slot::MAX;
 
-/// Gives every wire a slot for as long as it is read.
+/// Assigns every wire a slot for as long as it is read.
 struct Allocator {
-    /// Reads to come, per wire; outputs count as one that never comes.
+    /// The reads that are left, per wire; an output counts as a read that never happens.
     reads: Vec<u32>,
     slot: Vec<Slot>,
     free: Vec<Slot>,
@@ -274,7 +275,7 @@ impl Allocator {
         }
     }
 
-    /// Frees the slot of a wire that nobody reads.
+    /// Frees the slot of a wire that is never read.
     fn give_back_unread(&mut self, wire: Wire) {
         if self.reads[wire as usize] == 0 {
             self.free.push(self.slot[wire as usize]);
@@ -299,7 +300,7 @@ impl Allocator {
 mod tests {
     use super::*;
 
-    /// A circuit of gates that follow from `seed`, some of them unread.
+    /// Returns a circuit of pseudorandom gates, some of them unread.
     fn some_circuit(seed: u64) -> Circuit {
         let mut state = seed;
         let mut below = |limit: u32| {

@@ -5,17 +5,17 @@ use std::collections::VecDeque;
 use crate::circuit::operands;
 use crate::{Circuit, Gate, Wire};
 
-/// Local gates in order, and ANDs that depend on none of each other.
+/// Local gates in order, and ANDs that do not depend on each other.
 #[derive(Default)]
 pub(crate) struct Group {
     pub local: Vec<(Wire, Gate)>,
     pub ands: Vec<(Wire, Wire, Wire)>,
 }
 
-/// Gates that wait for a run to end; enough to look ahead, few enough to look through again and again.
+/// The largest number of gates that wait for a run to end: enough to look ahead, few enough to visit again and again.
 const WAITING: usize = 256;
 
-/// One group for each AND-depth: first what is local at that depth, then the ANDs that lead to the next.
+/// Returns one group for each AND-depth: the local gates at that depth, then the ANDs that lead to the next.
 pub(crate) fn layers(circuit: &Circuit) -> Vec<Group> {
     let depths = circuit.depths();
     let mut groups: Vec<Group> = Vec::new();
@@ -33,8 +33,8 @@ pub(crate) fn layers(circuit: &Circuit) -> Vec<Group> {
     groups
 }
 
-/// Runs of at most `limit` ANDs, in about the order of the circuit: gates that need a run's results wait until it is
-/// full, and others go before them.
+/// Returns runs of at most `limit` ANDs, in about the order of the circuit. Gates that need a run's results wait until
+/// it is full, and others go before them.
 pub(crate) fn runs(circuit: &Circuit, limit: usize) -> Vec<Group> {
     let mut runs = Runs {
         limit: limit.max(1),
@@ -57,7 +57,7 @@ pub(crate) fn runs(circuit: &Circuit, limit: usize) -> Vec<Group> {
 
 struct Runs {
     limit: usize,
-    /// Wires whose gate is in the current run or waits for it.
+    /// Wires whose gate is in the current run's ANDs or waits for it.
     blocked: Vec<bool>,
     waiting: VecDeque<(Wire, Gate)>,
     current: Group,
@@ -77,7 +77,7 @@ impl Runs {
         self.blocked[wire as usize] = true;
     }
 
-    /// Closes the run and looks at what waited for it, in order.
+    /// Closes the run and visits the gates that waited for it, in order.
     fn end_run(&mut self) {
         let run = std::mem::take(&mut self.current);
         run.ands.iter().for_each(|&(wire, ..)| self.blocked[wire as usize] = false);

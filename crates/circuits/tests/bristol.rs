@@ -1,4 +1,4 @@
-//! Bristol files: what is refused and why, what survives a round trip, and published circuits with known answers.
+//! Bristol files: refused texts and the reasons, round trips, and published circuits with known answers.
 
 use std::path::{Path, PathBuf};
 
@@ -182,7 +182,7 @@ fn published_circuits_give_their_known_answers() {
     assert!(vectors_seen >= 300, "only {vectors_seen} known answers were there");
 }
 
-/// Where somebody published the same function, ours takes no more ANDs and no more layers.
+/// If a published circuit computes the same function, ours takes no more ANDs and no more layers.
 #[test]
 #[ignore = "needs the published circuits"]
 fn built_circuits_are_no_larger_than_published_ones() {

@@ -1,5 +1,5 @@
-//! Every builder against arithmetic: exhaustively at widths 1 to 6, at random up to 64 (and 128 where numbers are that
-//! wide).
+//! Every builder, compared with arithmetic: exhaustively at widths 1 to 6, at random up to 64 (and 128 for numbers of
+//! that width).
 
 use crate::common::{check, mask, signed};
 use quorate_circuits::{Bit, Builder, Direction, Extreme, Goal, Sign, catalog};

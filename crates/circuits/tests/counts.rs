@@ -1,4 +1,4 @@
-//! How many ANDs the builders take, against the literature: [KSS09] (Kolesnikov, Sadeghi, Schneider 2009) for the
+//! The builders' numbers of ANDs, compared with the literature: [KSS09] (Kolesnikov, Sadeghi, Schneider 2009) for the
 //! size-optimised circuits, [SZ13] (Schneider, Zohner 2013) for the depth-optimised ones, Boyar and Peralta for
 //! counting and AES, and published circuit files.
 

@@ -1,4 +1,5 @@
-//! Both readers on arbitrary bytes and on damaged files: an error or a circuit that holds together, never a panic.
+//! Both readers on arbitrary bytes and on damaged files: each returns an error or a consistent circuit, and never
+//! panics.
 
 use proptest::prelude::*;
 use quorate_circuits::{Circuit, CircuitError, Goal, Sign, bristol, catalog};

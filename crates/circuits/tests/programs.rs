@@ -1,4 +1,4 @@
-//! Programs: steps that may run at once, memory that follows the width.
+//! Programs: independent ANDs within steps, and memory that depends on the width.
 
 use crate::common::Random;
 use quorate_circuits::{Circuit, Gate, Goal, Local, Order, Program, Sign, catalog};
@@ -6,7 +6,7 @@ use quorate_ring::Bits;
 
 const ORDERS: [Order; 5] = [Order::Layers, Order::Runs(0), Order::Runs(1), Order::Runs(7), Order::Runs(64)];
 
-/// A circuit of random gates, some of them unused, with outputs that are inputs, constants and repeated.
+/// Returns a circuit of random gates, some of them unused, with outputs that are inputs, constants and repeated.
 fn random_circuit(seed: u64) -> Circuit {
     let mut random = Random(seed);
     let inputs = 1 + (random.word() % 9) as u32;
@@ -28,7 +28,7 @@ fn random_circuit(seed: u64) -> Circuit {
     Circuit::new(vec![inputs], gates, vec![3, 4], outputs).unwrap()
 }
 
-/// Gate by gate over wires, a bool each.
+/// Evaluates gate by gate over wires, with a bool each.
 fn defined(circuit: &Circuit, inputs: &[bool]) -> Vec<bool> {
     let mut wires = inputs.to_vec();
     for (_, gate) in circuit.gates() {
@@ -93,7 +93,7 @@ fn layers_are_as_few_as_the_depth_and_runs_as_short_as_asked() {
         let runs = Program::new(&circuit, Order::Runs(16));
         assert!(runs.steps().all(|step| step.ands.len() <= 16));
     }
-    // Where there is something to choose from, runs are full.
+    // If there is a choice of gates, runs are full.
     let runs = Program::new(&catalog::aes128(), Order::Runs(16));
     assert!(runs.len() <= 6400 / 16 * 3 / 2, "{} runs", runs.len());
 }
@@ -104,7 +104,7 @@ fn memory_follows_the_width() {
     let aes = catalog::aes128();
     assert!(slots(&aes, Order::Runs(1)) < 600, "{}", slots(&aes, Order::Runs(1)));
     assert!(slots(&aes, Order::Runs(16)) < 800, "{}", slots(&aes, Order::Runs(16)));
-    // A hundred additions one after the other: as wide as one.
+    // A hundred additions one after the other need no more slots than one.
     let mut b = quorate_circuits::Builder::new();
     let (mut x, y) = (b.input(32), b.input(32));
     for _ in 0..100 {
@@ -112,7 +112,7 @@ fn memory_follows_the_width() {
     }
     let chain = b.finish(&[&x]).unwrap();
     assert!(slots(&chain, Order::Runs(1)) < 150, "{}", slots(&chain, Order::Runs(1)));
-    // Layers run ahead into the next ones: wider, but no wider for a longer chain.
+    // Layers run ahead into the next additions: they need more slots, but no more for a longer chain.
     assert!(slots(&chain, Order::Layers) < 600, "{}", slots(&chain, Order::Layers));
     assert!(slots(&catalog::less_than(64, Sign::Unsigned, Goal::Size), Order::Runs(8)) < 160);
 }

@@ -20,7 +20,7 @@ impl<'a> Lines<'a> {
         Lines { rest: text, number: 0 }
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     pub fn next(&mut self) -> Result<Option<Words<'a>>, CircuitError> {
         while !self.rest.is_empty() {
             let end = self.rest.iter().position(|&byte| byte == b'\n').unwrap_or(self.rest.len());
@@ -38,19 +38,19 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    /// The next line, which must be there.
+    /// Returns the next line, or an error without one.
     pub fn expect(&mut self, expected: Field) -> Result<Words<'a>, CircuitError> {
         self.next()?.ok_or(CircuitError::Truncated { line: self.number + 1, expected })
     }
 
-    /// Bytes that were not looked at yet.
+    /// Returns the number of bytes that were not read yet.
     pub fn bytes_left(&self) -> u64 {
         self.rest.len() as u64
     }
 }
 
 impl<'a> Words<'a> {
-    /// The next word, if there is one.
+    /// Returns the next word, if there is one.
     pub fn word(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -58,7 +58,7 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// The next word as a number; numbers beyond 64 bits count as the largest.
+    /// Returns the next word as a number; numbers beyond 64 bits count as the largest.
     pub fn number(&mut self, field: Field) -> Result<u64, CircuitError> {
         let word = self.word().ok_or(CircuitError::ShortLine { line: self.line, expected: field })?;
         if !word.iter().all(u8::is_ascii_digit) {
@@ -68,7 +68,7 @@ impl<'a> Words<'a> {
         Ok(word.iter().fold(0, digit))
     }
 
-    /// The next word as a number of at most `limit`.
+    /// Returns the next word as a number of at most `limit`.
     pub fn bounded(&mut self, field: Field, limit: u64) -> Result<u64, CircuitError> {
         let got = self.number(field)?;
         match got <= limit {
@@ -77,7 +77,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Nothing more.
+    /// Checks that no word is left.
     pub fn end(&self) -> Result<(), CircuitError> {
         match self.rest.is_empty() {
             true => Ok(()),
@@ -85,13 +85,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// How many words are left.
+    /// Returns the number of words that are left.
     pub fn count(&self) -> u64 {
         let mut words = self.clone();
         std::iter::from_fn(|| words.word()).count() as u64
     }
 
-    /// The last word.
+    /// Returns the last word.
     pub fn last(&self) -> &'a [u8] {
         let start = self.rest.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
         &self.rest[start..]

@@ -1,13 +1,12 @@
 //! Bristol files: the old format and Bristol Fashion.
 //!
-//! Both are lists of gates over numbered wires, the inputs first and the outputs last. A header promises how many of
-//! everything there are; nothing is taken on its word: memory grows with the text that is there, and with the input and
-//! output wires, of which there may be 2^24 (64 MiB).
+//! Both are lists of gates over numbered wires, the inputs first and the outputs last. A header states the number of
+//! gates, wires, inputs and outputs, but is not trusted: memory grows only with the text that follows, and with the
+//! input and output wires. These are limited to 2^24 (64 MiB).
 //!
-//! **Fashion**: `gates wires`, `inputs width...`, `outputs width...`, then gates XOR, AND, INV, EQ (a constant), EQW
-//! (a copy), MAND (n ANDs: all first operands, all second ones, all results). **Old**: `gates wires`, `width width
-//! width` of two inputs and one output, then gates XOR, AND, INV. Copies vanish when read: they are other names of a
-//! wire.
+//! **Fashion**: `gates wires`, `inputs width...`, `outputs width...`, then gates XOR, AND, INV, EQ (a constant), EQW (a
+//! copy), MAND (n ANDs: all first operands, all second ones, all results). **Old**: `gates wires`, `width width width`
+//! of two inputs and one output, then gates XOR, AND, INV. Copies are not kept: they become other names of a wire.
 
 mod lines;
 mod read;
@@ -17,10 +16,10 @@ pub use write::write_fashion;
 
 use crate::{Circuit, CircuitError};
 
-/// A circuit in either format: in Fashion, a third line of numbers comes before the gates.
+/// Reads a circuit in either format: in Fashion, a third line of numbers comes before the gates.
 ///
 /// # Errors
-/// Whatever is wrong with the text, with its line.
+/// Any fault of the text, with its line.
 pub fn read(text: &[u8]) -> Result<Circuit, CircuitError> {
     match lines::numbers_on_line(text, 2) {
         true => read_fashion(text),
@@ -28,18 +27,19 @@ pub fn read(text: &[u8]) -> Result<Circuit, CircuitError> {
     }
 }
 
-/// A circuit in Bristol Fashion.
+/// Reads a circuit in Bristol Fashion.
 ///
 /// # Errors
-/// Whatever is wrong with the text, with its line.
+/// Any fault of the text, with its line.
 pub fn read_fashion(text: &[u8]) -> Result<Circuit, CircuitError> {
     read::circuit(text, read::Format::Fashion)
 }
 
-/// A circuit in the old Bristol format. Inputs of no wires, which stand for a party without one, are left out.
+/// Reads a circuit in the old Bristol format. Inputs of no wires, which stand for a party without an input, are left
+/// out.
 ///
 /// # Errors
-/// Whatever is wrong with the text, with its line.
+/// Any fault of the text, with its line.
 pub fn read_old(text: &[u8]) -> Result<Circuit, CircuitError> {
     read::circuit(text, read::Format::Old)
 }

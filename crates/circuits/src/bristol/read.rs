@@ -1,4 +1,4 @@
-//! Reading: a header that is checked against the text, then a line for each gate.
+//! The reader: it checks the header against the text, then reads a line for each gate.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::lines::{Lines, Words};
 use crate::circuit::{MAX_PORT_WIRES, MAX_WIRES};
 use crate::{Circuit, CircuitError, Field, Gate, Wire};
 
-/// Which of the two formats.
+/// The format of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Old,
@@ -68,7 +68,7 @@ fn header(lines: &mut Lines, format: Format) -> Result<Header, CircuitError> {
             (inputs, outputs)
         }
     };
-    // Nothing is asked for where there are no wires.
+    // Groups without wires take no values.
     inputs.retain(|&width| width > 0);
     for (field, widths) in [(Field::InputWidth, &inputs), (Field::OutputWidth, &outputs)] {
         let ports: u64 = widths.iter().map(|&width| u64::from(width)).sum();
@@ -91,7 +91,7 @@ fn header(lines: &mut Lines, format: Format) -> Result<Header, CircuitError> {
     Ok(Header { gates, wires, inputs, outputs })
 }
 
-/// A line `count width...`.
+/// Reads a line `count width...`.
 fn groups(lines: &mut Lines, count: Field, each: Field) -> Result<Vec<u32>, CircuitError> {
     let mut words = lines.expect(count)?;
     let promised = words.number(count)?;
@@ -112,7 +112,7 @@ struct Reader {
     format: Format,
     circuit: Circuit,
     wires: u64,
-    /// Our wire for each of the file's beyond the inputs.
+    /// The circuit's wire for each of the file's wires after the inputs.
     written: Vec<Wire>,
 }
 
@@ -185,7 +185,7 @@ impl Reader {
         ours.into_iter().try_for_each(|ours| self.write(words, ours))
     }
 
-    /// The wire named next, which must have been written.
+    /// Reads the number of the next wire, which must have been written. Returns the circuit's wire.
     fn read(&self, words: &mut Words) -> Result<Wire, CircuitError> {
         let wire = self.wire(words)?;
         let inputs = u64::from(self.circuit.input_wires());
@@ -198,7 +198,7 @@ impl Reader {
         }
     }
 
-    /// Gives the wire named next, which must be new, its meaning.
+    /// Reads the number of the next wire, which must be new, and maps it to the circuit's wire.
     fn write(&mut self, words: &mut Words, ours: Wire) -> Result<(), CircuitError> {
         let wire = self.wire(words)?;
         let place = wire.checked_sub(self.circuit.input_wires().into());

@@ -1,12 +1,12 @@
-//! Writing Bristol Fashion.
+//! The writer of Bristol Fashion.
 
 use std::fmt::Write;
 
 use crate::{Circuit, Gate, Wire};
 
-/// The circuit in Bristol Fashion. Read again, it is the same circuit.
+/// Returns the circuit in Bristol Fashion. Reading it gives the same circuit.
 ///
-/// Outputs must be a file's last wires: one that is an input, or is there twice, becomes a copy (EQW).
+/// In a file, outputs are the last wires: an output that is an input, or occurs twice, becomes a copy (EQW).
 pub fn write_fashion(circuit: &Circuit) -> String {
     let names = Names::new(circuit);
     let mut text = String::with_capacity(32 * circuit.len() + 64);
@@ -35,7 +35,7 @@ pub fn write_fashion(circuit: &Circuit) -> String {
     text
 }
 
-/// The file's numbers of wires.
+/// The file's numbers for the wires.
 struct Names {
     names: Vec<u64>,
     /// Outputs that are copies of a wire.
@@ -50,7 +50,7 @@ impl Names {
         let mut names: Vec<u64> = (0..inputs).collect();
         names.resize(circuit.wires() as usize, UNNAMED);
         let outputs = circuit.output_wires();
-        // Outputs are numbered from 0 until it is known how many wires come before them.
+        // Outputs are numbered from 0 until the number of wires before them is known.
         let mut copies = Vec::new();
         let mut last = vec![false; names.len()];
         for (i, &wire) in outputs.iter().enumerate() {

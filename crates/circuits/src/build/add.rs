@@ -53,7 +53,7 @@ impl Builder {
         self.add_carry(&flipped, &self.number(0, x.len()), negate, goal).0
     }
 
-    /// |x| of a number in two's complement; the lowest is its own.
+    /// |x| of a number in two's complement; the lowest number is mapped to itself.
     pub fn abs(&mut self, x: &[Bit], goal: Goal) -> Vec<Bit> {
         match x.last() {
             Some(&sign) => self.negate_if(sign, x, goal),

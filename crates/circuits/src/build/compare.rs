@@ -3,15 +3,15 @@
 use super::prefix::Span;
 use super::{Bit, Builder, Goal, Sign, same_width};
 
-/// The extremum of several numbers and where it stands.
+/// The extremum of several numbers and its position.
 pub struct Extremum {
     /// The number.
     pub value: Vec<Bit>,
-    /// Its position, from 0, in as many bits as the last position has; the first position if several are equal.
+    /// The position, from 0, in as many bits as the last position has; the first position if several numbers are equal.
     pub index: Vec<Bit>,
 }
 
-/// Which extremum.
+/// The kind of extremum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extreme {
     /// The smallest.
@@ -37,7 +37,7 @@ impl Builder {
         same_width(x, y);
         let (mut x, mut y) = (x.to_vec(), y.to_vec());
         if let (Sign::Signed, Some(x), Some(y)) = (sign, x.last_mut(), y.last_mut()) {
-            // A sign bit counts the other way round.
+            // A sign bit counts in the opposite way.
             std::mem::swap(x, y);
         }
         match goal {
@@ -52,7 +52,7 @@ impl Builder {
         }
     }
 
-    /// x <= y, at the price of [`less_than`](Self::less_than).
+    /// x <= y, with the costs of [`less_than`](Self::less_than).
     pub fn less_equal(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Bit {
         !self.less_than(y, x, sign, goal)
     }
@@ -93,7 +93,7 @@ impl Builder {
         round.remove(0)
     }
 
-    /// The second of two only if it is strictly better.
+    /// Chooses the second of two only if it is strictly better.
     fn duel(&mut self, first: &Extremum, second: &Extremum, extreme: Extreme, sign: Sign, goal: Goal) -> Extremum {
         let better = match extreme {
             Extreme::Min => self.less_than(&second.value, &first.value, sign, goal),

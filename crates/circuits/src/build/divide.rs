@@ -1,7 +1,7 @@
 //! Division with remainder: restoring, one quotient bit after the other.
 //!
-//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only, and a divisor that has bits
-//! beyond them is larger anyway: k^2 + 3k - 3 ANDs for size, unsigned, where the plain way takes twice as many.
+//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only; a divisor with bits beyond them
+//! is larger anyway. This takes k^2 + 3k - 3 ANDs for size, unsigned; the plain way takes twice as many.
 
 use super::{Bit, Builder, Goal, Sign, same_width};
 
@@ -9,15 +9,15 @@ use super::{Bit, Builder, Goal, Sign, same_width};
 pub struct Quotient {
     /// The quotient, rounded down.
     pub quotient: Vec<Bit>,
-    /// What is left: of the divisor's sign, and smaller.
+    /// The remainder: it has the divisor's sign, and is smaller in magnitude.
     pub remainder: Vec<Bit>,
 }
 
 impl Builder {
     /// floor(x / y) and x - y floor(x / y).
     ///
-    /// By zero, the remainder is x and the quotient is all ones if x >= 0, else 0. The lowest signed number by -1 is
-    /// itself, as its negative has no place.
+    /// For y = 0, the remainder is x and the quotient is all ones if x >= 0, else 0. The lowest signed number divided
+    /// by -1 is itself, since its negative does not fit.
     pub fn divide(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Quotient {
         same_width(x, y);
         match (sign, y.last()) {
@@ -26,8 +26,8 @@ impl Builder {
         }
     }
 
-    /// floor(x / y) and x - y floor(x / y), without signs, where the quotient is known to have at most so many bits:
-    /// for others, and for y = 0, any bits. `digits` times about two ANDs a bit of y.
+    /// floor(x / y) and x - y floor(x / y), without signs, if the quotient has at most `digits` bits; otherwise, and
+    /// for y = 0, the results are arbitrary. Costs `digits` times about two ANDs a bit of y.
     pub fn divide_short(&mut self, x: &[Bit], y: &[Bit], digits: usize, goal: Goal) -> Quotient {
         let (digits, width) = (digits.min(x.len()), y.len() + 1);
         // The part of x above the digits is below y, and so is every remainder.
@@ -47,7 +47,7 @@ impl Builder {
 
     fn divide_unsigned(&mut self, x: &[Bit], y: &[Bit], goal: Goal) -> Quotient {
         let width = x.len();
-        // beyond[j]: y has a bit at j or above.
+        // beyond[j]: whether y has a bit at j or above.
         let mut beyond = vec![Bit::FALSE; width + 1];
         for j in (1..width).rev() {
             beyond[j] = self.or(y[j], beyond[j + 1]);
@@ -64,11 +64,11 @@ impl Builder {
         Quotient { quotient, remainder }
     }
 
-    /// With y > 0 by changing both signs, and x >= 0 by floor(x / y) = not floor(not x / y).
+    /// Makes y > 0 by changing both signs, and x >= 0 by floor(x / y) = not floor(not x / y).
     fn divide_signed(&mut self, x: &[Bit], y: &[Bit], negative: Bit, goal: Goal) -> Quotient {
         let width = x.len();
         let divisor = self.negate_if(negative, y, goal);
-        // One bit more: -x of the lowest x.
+        // One bit more, for -x of the lowest x.
         let extended = [x, &x[width - 1..]].concat();
         let dividend = self.negate_if(negative, &extended, goal);
         let flip = dividend[width];

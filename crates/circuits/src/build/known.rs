@@ -1,19 +1,19 @@
-//! The gates that there are already, by what they compute, so that none is made twice.
+//! The table of existing gates, by what they compute, so that none is made twice.
 
 use super::Node;
 
-/// The numbers of nodes, each at the place of its hash or after it; 0, which is no gate, where nothing is.
+/// The numbers of nodes, each at the place of its hash or after it; 0, which is no gate, at empty places.
 #[derive(Default)]
 pub(super) struct Known {
     places: Vec<u32>,
     len: usize,
 }
 
-/// As few as there ever are; as all sizes, a power of two.
+/// The least size of the table; as all sizes, a power of two.
 const LEAST: usize = 64;
 
 impl Known {
-    /// The number of this gate among `nodes`.
+    /// Returns the number of this gate among `nodes`.
     pub fn find(&self, nodes: &[Node], gate: Node) -> Option<u32> {
         let mask = self.places.len().checked_sub(1)?;
         let mut place = hash(gate) & mask;
@@ -26,7 +26,7 @@ impl Known {
         }
     }
 
-    /// Notes the last of `nodes`, which is new.
+    /// Enters the last of `nodes`, which is new.
     pub fn insert(&mut self, nodes: &[Node]) {
         if 2 * (self.len + 1) > self.places.len() {
             let size = (2 * self.places.len()).max(LEAST);

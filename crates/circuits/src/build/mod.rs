@@ -1,8 +1,8 @@
-//! The builder: bits and numbers as wires, folded as they are made.
+//! The builder: bits and numbers as wires, simplified as they are made.
 //!
-//! A [`Bit`] is a node and whether it is negated, so that inverters cost nothing while building and appear only where
-//! a gate or an output needs one. What is constant is computed at once, a gate that exists is not made again, and
-//! gates that no output needs are left out by [`Builder::finish`].
+//! A [`Bit`] is a node and whether it is negated. So inverters cost nothing while building, and appear only where a
+//! gate or an output needs one. Constants are computed at once, existing gates are reused, and [`Builder::finish`]
+//! leaves out gates that no output needs.
 
 mod add;
 mod aes;
@@ -60,7 +60,7 @@ impl std::ops::Not for Bit {
     }
 }
 
-/// What a circuit should have little of.
+/// The quantity that a circuit is optimised for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Goal {
     /// ANDs: for garbling, whose rounds do not depend on the circuit.
@@ -69,7 +69,7 @@ pub enum Goal {
     Depth,
 }
 
-/// How the bits of a number are read, lowest first.
+/// The reading of the bits of a number, lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Sign {
     /// From 0 on.
@@ -90,7 +90,7 @@ enum Node {
 }
 
 impl Node {
-    /// The nodes that it needs.
+    /// Returns the nodes that it reads.
     fn reads(self) -> [Option<usize>; 2] {
         match self {
             Node::Zero | Node::Input => [None, None],
@@ -126,12 +126,12 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Without inputs.
+    /// Creates a builder without inputs.
     pub fn new() -> Builder {
         Builder { nodes: vec![Node::Zero], depths: vec![0], known: Known::default(), inputs: Vec::new() }
     }
 
-    /// The next group of inputs.
+    /// Adds the next group of inputs.
     pub fn input(&mut self, width: u32) -> Vec<Bit> {
         self.inputs.push(width);
         (0..width).map(|_| self.push(Node::Input, 0)).collect()
@@ -172,16 +172,16 @@ impl Builder {
         !self.and(!a, !b)
     }
 
-    /// Bit by bit a xor b.
+    /// a xor b, bit by bit.
     ///
     /// # Panics
-    /// As everywhere here, if widths differ: it is a mistake of the program that builds.
+    /// If widths differ, which is a mistake of the caller. This holds for all methods here.
     pub fn xor_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.xor(a, b)).collect()
     }
 
-    /// Bit by bit a and b.
+    /// a and b, bit by bit.
     pub fn and_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.and(a, b)).collect()
@@ -202,10 +202,10 @@ impl Builder {
         word.iter().map(|&bit| !bit).collect()
     }
 
-    /// The and of all bits, in the least depth; 1 of none.
+    /// The and of all bits, in the least depth; 1 without bits.
     pub fn all(&mut self, bits: &[Bit]) -> Bit {
         let mut bits = bits.to_vec();
-        // The two shallowest at a time.
+        // The two shallowest bits are combined at a time.
         bits.sort_by_key(|&bit| std::cmp::Reverse(self.depth(bit)));
         while bits.len() > 1 {
             let (a, b) = (bits.pop().expect("two bits"), bits.pop().expect("two bits"));
@@ -216,7 +216,7 @@ impl Builder {
         bits.pop().unwrap_or(Bit::TRUE)
     }
 
-    /// The or of all bits, in the least depth; 0 of none.
+    /// The or of all bits, in the least depth; 0 without bits.
     pub fn any(&mut self, bits: &[Bit]) -> Bit {
         !self.all(&self.not_words(bits))
     }
@@ -226,10 +226,10 @@ impl Builder {
         (0..width).map(|i| Bit::constant(i < 128 && value >> i & 1 == 1)).collect()
     }
 
-    /// The circuit with these groups of outputs, without the gates that none of them needs.
+    /// Returns the circuit with these groups of outputs, without the gates that none of them needs.
     ///
-    /// Its gates are in the order in which they were made, or depth first from the outputs: whichever has fewer values
-    /// alive at once.
+    /// Its gates are in the order in which they were made, or depth first from the outputs: the order with fewer values
+    /// alive at once is chosen.
     ///
     /// # Errors
     /// [`CircuitError::TooManyWires`].
@@ -297,7 +297,7 @@ impl Emitter {
         Emitter { gates: Vec::new(), input_wires, wires }
     }
 
-    /// What the outputs need, in the order of the nodes.
+    /// Emits the gates that the outputs need, in the order of the nodes.
     fn emit_as_made(&mut self, nodes: &[Node], outputs: &[Bit]) {
         let mut needed = vec![false; nodes.len()];
         outputs.iter().for_each(|bit| needed[bit.node()] = true);
@@ -311,7 +311,7 @@ impl Emitter {
         }
     }
 
-    /// What each output needs, before it.
+    /// Emits the gates that each output needs, before it.
     fn emit_depth_first(&mut self, nodes: &[Node], outputs: &[Bit]) {
         let mut open: Vec<usize> = outputs.iter().rev().map(|bit| bit.node()).collect();
         while let Some(&index) = open.last() {

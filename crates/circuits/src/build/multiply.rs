@@ -19,7 +19,7 @@ impl Builder {
     pub fn mul_wide(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let width = x.len() + y.len();
         let mut columns = vec![Vec::new(); width];
-        // A product p of one sign bit weighs -2^w: not p weighs 2^w, and 2^w is taken off (Baugh and Wooley 1973).
+        // A product p with one sign bit weighs -2^w: not p weighs 2^w, and 2^w is subtracted (Baugh and Wooley 1973).
         let mut taken_off = vec![Bit::FALSE; width];
         for (i, &a) in x.iter().enumerate() {
             for (j, &b) in y.iter().enumerate() {
@@ -37,7 +37,8 @@ impl Builder {
         self.sum_columns(columns, goal)
     }
 
-    /// x^2 modulo 2^`width`, x unsigned: each product of two different bits once, about half of a product's ANDs.
+    /// x^2 modulo 2^`width`, for unsigned x: each product of two different bits is taken once, so it has about half of
+    /// a product's ANDs.
     pub fn square(&mut self, x: &[Bit], width: usize, goal: Goal) -> Vec<Bit> {
         let mut columns = vec![Vec::new(); width];
         for (i, &a) in x.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use super::{Bit, Builder};
 
-/// A span of positions: whether it makes a carry, and whether it passes one on.
+/// A span of positions: whether it generates a carry, and whether it propagates one.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     pub generate: Bit,
@@ -13,9 +13,9 @@ pub(super) struct Span {
 impl Builder {
     /// The carries out of n positions, by Sklansky's network (1960).
     ///
-    /// The carry in stands below them as a position of its own, whose generate is there at once. So each half that is
-    /// carried from is shallower by one than the half that is carried into: depth ceil(log2(n + 1)), and not
-    /// 1 + ceil(log2 n).
+    /// The carry in is a position of its own below the others, whose generate is available at once. So each half that
+    /// gives a carry is shallower by one than the half that takes it: the depth is ceil(log2(n + 1)), rather than 1 +
+    /// ceil(log2 n).
     pub(super) fn carries(&mut self, carry: Bit, spans: &[Span]) -> Vec<Bit> {
         let mut spans = with_carry(carry, spans);
         let mut width = 1;
@@ -28,7 +28,7 @@ impl Builder {
         spans[1..].iter().map(|span| span.generate).collect()
     }
 
-    /// The carry out of the last position only, by a tree of the same depth.
+    /// The carry out of the last position only, by a tree of equal depth.
     pub(super) fn carry_out(&mut self, carry: Bit, spans: &[Span]) -> Bit {
         let spans = with_carry(carry, spans);
         self.tree(&spans).generate
@@ -38,7 +38,7 @@ impl Builder {
         if let [one] = spans {
             return *one;
         }
-        // The lower part is the full one: its propagates are not needed.
+        // The lower part is the full one; its propagates are not needed.
         let (low, high) = spans.split_at(spans.len().next_power_of_two() / 2);
         let (low, high) = (self.tree(low), self.tree(high));
         self.joined(high, low)

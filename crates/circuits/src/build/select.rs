@@ -1,4 +1,4 @@
-//! Choosing and swapping by a bit: one AND a bit.
+//! Selection and exchange by a bit: one AND a bit.
 
 use super::{Bit, Builder, same_width};
 

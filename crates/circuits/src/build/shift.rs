@@ -1,18 +1,18 @@
-//! Shifts: by public amounts, which cost nothing, and by secret ones.
+//! Shifts by public amounts, which cost nothing, and by secret ones.
 
 use super::{Bit, Builder, Sign};
 
-/// Which way bits move.
+/// The direction in which bits move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Towards the high bits; zeros come in.
+    /// Towards the high bits; zeros are shifted in.
     Left,
-    /// Towards the low bits; zeros come in, or copies of the sign.
+    /// Towards the low bits; zeros are shifted in, or copies of the sign.
     Right(Sign),
 }
 
 impl Builder {
-    /// x moved by a public amount, which may be as large as it likes.
+    /// x shifted by a public amount of any size.
     pub fn shift(&self, x: &[Bit], direction: Direction, amount: usize) -> Vec<Bit> {
         let amount = amount.min(x.len());
         let coming = vec![coming_in(x, direction); amount];
@@ -22,7 +22,7 @@ impl Builder {
         }
     }
 
-    /// x moved by a secret amount, an unsigned number of any width: k ANDs for each bit of it.
+    /// x shifted by a secret amount, an unsigned number of any width: k ANDs for each bit of it.
     pub fn shift_by(&mut self, x: &[Bit], direction: Direction, amount: &[Bit]) -> Vec<Bit> {
         let mut moved = x.to_vec();
         for (i, &bit) in amount.iter().enumerate() {

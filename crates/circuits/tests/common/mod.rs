@@ -1,4 +1,4 @@
-//! Numbers for circuits: all of them where there are few, random ones and corners elsewhere.
+//! Numbers for circuits: all of them if they are few, otherwise random ones and corner cases.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use quorate_circuits::{Circuit, Order, Program, from_rows, to_rows};
@@ -24,13 +24,14 @@ pub fn mask(width: u32) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
-/// The two's complement value of a number of `width` bits.
+/// Returns the two's complement value of a number of `width` bits.
 pub fn signed(value: u128, width: u32) -> i128 {
     let shift = 128 - width;
     ((value << shift) as i128) >> shift
 }
 
-/// Instances for groups of these widths: all there are if they are few, else corners and random numbers of all sizes.
+/// Returns instances for groups of these widths: all if they are few, else corner cases and random numbers of all
+/// sizes.
 pub fn instances(widths: &[u32]) -> Vec<Vec<u128>> {
     let bits: u32 = widths.iter().sum();
     let mut groups = vec![Vec::new(); widths.len()];
@@ -67,8 +68,8 @@ pub fn instances(widths: &[u32]) -> Vec<Vec<u128>> {
     groups
 }
 
-/// Holds the circuit against `expected`, which gets one number for each input group and gives one for each output
-/// group, on all of [`instances`], in every order of gates.
+/// Compares the circuit with `expected` on all [`instances`], in every order of gates. `expected` gets one number for
+/// each input group and returns one for each output group.
 pub fn check(name: &str, circuit: &Circuit, expected: impl Fn(&[u128]) -> Vec<u128>) {
     let groups = instances(circuit.inputs());
     let rows = to_rows(circuit.inputs(), &groups);
