@@ -1,4 +1,4 @@
-//! Latency and throughput of the links of this machine: `cargo run --release -p quorate-net --features testing
+//! Measures the latency and throughput of this machine's links: `cargo run --release -p quorate-net --features testing
 //! --example pingpong`. Prints the median of several runs.
 
 use std::net::TcpListener;
@@ -97,7 +97,7 @@ fn round_trip_us(mut ends: Ends, bytes: usize) -> f64 {
     took.as_secs_f64() * 1e6 / ROUNDS as f64
 }
 
-/// A gigabyte one way; the reader grants credit every half window, as the engine does.
+/// Sends a gigabyte one way; the reader grants credit every half window, as the engine does.
 fn gigabytes_per_second(mut ends: Ends) -> f64 {
     let mut second = ends.pop().expect("two ends");
     let mut first = ends.pop().expect("two ends");

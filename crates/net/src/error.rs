@@ -1,4 +1,4 @@
-//! What can go wrong between parties: who, where, and what to do about it.
+//! Errors between parties: the party, the place, and what to do.
 
 use std::fmt;
 use std::io;
@@ -44,7 +44,7 @@ pub enum NetError {
         place: Place,
     },
 
-    /// The peer was connected and left again before everybody was there.
+    /// The peer was connected and left again before all parties were there.
     #[error(
         "party {peer} ({place}) left while party {missing} had not come: start party {missing}, or look at party \
          {peer}'s output"
@@ -54,11 +54,11 @@ pub enum NetError {
         peer: usize,
         /// Where it was.
         place: Place,
-        /// A party that never came.
+        /// A party that was never seen.
         missing: usize,
     },
 
-    /// The connection stands, yet nothing came over it for too long, not even heartbeats.
+    /// The connection is open, but nothing arrived over it for too long, not even heartbeats.
     #[error(
         "party {peer} ({place}) has been silent for {:.1} s: its process is frozen or the network drops its packets",
         silent.as_secs_f64()
@@ -68,7 +68,7 @@ pub enum NetError {
         peer: usize,
         /// Where it was.
         place: Place,
-        /// How long nothing had arrived.
+        /// How long nothing arrived.
         silent: Duration,
     },
 
@@ -90,7 +90,7 @@ pub enum NetError {
         peer: usize,
         /// Where it is.
         place: Place,
-        /// What was wrong.
+        /// The fault.
         what: &'static str,
     },
 
@@ -124,7 +124,7 @@ pub enum NetError {
         peer: Option<usize>,
         /// Where it is.
         place: Place,
-        /// Which side refused, and why.
+        /// The side that refused, and its reason.
         why: Refusal,
     },
 
@@ -139,7 +139,7 @@ pub enum NetError {
         place: Place,
     },
 
-    /// The peer has a different number of parties, or takes us for somebody else.
+    /// The peer has a different number of parties, or takes this party for another.
     #[error(
         "party {peer} ({place}) was set up for other parties ({what}); all parties must list the same parties in the \
          same order"
@@ -149,11 +149,11 @@ pub enum NetError {
         peer: usize,
         /// Where it is.
         place: Place,
-        /// What differs.
+        /// The difference.
         what: &'static str,
     },
 
-    /// Nothing can listen on this address because something else does.
+    /// Another program listens on this address already.
     #[error("{address} is in use by another process; stop it (another run of this party?) or choose another port")]
     PortInUse {
         /// The address.
@@ -169,21 +169,21 @@ pub enum NetError {
     ConnectTimeout {
         /// The peer's number.
         peer: usize,
-        /// Where it should be.
+        /// The address at which it should be.
         address: String,
-        /// How long was waited.
+        /// How long this party waited.
         waited: Duration,
-        /// The last thing that happened.
+        /// The last event.
         last: Attempt,
     },
 
-    /// The host name of a party, this one included, is known to nobody whom this machine asks.
+    /// The host name of a party, perhaps this one, does not resolve at any name service that this machine asks.
     #[error(
         "the host name in {address:?}, the address of party {party}, does not resolve: correct it, or look at the name \
          service of this machine"
     )]
     Unresolved {
-        /// Whose address it is.
+        /// The party with this address.
         party: usize,
         /// The address, as configured.
         address: String,
@@ -210,7 +210,7 @@ pub enum NetError {
     BadKey {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The fault, and what to do.
         what: KeyProblem,
     },
 
@@ -221,7 +221,7 @@ pub enum NetError {
     /// The operating system refused something.
     #[error("{} failed: {source}", action)]
     Io {
-        /// What was attempted.
+        /// The attempted action.
         action: &'static str,
         /// The system's error.
         #[source]
@@ -230,7 +230,7 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// The peer at fault, where one is.
+    /// The peer at fault, if there is one.
     pub fn peer(&self) -> Option<usize> {
         match self {
             NetError::Lost { peer, .. }
@@ -249,11 +249,11 @@ impl NetError {
     }
 }
 
-/// Which side refused a certificate.
+/// The side that refused a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The peer showed a certificate that is pinned for nobody, or for somebody else.
+    /// The peer showed a certificate that is pinned for no party, or for another one.
     #[error("its certificate is not the pinned one")]
     ByUs,
     /// The peer refused the certificate of this party.
@@ -261,7 +261,7 @@ pub enum Refusal {
     ByPeer,
 }
 
-/// What is wrong with a key or certificate file.
+/// The fault of a key or certificate file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyProblem {
@@ -271,10 +271,10 @@ pub enum KeyProblem {
     /// The file cannot be written.
     #[error("cannot be written ({0})")]
     Unwritable(io::ErrorKind),
-    /// `keygen` would overwrite it.
+    /// `keygen` would overwrite the file.
     #[error("exists already and is not overwritten; move it away to make a new one")]
     Exists,
-    /// The PEM file does not hold what it should.
+    /// The PEM file lacks its expected content.
     #[error("holds no {0} in PEM form")]
     Empty(&'static str),
     /// The key is of a kind that TLS cannot use here.
@@ -283,7 +283,7 @@ pub enum KeyProblem {
     /// Key and certificate do not belong together.
     #[error("does not belong to the certificate configured for this party")]
     Mismatch,
-    /// Others may read the private key.
+    /// Other users may read the private key.
     #[error("can be read by other users; run chmod 600 on it")]
     TooOpen,
     /// The generator failed.
@@ -291,7 +291,7 @@ pub enum KeyProblem {
     NotGenerated,
 }
 
-/// What is wrong with a configuration.
+/// The fault of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigProblem {
@@ -303,7 +303,7 @@ pub enum ConfigProblem {
         /// The number of parties.
         parties: usize,
     },
-    /// An address that means nothing.
+    /// An address that cannot be parsed.
     #[error("the address {0:?} is not of the form host:port")]
     Address(String),
     /// Two parties have the same certificate.
@@ -317,14 +317,14 @@ pub enum ConfigProblem {
     Heartbeat,
 }
 
-/// The last thing that happened while connecting.
+/// The last event while connecting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Attempt {
     /// This party waits for the peer to dial.
     #[error("it never called")]
     NeverCalled,
-    /// Its host name has not been resolved.
+    /// The host name of the peer has not been resolved.
     #[error("its host name does not resolve")]
     Unresolved,
     /// Dialling failed.
@@ -333,7 +333,7 @@ pub enum Attempt {
     /// This party and the peer are connected; the peer still waits for others.
     #[error("it is there, but still waits for another party")]
     WaitsForOthers,
-    /// The connection was made; the handshake did not end.
+    /// The connection was made, but the handshake did not end.
     #[error("it answered, but did not finish the handshake")]
     Handshake,
 }

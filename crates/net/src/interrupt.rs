@@ -1,4 +1,4 @@
-//! Ending a party's wait from another thread.
+//! A handle that ends a party's wait from another thread.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes a waiting [`Net::recv`](crate::Net::recv) return `None` promptly, from any thread.
 ///
-/// It is a flag and a waker. While the flag is up, calls do not wait; frames that have arrived are still delivered.
-/// Whoever acts on the interrupt lowers the flag with [`take`](Interrupt::take), after which calls wait again.
+/// It is a flag and a waker. While the flag is up, calls do not wait; frames that have arrived are still delivered. The
+/// code that handles the interrupt lowers the flag with [`take`](Interrupt::take); calls then wait again.
 #[derive(Clone)]
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
@@ -30,7 +30,7 @@ impl Interrupt {
         self.flag.load(Ordering::SeqCst)
     }
 
-    /// Lowers the flag; true if it was up.
+    /// Lowers the flag. Returns true if it was up.
     pub fn take(&self) -> bool {
         self.flag.swap(false, Ordering::SeqCst)
     }

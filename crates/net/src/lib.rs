@@ -1,13 +1,13 @@
 //! Links between the parties: opaque bounded frames from one numbered party to another.
 //!
-//! | module | what carries the frames |
+//! | module | transport of the frames |
 //! |---|---|
 //! | [`memory`] | queues between the threads of one process |
 //! | [`shaped`] | the same, with the delay and the bandwidth of a network |
 //! | [`tcp`] | TCP with TLS 1.3 between processes and machines |
 //!
-//! Nothing here knows shares, lanes or rounds, and nothing above this crate can tell which links it runs over: a party
-//! holds one [`Net`], sends frames into it and receives the frames of all its peers from it.
+//! This crate is independent of shares, lanes and rounds, and code above it is independent of the kind of links. A
+//! party holds one [`Net`], sends frames into it, and receives the frames of all its peers from it.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,4 +1,4 @@
-//! The one trait of this crate: what a party can do with its links.
+//! The one trait of this crate: the operations of a party's links.
 
 use std::time::Instant;
 
@@ -7,17 +7,17 @@ use crate::{Interrupt, NetError};
 /// The unit that links carry: opaque bytes, delivered whole, in order per peer.
 pub type Frame = Vec<u8>;
 
-/// Largest frame in bytes. A larger one is refused by [`Net::send`], and on arrival before memory is taken for it.
+/// Largest frame in bytes. A larger one is refused by [`Net::send`], and on arrival before memory is allocated for it.
 pub const MAX_FRAME: usize = 1 << 20;
 
 /// How long a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Not at all.
+    /// No wait.
     Poll,
     /// Up to this moment.
     Until(Instant),
-    /// As long as it takes. Only a frame, a failed peer or an interrupt ends the wait.
+    /// No limit. Only a frame, a failed peer or an interrupt ends the wait.
     Forever,
 }
 
@@ -25,11 +25,11 @@ pub enum Wait {
 ///
 /// Frames of one peer arrive in the order in which it sent them. A peer's failure is sticky: [`recv`](Net::recv)
 /// reports it once, after every frame that arrived before it; from then on [`send`](Net::send) to that peer repeats it.
-/// Until `recv` has reported the failure, frames sent to the dead peer vanish and `send` succeeds, so that what the
-/// peer said before it died is always read first.
+/// Until `recv` has reported the failure, `send` succeeds, but frames sent to the dead peer are dropped. So the frames
+/// that the peer sent before it died are always read first.
 ///
-/// Dropping a `Net` closes its links: the peers see [`NetError::Lost`], after the frames sent before. An orderly end
-/// ("goodbye") is the caller's message; [`flush`](Net::flush) first.
+/// Dropping a `Net` closes its links: the peers see [`NetError::Lost`], after the frames sent before. For an orderly
+/// end, the caller sends a goodbye message of its own; call [`flush`](Net::flush) first.
 pub trait Net: Send {
     /// This party's number, below [`parties`](Net::parties).
     fn me(&self) -> usize;
@@ -37,33 +37,33 @@ pub trait Net: Send {
     /// The number of parties, this one included.
     fn parties(&self) -> usize;
 
-    /// Queues a frame for a peer and hands over what can be handed over at once. Never waits for the peer.
+    /// Queues a frame for a peer and sends what the link takes at once. Never waits for the peer.
     ///
     /// # Errors
     /// [`NetError::FrameTooLarge`] above [`MAX_FRAME`] bytes, [`NetError::NoSuchPeer`], or the peer's failure if `recv`
     /// has reported it already. Nothing is queued then.
     fn send(&mut self, to: usize, frame: Frame) -> Result<(), NetError>;
 
-    /// The next frame of any peer, with the peer's number. `None` when the wait ended or was interrupted.
+    /// Returns the next frame of any peer, with the peer's number; `None` when the wait ended or was interrupted.
     ///
     /// # Errors
     /// A peer's failure, once per peer; frames of the others can still be received afterwards.
-    /// [`NetError::NoPeersLeft`] instead of waiting for nobody, once the failure of every peer has been reported.
+    /// [`NetError::NoPeersLeft`], without a wait, once the failure of every peer has been reported.
     fn recv(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError>;
 
-    /// Bytes that `send` accepted for this peer and that have not left this process yet.
+    /// The bytes that `send` accepted for this peer and that have not left this process yet.
     fn queued(&self, to: usize) -> usize;
 
-    /// Bytes put on the wire so far, per peer: framing, encryption and handshake included. Never decreases.
+    /// The bytes sent so far, per peer: framing, encryption and handshake included. Never decreases.
     fn wire_bytes(&self) -> Vec<u64>;
 
-    /// Hands queued bytes over until none are left or the wait ends; [`queued`](Net::queued) tells which it was.
-    /// Bytes for peers that failed are dropped. Frames that arrive meanwhile are kept for `recv`.
+    /// Sends queued bytes until none are left or the wait ends; [`queued`](Net::queued) shows which. Bytes for peers
+    /// that failed are dropped. Frames that arrive in the meantime are kept for `recv`.
     ///
     /// # Errors
     /// Only those of this process (the system's poll failed); peers' failures are reported by `recv`.
     fn flush(&mut self, wait: Wait) -> Result<(), NetError>;
 
-    /// A handle with which another thread (Ctrl-C) ends this party's waits.
+    /// Returns a handle with which another thread (Ctrl-C) ends this party's waits.
     fn interrupt_handle(&self) -> Interrupt;
 }

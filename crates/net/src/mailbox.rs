@@ -1,4 +1,4 @@
-//! A party's mailbox in one process: many threads put letters in, one takes them out.
+//! A party's mailbox in one process: several threads put letters in, one takes them out.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use crate::{Interrupt, Wait};
 pub(crate) struct Mailbox<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
-    /// Whether there are letters, for who looks without a lock.
+    /// Whether there are letters, to be read without the lock.
     filled: AtomicBool,
-    /// How long the owner keeps looking before it sleeps, where its last wait was brief.
+    /// How long the owner polls before it sleeps, if its last wait was brief.
     patience: Duration,
     brief: AtomicBool,
 }
@@ -24,8 +24,9 @@ struct State<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// One whose owner keeps looking for so long before it sleeps, if its last wait took less than twice that: to wake
-    /// it takes longer than such letters do. Where letters take long, or the owner gets no core, it sleeps at once.
+    /// Creates a mailbox whose owner polls for this long before it sleeps, if its last wait took less than twice that:
+    /// waking the owner would take longer than such letters do. If letters take long, or the owner gets no core, it
+    /// sleeps at once.
     pub(crate) fn new(patience: Duration) -> Self {
         Mailbox {
             state: Mutex::new(State { letters: Vec::new(), waiting: false, closed: false }),
@@ -46,7 +47,7 @@ impl<T> Mailbox<T> {
         self.wake_holding(state);
     }
 
-    /// The owner is gone: letters in here and later ones vanish.
+    /// Closes the mailbox, whose owner is gone: its letters and later ones are dropped.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -97,7 +98,7 @@ impl<T> Mailbox<T> {
         true
     }
 
-    /// Looks until there is a letter, without sleeping.
+    /// Polls until there is a letter, without sleeping.
     fn look_out(&self, end: Instant, interrupt: &Interrupt) {
         while !self.filled.load(Ordering::Acquire) && !interrupt.is_raised() && Instant::now() < end {
             std::hint::spin_loop();
@@ -129,7 +130,7 @@ mod tests {
         letters
     }
 
-    /// From several threads, whether the owner looks for them or sleeps.
+    /// Tests letters of several threads, while the owner polls or sleeps.
     #[test]
     fn all_letters_arrive_in_order() {
         for patience in [Duration::ZERO, Duration::from_micros(25), PATIENCE] {
@@ -151,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Who looks stops where it would have stopped sleeping.
+    /// Polling stops where sleeping would have stopped.
     #[test]
     fn looking_ends_at_a_deadline_and_by_an_interrupt() {
         let (mailbox, interrupt) = (Mailbox::new(3600 * PATIENCE), Interrupt::new(|| ()));

@@ -8,7 +8,7 @@ use crate::mailbox::Mailbox;
 use crate::peers::Peers;
 use crate::{Frame, Interrupt, Net, NetError, Place, Wait};
 
-/// Most rounds take less where each party has a core, and to wake a thread costs as much.
+/// Most rounds take less time than this if each party has a core, and waking a thread takes about this long.
 const PATIENCE: Duration = Duration::from_micros(25);
 
 /// A frame, or the end of the link (`None`), of a peer.

@@ -1,4 +1,4 @@
-//! What a party remembers about its peers on links within a process: who failed, and what was sent.
+//! A party's record of its peers on links within a process: failures, and bytes sent.
 
 use crate::{Frame, MAX_FRAME, NetError, Wait};
 
@@ -21,7 +21,7 @@ impl Peers {
         self.failed.len()
     }
 
-    /// Whether the frame may be sent to this peer.
+    /// Checks that the frame may be sent to this peer.
     pub(crate) fn check_send(&self, to: usize, frame: &Frame) -> Result<(), NetError> {
         if to == self.me || to >= self.parties() {
             return Err(NetError::NoSuchPeer { peer: to, me: self.me, parties: self.parties() });
@@ -40,18 +40,18 @@ impl Peers {
         self.sent.clone()
     }
 
-    /// Remembers a failure that is being reported, and gives it back.
+    /// Records a failure that is being reported, and returns it.
     pub(crate) fn fail(&mut self, error: NetError, peer: usize) -> NetError {
         self.failed[peer] = Some(error.clone());
         error
     }
 
-    /// No wait at all once nobody is left to wait for.
+    /// Returns the wait, or no wait once no peer is left.
     pub(crate) fn bounded_wait(&self, wait: Wait) -> Wait {
         if self.all_failed() { Wait::Poll } else { wait }
     }
 
-    /// What `recv` answers when nothing has arrived.
+    /// Returns the result of `recv` when nothing has arrived.
     pub(crate) fn nothing<T>(&self, wait: Wait) -> Result<Option<T>, NetError> {
         if wait != Wait::Poll && self.all_failed() { Err(NetError::NoPeersLeft) } else { Ok(None) }
     }

@@ -1,8 +1,8 @@
-//! Links between the threads of one process that are as slow as a network: the delays are real.
+//! Links between the threads of one process with the delays of a network: threads really wait.
 //!
 //! Each directed link is independent and full duplex. A frame occupies its link for size / bandwidth, beginning when
-//! the frames before it have left, and arrives half a round trip later. So a party that sends much to one peer does not
-//! slow down what it sends to another, nor what it receives.
+//! the frames before it have left, and arrives half a round trip later. So a party that sends much to one peer slows
+//! down neither what it sends to another nor what it receives.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -14,10 +14,10 @@ use crate::mailbox::Mailbox;
 use crate::peers::Peers;
 use crate::{Frame, Interrupt, Net, NetError, Place, Wait};
 
-/// The last part of a wait is spun through: sleeping threads wake up later than they ask to.
+/// The length of the last part of a wait, in which the thread spins: sleeping threads wake up later than they ask to.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// What a link is like, the same in each direction.
+/// The properties of a link, the same in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Round-trip time; a frame takes half of it.
@@ -27,13 +27,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// How long a link is occupied by this many bytes.
+    /// Returns how long a link is occupied by this many bytes.
     fn occupied(&self, bytes: usize) -> Duration {
         self.bytes_per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate.max(1.0)))
     }
 }
 
-/// A frame, or the end of the link (`None`), of a peer, and when it arrives.
+/// A frame of a peer, or the end of its link (`None`), with its time of arrival.
 struct Letter {
     due: Instant,
     from: usize,
@@ -45,13 +45,13 @@ pub struct ShapedNet {
     peers: Peers,
     shape: Shape,
     mailboxes: Arc<Vec<Arc<Mailbox<Letter>>>>,
-    /// When the link to each peer will have sent all that it was given.
+    /// The time at which the link to each peer will have sent all its data.
     free_at: Vec<Instant>,
     travelling: Travelling,
     interrupt: Interrupt,
 }
 
-/// Connects `parties` parties, each with each, by links of one shape; element i is party i's end.
+/// Connects every pair of `parties` parties by links of one shape; element i is party i's end.
 pub fn mesh(parties: usize, shape: Shape) -> Vec<ShapedNet> {
     let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(Duration::ZERO))).collect());
     let now = Instant::now();
@@ -77,7 +77,7 @@ impl ShapedNet {
         self.mailboxes[to].put(Letter { due: free_at + self.shape.rtt / 2, from: self.peers.me(), frame });
     }
 
-    /// The next letter that is due, waiting for it.
+    /// Returns the next letter that is due, and waits for it.
     fn next(&mut self, wait: Wait) -> Option<Letter> {
         let mailbox = Arc::clone(&self.mailboxes[self.peers.me()]);
         loop {
@@ -104,7 +104,7 @@ impl ShapedNet {
         }
     }
 
-    /// Waits until `due`, or until another letter (which may be due earlier) or an interrupt comes.
+    /// Waits until `due`, or until another letter (which may be due earlier) or an interrupt arrives.
     fn wait_for(&mut self, mailbox: &Mailbox<Letter>, due: Instant) {
         match due.checked_sub(SPIN) {
             Some(nearly) if nearly > Instant::now() => {
@@ -145,7 +145,7 @@ impl Net for ShapedNet {
         }
     }
 
-    /// Bytes that the link's bandwidth has not let through yet.
+    /// The bytes that the link's bandwidth has not let through yet.
     fn queued(&self, to: usize) -> usize {
         let left =
             self.free_at.get(to).map_or(Duration::ZERO, |free_at| free_at.saturating_duration_since(Instant::now()));
@@ -185,7 +185,7 @@ impl Drop for ShapedNet {
     }
 }
 
-/// Letters on their way here, the earliest first; of those due at one moment the one sent first.
+/// Letters on their way here, the earliest first. Of those due at one moment, the one sent first comes first.
 #[derive(Default)]
 struct Travelling {
     heap: BinaryHeap<Reverse<Numbered>>,

@@ -1,4 +1,4 @@
-//! Who gets in, who does not, and what each side is told.
+//! Accepted and refused connections, and the errors on each side.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -27,7 +27,7 @@ fn parties_may_start_in_any_order() {
     let keys = Keys::new(3);
     let mut prepared = prepared(3, &keys);
     thread::scope(|scope| {
-        // Party 0 starts last, and nothing listens at its address before.
+        // Party 0 starts last: nothing listens at its address before.
         let (first, listener) = prepared.remove(0);
         drop(listener);
         let early = |(config, listener): (TcpConfig, TcpListener)| {
@@ -128,7 +128,7 @@ fn strangers_and_garbage_do_not_keep_the_parties_apart() {
     assert_eq!(receive(&mut ends[0]), (1, vec![1]));
 }
 
-/// Connections that say nothing, or begin to, and come again as soon as they are dropped.
+/// Connections that send nothing, or only a beginning, and return as soon as they are dropped.
 #[test]
 fn however_many_strangers_hold_connections_the_parties_meet() {
     let keys = Keys::new(3);
@@ -182,7 +182,7 @@ fn a_port_in_use_is_named() {
 fn a_missing_party_is_named_with_what_happened_last() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
-    // Party 2 gives up before party 0, whose leaving would be the news otherwise.
+    // Party 2 gives up before party 0, whose leaving would otherwise be the reported error.
     parties[0].0.connect_timeout = Duration::from_secs(5);
     parties[2].0.connect_timeout = Duration::from_secs(2);
     drop(parties.remove(1)); // nothing listens there any more
@@ -195,7 +195,7 @@ fn a_missing_party_is_named_with_what_happened_last() {
 
 #[test]
 fn a_name_that_does_not_resolve_is_named() {
-    const NOWHERE: &str = "nowhere.invalid:9000"; // which no name service may know
+    const NOWHERE: &str = "nowhere.invalid:9000"; // which no name service may resolve
     let keys = Keys::new(2);
     let mut parties = prepared(2, &keys);
     let (mut config, listener) = parties.remove(1);
@@ -229,7 +229,7 @@ fn parties_that_count_differently_are_told_so() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
     parties.truncate(2);
-    parties[0].0.parties.truncate(2); // party 0 knows of two parties, party 1 of three
+    parties[0].0.parties.truncate(2); // party 0 has two parties in its list, party 1 three
     let results = connect(parties);
     let differs = |result| matches!(error(result), NetError::Misconfigured { .. });
     assert!(differs(&results[0]), "{}", error(&results[0]));

@@ -1,4 +1,4 @@
-//! Peers that die, freeze or lie, and networks that swallow or change bytes: each a typed error that names the peer.
+//! Peers that die, freeze or lie, and networks that swallow or change bytes: each is a typed error that names the peer.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use quorate_net::{Net, NetError, Wait};
 const KEYS: &str = "QUORATE_NET_TEST_KEYS";
 const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
 
-/// Not a test: the party 1 of the tests below, in a process of its own. It echoes until it is lost.
+/// Not a test: party 1 of the tests below, in a process of its own. It echoes until it is lost.
 #[test]
 #[ignore = "run by other tests as a child process"]
 fn child_party() {
@@ -27,7 +27,7 @@ fn child_party() {
     }
 }
 
-/// The process of party 1, which ends with the test, whatever comes of that.
+/// The process of party 1, which ends with the test, whatever its outcome.
 struct Process(Child);
 
 impl Process {
@@ -35,7 +35,7 @@ impl Process {
         let _ = (self.0.kill(), self.0.wait());
     }
 
-    /// Stops it; returns once it has stopped.
+    /// Stops the process. Returns once it has stopped.
     #[cfg(unix)]
     fn freeze(&self) {
         let pid = self.0.id().to_string();
@@ -54,7 +54,7 @@ impl Drop for Process {
     }
 }
 
-/// This process as party 0, a child as party 1.
+/// Runs this process as party 0, and a child as party 1.
 fn with_child() -> (Keys, TcpNet, Process) {
     let keys = Keys::new(2);
     let mut listeners = listeners(2);
@@ -90,7 +90,7 @@ fn a_killed_process_is_lost_at_once() {
 fn a_frozen_process_times_out() {
     let (_keys, mut net, child) = with_child();
     child.freeze();
-    // Unread output must not keep the silence from being noticed.
+    // Unread output must not hide the silence.
     (0..20).for_each(|_| net.send(1, vec![0; 1 << 20]).unwrap());
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
@@ -109,13 +109,13 @@ fn a_frozen_process_times_out_while_this_one_computes() {
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
-/// What a network between two parties does with their bytes.
+/// The behaviour of a network between two parties.
 const HONEST: u8 = 0;
 const BLACK_HOLE: u8 = 1;
 const FLIP: u8 = 2;
 const CUT: u8 = 3;
 
-/// A network in front of `target`; what it does can be changed while it runs.
+/// A network in front of `target`, whose behaviour can be changed while it runs.
 fn network(target: SocketAddr) -> (SocketAddr, Arc<AtomicU8>) {
     let behaviour = Arc::new(AtomicU8::new(HONEST));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -148,12 +148,12 @@ fn forward(mut from: TcpStream, mut to: TcpStream, behaviour: &AtomicU8) {
         }
     }
     if behaviour.load(Ordering::Relaxed) == BLACK_HOLE {
-        thread::sleep(Duration::from_secs(20)); // nor does it tell that somebody hung up
+        thread::sleep(Duration::from_secs(20)); // a hang-up does not get through either
     }
     let _ = (from.shutdown(std::net::Shutdown::Both), to.shutdown(std::net::Shutdown::Both));
 }
 
-/// Two parties with a network between them.
+/// Returns two parties with a network between them.
 fn with_network() -> (Keys, TcpNet, TcpNet, Arc<AtomicU8>) {
     let keys = Keys::new(2);
     let listeners = listeners(2);

@@ -33,7 +33,7 @@ fn frames_arrive_in_order_from_each_peer() {
             })
         };
         let parties: Vec<_> = ends.into_iter().map(exchange).collect();
-        // Nobody leaves before all have read: who is gone is lost to the others.
+        // No party leaves before all have read: a party that is gone is lost to the others.
         let _ends: Vec<_> = parties.into_iter().map(|party| party.join().unwrap()).collect();
     });
 }

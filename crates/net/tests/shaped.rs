@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use quorate_net::shaped::{self, Shape, ShapedNet};
 use quorate_net::{Net, NetError, Wait};
 
-/// A delay is never shorter than it should be. Machines that run tests are busy: one of so many attempts must be at
-/// most this many times as long.
+/// The largest factor by which a delay may be too long. A delay is never too short. Machines that run tests are busy,
+/// so one of several attempts must be within this factor.
 const SLACK: u32 = 5;
 const ATTEMPTS: usize = 10;
 
-/// Checks that what `run` measures is as long as it should be.
+/// Checks that the time measured by `run` is as long as it should be.
 fn takes(wanted: Duration, run: impl Fn() -> Duration) {
     let mut all = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -67,7 +67,7 @@ fn bandwidth_is_per_direction_and_per_link() {
     });
 }
 
-/// Sends 1.25 MB to each of two peers, receives as much, and says when that was done.
+/// Sends 1.25 MB to each of two peers and receives as much. Returns when that was done.
 fn exchange(mut net: ShapedNet, start: Instant) -> Duration {
     let peers: Vec<usize> = (0..3).filter(|peer| *peer != net.me()).collect();
     for _ in 0..10 {

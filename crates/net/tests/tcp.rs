@@ -1,4 +1,4 @@
-//! TLS links on loopback: what `Net` promises, under load.
+//! TLS links on loopback under load: the guarantees of `Net`.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Keys, failure, impatient, mesh, mesh_of, receive, within};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
-/// A frame that shows where it belongs: sender, number, and a length that depends on both.
+/// Returns a frame that identifies itself: sender, number, and a length that depends on both.
 fn frame(from: usize, number: usize) -> Vec<u8> {
     let lengths = [0, 1, 3, 4, 5, 1000, 16_383, 16_384, 16_385, 100_000, MAX_FRAME];
     let mut bytes = vec![from as u8; lengths[(number + from) % lengths.len()]];
@@ -53,7 +53,7 @@ fn frames_of_all_sizes_travel_in_all_directions_at_once() {
     for from in 0..3 {
         for to in (0..3).filter(|to| *to != from) {
             let (sent, received) = (counts.0[from][to], counts.1[to][from]);
-            // Heartbeats may be on their way between the two countings.
+            // Heartbeats may be on their way between the two counts.
             assert!(sent.abs_diff(received) <= 200, "{from} sent {sent} to {to}, which read {received}");
             let ratio = sent as f64 / payload as f64;
             assert!((1.0..1.01).contains(&ratio), "framing and TLS add {ratio}");
@@ -107,7 +107,7 @@ fn a_reader_that_does_not_read_holds_the_sender_back() {
             sender
         });
         let sent_to_sleeper = is_stuck.recv_timeout(Duration::from_secs(60)).expect("the sender is held back");
-        // Longer than the time-out: a reader that does not read is slow, not dead, and nor is its sender.
+        // Longer than the time-out: a party that does not read is slow, not dead, and neither is its sender.
         thread::sleep(Duration::from_secs(3));
         for number in 0..TOTAL {
             let (_, bytes) = receive(&mut reader);
@@ -147,7 +147,7 @@ fn a_party_that_leaves_is_lost_after_its_last_words() {
     let (mut third, mut second, mut first) = (ends.pop().unwrap(), ends.pop().unwrap(), ends.pop().unwrap());
     for number in 0..20 {
         second.send(0, vec![number; 50_000]).unwrap();
-        // Unread bytes in the leaver's socket must not destroy its last words.
+        // Unread bytes in the leaving party's socket must not destroy its last messages.
         first.send(1, vec![number; 50_000]).unwrap();
     }
     second.flush(within(20)).unwrap();

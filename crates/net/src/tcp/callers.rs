@@ -1,8 +1,8 @@
-//! Callers of whom it is not known yet who they are. However many connections strangers hold, the peers get through.
+//! Callers whose identity is not known yet. However many connections strangers hold, the peers get through.
 //!
-//! A caller first waits, without a thread, until all of its first message is there; an honest one sends it at once.
-//! Then its handshake runs in a thread, of which there is a bounded number. Where there are too many callers the oldest
-//! goes, of the address that has the most; one whose certificate is known is no longer among them.
+//! A caller first waits, without a thread, until its whole first message has arrived; an honest caller sends it at
+//! once. Then its handshake runs in a thread, and the number of these is bounded. If there are too many callers, the
+//! oldest one from the address with the most callers is dropped. A caller whose certificate is known no longer counts.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -13,18 +13,18 @@ use std::time::{Duration, Instant};
 #[cfg(any(test, feature = "testing"))]
 use super::hello::HELLO_BYTES;
 
-/// Callers that have not sent their first message yet, and how long they have for it.
+/// The largest number of callers that have not sent their first message yet, and how long they have for it.
 const SILENT: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Callers whose handshakes run at once.
+/// The largest number of callers whose handshakes run at once.
 const TALKING: usize = 64;
-/// Callers taken in before the others are looked at again.
+/// The number of callers accepted before the others are looked at again.
 const AT_ONCE: usize = 64;
 /// Kind and length of a TLS record, before its body; the kind of a handshake.
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 
-/// How the first message looks.
+/// The form of the first message.
 #[derive(Clone, Copy)]
 pub(crate) enum Opening {
     Tls,
@@ -48,7 +48,7 @@ impl Opening {
     }
 }
 
-/// A connection from somewhere.
+/// A connection from an unknown caller.
 pub(crate) struct Caller {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
@@ -56,7 +56,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Whether its first message is there; `None` if it will not come.
+    /// Whether the caller's first message is there; `None` if it will not come.
     fn has_spoken(&self, opening: Opening) -> Option<bool> {
         let mut seen = [0; 4096];
         match self.stream.peek(&mut seen) {
@@ -72,7 +72,7 @@ impl Caller {
     }
 }
 
-/// Of too many callers the one to drop.
+/// Returns the caller to drop if there are too many.
 fn superfluous<'a>(callers: impl Iterator<Item = (&'a SocketAddr, &'a Instant)> + Clone) -> Option<usize> {
     let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
     callers.clone().for_each(|(from, _)| *counts.entry(from.ip()).or_default() += 1);
@@ -82,12 +82,12 @@ fn superfluous<'a>(callers: impl Iterator<Item = (&'a SocketAddr, &'a Instant)> 
     callers.enumerate().max_by_key(rank).map(|(at, _)| at)
 }
 
-/// Callers that have said nothing yet.
+/// Callers that have not sent a whole first message yet.
 #[derive(Default)]
 pub(crate) struct WaitingRoom(Vec<Caller>);
 
 impl WaitingRoom {
-    /// Lets in who calls; whose first message is there, and whether more may be calling.
+    /// Accepts callers. Returns those whose first message is there, and whether more may be calling.
     pub(crate) fn admit(&mut self, listener: &TcpListener, opening: Opening) -> (Vec<Caller>, bool) {
         let mut came = 0;
         while came < AT_ONCE
@@ -130,20 +130,20 @@ pub(crate) struct Handshakes {
 }
 
 impl Handshakes {
-    /// Notes a caller under a number of its own, at the cost of another one if there are too many.
+    /// Registers a caller under a number of its own, and drops another one if there are too many.
     pub(crate) fn begin(&self, number: u64, caller: &Caller) {
         let Ok(stream) = caller.stream.try_clone() else { return };
         let mut talking = self.lock();
         if talking.len() >= TALKING
             && let Some(at) = superfluous(talking.iter().map(|caller| (&caller.from, &caller.since)))
         {
-            // Its thread reads the end of the connection and is done.
+            // The caller's thread reads the end of the connection and ends.
             let _ = talking.remove(at).stream.shutdown(Shutdown::Both);
         }
         talking.push(Talking { number, stream, from: caller.from, since: caller.since });
     }
 
-    /// It is known who this caller is, or it has gone.
+    /// Removes a caller that was identified, or has gone.
     pub(crate) fn end(&self, number: u64) {
         self.lock().retain(|caller| caller.number != number);
     }

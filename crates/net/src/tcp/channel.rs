@@ -1,4 +1,4 @@
-//! What turns the bytes of a socket into the bytes that a peer meant, and back: TLS 1.3, without any I/O.
+//! The conversion between a socket's bytes and a peer's plain bytes: TLS 1.3, without any I/O.
 
 use rustls::Error as TlsError;
 use rustls::client::UnbufferedClientConnection;
@@ -8,33 +8,33 @@ use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
 };
 
-/// Plain bytes in a full TLS record, and more than what TLS adds to one. If it adds more after all, it says so.
+/// Plain bytes in a full TLS record, and a bound on what TLS adds to one. If TLS adds more after all, it reports it.
 const RECORD: usize = 16 << 10;
 const OVERHEAD: usize = 64;
 
-/// Sealed bytes that are held at most: many records, and longer than any handshake.
+/// The largest number of sealed bytes held: many records, and longer than any handshake.
 const RAW_BYTES: usize = 256 << 10;
 
-/// One end of a byte stream between two parties, with the bytes that came from the socket and are not opened yet.
+/// One end of a byte stream between two parties, with bytes from the socket that are not opened yet.
 pub(crate) struct Channel {
     machine: Machine,
     raw: Box<[u8]>,
     raw_len: usize,
-    /// After an error or a goodbye the TLS machine must not be used any more: it would panic.
+    /// Whether an error or a goodbye ended the TLS machine, which would panic if it were used.
     over: bool,
 }
 
 enum Machine {
-    /// TLS, the end that dialled.
+    /// TLS at the end that dialled.
     Client(Box<UnbufferedClientConnection>),
-    /// TLS, the end that was called.
+    /// TLS at the end that was called.
     Server(Box<UnbufferedServerConnection>),
     /// Bytes as they are.
     #[cfg(any(test, feature = "testing"))]
     Insecure,
 }
 
-/// What a state of the TLS machine asks for.
+/// The action that a state of the TLS machine requires.
 enum Step {
     Again,
     Idle,
@@ -69,7 +69,7 @@ impl Channel {
         }
     }
 
-    /// The certificate that the peer proved to hold; none on insecure links.
+    /// The certificate whose key the peer proved to hold; `None` on insecure links.
     pub(crate) fn peer_certificate(&self) -> Option<&CertificateDer<'static>> {
         match &self.machine {
             Machine::Client(tls) => tls.peer_certificates()?.first(),
@@ -79,7 +79,7 @@ impl Channel {
         }
     }
 
-    /// Whether the peer speaks this protocol at all, as far as TLS knows.
+    /// The protocol that the peer negotiated in TLS, if any.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         match &self.machine {
             Machine::Client(tls) => tls.alpn_protocol(),
@@ -89,8 +89,8 @@ impl Channel {
         }
     }
 
-    /// Where the next bytes from the socket go; then tell [`filled`](Channel::filled). Never empty after an `open` that
-    /// succeeded.
+    /// Returns the buffer for the next bytes from the socket; call [`filled`](Channel::filled) afterwards. Never empty
+    /// after an `open` that succeeded.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         &mut self.raw[self.raw_len..]
     }
@@ -99,11 +99,11 @@ impl Channel {
         self.raw_len = (self.raw_len + bytes).min(self.raw.len());
     }
 
-    /// Opens what came from the socket: plain bytes go to `plain`, bytes that TLS itself must answer are appended to
-    /// `answer`. True if the peer said that nothing more will come.
+    /// Opens the bytes from the socket: plain bytes go to `plain`, and bytes that TLS itself must answer are appended
+    /// to `answer`. Returns true if the peer announced that nothing more will come.
     ///
     /// # Errors
-    /// Bytes that are not what the peer's TLS would send; `answer` then holds the alert for it.
+    /// Bytes that the peer's TLS would not send; `answer` then holds the alert for it.
     pub(crate) fn open(&mut self, plain: &mut dyn FnMut(&[u8]), answer: &mut Vec<u8>) -> Result<bool, TlsError> {
         if self.over {
             return Err(TlsError::DecryptError);
@@ -159,7 +159,7 @@ impl Channel {
     /// Appends the goodbye of TLS to `out`; nothing can be sealed or opened afterwards.
     ///
     /// # Errors
-    /// As [`seal`](Channel::seal).
+    /// The TLS session is over or used up.
     pub(crate) fn close(&mut self, out: &mut Vec<u8>) -> Result<(), TlsError> {
         let closed = self.write(out, OVERHEAD, &Put::Close);
         self.over = true;
@@ -199,7 +199,7 @@ impl Channel {
     }
 }
 
-/// What can be written once the handshake is over.
+/// The data to write once the handshake is over.
 enum Put<'a> {
     Data(&'a [u8]),
     Close,
@@ -272,7 +272,7 @@ fn write_step<Data>(
     (status.discard, step)
 }
 
-/// Lets `write` write behind what `out` holds, growing it by as much as `write` says it needs.
+/// Lets `write` write after the content of `out`, growing it by as much as `write` needs.
 fn append(
     out: &mut Vec<u8>,
     room: usize,
@@ -314,7 +314,7 @@ mod tests {
     use crate::tcp::pinned::Pinned;
     use crate::tcp::{PartyConfig, keygen};
 
-    /// Keys of parties 0 and 1 as both load them.
+    /// Returns the keys of parties 0 and 1 as both load them.
     fn pinned(name: &str) -> [Pinned; 2] {
         let dir = std::env::temp_dir().join(format!("quorate-channel-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
@@ -329,7 +329,7 @@ mod tests {
         pinned
     }
 
-    /// Gives `bytes` to a channel in pieces; collects what it opens and answers.
+    /// Gives `bytes` to a channel in pieces. Returns the bytes that it opens and answers.
     fn feed(to: &mut Channel, bytes: &[u8], piece: usize) -> Result<(Vec<u8>, Vec<u8>), TlsError> {
         let (mut plain, mut answer) = (Vec::new(), Vec::new());
         for piece in bytes.chunks(piece) {
@@ -340,7 +340,7 @@ mod tests {
         Ok((plain, answer))
     }
 
-    /// A handshake in which `change` may alter what travels; the channels, once both are ready.
+    /// Runs a handshake in which `change` may alter the bytes on their way. Returns the channels, once both are ready.
     fn shake(
         pinned: &[Pinned; 2],
         piece: usize,
@@ -442,7 +442,7 @@ mod tests {
                 }
             };
             if let Ok(mut ends) = shake(&PINNED, piece, &mut change) {
-                // Record headers outside the transcript may differ; then both ends still agree on everything.
+                // Record headers outside the transcript may differ; both ends still agree on everything else.
                 let mut sealed = Vec::new();
                 ends[1].seal(b"data", &mut sealed).unwrap();
                 prop_assert_eq!(feed(&mut ends[0], &sealed, piece).unwrap().0, b"data");

@@ -1,6 +1,6 @@
-//! Every pair of parties gets one connection: the party with the higher number dials, again and again until the other
-//! is there. Strangers who call are ignored, however many (see `callers`); a wrong certificate, version or number is a
-//! specific error.
+//! The connections of a party. Every pair of parties gets one: the party with the higher number dials, again and again
+//! until the other is there. Strangers who call are ignored, however many (see `callers`). A wrong certificate, version
+//! or number is a specific error.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -19,16 +19,16 @@ use super::pinned::{PROTOCOL, Pinned};
 use super::{PartyConfig, TcpConfig};
 use crate::{Attempt, ConfigProblem, NetError, Place, Refusal};
 
-/// How often the threads look for news.
+/// How often the threads check for news.
 const TICK: Duration = Duration::from_millis(5);
-/// Between two calls to a peer that is not there yet.
+/// The pause between two calls to a peer that is not there yet.
 const REDIAL: Duration = Duration::from_millis(50);
-/// For one TCP connection to be made.
+/// The time-out of one TCP connection.
 const DIAL: Duration = Duration::from_secs(1);
-/// For a caller to finish its handshake, once it has begun.
+/// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
 
-/// How the ends of a connection know each other.
+/// How the ends of a connection identify each other.
 pub(crate) enum Trust {
     Pinned(Pinned),
     #[cfg(feature = "testing")]
@@ -38,8 +38,8 @@ pub(crate) enum Trust {
 /// Opens the port on which the peers call.
 ///
 /// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing, [`NetError::Unresolved`] for one
-/// whose name does; [`NetError::Io`].
+/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that cannot be parsed; [`NetError::Unresolved`] for
+/// a name that does not resolve; [`NetError::Io`].
 pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
     let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -50,7 +50,7 @@ pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
     })?;
     let mut bound = TcpListener::bind(&resolved[..]);
     if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
-        // The address that peers use belongs to a router in front of this machine.
+        // Peers use an address that belongs to a router in front of this machine.
         let port = resolved[0].port();
         bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
     }
@@ -98,7 +98,7 @@ pub(crate) fn connect_all(
 enum News {
     Connected(usize, Box<Established>, Nonce),
     Tried(usize, Attempt),
-    /// Somebody was refused who may or may not be the peer that is missing.
+    /// A caller was refused that may or may not be the missing peer.
     Refused(NetError),
     Failed(NetError),
 }
@@ -110,7 +110,7 @@ struct Meeting<'a> {
     deadline: Instant,
     stop: AtomicBool,
     callers: Handshakes,
-    /// Who has called as which party, and over which connection.
+    /// The nonce and the connection of the caller that called as each party.
     claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
 }
 
@@ -125,14 +125,14 @@ impl Meeting<'_> {
         came[me] = true;
         loop {
             if let Some(peer) = links.iter().position(has_gone) {
-                // A caller that gave up may call again; whom this party called is gone.
+                // A caller that gave up may call again; a party that this one called is gone.
                 if peer < me {
                     return Err(self.unresolved(&last).unwrap_or_else(|| self.gone(peer, &came)));
                 }
                 links[peer] = None;
                 continue;
             }
-            // Who never came is more to blame than who came and gave up waiting for that party.
+            // A party that never came is named before one that came and gave up waiting for it.
             let never = came.iter().position(|came| !came);
             let again = (0..parties).find(|&peer| peer != me && links[peer].is_none());
             let Some(peer) = never.or(again) else { return Ok(links) };
@@ -157,13 +157,13 @@ impl Meeting<'_> {
         }
     }
 
-    /// The first party whose name did not resolve when it was called last.
+    /// Returns the error for the first party whose name did not resolve at the last call.
     fn unresolved(&self, last: &[Attempt]) -> Option<NetError> {
         let party = last.iter().position(|attempt| *attempt == Attempt::Unresolved)?;
         Some(NetError::Unresolved { party, address: self.config.parties[party].address.clone() })
     }
 
-    /// A party that this one called has left.
+    /// Returns the error for a party that this one called and that has left.
     fn gone(&self, peer: usize, came: &[bool]) -> NetError {
         let place = Place::at(&self.config.parties[peer].address);
         match came.iter().position(|came| !came) {
@@ -239,7 +239,7 @@ impl Meeting<'_> {
         Ok(Ok((theirs.from, talk.establish()?, theirs.nonce)))
     }
 
-    /// The party whose certificate the caller holds; none on insecure links.
+    /// Returns the party whose certificate the caller holds; `None` on insecure links.
     fn certified(&self, channel: &Channel) -> Result<Option<usize>, Broken> {
         match self.trust {
             Trust::Pinned(pinned) => {
@@ -254,7 +254,7 @@ impl Meeting<'_> {
         }
     }
 
-    /// Whether a caller is who it should be.
+    /// Checks a caller's claim to be a party.
     fn judge(
         &self,
         theirs: &Hello,
@@ -354,7 +354,7 @@ impl Meeting<'_> {
         Hello { version: VERSION, verdict, from, to, parties, nonce: self.nonce }
     }
 
-    /// The peer's verdict on this party, as an error.
+    /// Returns the peer's verdict on this party, as an error.
     fn rejection(&self, peer: usize, place: Place, hello: &Hello) -> NetError {
         match hello.verdict {
             Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
@@ -380,7 +380,7 @@ fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, At
     Err(Attempt::Dial(last))
 }
 
-/// The address that is written in numbers.
+/// Returns an address that is written in numbers.
 fn numeric(address: &str) -> Option<SocketAddr> {
     address.parse().ok()
 }
@@ -389,7 +389,7 @@ fn has_port(address: &str) -> bool {
     address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
-/// The addresses of a name; none too if told to stop.
+/// Returns the addresses of a name; `None` also if told to stop.
 fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
     if let Some(numeric) = numeric(address) {
         return Some(vec![numeric]);
@@ -400,8 +400,8 @@ fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>>
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// The result of what may take long and cannot be told to stop, such as the system's resolver; when this party stops it
-/// is left to itself.
+/// Returns the result of work that may take long and cannot be stopped, such as the system's resolver. When this party
+/// stops, the work is left to itself.
 fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
     stopped: &dyn Fn() -> bool,
@@ -422,7 +422,8 @@ fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
     link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
 }
 
-/// Whether the other side still holds this connection. It is being set up: at most a few bytes wait in it.
+/// Whether the other side still holds this connection. It is called while the connection is being set up: at most a few
+/// bytes wait in it.
 fn is_open(stream: &TcpStream) -> bool {
     let mut byte = [0];
     match stream.peek(&mut byte) {
@@ -445,7 +446,7 @@ mod tests {
         assert_eq!(resolve("no port", &never), None);
     }
 
-    /// What party 1 gets as an answer, and what party 0 makes of it, where the hello of party 1 names this version.
+    /// Returns the answer that party 1 gets, and the result at party 0, when the hello of party 1 names this version.
     fn hello_of_version(version: u32) -> (Hello, Result<(), NetError>) {
         let dir = scratch(&format!("hello-{version}"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -469,7 +470,7 @@ mod tests {
             let hello = Hello { version, verdict: Verdict::Welcome, from, to, parties: 2, nonce };
             talk.say(&hello).unwrap();
             let answer = talk.hear().unwrap();
-            let _ = talk.say(&hello); // who was refused need not listen any more
+            let _ = talk.say(&hello); // a refused party need not listen any more
             (answer, called.join().unwrap())
         })
     }

@@ -1,5 +1,5 @@
-//! Frames in a byte stream: a length of four bytes (little endian), then so many bytes. The largest lengths are signals
-//! without bytes.
+//! Frames in a byte stream: a length of four bytes (little endian), then that many bytes. The largest lengths are
+//! signals without bytes.
 
 use crate::{Frame, MAX_FRAME};
 
@@ -9,19 +9,19 @@ pub(crate) const HEADER: usize = 4;
 const HEARTBEAT: u32 = u32::MAX;
 const READY: u32 = u32::MAX - 1;
 
-/// What travels between two parties.
+/// An item that travels between two parties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// A frame of the caller.
     Frame(Frame),
-    /// "I am alive."
+    /// A sign that the sender is alive.
     Heartbeat,
-    /// "I am connected to everybody."
+    /// A sign that the sender is connected to all parties.
     Ready,
 }
 
 impl Item {
-    /// The header that announces this item.
+    /// Returns the header of this item.
     pub(crate) fn header(&self) -> [u8; HEADER] {
         match self {
             Item::Frame(frame) => (frame.len() as u32).to_le_bytes(),
@@ -30,7 +30,7 @@ impl Item {
         }
     }
 
-    /// The bytes behind the header.
+    /// Returns the bytes after the header.
     pub(crate) fn body(&self) -> &[u8] {
         match self {
             Item::Frame(frame) => frame,
@@ -39,7 +39,7 @@ impl Item {
     }
 }
 
-/// A peer announced a frame of this many bytes, which is above the limit.
+/// The length of a frame that a peer announced, which is above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge(pub(crate) usize);
 
@@ -50,15 +50,15 @@ pub(crate) struct Cutter {
     header_len: usize,
     /// The frame that is being filled, and its full length.
     frame: Option<(Frame, usize)>,
-    /// A stream that was wrong once stays wrong.
+    /// The error of a stream: after one error it stays broken.
     broken: Option<TooLarge>,
 }
 
 impl Cutter {
-    /// Takes a piece of the stream and gives every item that it completes to `out`.
+    /// Takes a piece of the stream and gives every completed item to `out`.
     ///
     /// # Errors
-    /// A header above the limit; nothing after it is read, and no memory was taken for it.
+    /// A header above the limit; nothing after it is read, and no memory is allocated for it.
     pub(crate) fn cut(&mut self, mut piece: &[u8], out: &mut dyn FnMut(Item)) -> Result<(), TooLarge> {
         if let Some(error) = self.broken {
             return Err(error);

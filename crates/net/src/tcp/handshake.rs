@@ -1,5 +1,5 @@
-//! From a fresh connection to a link: TLS, then hello, hello, verdict. Blocking, in a thread of its own, with a
-//! deadline.
+//! The handshake that turns a fresh connection into a link: TLS, then hello, hello, verdict. Blocking, in a thread of
+//! its own, with a deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -12,10 +12,10 @@ use super::channel::Channel;
 use super::hello::{HELLO_BYTES, Hello};
 use super::link::Established;
 
-/// How often a waiting handshake looks whether it should stop.
+/// How often a waiting handshake checks whether it should stop.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Why a handshake ended early.
+/// The reason why a handshake ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
     /// The other side closed, or the network did.
@@ -26,7 +26,7 @@ pub(crate) enum Broken {
     Stranger,
     /// The other side's certificate is not pinned.
     RefusedByUs,
-    /// The other side does not accept our certificate.
+    /// The other side does not accept this party's certificate.
     RefusedByPeer,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Talk<'a> {
         Hello::decode(&bytes).ok_or(Broken::Stranger)
     }
 
-    /// The end of the handshake: from now on nobody waits for this socket.
+    /// Ends the handshake: from now on no thread waits for this socket.
     pub(crate) fn establish(self) -> Result<Established, Broken> {
         self.stream.set_nonblocking(true).map_err(|_| Broken::Closed)?;
         Ok(Established {
@@ -112,7 +112,7 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// Ends the connection so that what was said last reaches the other side.
+    /// Ends the connection so that the last message reaches the other side.
     pub(crate) fn hang_up(self) {
         linger(&self.stream);
     }
@@ -135,7 +135,7 @@ impl<'a> Talk<'a> {
         self.open()
     }
 
-    /// Opens the raw bytes and sends what TLS answers.
+    /// Opens the raw bytes and sends the answers of TLS.
     fn open(&mut self) -> Result<(), Broken> {
         let mut answer = Vec::new();
         let plain = &mut self.plain;
@@ -158,7 +158,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Closes for writing and waits shortly until the other side has read: closing at once could destroy what was sent.
+/// Closes for writing and waits shortly until the other side has read: closing at once could destroy data on its way.
 fn linger(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
     let end = Instant::now() + Duration::from_millis(200);

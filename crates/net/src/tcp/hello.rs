@@ -1,16 +1,16 @@
-//! The first message inside a new connection, each way: who speaks, to whom, in which version.
+//! The first message inside a new connection, each way: its sender, its receiver, and the version.
 
-/// Version of everything that this crate puts on the wire. A change of format raises it.
+/// The version of this crate's wire format. A change of format raises it.
 pub(crate) const VERSION: u32 = 3;
 /// Bytes of an encoded hello, in every version.
 pub(crate) const HELLO_BYTES: usize = 64;
 
 const MAGIC: [u8; 8] = *b"QUORATE\n";
 
-/// A random number that a process draws once: two processes with one party's number differ in it.
+/// A random number that a process draws once: two processes with the same party number differ in it.
 pub(crate) type Nonce = [u8; 16];
 
-/// What a party thinks of the other's hello.
+/// A party's verdict on the other's hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Welcome,
@@ -29,7 +29,7 @@ impl Verdict {
 pub(crate) struct Hello {
     pub(crate) version: u32,
     pub(crate) verdict: Verdict,
-    /// The sender's number, the number it thinks the receiver has, and the number of parties.
+    /// The sender's number, the receiver's number as the sender believes it, and the number of parties.
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) parties: usize,
@@ -49,7 +49,7 @@ impl Hello {
         bytes
     }
 
-    /// Of a hello in another version only `version` means anything. `None` if this is no hello at all.
+    /// Decodes a hello. In another version only `version` has a meaning. `None` if this is no hello at all.
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let version = number(8);

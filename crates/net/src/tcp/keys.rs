@@ -1,7 +1,7 @@
 //! A party's key and certificate, as files.
 //!
 //! Certificates are self-signed and pinned: parties exchange the `.crt` files and each accepts exactly those. Names and
-//! dates in a certificate mean nothing here.
+//! dates in a certificate are ignored.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -21,7 +21,7 @@ use crate::{KeyProblem, NetError};
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a certificate file (PEM).
+    /// Returns the fingerprint of a certificate file (PEM).
     ///
     /// # Errors
     /// [`NetError::BadKey`] if the file cannot be read or holds no certificate.
@@ -113,7 +113,7 @@ pub(crate) fn load_certificate(path: &Path) -> Result<CertificateDer<'static>, N
     CertificateDer::from_pem_slice(&pem).map_err(|_| bad(path, KeyProblem::Empty("certificate")))
 }
 
-/// Reads the private key of a PEM file that nobody else may read.
+/// Reads the private key of a PEM file, which other users must not be able to read.
 pub(crate) fn load_key(path: &Path) -> Result<PrivateKeyDer<'static>, NetError> {
     let pem = read(path)?;
     #[cfg(unix)]
@@ -139,7 +139,7 @@ pub(crate) fn bad(path: &Path, what: KeyProblem) -> NetError {
 pub(super) mod tests {
     use super::*;
 
-    /// An empty directory for a test's keys; its caller removes it.
+    /// Returns an empty directory for a test's keys; the caller removes it.
     pub(in crate::tcp) fn scratch(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("quorate-keys-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);

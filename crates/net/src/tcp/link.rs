@@ -1,4 +1,4 @@
-//! One connection to one peer after the handshake: socket, channel and queues, without any waiting.
+//! One connection to one peer after the handshake: socket, channel and queues. It never waits.
 //!
 //! The scheduler's thread and the service thread both drive a link, each under the link's lock.
 
@@ -13,11 +13,11 @@ use super::channel::Channel;
 use super::frames::{Cutter, HEADER, Item, TooLarge};
 use crate::{Frame, MAX_FRAME, NetError, Place};
 
-/// Reading from the peer stops while this many bytes wait to be received here.
+/// The number of bytes waiting to be received from which reading from the peer stops.
 pub(crate) const INBOX_BYTES: usize = 64 << 20;
-/// Memory that a frame takes beside its bytes, about; so that a flood of empty frames is bounded too.
+/// About the memory of a frame beside its bytes, so that a flood of empty frames is bounded, too.
 const FRAME_COST: usize = 64;
-/// Bytes sealed at a time, about: what the socket does not take stays sealed in memory.
+/// About the number of bytes sealed at a time: the part that the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;
 /// Reads under one hold of the lock, so that the other thread gets its turn.
 const READS: usize = 4;
@@ -44,18 +44,18 @@ pub(crate) struct Link {
     sealed: Vec<u8>,
     sealed_at: usize,
     said: Instant,
-    /// The peer takes nothing any more; what it sent before may still be read.
+    /// Whether the peer reads nothing any more; data that it sent before may still be read.
     deaf: bool,
 
     sent_bytes: u64,
     received_bytes: u64,
 }
 
-/// A connection as the handshake leaves it.
+/// A connection after the handshake.
 pub(crate) struct Established {
     pub(crate) stream: std::net::TcpStream,
     pub(crate) channel: Channel,
-    /// Bytes that arrived behind the handshake, opened.
+    /// Opened bytes that arrived after the handshake.
     pub(crate) opened: Vec<u8>,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
@@ -98,7 +98,7 @@ impl Link {
         self.socket.as_mut()
     }
 
-    /// The failure of this link; frames that came before it may still be in the inbox.
+    /// The failure of this link; frames that arrived before it may still be in the inbox.
     pub(crate) fn failure(&self) -> Option<&NetError> {
         self.failure.as_ref()
     }
@@ -115,24 +115,24 @@ impl Link {
         self.received_bytes
     }
 
-    /// Bytes that the socket has not taken yet.
+    /// The bytes that the socket has not taken yet.
     pub(crate) fn queued(&self) -> usize {
         self.outbox_bytes + self.sealed.len() - self.sealed_at
     }
 
-    /// The next frame of this peer.
+    /// Returns the next frame of this peer.
     pub(crate) fn pop(&mut self) -> Option<Frame> {
         let frame = self.inbox.pop_front()?;
         self.inbox_bytes -= frame.len() + FRAME_COST;
         Some(frame)
     }
 
-    /// Whether the socket may hold bytes of which no event will tell any more.
+    /// Whether the socket may hold bytes for which no event will come.
     pub(crate) fn wants_read(&self) -> bool {
         self.readable && self.failure.is_none() && self.inbox_bytes < INBOX_BYTES
     }
 
-    /// When the peer counts as silent; never while this side does not listen.
+    /// The time at which the peer counts as silent; never while this side does not read.
     pub(crate) fn silent_at(&self, timeout: Duration) -> Option<Instant> {
         (self.failure.is_none() && self.inbox_bytes < INBOX_BYTES).then(|| self.heard + timeout)
     }
@@ -144,13 +144,13 @@ impl Link {
         }
     }
 
-    /// Starts the clock of silence anew.
+    /// Restarts the clock of silence.
     pub(crate) fn restart_clocks(&mut self) {
         self.heard = Instant::now();
         self.said = self.heard;
     }
 
-    /// Queues an item and hands over what the socket takes. Vanishes if the link has failed.
+    /// Queues an item and sends what the socket takes. The item is dropped if the link has failed.
     pub(crate) fn push(&mut self, item: Item) {
         if self.failure.is_none() && !self.deaf {
             self.outbox_bytes += HEADER + item.body().len();
@@ -201,7 +201,7 @@ impl Link {
         }
     }
 
-    /// Opens what was read and delivers the frames in it.
+    /// Opens the bytes that were read and delivers the frames in them.
     fn open_arrived(&mut self) -> Result<(), NetError> {
         let mut broken = None;
         let (cutter, inbox, inbox_bytes) = (&mut self.cutter, &mut self.inbox, &mut self.inbox_bytes);
@@ -225,7 +225,7 @@ impl Link {
         }
     }
 
-    /// Cuts bytes that are open already.
+    /// Cuts opened bytes into items.
     fn deliver(&mut self, piece: &[u8]) -> Result<(), NetError> {
         let (inbox, inbox_bytes, ready) = (&mut self.inbox, &mut self.inbox_bytes, &mut self.peer_is_ready);
         let cut = self.cutter.cut(piece, &mut |item| accept(item, inbox, inbox_bytes, ready));
@@ -294,7 +294,8 @@ impl Link {
         }
     }
 
-    /// The peer's end is closed for writing: what it said before is still read, then the read reports the end.
+    /// Stops writing, since the peer does not read any more. Data that it sent before is still read; then the read
+    /// reports the end.
     fn go_deaf(&mut self) {
         self.deaf = true;
         self.readable = true;
@@ -314,7 +315,7 @@ impl Link {
         self.drop_output();
     }
 
-    /// Says goodbye in TLS, and that nothing more will be written.
+    /// Sends the goodbye of TLS, and closes the socket for writing.
     pub(crate) fn begin_close(&mut self) {
         if self.failure.is_none() && self.sealed_at == self.sealed.len() && self.channel.close(&mut self.sealed).is_ok()
         {
@@ -325,12 +326,12 @@ impl Link {
         }
     }
 
-    /// Whether anything came in this time.
+    /// Whether anything arrived in this time.
     pub(crate) fn heard_within(&self, time: Duration) -> bool {
         self.heard.elapsed() < time
     }
 
-    /// Reads and forgets until the peer has closed too; true then.
+    /// Reads and discards data until the peer has closed too. Returns true then.
     pub(crate) fn drained(&mut self) -> bool {
         let Some(socket) = self.socket.as_mut() else { return true };
         loop {
@@ -351,7 +352,7 @@ impl Link {
     }
 }
 
-/// Takes an item that has arrived.
+/// Takes in an item that has arrived.
 fn accept(item: Item, inbox: &mut VecDeque<Frame>, inbox_bytes: &mut usize, peer_is_ready: &mut bool) {
     match item {
         Item::Frame(frame) => {

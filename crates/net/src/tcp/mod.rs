@@ -1,4 +1,4 @@
-//! Links over TCP: TLS 1.3, both ends known by pinned certificates.
+//! Links over TCP: TLS 1.3, with both ends identified by pinned certificates.
 //!
 //! ```text
 //!   scheduler's thread                      service thread
@@ -6,14 +6,14 @@
 //!   recv ◄── open ◄── socket ◄── poll         drain sockets into inboxes, hand queued bytes over
 //!                                           every second: heartbeats
 //! ```
-//! The scheduler drives the sockets itself, without a thread switch; while it computes, the service thread keeps the
-//! links draining and the peers convinced that this party is alive. Each link is one socket with its TLS state and
-//! queues behind one lock, held for a few records at a time.
+//! The scheduler drives the sockets itself, without a thread switch. While it computes, the service thread keeps
+//! draining the links and sending heartbeats. Each link is one socket with its TLS state and queues behind one lock,
+//! held for a few records at a time.
 //!
 //! | file | what |
 //! |---|---|
 //! | `keys` | key and certificate files |
-//! | `pinned` | who is accepted |
+//! | `pinned` | the accepted certificates |
 //! | `connect`, `callers`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames` | bytes on the wire to frames and back, without I/O |
 //! | `link` | one connection |
@@ -42,19 +42,19 @@ pub use net::TcpNet;
 
 use crate::{ConfigProblem, NetError};
 
-/// Most parties that a configuration may list.
+/// The largest number of parties in a configuration.
 const MAX_PARTIES: usize = 1000;
 
-/// One party as all the others see it.
+/// The public configuration of one party.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartyConfig {
-    /// `host:port` at which it can be called.
+    /// `host:port` at which it can be reached.
     pub address: String,
     /// Its certificate (PEM): only the holder of this one is accepted as this party. Not read by insecure links.
     pub certificate: PathBuf,
 }
 
-/// What a party needs to know to connect.
+/// A party's configuration for connecting.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
     /// This party's number.
@@ -63,16 +63,16 @@ pub struct TcpConfig {
     pub parties: Vec<PartyConfig>,
     /// This party's private key (PEM). Not read by insecure links.
     pub key: PathBuf,
-    /// Where to listen, if not at this party's own address.
+    /// The address to listen at, if it is not this party's own.
     pub listen: Option<String>,
     /// How long to wait for all peers together.
     pub connect_timeout: Duration,
-    /// How long a peer may be silent before it counts as dead. Slowness is not silence: heartbeats go out while a
-    /// party computes.
+    /// How long a peer may be silent before it counts as dead. A slow peer is not silent: a party sends heartbeats
+    /// while it computes.
     pub peer_timeout: Duration,
-    /// Between two heartbeats on a link on which nothing else is sent.
+    /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,
-    /// Raised by another thread to give up connecting.
+    /// A flag that another thread raises to give up connecting.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -110,7 +110,7 @@ fn io_error(action: &'static str, source: io::Error) -> NetError {
     NetError::Io { action, source: Arc::new(source) }
 }
 
-/// Links without encryption or authentication: for measuring what TLS costs, never for secrets.
+/// Links without encryption or authentication: for measuring the costs of TLS, never for secrets.
 #[cfg(feature = "testing")]
 pub mod insecure {
     use std::net::TcpListener;
@@ -119,10 +119,10 @@ pub mod insecure {
     use super::{TcpConfig, TcpNet};
     use crate::NetError;
 
-    /// Connects over plain TCP, with the code that TLS links use otherwise. Keys and certificates are not read.
+    /// Connects over plain TCP, with the code that TLS links otherwise use. Keys and certificates are not read.
     ///
     /// # Errors
-    /// As [`TcpNet::connect`].
+    /// Those of [`TcpNet::connect`].
     pub fn connect_insecure(config: &TcpConfig, listener: TcpListener) -> Result<TcpNet, NetError> {
         config.check()?;
         TcpNet::join(config, &listener, &Trust::Insecure)

@@ -19,10 +19,10 @@ use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
 
 /// The event of an interrupt; links have their party's number.
 const WAKE: Token = Token(usize::MAX);
-/// How long dropping waits for a peer of which nothing is heard to read the last bytes.
+/// How long dropping waits for a silent peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long it waits for a peer that still sends heartbeats: its network is slow, and what it was sent still lies in
-/// the buffers of the system, of several MiB, which go when the process does.
+/// How long dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for it still
+/// lie in the system's buffers, which go when the process does.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.
@@ -33,24 +33,26 @@ pub struct TcpNet {
     events: Events,
     interrupt: Interrupt,
     service: Option<JoinHandle<()>>,
-    /// Failures that `recv` has reported.
+    /// The failures that `recv` has reported.
     reported: Vec<Option<NetError>>,
-    /// Whose inbox is looked at first, in turn.
+    /// The party whose inbox is read first, in turn.
     turn: usize,
     nonces: Vec<Nonce>,
 }
 
 impl TcpNet {
-    /// Listens at this party's address, connects with every peer, and returns once all parties are connected with
-    /// each other. Peers may start in any order, within `connect_timeout`. The party
-    /// with the higher number dials: one that cannot be called (behind a router) takes the highest.
+    /// Listens at this party's address, connects with every peer, and returns once all parties are connected with each
+    /// other. Peers may start in any order, within `connect_timeout`. The party with the higher number dials: a party
+    /// that cannot be reached (behind a router) takes the highest number.
     ///
     /// # Errors
-    /// [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`];
-    /// [`NetError::Refused`] for a certificate that is not pinned (the side that dials, the one with the higher number,
-    /// learns this at once; the other side may be facing a stranger, so it goes on waiting and reports this instead of
-    /// the time-out); [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] when
-    /// parties contradict each other; [`NetError::ConnectTimeout`], naming the first peer that is missing.
+    /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`].
+    /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
+    ///   number, learns this at once. The other side may be facing a stranger, so it goes on waiting and reports this
+    ///   instead of the time-out.
+    /// - [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] if parties
+    ///   contradict each other.
+    /// - [`NetError::ConnectTimeout`], with the first peer that is missing.
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
         let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
@@ -58,10 +60,11 @@ impl TcpNet {
         Self::join(config, &listener, &trust)
     }
 
-    /// As [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is not used.
+    /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
+    /// not used.
     ///
     /// # Errors
-    /// As `connect`.
+    /// Those of `connect`.
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
         let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
@@ -103,7 +106,7 @@ impl TcpNet {
             }
         }
         let waker = Waker::new(poll.registry(), WAKE).map_err(failed)?;
-        // A waker that fails leaves the flag, which every wait looks at when it ends.
+        // If the waker fails, the flag remains, which every wait checks when it ends.
         let interrupt = Interrupt::new(move || drop(waker.wake()));
         Ok(TcpNet {
             me: config.me,
@@ -118,7 +121,7 @@ impl TcpNet {
         })
     }
 
-    /// Tells every peer that this party is connected with all, and waits until all have said so.
+    /// Announces to every peer that this party is connected with all, and waits for the announcements of all.
     fn wait_for_all(&mut self, config: &TcpConfig, deadline: Instant) -> Result<(), NetError> {
         let shared = Arc::clone(&self.shared);
         for (_, mut link) in shared.links() {
@@ -146,13 +149,13 @@ impl TcpNet {
         }
     }
 
-    /// Bytes that came over the wire so far, per peer: framing, encryption and handshake included.
+    /// The bytes received so far, per peer: framing, encryption and handshake included.
     pub fn wire_bytes_received(&self) -> Vec<u64> {
         self.per_peer(Link::received_bytes)
     }
 
-    /// A random number of each party's process, drawn when it started to connect; every peer was told the same one, if
-    /// that party is honest. For binding session ids.
+    /// A random number of each party's process, drawn when it started to connect. An honest party sends the same one to
+    /// every peer. For binding session ids.
     pub fn nonces(&self) -> &[[u8; 16]] {
         &self.nonces
     }
@@ -165,7 +168,7 @@ impl TcpNet {
         counts
     }
 
-    /// Waits for events and moves bytes on the links that have some.
+    /// Waits for events and moves bytes on the links with events.
     fn poll_once(&mut self, timeout: Option<Duration>) -> Result<(), NetError> {
         let polled = self.poll.poll(&mut self.events, timeout);
         match polled {
@@ -192,7 +195,7 @@ impl TcpNet {
         Ok(())
     }
 
-    /// How long to sleep at most: until the wait ends or a peer counts as silent; not at all if bytes may wait.
+    /// Returns how long to sleep at most: until the wait ends or a peer counts as silent; not at all if bytes may wait.
     fn sleep(&self, wait: Wait) -> Option<Duration> {
         let now = Instant::now();
         let mut end = match wait {
@@ -210,7 +213,7 @@ impl TcpNet {
         end.map(|end| end.saturating_duration_since(now))
     }
 
-    /// The next frame or failure that is here already.
+    /// Returns the next frame or failure that is here already.
     fn take(&mut self) -> Option<Result<(usize, Frame), NetError>> {
         let parties = self.reported.len();
         for step in 0..parties {
@@ -332,8 +335,8 @@ impl Drop for TcpNet {
         for (_, mut link) in self.shared.links() {
             link.begin_close();
         }
-        // Closing a socket in which unread bytes wait, or come later, would destroy what the peer has not read yet. A
-        // peer closes its end once it has read everything.
+        // Closing a socket destroys data that the peer has not read yet, if unread bytes wait in the socket or arrive
+        // later. A peer closes its end once it has read everything.
         let (begun, silence) = (Instant::now(), LINGER.max(self.shared.heartbeat * 3));
         while begun.elapsed() < SLOW_LINGER && !self.interrupt.is_raised() {
             let patience = |link: &Link| begun.elapsed() < LINGER || link.heard_within(silence);

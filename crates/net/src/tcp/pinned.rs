@@ -1,7 +1,7 @@
-//! Who may be at the other end: exactly the holders of the pinned certificates, and nobody else.
+//! The verification of peers: exactly the holders of the pinned certificates are accepted.
 //!
-//! There is no authority, no name and no date: a certificate is accepted if its bytes are those that the configuration
-//! names, and the peer proves by TLS's own signature that it holds the key. TLS 1.3 only, no tickets, no resumption.
+//! There is no authority, no name and no date. A certificate is accepted if its bytes are those that the configuration
+//! names, and if the peer proves by TLS's own signature that it holds the key. TLS 1.3 only, no tickets, no resumption.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::channel::Channel;
 use super::keys::{bad, load_certificate, load_key};
 use crate::{ConfigProblem, KeyProblem, NetError};
 
-/// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can name it.
+/// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can report it.
 pub(crate) const PROTOCOL: &[u8] = b"quorate";
 
 /// This party's key, and the certificate of every party.
@@ -67,12 +67,12 @@ impl Pinned {
         Ok(Pinned { certificates, identity, provider, server: Arc::new(server) })
     }
 
-    /// The channel of a connection that was accepted: from any of the pinned peers.
+    /// Returns the channel of a connection that was accepted: from any of the pinned peers.
     pub(crate) fn accept(&self) -> Result<Channel, TlsError> {
         UnbufferedServerConnection::new(Arc::clone(&self.server)).map(Channel::server)
     }
 
-    /// The channel of a connection that was dialled: to this peer only.
+    /// Returns the channel of a connection that was dialled: to this peer only.
     pub(crate) fn dial(&self, peer: usize) -> Result<Channel, TlsError> {
         let verifier = Verifier::new(vec![self.certificates[peer].clone()], &self.provider);
         let mut client = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
@@ -87,13 +87,13 @@ impl Pinned {
         UnbufferedClientConnection::new(Arc::new(client), name).map(Channel::client)
     }
 
-    /// Whose certificate this is.
+    /// Returns the party with this certificate.
     pub(crate) fn party_of(&self, certificate: &CertificateDer<'_>) -> Option<usize> {
         self.certificates.iter().position(|pinned| pinned == certificate)
     }
 }
 
-/// The ciphers of TLS 1.3, the fastest first: 128 bits are the security of everything that travels inside.
+/// The ciphers of TLS 1.3, the fastest first: 128 bits are the security of all data inside.
 fn provider() -> CryptoProvider {
     let cipher_suites = vec![
         ring::cipher_suite::TLS13_AES_128_GCM_SHA256,
@@ -206,7 +206,7 @@ mod tests {
 
     const PARTIES: usize = 3;
 
-    /// What every party has loaded; and the key of a stranger.
+    /// Returns the keys of every party as loaded, and the key of a stranger.
     fn loaded(name: &str) -> (Vec<Pinned>, Arc<dyn rustls::sign::SigningKey>) {
         let dir = scratch(name);
         for party in 0..=PARTIES {
@@ -222,7 +222,7 @@ mod tests {
         (pinned, stranger)
     }
 
-    /// Somebody who shows the certificate of party `as_party` and signs with another key.
+    /// Returns an impostor that shows the certificate of party `as_party` and signs with another key.
     fn impostor(honest: &Pinned, as_party: usize, key: &Arc<dyn rustls::sign::SigningKey>) -> Pinned {
         let certificates = honest.certificates.clone();
         let shown = CertifiedKey::new(vec![certificates[as_party].clone()], Arc::clone(key));
@@ -233,7 +233,7 @@ mod tests {
         Pinned { certificates, identity, provider: Arc::clone(&honest.provider), server: Arc::new(server) }
     }
 
-    /// Takes in what the other end has sent, and adds what this end answers to `answer`.
+    /// Takes in the bytes from the other end, and adds this end's answers to `answer`.
     fn take(channel: &mut Channel, bytes: &mut Vec<u8>, answer: &mut Vec<u8>) -> Result<bool, TlsError> {
         channel.room()[..bytes.len()].copy_from_slice(bytes);
         channel.filled(bytes.len());
@@ -241,7 +241,7 @@ mod tests {
         channel.open(&mut |_| panic!("nobody says anything"), answer)
     }
 
-    /// The ends of a handshake: what each is left with, or why it refused the other.
+    /// Runs a handshake. Returns each end's channel, or the reason why it refused the other.
     fn meet(caller: &Pinned, called: usize, answering: &Pinned) -> [Result<Channel, TlsError>; 2] {
         let (mut client, mut server) = (caller.dial(called).unwrap(), answering.accept().unwrap());
         let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// A certificate is public: everybody can show it. Only its key proves whose it is.
+    /// A certificate is public: anyone can show it. Only its key proves its holder.
     #[test]
     fn a_pinned_certificate_without_its_key_is_refused_on_either_side() {
         let (parties, stranger) = loaded("impostor");
@@ -279,7 +279,7 @@ mod tests {
         assert!(bad_signature(&server), "{:?}", server.err());
     }
 
-    /// Party 2 is known, and it is not party 1.
+    /// Party 2 is a known party, but not party 1.
     #[test]
     fn another_party_than_the_one_dialled_is_refused() {
         let (parties, _) = loaded("another");

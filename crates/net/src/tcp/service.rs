@@ -14,10 +14,10 @@ const BUSY: Duration = Duration::from_millis(2);
 /// How rarely the thread wakes up while the scheduler waits for the network itself.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// What the two threads of a party share.
+/// The state that a party's two threads share.
 pub(crate) struct Shared {
     links: Vec<Option<Mutex<Link>>>,
-    /// Held by whoever moves bytes: by the scheduler for as long as it waits in `recv`.
+    /// Held by the thread that moves bytes: by the scheduler for as long as it waits in `recv`.
     driver: Mutex<()>,
     stop: AtomicBool,
     pub(crate) peer_timeout: Duration,
@@ -30,13 +30,13 @@ impl Shared {
         Shared { links, driver: Mutex::new(()), stop: AtomicBool::new(false), peer_timeout, heartbeat }
     }
 
-    /// The link to a party; none to oneself or to a number that nobody has.
+    /// The link to a party; `None` for this party and for a number beyond the parties.
     pub(crate) fn link(&self, peer: usize) -> Option<MutexGuard<'_, Link>> {
         let link = self.links.get(peer)?.as_ref()?;
         Some(link.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All links with their party's number, each locked while it is looked at.
+    /// All links with their party's number, each locked while it is used.
     pub(crate) fn links(&self) -> impl Iterator<Item = (usize, MutexGuard<'_, Link>)> {
         (0..self.links.len()).filter_map(|peer| self.link(peer).map(|link| (peer, link)))
     }
@@ -49,7 +49,7 @@ impl Shared {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Moves bytes in the scheduler's place, unless it is at it itself; false then.
+    /// Moves bytes in the scheduler's place. Returns false if the scheduler is doing so itself.
     fn stand_in(&self) -> bool {
         let _driver = match self.driver.try_lock() {
             Ok(driver) => driver,

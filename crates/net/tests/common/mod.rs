@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
 use quorate_net::{Net, NetError, Wait};
 
-/// Keys of some parties in a directory of their own, removed at the end.
+/// Keys of some parties in a directory that is removed at the end.
 pub struct Keys(PathBuf);
 
 impl Keys {
@@ -61,7 +61,7 @@ pub fn config(me: usize, keys: &Path, addresses: &[SocketAddr]) -> TcpConfig {
     }
 }
 
-/// The same where the time-out is what is tested.
+/// Returns the configuration with a short time-out, for tests of time-outs.
 pub fn impatient(config: TcpConfig) -> TcpConfig {
     TcpConfig { peer_timeout: Duration::from_secs(2), ..config }
 }
@@ -92,12 +92,12 @@ pub fn within(seconds: u64) -> Wait {
     Wait::Until(Instant::now() + Duration::from_secs(seconds))
 }
 
-/// The next frame, which must come within 20 s.
+/// Returns the next frame, which must arrive within 20 s.
 pub fn receive(net: &mut TcpNet) -> (usize, Vec<u8>) {
     net.recv(within(20)).unwrap().expect("a frame in time")
 }
 
-/// The next failure, which must come within 20 s, and how long it took.
+/// Returns the next failure, which must occur within 20 s, and how long it took.
 pub fn failure(net: &mut TcpNet) -> (NetError, Duration) {
     let start = Instant::now();
     (net.recv(within(20)).expect_err("a failure in time"), start.elapsed())
