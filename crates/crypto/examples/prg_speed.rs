@@ -1,11 +1,11 @@
-//! Speed of the generator and the hash on one core.
+//! Measures the speed of the generator and the hash on one core.
 //! `cargo run --release -p quorate-crypto --example prg_speed`
 
 use quorate_crypto::{Seed, SessionId, Tccr};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The median of nine runs, in seconds.
+/// Returns the median of nine runs, in seconds.
 fn median(mut run: impl FnMut()) -> f64 {
     let mut seconds: Vec<f64> = (0..9)
         .map(|_| {

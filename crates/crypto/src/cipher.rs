@@ -1,4 +1,4 @@
-//! AES-128 over slices of blocks, through the `aes` crate, which finds AES-NI and VAES at run time.
+//! AES-128 over slices of blocks, through the `aes` crate, which detects AES-NI and VAES at run time.
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
@@ -8,7 +8,8 @@ pub(crate) struct Aes {
     cipher: Cipher,
 }
 
-/// Dropped here: in code of its users that is not optimised, to wipe a key would take longer than to use it.
+/// A cipher that is dropped in this crate: in a caller's unoptimised code, wiping a key would take longer than using
+/// it.
 #[derive(Clone)]
 struct Cipher(Option<aes::Aes128Enc>);
 

@@ -1,7 +1,7 @@
 //! Commitments: BLAKE3 over session, party, domain, randomness and value.
 //!
 //! Hiding by 32 random bytes, binding by collision resistance (128 bits), in the random-oracle model also extractable.
-//! The randomness has a fixed length and the domain its length in front, so that the encoding is unambiguous.
+//! The randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
 
 use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 
@@ -9,16 +9,16 @@ use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Commitment(pub [u8; 32]);
 
-/// What a commitment is bound to beside its value.
+/// The context to which a commitment is bound beside its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The session.
     pub session: &'a SessionId,
-    /// The number of the party that commits, so that nobody can replay another's.
+    /// The number of the committing party, so that no other party can replay the commitment.
     pub party: u32,
-    /// What is committed to, for instance `quorate/engine/coin`.
+    /// The purpose of the value, for instance `quorate/engine/coin`.
     pub domain: &'static str,
-    /// Which one of its kind: a lane or a counter; never repeated for one domain in a session.
+    /// The number of the instance: a lane or a counter; never repeated for one domain in a session.
     pub instance: u128,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Opening {
 /// Commits to `value` with fresh randomness.
 ///
 /// # Errors
-/// [`CryptoError::OsRandom`] when the system has no randomness to give.
+/// [`CryptoError::OsRandom`] if the system provides no randomness.
 pub fn commit(context: &Context<'_>, value: &[u8]) -> Result<(Commitment, Opening), CryptoError> {
     let mut opening = Opening([0; 32]);
     os_random(&mut opening.0)?;

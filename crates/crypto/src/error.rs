@@ -1,6 +1,6 @@
-//! What can go wrong.
+//! The errors of this crate.
 
-/// Why a cryptographic operation could not be done.
+/// The reason why a cryptographic operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CryptoError {
     /// The operating system's generator failed.

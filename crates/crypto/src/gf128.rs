@@ -1,7 +1,8 @@
-//! The field of 2^128 elements, as polynomials over bits modulo x^128 + x^7 + x^2 + x + 1: what keys of MACs are
-//! multiplied in.
+//! The field of 2^128 elements, as polynomials over bits modulo x^128 + x^7 + x^2 + x + 1, in which MAC keys are
+//! multiplied.
 //!
-//! Bit i of a word is the coefficient of x^i. The carry-less product of the processor where it has one, otherwise the
+//! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
+//! otherwise the portable version of [`crate::gf64`]; neither branches on a value.
 //! portable one of [`crate::gf64`]; neither branches on a value.
 
 use crate::gf64;
@@ -25,7 +26,7 @@ pub fn inner_product(a: &[u128], b: &[u128]) -> u128 {
     reduce(portable_inner_product(a, b))
 }
 
-/// Each element of `a` times that of `b`.
+/// Multiplies each element of `a` by that of `b`.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -39,15 +40,15 @@ pub fn mul_assign(a: &mut [u128], b: &[u128]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a = reduce(portable_inner_product(&[*a], &[*b])));
 }
 
-/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such: the middle one
-/// counts x^64 times.
+/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such products: the middle
+/// one has the weight x^64.
 pub type Wide = [u128; 3];
 
-/// A product modulo the field's polynomial: x^128 = x^7 + x^2 + x + 1, twice.
+/// Reduces a product modulo the field's polynomial: x^128 = x^7 + x^2 + x + 1, twice.
 pub fn reduce([low, middle, high]: Wide) -> u128 {
     let (low, high) = (low ^ middle << 64, high ^ middle >> 64);
     let fold = |high: u128| high ^ high << 1 ^ high << 2 ^ high << 7;
-    // What the shifts of the first fold lose.
+    // The bits that the shifts of the first fold lose.
     let beyond = high >> 127 ^ high >> 126 ^ high >> 121;
     low ^ fold(high) ^ fold(beyond)
 }
@@ -71,7 +72,7 @@ mod x86 {
 
     use super::{Wide, reduce};
 
-    /// The unreduced sum of products.
+    /// Returns the unreduced sum of products.
     #[target_feature(enable = "pclmulqdq,sse2")]
     pub(super) fn inner_product(a: &[u128], b: &[u128]) -> Wide {
         let [mut low, mut middle, mut high] = [_mm_setzero_si128(); 3];
@@ -97,7 +98,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Shift and reduce, a bit at a time.
+    /// The definition: shift and reduce, a bit at a time.
     fn defined(a: u128, b: u128) -> u128 {
         let (mut sum, mut a) = (0, a);
         for i in 0..128 {
@@ -137,7 +138,7 @@ mod tests {
         assert!(products.iter().zip(a.iter().zip(&b)).all(|(product, (&a, &b))| *product == defined(a, b)));
     }
 
-    /// Every element but 0 has the inverse that Fermat gives.
+    /// Tests that every element but 0 has the inverse that Fermat's theorem gives.
     #[test]
     fn is_a_field() {
         for a in samples().into_iter().filter(|&a| a != 0) {

@@ -1,8 +1,7 @@
-//! The field of 2^64 elements, as polynomials over bits modulo x^64 + x^4 + x^3 + x + 1: the arithmetic of universal
-//! hashes.
+//! The field of 2^64 elements, as polynomials over bits modulo x^64 + x^4 + x^3 + x + 1, for universal hashes.
 //!
-//! Bit i of a word is the coefficient of x^i. The carry-less product of the processor where it has one, otherwise a
-//! portable twin; neither branches on a value.
+//! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
+//! otherwise a portable version; neither branches on a value.
 
 /// a b.
 pub fn mul(a: u64, b: u64) -> u64 {
@@ -23,13 +22,13 @@ pub fn inner_product(a: &[u64], b: &[u64]) -> u64 {
     reduce(portable_inner_product(a, b))
 }
 
-/// Whether the processor multiplies without carries, and is to.
+/// Whether to use carry-less multiplication: the processor has it and the settings allow it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_carryless_products() -> bool {
     is_x86_feature_detected!("pclmulqdq") && quorate_ring::simd_path() != quorate_ring::SimdPath::Portable
 }
 
-/// The powers 1, x, x^2, ...
+/// Writes the powers 1, x, x^2, ...
 pub fn powers(x: u64, out: &mut [u64]) {
     let mut power = 1;
     for out in out {
@@ -38,7 +37,7 @@ pub fn powers(x: u64, out: &mut [u64]) {
     }
 }
 
-/// A product of degree up to 126 modulo the field's polynomial: x^64 = x^4 + x^3 + x + 1, twice.
+/// Reduces a product of degree up to 126 modulo the field's polynomial: x^64 = x^4 + x^3 + x + 1, twice.
 fn reduce(wide: u128) -> u64 {
     let fold = |high: u128| high ^ (high << 1) ^ (high << 3) ^ (high << 4);
     let once = fold(wide >> 64) ^ (wide & u128::from(u64::MAX));
@@ -48,8 +47,8 @@ fn reduce(wide: u128) -> u64 {
 /// Every fifth bit of a word.
 const FIFTH: u64 = 0x1084_2108_4210_8421;
 
-/// The unreduced sum of products by ordinary multiplication: of factors with every fifth bit only, at most 13 ones meet
-/// in a place of the product, so that carries do not reach the next place that counts.
+/// Returns the unreduced sum of products by ordinary multiplication. If factors have every fifth bit only, at most 13
+/// ones add up at a place of the product, so carries do not reach the next place that counts.
 pub(crate) fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
     let mut sums = [0u128; 5];
     for (&a, &b) in a.iter().zip(b) {
@@ -62,7 +61,7 @@ pub(crate) fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
     sums.iter().enumerate().fold(0, |all, (i, sum)| all ^ (sum & wide_mask(i)))
 }
 
-/// The places of a product that are `i` modulo 5.
+/// Returns the mask of the places of a product that are `i` modulo 5.
 fn wide_mask(i: usize) -> u128 {
     (0..128).filter(|place| place % 5 == i).fold(0, |mask, place| mask | 1 << place)
 }
@@ -71,7 +70,7 @@ fn wide_mask(i: usize) -> u128 {
 mod x86 {
     use std::arch::x86_64::{__m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_setzero_si128, _mm_xor_si128};
 
-    /// The unreduced sum of products, two words at a time.
+    /// Returns the unreduced sum of products, two words at a time.
     #[target_feature(enable = "pclmulqdq,sse2")]
     pub(super) fn inner_product(a: &[u64], b: &[u64]) -> u128 {
         let (mut even, mut odd) = (_mm_setzero_si128(), _mm_setzero_si128());
@@ -93,7 +92,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Shift and reduce, a bit at a time.
+    /// The definition: shift and reduce, a bit at a time.
     fn defined(a: u64, b: u64) -> u64 {
         let (mut sum, mut a) = (0, a);
         for i in 0..64 {
@@ -130,7 +129,8 @@ mod tests {
         }
     }
 
-    /// x generates no small subgroup and every element but 0 has the inverse that Fermat gives.
+    /// Tests that x generates no small subgroup, and that every element but 0 has the inverse that Fermat's theorem
+    /// gives.
     #[test]
     fn is_a_field() {
         for a in samples().into_iter().filter(|&a| a != 0) {

@@ -1,8 +1,9 @@
-//! The AND gates of garbled circuits, 16 at a time: four or two hashes each, and the few sums around them.
+//! The AND gates of garbled circuits, 16 at a time: four hashes each or two, and a few sums.
 //!
 //! **Source**: Zahur, Rosulek, Evans, "Two Halves Make a Whole", Eurocrypt 2015 (ePrint 2014/756), figure 2; its names
-//! are kept: W are labels, p and s colours (lowest bits), R is what labels of 0 and 1 differ by, j and j' are tweaks.
-//! It is here because it is one kernel with the hash; what a garbled circuit is, is said by the crate `garble`.
+//! are kept: W are labels, p and s colours (lowest bits), R is the difference of the labels of 0 and 1, j and j' are
+//! tweaks. The gates are in this crate because they are one kernel with the hash; the crate `garble` defines garbled
+//! circuits.
 
 use crate::tccr::{RUN, Run, Tccr};
 
@@ -13,7 +14,7 @@ pub const TABLES_BYTES: usize = 2 * 16 * RUN;
 pub type Tables = [u8; TABLES_BYTES];
 
 impl Tccr {
-    /// GbAnd: from the labels of 0 on both inputs, the tables and the labels of 0 on the outputs.
+    /// GbAnd: computes the tables and the labels of 0 on the outputs from the labels of 0 on both inputs.
     #[inline]
     pub fn garble_ands(&self, inputs: [&Run; 2], r: u128, tweaks: [u128; 2], tables: &mut Tables, out: &mut Run) {
         #[cfg(target_arch = "x86_64")]
@@ -23,7 +24,7 @@ impl Tccr {
         self.garble_portably(inputs, r, tweaks, tables, out);
     }
 
-    /// The AND part of Ev: from the active labels on both inputs, the active labels on the outputs.
+    /// The AND part of Ev: computes the active labels on the outputs from those on both inputs and the tables.
     #[inline]
     pub fn evaluate_ands(&self, inputs: [&Run; 2], tweaks: [u128; 2], tables: &Tables, out: &mut Run) {
         #[cfg(target_arch = "x86_64")]
@@ -69,7 +70,7 @@ impl Tccr {
     }
 }
 
-/// All ones if the lowest bit is set, else zeros.
+/// Returns all ones if the lowest bit is set, else zeros.
 fn mask(label: u128) -> u128 {
     (label & 1).wrapping_neg()
 }
@@ -112,7 +113,7 @@ mod tests {
             .into()
     }
 
-    /// The active labels of these bits.
+    /// Returns the active labels of these bits.
     fn active(zero: &Run, r: u128, bits: u32) -> Run {
         std::array::from_fn(|i| zero[i] ^ if bits >> i & 1 == 1 { r } else { 0 })
     }

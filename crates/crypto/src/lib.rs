@@ -1,7 +1,7 @@
-//! Seeds, generators, the correlation-robust hash, commitments and session ids. No I/O but the operating system's
+//! Seeds, generators, the correlation-robust hash, commitments and session ids. No I/O except the operating system's
 //! generator.
 //!
-//! Randomness has one source, [`os_random`], and grows from [`Seed`]s: a seed gives further seeds and AES-CTR
+//! All randomness comes from [`os_random`] and is expanded from [`Seed`]s: a seed derives further seeds and AES-CTR
 //! generators by name. Every use of a hash has its own domain separator, see [`domains`].
 //!
 //! ```
@@ -44,12 +44,12 @@ pub use tccr::{RUN, Run, SEGMENT_TWEAKS, Tccr};
 /// Fills `out` from the operating system's generator.
 ///
 /// # Errors
-/// [`CryptoError::OsRandom`] when the system has no randomness to give.
+/// [`CryptoError::OsRandom`] if the system provides no randomness.
 pub fn os_random(out: &mut [u8]) -> Result<(), CryptoError> {
     Ok(getrandom::fill(out)?)
 }
 
-/// Whether two byte strings are equal, in time that depends on their lengths only.
+/// Whether two byte strings are equal, in time that depends only on their lengths.
 pub fn ct_eq(a: &[u8], b: &[u8]) -> bool {
     subtle::ConstantTimeEq::ct_eq(a, b).into()
 }

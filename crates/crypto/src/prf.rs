@@ -1,6 +1,6 @@
-//! AES-128 as a pseudo-random function of blocks: many keys, the same inputs under each.
+//! AES-128 as a pseudo-random function of blocks: many keys, with the same inputs under each.
 //!
-//! Distinct inputs under one key are the caller's duty: an input is a number that is unique in the session plus a
+//! The caller has to provide distinct inputs under one key: an input is a number that is unique in the session plus a
 //! position. With q blocks under one key the advantage over random outputs is below q^2 / 2^129 (PRP/PRF switching).
 
 use crate::cipher::Aes;
@@ -12,7 +12,7 @@ pub struct Prf {
     schedule: Schedule,
 }
 
-/// The expanded key, in the one form that is used: a session holds thousands.
+/// The expanded key, in one form only, since a session holds thousands.
 enum Schedule {
     Any(Aes),
     #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ impl Prf {
     /// Writes the value of each input; blocks are little-endian numbers.
     ///
     /// # Panics
-    /// Unless there are as many outputs as inputs.
+    /// Unless the numbers of outputs and inputs are equal.
     pub fn eval(&self, inputs: &[[u8; 16]], outputs: &mut [[u8; 16]]) {
         assert_eq!(inputs.len(), outputs.len(), "values for other inputs");
         match &self.schedule {

@@ -4,17 +4,17 @@ use crate::cipher::Aes;
 use quorate_ring::threads::{side_by_side, threads};
 use zeroize::Zeroize;
 
-/// Blocks generated together: what the widest AES unit keeps in flight, within the first-level cache.
+/// Blocks generated together: enough to fill the widest AES unit, within the first-level cache.
 const CHUNK: usize = 512;
-/// Blocks from which on a draw is worth several threads: half a megabyte, 50 us.
+/// The number of blocks from which a draw uses several threads: half a megabyte, 50 us.
 const THREADED: usize = 1 << 15;
 
-/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). What it gives depends only on how many
-/// bytes were drawn before: drawing 5 and then 11 bytes gives what drawing 16 does. Wiped on drop, never printed.
+/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). Its output depends only on how many bytes
+/// were drawn before: drawing 5 and then 11 bytes gives the same as drawing 16. Wiped on drop, never printed.
 ///
-/// Key and first counter block are both derived from the seed, so that attacks on many streams at once gain nothing
-/// from a shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits
-/// with advantage below 2^-49 (PRP/PRF switching).
+/// Key and first counter block are both derived from the seed, so attacks on many streams at once gain nothing from a
+/// shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits with
+/// advantage below 2^-49 (PRP/PRF switching).
 pub struct Prg {
     source: Source,
 }
@@ -34,7 +34,7 @@ struct Ctr {
     cipher: Aes,
     /// The next block to encrypt.
     counter: u128,
-    /// The last block of keystream and how much of it was drawn.
+    /// The last block of keystream, and how many of its bytes were drawn.
     block: [u8; 16],
     used: usize,
 }
@@ -57,11 +57,11 @@ impl Prg {
         }
     }
 
-    /// Overwrites `out` with the bytes that lie `offset` bytes ahead, and leaves the stream where it is.
+    /// Overwrites `out` with the bytes that lie `offset` bytes ahead, without moving the stream.
     pub fn fill_at(&self, offset: u64, out: &mut [u8]) {
         match &self.source {
             Source::Aes(ctr) => ctr.fill_at(offset, out),
-            // A tape gives what is drawn in the order of the draws.
+            // A tape returns bytes in the order of the draws.
             #[cfg(feature = "testing")]
             Source::Tape(tape) => tape.read(out),
         }
@@ -98,7 +98,7 @@ impl Ctr {
         }
     }
 
-    /// Whole blocks, on several threads where there are many.
+    /// Generates whole blocks, on several threads if there are many.
     fn long_keystream(&mut self, blocks: &mut [[u8; 16]]) {
         let (count, first, cipher) = (blocks.len() as u128, self.counter, &self.cipher);
         let part = match blocks.len() < THREADED {
@@ -110,13 +110,13 @@ impl Ctr {
         self.counter = self.counter.wrapping_add(count);
     }
 
-    /// Whole blocks.
+    /// Generates whole blocks.
     fn keystream(&mut self, blocks: &mut [[u8; 16]]) {
         keystream(&self.cipher, self.counter, blocks);
         self.counter = self.counter.wrapping_add(blocks.len() as u128);
     }
 
-    /// Overwrites `out` with the bytes from `offset` on, counted from where the stream stands.
+    /// Overwrites `out` with the bytes from `offset` on, counted from the stream's position.
     fn fill_at(&self, offset: u64, out: &mut [u8]) {
         let held = (16 - self.used) as u64;
         let mut out = out;
@@ -144,7 +144,7 @@ impl Ctr {
     }
 }
 
-/// The blocks that the counters from `first` on give.
+/// Writes the blocks of the counters from `first` on.
 fn keystream(cipher: &Aes, mut first: u128, blocks: &mut [[u8; 16]]) {
     for chunk in blocks.chunks_mut(CHUNK) {
         write_counters(chunk, first);
@@ -153,7 +153,7 @@ fn keystream(cipher: &Aes, mut first: u128, blocks: &mut [[u8; 16]]) {
     }
 }
 
-/// Writes `first`, `first + 1`, ... as big-endian numbers. Counters are secret: nothing asks whether one carries.
+/// Writes `first`, `first + 1`, ... as big-endian numbers. Counters are secret: no branch depends on a carry.
 #[inline]
 fn write_counters(blocks: &mut [[u8; 16]], first: u128) {
     let (high, low) = ((first >> 64) as u64, first as u64);
@@ -176,10 +176,10 @@ impl std::fmt::Debug for Prg {
     }
 }
 
-/// Bytes that stand for all randomness of a test, read in order; zeros once they are used up.
+/// A test's replacement for all randomness: bytes that are read in order; zeros once they are used up.
 ///
-/// Several generators may share a tape. A first run on an empty tape tells by [`drawn`](Self::drawn) how long it must
-/// be.
+/// Several generators may share a tape. After a first run on an empty tape, [`drawn`](Self::drawn) gives the length
+/// that it needs.
 #[cfg(feature = "testing")]
 pub struct Tape {
     bytes: Vec<u8>,
@@ -188,12 +188,12 @@ pub struct Tape {
 
 #[cfg(feature = "testing")]
 impl Tape {
-    /// A tape of these bytes.
+    /// Returns a tape of these bytes.
     pub fn new(bytes: Vec<u8>) -> std::sync::Arc<Tape> {
         std::sync::Arc::new(Tape { bytes, drawn: 0.into() })
     }
 
-    /// How many bytes were drawn so far, those beyond the end included.
+    /// The number of bytes drawn so far, including those beyond the end.
     pub fn drawn(&self) -> usize {
         self.drawn.load(std::sync::atomic::Ordering::SeqCst)
     }
@@ -215,7 +215,7 @@ mod tests {
         (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
     }
 
-    /// NIST SP 800-38A, F.5.1 CTR-AES128.Encrypt: keystream = output block.
+    /// Tests NIST SP 800-38A, F.5.1 CTR-AES128.Encrypt: keystream = output block.
     #[test]
     fn nist_sp_800_38a() {
         let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(out, expected);
     }
 
-    /// FIPS 197, appendix C.1, as the first block of a stream.
+    /// Tests FIPS 197, appendix C.1, as the first block of a stream.
     #[test]
     fn fips_197() {
         let material: Vec<u8> = (0..16).chain((0..16).map(|i| i * 0x11)).collect();

@@ -13,17 +13,17 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// A seed from the operating system's generator.
+    /// Returns a seed from the operating system's generator.
     ///
     /// # Errors
-    /// [`CryptoError::OsRandom`] when the system has no randomness to give.
+    /// [`CryptoError::OsRandom`] if the system provides no randomness.
     pub fn random() -> Result<Seed, CryptoError> {
         let mut seed = Seed::from_bytes([0; 32]);
         os_random(&mut seed.bytes)?;
         Ok(seed)
     }
 
-    /// A seed that two parties agreed on or that a peer sent.
+    /// Returns a seed that two parties agreed on or that a peer sent.
     pub fn from_bytes(bytes: [u8; 32]) -> Seed {
         Seed {
             bytes,
@@ -32,19 +32,19 @@ impl Seed {
         }
     }
 
-    /// **Insecure**: the seed of these bytes, all of whose generators read `tape`, one after the other; seeds that are
-    /// derived of it come from the bytes alone. For tests that enumerate all randomness.
+    /// **Insecure**: returns the seed of these bytes, all of whose generators read `tape`, one after the other. Seeds
+    /// derived from it depend on the bytes alone. For tests that enumerate all randomness.
     #[cfg(feature = "testing")]
     pub fn insecure_with_tape(bytes: [u8; 32], tape: std::sync::Arc<crate::Tape>) -> Seed {
         Seed { bytes, tape: Some(tape) }
     }
 
-    /// The bytes, to send to a peer who shall know the seed.
+    /// The bytes, to send to a peer that is to know the seed.
     pub fn expose(&self) -> &[u8; 32] {
         &self.bytes
     }
 
-    /// The seed named `domain`, `context`: keyed BLAKE3 of both, unambiguously encoded.
+    /// Returns the seed named `domain`, `context`: keyed BLAKE3 of both, unambiguously encoded.
     ///
     /// # Panics
     /// If `domain` is longer than 255 bytes.
@@ -52,7 +52,7 @@ impl Seed {
         Seed::from_bytes(self.hash(domains::SEED_DERIVE, domain, context))
     }
 
-    /// The generator named `domain`, `context`; it has nothing in common with the seed of that name.
+    /// Returns the generator named `domain`, `context`; it is unrelated to the seed of that name.
     ///
     /// # Panics
     /// If `domain` is longer than 255 bytes.

@@ -7,8 +7,8 @@ use crate::domains;
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// The id that all parties' contributions make, in the order of the parties: unpredictable if one of them is
-    /// random, as long as the others were fixed before it was seen.
+    /// Returns the id made of all parties' contributions, in the order of the parties. It is unpredictable if one of
+    /// them is random, as long as the others were fixed before it was seen.
     pub fn from_contributions(contributions: &[[u8; 32]]) -> SessionId {
         let mut hasher = blake3::Hasher::new_derive_key(domains::SESSION_ID);
         hasher.update(&(contributions.len() as u64).to_le_bytes());
@@ -18,7 +18,7 @@ impl SessionId {
         SessionId(hasher.finalize().into())
     }
 
-    /// The id with these bytes.
+    /// Returns the id with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> SessionId {
         SessionId(bytes)
     }

@@ -9,23 +9,23 @@
 //! 2^40.
 //! **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and position.
 //! H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t.
-//! **Segments**: who hashes very much under one shift changes the key every so often ([`Tccr::segment`]). Permutations
-//! under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q') / 2^128
-//! where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
+//! **Segments**: a caller that hashes very much under one shift changes the key regularly ([`Tccr::segment`]).
+//! Permutations under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q')
+//! / 2^128 where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
 
 use crate::cipher::Aes;
 use crate::{SessionId, domains};
 
-/// Blocks that are hashed together: enough for the widest AES unit, small enough for the first-level cache.
+/// Blocks hashed together: enough for the widest AES unit, within the first-level cache.
 const CHUNK: usize = 256;
 
 /// Blocks in a [`Run`].
 pub const RUN: usize = 16;
 
-/// Blocks that are hashed side by side under consecutive tweaks.
+/// Blocks hashed side by side under consecutive tweaks.
 pub type Run = [u128; RUN];
 
-/// Tweaks that one segment's key should serve.
+/// The largest number of tweaks that one segment's key should serve.
 pub const SEGMENT_TWEAKS: u128 = 1 << 12;
 
 /// The hash of one session.
@@ -37,12 +37,12 @@ pub struct Tccr {
 }
 
 impl Tccr {
-    /// The hash of this session.
+    /// Returns the hash of this session.
     pub fn new(session: &SessionId) -> Tccr {
         Tccr::keyed(blake3::derive_key(domains::TCCR_KEY, session.as_bytes()))
     }
 
-    /// The hash of a part of this one's uses, under a key of its own.
+    /// Returns the hash for a part of this hash's uses, under a key of its own.
     pub fn segment(&self, index: u128) -> Tccr {
         let mut material = [0; 48];
         material[..32].copy_from_slice(&self.key);
@@ -50,8 +50,8 @@ impl Tccr {
         Tccr::keyed(blake3::derive_key(domains::TCCR_SEGMENT, &material))
     }
 
-    /// The key of another fixed-key permutation of this session, by the name of what it is for, of the form
-    /// `quorate/crate/use`. It has nothing in common with this hash's.
+    /// Returns the key of another fixed-key permutation of this session, by the name of its use, of the form
+    /// `quorate/crate/use`. The key is unrelated to that of this hash.
     pub fn permutation_key(&self, domain: &'static str) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_derive_key(domains::TCCR_OTHER);
         hasher.update(&self.key).update(domain.as_bytes());
@@ -68,7 +68,7 @@ impl Tccr {
         }
     }
 
-    /// H(x, tweak).
+    /// Returns H(x, tweak).
     pub fn hash(&self, x: u128, tweak: u128) -> u128 {
         let mut block = [x];
         self.hash_run(&mut block, tweak);
@@ -93,10 +93,11 @@ impl Tccr {
         }
     }
 
-    /// H(x_i, first tweak + i) for two tweaks: replaces x_i by the one, and writes the other.
+    /// Computes H(x_i, first tweak + i) for two first tweaks: replaces x_i by the first result, and writes the second
+    /// to `others`.
     ///
     /// # Panics
-    /// Unless there is room for as many.
+    /// If the lengths differ.
     pub fn hash_twice(&self, blocks: &mut [u128], others: &mut [u128], first_tweaks: [u128; 2]) {
         assert!(blocks.len() == others.len(), "room for {} hashes of {} blocks", others.len(), blocks.len());
         let mut first = first_tweaks;
@@ -129,7 +130,7 @@ impl Tccr {
     /// Replaces x_i by H(x_i, tweak_i).
     ///
     /// # Panics
-    /// Unless there are as many tweaks as blocks.
+    /// Unless the numbers of tweaks and blocks are equal.
     pub fn hash_each(&self, blocks: &mut [u128], tweaks: &[u128]) {
         assert!(blocks.len() == tweaks.len(), "{} tweaks for {} blocks", tweaks.len(), blocks.len());
         for (chunk, tweaks) in blocks.chunks_mut(CHUNK).zip(tweaks.chunks(CHUNK)) {
@@ -137,7 +138,7 @@ impl Tccr {
         }
     }
 
-    /// As [`hash_run`](Self::hash_run), for less than a pair of runs.
+    /// Replaces x_i by H(x_i, first + i), for less than a pair of runs.
     #[cfg(target_arch = "x86_64")]
     fn hash_rest(&self, blocks: &mut [u128], first: u128) {
         if !blocks.is_empty() {
@@ -161,14 +162,14 @@ impl Tccr {
         }
     }
 
-    /// The wide kernels, if there are any and the tweaks of these runs do not carry beyond 64 bits.
+    /// Returns the wide kernels, if there are any and the tweaks of these runs do not carry beyond 64 bits.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(crate) fn wide_for(&self, first_tweaks: [u128; 2]) -> Option<&crate::wide::Vaes> {
         self.wide_for_run(first_tweaks, RUN)
     }
 
-    /// The same for runs of so many blocks.
+    /// Returns the wide kernels, if there are any and the tweaks of runs of `len` blocks do not carry beyond 64 bits.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn wide_for_run(&self, first_tweaks: [u128; 2], len: usize) -> Option<&crate::wide::Vaes> {
@@ -191,7 +192,7 @@ impl Tccr {
         zeroize::Zeroize::zeroize(inner);
     }
 
-    /// pi on each block, its bytes in little-endian order.
+    /// Applies pi to each block, with its bytes in little-endian order.
     fn permute(&self, blocks: &mut [u128]) {
         if cfg!(target_endian = "big") {
             blocks.iter_mut().for_each(|block| *block = block.to_le());

@@ -1,5 +1,5 @@
-//! AES on 32 blocks in registers, for processors that encrypt four at a time: whole slices, TMMO, and the gates of
-//! garbled circuits around it.
+//! AES on 32 blocks in registers, for processors that encrypt four blocks at a time: whole slices, TMMO, and the gates
+//! of garbled circuits.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::Vaes;
@@ -13,7 +13,7 @@ mod x86 {
     use crate::half_gates::Tables;
     use crate::tccr::{RUN, Run};
 
-    /// Registers of four blocks in a run.
+    /// The number of registers of four blocks in a run.
     const WIDE: usize = RUN / 4;
 
     /// The round keys of AES-128, on a processor that has VAES and AVX-512.
@@ -23,7 +23,7 @@ mod x86 {
     }
 
     impl Vaes {
-        /// The key's schedule; none if the processor cannot or `QUORATE_SIMD` forbids it.
+        /// Expands the key; `None` if the processor lacks the instructions or `QUORATE_SIMD` forbids them.
         pub(crate) fn new(key: &[u8; 16]) -> Option<Vaes> {
             let able =
                 simd_path() == SimdPath::Avx512 && is_x86_feature_detected!("aes") && is_x86_feature_detected!("vaes");
@@ -31,7 +31,7 @@ mod x86 {
             able.then(|| Vaes { keys: unsafe { expand(bytemuck::cast(*key)) } })
         }
 
-        /// Encrypts each block of `from` into `to`: as many as both have.
+        /// Encrypts each block of `from` into `to`, up to the shorter length.
         pub(crate) fn encrypt_into(&self, from: &[[u8; 16]], to: &mut [[u8; 16]]) {
             // SAFETY: as below.
             unsafe { encrypt_into(&self.keys, from, to) }
@@ -45,13 +45,14 @@ mod x86 {
             unsafe { hash_pair(&self.keys, runs, tweaks) }
         }
 
-        /// [`Tccr::hash_twice`](crate::Tccr::hash_twice), for such tweaks; both slices have one length.
+        /// Runs [`Tccr::hash_twice`](crate::Tccr::hash_twice) for tweaks that do not carry beyond 64 bits; both slices
+        /// have one length.
         pub(crate) fn hash_twice(&self, blocks: &mut [u128], others: &mut [u128], tweaks: [u128; 2]) {
             // SAFETY: as above.
             unsafe { hash_twice(&self.keys, blocks, others, tweaks) }
         }
 
-        /// [`Tccr::garble_ands`](crate::Tccr::garble_ands), for such tweaks.
+        /// Runs [`Tccr::garble_ands`](crate::Tccr::garble_ands) for tweaks that do not carry beyond 64 bits.
         #[inline]
         pub(crate) fn garble_ands(
             &self,
@@ -65,7 +66,7 @@ mod x86 {
             unsafe { garble_ands(&self.keys, inputs, r, tweaks, tables, out) }
         }
 
-        /// [`Tccr::evaluate_ands`](crate::Tccr::evaluate_ands), for such tweaks.
+        /// Runs [`Tccr::evaluate_ands`](crate::Tccr::evaluate_ands) for tweaks that do not carry beyond 64 bits.
         #[inline]
         pub(crate) fn evaluate_ands(&self, inputs: [&Run; 2], tweaks: [u128; 2], tables: &Tables, out: &mut Run) {
             // SAFETY: as above.
@@ -79,7 +80,7 @@ mod x86 {
         }
     }
 
-    /// The permutation on a few registers, as text of its caller's, so that they stay registers.
+    /// The permutation on a few registers, expanded into the caller's code so that they stay registers.
     macro_rules! permute {
         ($keys:expr, $blocks:expr) => {{
             let whitening = _mm512_broadcast_i32x4($keys[0]);
@@ -99,7 +100,7 @@ mod x86 {
         }};
     }
 
-    /// Blocks of a group of registers.
+    /// The number of blocks of a group of registers.
     const GROUP: usize = 2 * RUN;
 
     #[target_feature(enable = "aes,vaes,avx512f")]
@@ -118,15 +119,15 @@ mod x86 {
         }
     }
 
-    /// Blocks that take two registers.
+    /// The number of blocks in two registers.
     const FEW: usize = 8;
 
-    /// Fewer blocks than so many registers hold, without a way through memory.
+    /// Encrypts fewer blocks than these registers hold, without a detour through memory.
     #[target_feature(enable = "aes,vaes,avx512f")]
     #[inline]
     fn encrypt_rest<const REGISTERS: usize>(keys: &[__m128i; 11], from: &[[u8; 16]], to: &mut [[u8; 16]]) {
         let len = from.len().min(to.len()).min(4 * REGISTERS);
-        // The words of register i that are there.
+        // The mask of the existing words of register i.
         let words = |i: usize| ((1u16 << (2 * len.saturating_sub(4 * i).min(4))) - 1) as __mmask8;
         let mut blocks = [_mm512_setzero_si512(); REGISTERS];
         for (i, block) in blocks.iter_mut().enumerate() {
@@ -163,7 +164,7 @@ mod x86 {
 
     #[target_feature(enable = "aes")]
     fn next_key(key: __m128i, assist: __m128i) -> __m128i {
-        // Each word is the sum of the words up to it, and the last one's substitution.
+        // Each word becomes the sum of the words up to it and of the last word's substitution.
         let key = _mm_xor_si128(key, _mm_slli_si128::<4>(key));
         let key = _mm_xor_si128(key, _mm_slli_si128::<8>(key));
         _mm_xor_si128(key, _mm_shuffle_epi32::<0xff>(assist))
@@ -189,7 +190,7 @@ mod x86 {
         zeroize::Zeroize::zeroize(&mut run);
     }
 
-    /// The figure's lines are those of `garble_portably`.
+    /// Garbles 16 gates; the figure's lines are those of `garble_portably`.
     #[target_feature(enable = "aes,vaes,avx512f")]
     fn garble_ands(
         keys: &[__m128i; 11],
@@ -251,7 +252,7 @@ mod x86 {
         _mm512_xor_si512(_mm512_xor_si512(a, b), c)
     }
 
-    /// For each block, all ones if its lowest bit is set, else zeros.
+    /// Returns for each block all ones if its lowest bit is set, else zeros.
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn colours(labels: __m512i) -> __m512i {
@@ -268,7 +269,7 @@ mod x86 {
         finish(keys, first, tweaks)
     }
 
-    /// pi(y_i xor t_i) xor y_i.
+    /// Returns pi(y_i xor t_i) xor y_i.
     #[target_feature(enable = "aes,vaes,avx512f")]
     #[inline]
     fn finish(keys: &[__m128i; 11], first: [WideRun; 2], tweaks: [u128; 2]) -> [WideRun; 2] {
