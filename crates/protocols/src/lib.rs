@@ -1,5 +1,5 @@
-//! The families of protocols by name: the only match on the protocol. Who runs programs under a protocol that users
-//! name brings a [`Visit`], which works for every family.
+//! The families of protocols by name: the only match on the protocol. Code that runs programs under a protocol that
+//! users name provides a [`Visit`], which works for every family.
 #![forbid(unsafe_code)]
 
 use quorate_aby::Aby;
@@ -16,20 +16,20 @@ pub enum Protocol {
     Rss,
     /// Additive and xor sharing, garbled circuits: 2 parties, semi-honest.
     Aby,
-    /// Additive sharing with tags: any number of parties, malicious, all but one.
+    /// Additive sharing with MACs: any number of parties, malicious, all but one.
     Spdz2k,
-    /// Additive sharing between 2 parties, on what a third one deals: semi-honest.
+    /// Additive sharing between 2 parties, with correlations dealt by a third one: semi-honest.
     Pika,
-    /// The same with any one of the three malicious: what `Pika` becomes where sessions choose that.
+    /// The family of `Pika` when sessions choose malicious security: any one of the three parties may cheat.
     PikaMalicious,
 }
 
-/// What is done alike for every family.
+/// An operation that works for every family.
 pub trait Visit {
-    /// What comes of it.
+    /// The result.
     type Out;
 
-    /// For this one.
+    /// Runs the operation for this family.
     fn family<F: Family>(self) -> Self::Out;
 }
 
@@ -51,10 +51,10 @@ macro_rules! said_by_families {
 }
 
 impl Protocol {
-    /// All of them, the one first that holds where none is named.
+    /// All protocols that users can name; the first is the default.
     pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby, Protocol::Spdz2k, Protocol::Pika];
 
-    /// Does something for its family.
+    /// Runs an operation for the protocol's family.
     pub fn visit<V: Visit>(self, visit: V) -> V::Out {
         match self {
             Protocol::Rss => visit.family::<Rss>(),
@@ -65,7 +65,7 @@ impl Protocol {
         }
     }
 
-    /// The family that runs where sessions choose these of its options: two may have one name.
+    /// Returns the family that runs with these choices among its options: two families may have one name.
     pub fn chosen(self, choices: &Choices) -> Protocol {
         match self {
             Protocol::Pika if choices.of(&MALICIOUS) == "yes" => Protocol::PikaMalicious,
@@ -74,17 +74,17 @@ impl Protocol {
     }
 
     said_by_families! {
-        /// What users read of it.
+        /// The family's description for users.
         descriptor: Descriptor = DESCRIPTOR;
-        /// Whether its parties may cheat, so that openings are checked.
+        /// Whether parties may cheat, so that openings are checked.
         is_checked: bool = CHECKED;
-        /// Whether it sends what stays a factor of many products only once.
+        /// Whether the family sends a factor of many products only once.
         keeps_factors: bool = KEEPS_FACTORS;
-        /// The party whose choices of one cannot be proven, where choices are.
+        /// The party whose one-hot inputs cannot be proven, if one-hot inputs are proven.
         proves_nothing: Option<usize> = PROVES_NOTHING;
     }
 
-    /// The most bits of a ring that programs may compute in, with these choices.
+    /// The largest number of bits of a ring in which programs may compute with these choices.
     pub fn most_bits(self, choices: &Choices) -> u32 {
         struct Most<'c>(&'c Choices);
         impl Visit for Most<'_> {
@@ -96,17 +96,17 @@ impl Protocol {
         self.visit(Most(choices))
     }
 
-    /// The protocol that users call so.
+    /// Returns the protocol of this name.
     pub fn named(name: &str) -> Option<Protocol> {
         Protocol::ALL.iter().copied().find(|protocol| protocol.name() == name)
     }
 
-    /// How users call it.
+    /// The name of the protocol.
     pub fn name(self) -> &'static str {
         self.descriptor().name
     }
 
-    /// Parties where the user names no number.
+    /// The number of parties if the user gives none.
     pub fn default_parties(self) -> usize {
         self.descriptor().parties.usual[0]
     }

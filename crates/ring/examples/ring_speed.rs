@@ -1,11 +1,11 @@
-//! Speed of the kernels on one core. `cargo run --release -p quorate-ring --example ring_speed`
+//! Measures the speed of the kernels on one core. `cargo run --release -p quorate-ring --example ring_speed`
 //! (`QUORATE_SIMD=portable|avx2|avx512` forces a path).
 
 use quorate_ring::{Bits, Ring, Vector, simd_path};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The median of nine runs, in seconds.
+/// Returns the median of nine runs, in seconds.
 fn median<T>(mut run: impl FnMut() -> T) -> f64 {
     let mut seconds: Vec<f64> = (0..9)
         .map(|_| {

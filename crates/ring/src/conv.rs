@@ -1,7 +1,7 @@
-//! Convolutions of two dimensions, as neural networks have them (filters are not turned round): products of filters
-//! with patches of images, which are never all there at once.
+//! Convolutions of two dimensions, as in neural networks (filters are not reversed): products of filters with patches
+//! of images. The patches of an image never exist all at once.
 //!
-//! Arrays lie row by row: images (batch, groups x channels, rows, columns), filters (groups x filters, channels, rows,
+//! Arrays are row-major: images (batch, groups x channels, rows, columns), filters (groups x filters, channels, rows,
 //! columns), results (batch, groups x filters, rows, columns).
 
 use std::borrow::Cow;
@@ -12,15 +12,15 @@ use crate::vector::{Data, Vector};
 use crate::word::Word;
 use crate::{memory, meter};
 
-/// Words of patches that are multiplied at a time.
+/// Words of patches in one product.
 const STRIP: usize = 1 << 18;
 
-/// What a convolution's operands are, and how windows lie on them.
+/// The shapes of a convolution's operands, and the layout of windows on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conv {
-    /// How many images there are.
+    /// The number of images.
     pub batch: usize,
-    /// Groups of channels, each of which has filters of its own.
+    /// Groups of channels; each has filters of its own.
     pub groups: usize,
     /// Channels of a group.
     pub channels: usize,
@@ -30,25 +30,25 @@ pub struct Conv {
     pub image: [usize; 2],
     /// Rows and columns of a filter.
     pub window: [usize; 2],
-    /// By how many rows and columns a window lies further than the one before.
+    /// The distance in rows and columns between a window and the next.
     pub stride: [usize; 2],
-    /// By how many rows and columns neighbours in a window are apart.
+    /// The distance in rows and columns between neighbours in a window.
     pub dilation: [usize; 2],
-    /// Zeros above and on the left of an image.
+    /// Rows and columns of zeros above and on the left of an image.
     pub before: [usize; 2],
-    /// Zeros below and on the right of it.
+    /// Rows and columns of zeros below and on the right of an image.
     pub after: [usize; 2],
 }
 
 impl Conv {
-    /// One image of one channel and one filter, of these rows and columns: to begin with.
+    /// Returns a convolution of one image of one channel with one filter, of these rows and columns, as a start.
     pub const fn plain(image: [usize; 2], window: [usize; 2]) -> Conv {
         let ([batch, groups, channels, filters], [stride, dilation, before, after]) =
             ([1; 4], [[1; 2], [1; 2], [0; 2], [0; 2]]);
         Conv { batch, groups, channels, filters, image, window, stride, dilation, before, after }
     }
 
-    /// Rows and columns of a result; zero where no window fits.
+    /// The rows and columns of a result; zero if no window fits.
     pub fn out(&self) -> [usize; 2] {
         [0, 1].map(|d| {
             let span = self.dilation[d] * self.window[d].saturating_sub(1) + 1;
@@ -57,37 +57,37 @@ impl Conv {
         })
     }
 
-    /// Elements of a window over all channels of its group.
+    /// The elements of a window over all channels of its group.
     pub fn patch(&self) -> usize {
         self.channels * self.window[0] * self.window[1]
     }
 
-    /// Windows of an image.
+    /// The number of windows of an image.
     pub fn places(&self) -> usize {
         self.out().into_iter().product()
     }
 
-    /// Elements of the images and of the filters.
+    /// The elements of the images and of the filters.
     pub fn lens(&self) -> [usize; 2] {
         [self.batch * self.groups * self.group_len(), self.groups * self.filters * self.patch()]
     }
 
-    /// Elements of the result.
+    /// The elements of the result.
     pub fn len_out(&self) -> usize {
         self.batch * self.groups * self.filters * self.places()
     }
 
-    /// Whether there are zeros around images.
+    /// Whether images are padded with zeros.
     pub fn has_zeros(&self) -> bool {
         self.before != [0, 0] || self.after != [0, 0]
     }
 
-    /// The same of so many images.
+    /// Returns this convolution of `batch` images.
     pub fn of_images(self, batch: usize) -> Conv {
         Conv { batch, ..self }
     }
 
-    /// Elements of a group of channels of one image.
+    /// The elements of a group of channels of one image.
     fn group_len(&self) -> usize {
         self.channels * self.image[0] * self.image[1]
     }
@@ -97,26 +97,26 @@ impl Conv {
         self.window == [1, 1] && self.stride == [1, 1] && !self.has_zeros()
     }
 
-    /// The product of one group's filters with patches of one image in some rows of the result.
+    /// The dimensions of the product of one group's filters with the patches of one image in some rows of the result.
     fn dims(&self, rows: &Range<usize>) -> Dims {
         (self.filters, self.patch(), rows.len() * self.out()[1])
     }
 
-    /// Rows of the result that are computed together.
+    /// The ranges of rows of the result that are computed together.
     fn strips(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let [rows, columns] = self.out();
         let each = if self.is_pointwise() { rows } else { STRIP / (self.patch() * columns).max(1) };
         (0..rows).step_by(each.max(1)).map(move |start| start..(start + each.max(1)).min(rows))
     }
 
-    /// Where a window's element lies along an axis, if it is no zero around the image.
+    /// Returns the place of a window's element along an axis, unless it is a zero around the image.
     fn at(&self, d: usize, window: usize, inside: usize) -> Option<usize> {
         let place = window * self.stride[d] + inside * self.dilation[d];
         place.checked_sub(self.before[d]).filter(|&place| place < self.image[d])
     }
 
-    /// Positions of one group's patches in the images: a matrix of a row for each element of a patch, and a column for
-    /// each place of each image. Zeros around an image have the position after the last one.
+    /// Returns the positions of one group's patches in the images: a matrix with a row for each element of a patch, and
+    /// a column for each place of each image. Zeros around an image have the position after the last one.
     pub fn positions(&self, group: usize) -> Vec<u32> {
         let ([rows, columns], [height, width]) = (self.out(), self.image);
         let zero = self.lens()[0] as u32;
@@ -133,7 +133,8 @@ impl Conv {
         positions
     }
 
-    /// Positions of the result's elements in the products of each group's filters and patches, one after the other.
+    /// Returns the positions of the result's elements in the products of each group's filters and patches, one after
+    /// the other.
     pub fn order(&self) -> Vec<u32> {
         let places = self.places();
         let mut order = Vec::with_capacity(self.len_out());
@@ -146,13 +147,13 @@ impl Conv {
         order
     }
 
-    /// Channel, row and column of each element of a patch.
+    /// The channel, row and column of each element of a patch.
     fn elements(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let [rows, columns] = self.window;
         (0..self.channels).flat_map(move |c| (0..rows).flat_map(move |i| (0..columns).map(move |j| (c, i, j))))
     }
 
-    /// The patches of one group of one image in some rows of the result: elements of a patch by places.
+    /// Returns the patches of one group of one image in some rows of the result: elements of a patch by places.
     fn patches<'w, W: Word>(&self, words: &'w [W], rows: &Range<usize>) -> Cow<'w, [W]> {
         if self.is_pointwise() {
             return Cow::Borrowed(words);
@@ -200,7 +201,7 @@ impl Conv {
         result
     }
 
-    /// What it takes, charged.
+    /// Charges the costs.
     fn charge(&self, images: &Vector) {
         let carrier = images.ring().carrier();
         for rows in self.strips() {
@@ -213,7 +214,7 @@ impl Conv {
 }
 
 impl Vector {
-    /// The convolution of images with filters; a shape if either is.
+    /// Convolves images with filters; a shape if either is one.
     ///
     /// # Panics
     /// If the rings differ or the lengths are not [`Conv::lens`].
@@ -250,7 +251,7 @@ mod tests {
         (0..len as u64).map(|i| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)).collect()
     }
 
-    /// The sum that defines an element.
+    /// Computes each element by the sum that defines it.
     fn by_definition(conv: &Conv, images: &[u64], filters: &[u64]) -> Vec<u64> {
         let ([rows, columns], [height, width]) = (conv.out(), conv.image);
         let mut result = Vec::new();
@@ -275,7 +276,7 @@ mod tests {
         result
     }
 
-    /// Convolutions of all kinds, small ones.
+    /// Returns small convolutions of all kinds.
     fn kinds() -> Vec<Conv> {
         let plain = Conv::plain([5, 6], [3, 2]);
         vec![
@@ -295,7 +296,7 @@ mod tests {
             Conv { filters: 0, ..plain },
             Conv { channels: 0, filters: 2, ..plain },
             Conv { image: [0, 3], window: [1, 1], before: [1, 1], after: [1, 1], batch: 2, ..plain },
-            // More than a strip.
+            // More than one strip.
             Conv { image: [90, 90], window: [5, 5], channels: 3, filters: 2, before: [2, 2], after: [2, 2], ..plain },
         ]
     }

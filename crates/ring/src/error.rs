@@ -1,9 +1,9 @@
-//! What can be wrong with numbers and bytes from outside. No variant carries the value itself: it may be secret.
+//! Errors in numbers and bytes from outside. No variant carries the value itself: it may be secret.
 
-/// Why bytes or numbers do not make ring elements.
+/// The reason why bytes or numbers are not ring elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
-    /// The system has no more threads to give.
+    /// The system provides no more threads.
     #[error("the system does not give {count} threads; ask for fewer")]
     Threads {
         /// Threads asked for.

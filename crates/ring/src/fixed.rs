@@ -10,7 +10,7 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// `frac_bits` fractional bits in `ring`.
+    /// Returns the format of `frac_bits` fractional bits in `ring`.
     ///
     /// # Errors
     /// [`RingError::WideFormat`] unless k <= 128, [`RingError::BadFraction`] unless frac_bits < k.
@@ -56,7 +56,7 @@ impl Codec {
         Ok(Vector::from_i128s(self.ring, &encoded?))
     }
 
-    /// The numbers that the elements stand for, each rounded once to the nearest f64; nothing for a shape.
+    /// Returns the numbers that the elements represent, each rounded once to the nearest f64; empty for a shape.
     pub fn decode(&self, elements: &Vector) -> Vec<f64> {
         let unit = 2f64.powi(-(self.frac_bits as i32));
         elements.to_i128s().into_iter().map(|value| value as f64 * unit).collect()
@@ -67,7 +67,7 @@ fn overflow(index: usize, ring: Ring, frac_bits: u32) -> RingError {
     RingError::Overflow { index, ring_bits: ring.bits(), frac_bits }
 }
 
-/// Integers as k-bit two's complement numbers.
+/// Encodes integers as k-bit two's complement numbers.
 ///
 /// # Errors
 /// [`RingError::Overflow`] with the position of the first value outside -2^(k-1)..2^(k-1).
@@ -80,7 +80,7 @@ pub fn encode_ints<T: Copy + Into<i128>>(ring: Ring, values: &[T]) -> Result<Vec
     }
 }
 
-/// Integers as unsigned k-bit numbers.
+/// Encodes integers as unsigned k-bit numbers.
 ///
 /// # Errors
 /// [`RingError::Overflow`] with the position of the first value outside 0..2^k.

@@ -2,7 +2,7 @@
 //!
 //! * [`Ring`] is Z_2^k for a run-time k from 1 to 256; [`Vector`] a vector over it, held in the smallest carrier word.
 //! * [`Bits`] is a matrix of bits, 64 to a word: rows by lanes.
-//! * [`Module`] is what both have in common, so that one protocol text serves Z_2^k and packed Z_2.
+//! * [`Module`] is their common interface, so that one protocol text serves Z_2^k and packed Z_2.
 //! * [`Codec`] and [`encode_ints`] turn numbers into ring elements and refuse those that do not fit.
 //!
 //! # Shapes
@@ -29,13 +29,13 @@
 //! # Ok::<(), quorate_ring::RingError>(())
 //! ```
 //!
-//! # Who may panic
+//! # Panics
 //! Mismatched rings or lengths in local operations are mistakes inside the project: they panic with a message. Bytes
 //! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].
 //!
 //! # Threads
-//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; what they compute is the
-//! same.
+//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; results do not depend on
+//! the number of threads.
 //!
 //! # Timing
 //! No kernel branches on a value or indexes by one; lengths, rings, ranges and index lists are public.

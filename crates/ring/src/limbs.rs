@@ -1,7 +1,7 @@
 //! Carrier words of more than 128 bits: limbs of 64 bits, the lowest first.
 //!
-//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by plain loops:
-//! adapters, functions of arrays and copies of slices may become calls, which take longer than what they do.
+//! No operation branches on a limb; the distance of a shift is public. Limbs are processed by plain loops: adapters,
+//! functions of arrays and copies of slices may become calls, which take longer than their work.
 
 #![allow(clippy::needless_range_loop, reason = "the other forms become calls")]
 
@@ -31,7 +31,7 @@ impl<const N: usize> Default for Limbs<N> {
     }
 }
 
-/// x + y + carry, and the carry out of it.
+/// Returns x + y + carry, and the carry out.
 #[inline(always)]
 fn add_limb(x: u64, y: u64, carry: bool) -> (u64, bool) {
     let (sum, first) = x.overflowing_add(y);
@@ -39,7 +39,7 @@ fn add_limb(x: u64, y: u64, carry: bool) -> (u64, bool) {
     (sum, first | second)
 }
 
-/// x - y - borrow, and the borrow out of it.
+/// Returns x - y - borrow, and the borrow out.
 #[inline(always)]
 fn sub_limb(x: u64, y: u64, borrow: bool) -> (u64, bool) {
     let (difference, first) = x.overflowing_sub(y);
@@ -47,7 +47,7 @@ fn sub_limb(x: u64, y: u64, borrow: bool) -> (u64, bool) {
     (difference, first | second)
 }
 
-/// x y + sum + carry, low and high: it fits.
+/// Returns x y + sum + carry, low and high: it fits.
 #[inline(always)]
 fn mul_limb(x: u64, y: u64, sum: u64, carry: u64) -> (u64, u64) {
     let wide = u128::from(x) * u128::from(y) + u128::from(sum) + u128::from(carry);
@@ -82,7 +82,7 @@ impl<const N: usize> Limbs<N> {
         Limbs(difference)
     }
 
-    /// Adds x 2^(64 place) factor; what lies beyond the word is not computed.
+    /// Adds x 2^(64 place) factor; limbs beyond the word are not computed.
     #[inline(always)]
     fn add_multiple(&mut self, x: Self, place: usize, factor: u64) {
         let mut carry = 0;
@@ -100,7 +100,7 @@ impl<const N: usize> Limbs<N> {
         product
     }
 
-    /// Moved up by a public number of limbs.
+    /// Shifts up by a public number of limbs.
     #[inline(always)]
     fn up(self, places: usize) -> Self {
         let mut moved = self;
@@ -113,7 +113,7 @@ impl<const N: usize> Limbs<N> {
         moved
     }
 
-    /// Moved down by a public number of limbs.
+    /// Shifts down by a public number of limbs.
     #[inline(always)]
     fn down(self, places: usize) -> Self {
         let mut moved = self;

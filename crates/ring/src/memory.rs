@@ -1,21 +1,21 @@
-//! Memory of long vectors. A page that the system has to give takes about as long as a thousand additions of words, so
-//! that long vectors take large pages, where the process has the allocator [`Careful`], and shorter ones the memory
-//! that others of their length have left. What cannot be had ends the work in good order (see [`guarded`]).
+//! Memory of long vectors. A page from the system takes about as long as a thousand additions of words. So long vectors
+//! take large pages, if the process has the allocator [`Careful`], and shorter ones take memory that freed vectors of
+//! their length left. A failed allocation ends the work in an orderly way (see [`guarded`]).
 
 pub use crate::shortage::{Careful, OutOfMemory, guarded, keep_reserve};
 
 use crate::shortage;
 
-/// Bytes from which on a piece is taken from the system by itself, and given back when it is freed; in large pages,
-/// where the allocator is [`Careful`].
+/// The number of bytes from which a piece is taken from the system by itself, and given back when it is freed; in large
+/// pages, if the allocator is [`Careful`].
 pub const LARGE_BYTES: usize = 4 << 20;
 
-/// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`] instead of giving it
-/// back and asking for it again; each of its arenas still gives back what is more than 64 MiB at its end.
+/// Makes the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`], instead of giving
+/// it back and asking for it again. Each of its arenas still gives back what exceeds 64 MiB at its end.
 ///
-/// This is a setting of the process, for its owner to make, once. It does nothing where variables of the environment
-/// (`MALLOC_...`, `GLIBC_TUNABLES`) say how the allocator shall be, and nothing to the GNU C library's rivals, which
-/// keep memory by themselves.
+/// This is a setting of the process, to be made once by its owner. It does nothing if environment variables
+/// (`MALLOC_...`, `GLIBC_TUNABLES`) configure the allocator. It does nothing to other allocators than the GNU C
+/// library's, which keep memory by themselves.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -33,22 +33,22 @@ pub fn keep_freed() {
     }
 }
 
-/// Zeros. Every page of a long vector is written before anybody reads it: one that is read first is the system's one
-/// page of zeros, which has to be replaced when it is written, and that interrupts all threads.
+/// Returns zeros. Every page of a long vector is written before it is read: a page that is read first is the system's
+/// shared page of zeros, and its replacement at the first write interrupts all threads.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
     /// At most as long as a page of any system.
     const PAGE: usize = 4 << 10;
     shortage::check();
     let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));
     if size_of_val(words.as_slice()) >= LARGE_BYTES {
-        // Or the compiler knows that these are zeros.
+        // Without this the compiler knows that these are zeros, and drops the writes.
         let words = std::hint::black_box(&mut words);
         words.iter_mut().step_by(PAGE / size_of::<W>()).for_each(|word| *word = W::zeroed());
     }
     words
 }
 
-/// Nothing yet, with room for so many.
+/// Returns an empty vector with room for `len` words.
 pub fn with_room<W>(len: usize) -> Vec<W> {
     shortage::check();
     let mut words = Vec::new();
@@ -56,7 +56,7 @@ pub fn with_room<W>(len: usize) -> Vec<W> {
     words
 }
 
-/// Room for so many more; where that is new, also for some that come later.
+/// Makes room for `more` words; a new allocation also has room for some later ones.
 pub fn make_room<W>(words: &mut Vec<W>, more: usize) {
     if words.capacity() - words.len() < more {
         shortage::check();
@@ -65,33 +65,33 @@ pub fn make_room<W>(words: &mut Vec<W>, more: usize) {
     }
 }
 
-/// A copy.
+/// Returns a copy.
 pub(crate) fn copied<W: Copy>(words: &[W]) -> Vec<W> {
     let mut copy = with_room(words.len());
     copy.extend_from_slice(words);
     copy
 }
 
-/// So many times the same public word; zeros may cost nothing.
+/// Returns `len` copies of a public word; zeros may cost nothing.
 pub(crate) fn filled<W: bytemuck::Zeroable + Copy + PartialEq>(word: W, len: usize) -> Vec<W> {
     if word == W::zeroed() { zeros(len) } else { repeated(word, len) }
 }
 
-/// So many times the same word, in time that does not depend on it.
+/// Returns `len` copies of a word, in time that does not depend on it.
 pub(crate) fn repeated<W: Copy>(word: W, len: usize) -> Vec<W> {
     let mut words = with_room(len);
     words.resize(len, word);
     words
 }
 
-/// What an iterator gives that knows how much that is.
+/// Collects an iterator of known length.
 pub fn collected<W>(all: impl ExactSizeIterator<Item = W>) -> Vec<W> {
     let mut words = with_room(all.len());
     words.extend(all);
     words
 }
 
-/// The same, up to the first error.
+/// Collects an iterator of known length, up to the first error.
 pub(crate) fn tried<W, E>(all: impl ExactSizeIterator<Item = Result<W, E>>) -> Result<Vec<W>, E> {
     let mut words = with_room(all.len());
     for word in all {

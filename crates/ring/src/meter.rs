@@ -1,8 +1,8 @@
-//! What operations on shapes would have cost: a thread's tally of work, in units of the kernels that would have done
+//! The predicted costs of operations on shapes: a thread's tally of work, in units of the kernels that would have done
 //! it.
 //!
-//! An operation on a shape charges the amount of work that it would be on data; one on data charges nothing and takes
-//! no time here. So a program's own code, run on shapes, counts its work. What a unit costs is measured elsewhere.
+//! An operation on a shape charges the work that it would be on data, and takes no time here; an operation on data
+//! charges nothing. So a program's own code, run on shapes, counts its work. Other code measures the time of a unit.
 
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
@@ -13,9 +13,9 @@ use crate::{Carrier, memory};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(usize)]
 pub enum Kernel {
-    /// Bytes read or written by simple loops over little memory; what is fetched from a position is some of these.
+    /// Bytes read or written by simple loops over little memory; an element fetched from a position counts as several.
     Stream,
-    /// The same over more memory than a core's caches hold.
+    /// Bytes read or written by simple loops over more memory than a core's caches hold.
     StreamFar,
     /// Bytes of new memory in small pieces.
     Fresh,
@@ -25,9 +25,9 @@ pub enum Kernel {
     Piece,
     /// Products of words of at most 64 bits.
     Multiply,
-    /// Products of words of 128 bits; one of longer words is some of these, and so is a step of a square root.
+    /// Products of words of 128 bits; a product of longer words counts as several, and so does a step of a square root.
     MultiplyWide,
-    /// Multiply-adds of a product of matrices over words of 64 bits; some over shorter words are one of these.
+    /// Multiply-adds of a product of matrices over words of 64 bits; several over shorter words count as one.
     Matrix,
     /// Multiply-adds of a product of matrices over words of 128 bits.
     MatrixWide,
@@ -35,22 +35,22 @@ pub enum Kernel {
     Transpose,
     /// Elements packed or unpacked that do not fill their carrier.
     Pack,
-    /// Bytes drawn from generators; charged where they are drawn.
+    /// Bytes drawn from generators; charged by the draw.
     Draw,
-    /// Generators set up; charged where they are.
+    /// Generators set up; charged by the setup.
     Generator,
-    /// Messages sent or received; charged where they are.
+    /// Messages sent or received; charged by the exchange.
     Message,
-    /// Bytes of them.
+    /// Bytes of messages.
     Wire,
-    /// Sixteen garbled ANDs; charged where they are garbled.
+    /// Sixteen garbled ANDs; charged by the garbler.
     Garble,
-    /// Sixteen evaluated ANDs; charged where they are evaluated.
+    /// Sixteen evaluated ANDs; charged by the evaluator.
     Evaluate,
 }
 
 impl Kernel {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: usize = Kernel::Evaluate as usize + 1;
 
     /// All kinds, in their order.
@@ -85,7 +85,7 @@ impl Effort {
         self.0[kernel as usize]
     }
 
-    /// As much work that many times.
+    /// Returns this work `times` times.
     pub fn times(&self, times: usize) -> Effort {
         Effort(self.0.map(|units| units.saturating_mul(times as u64)))
     }
@@ -117,7 +117,7 @@ pub fn charge(kernel: Kernel, amount: usize) {
     });
 }
 
-/// What `work` charges, instead of charging it: for whom it may concern later.
+/// Returns the charges of `work` instead of charging them, for a later charge.
 pub fn deferred(work: impl FnOnce()) -> Effort {
     let before = charged();
     work();
@@ -126,12 +126,12 @@ pub fn deferred(work: impl FnOnce()) -> Effort {
     deferred
 }
 
-/// Charges what was deferred.
+/// Charges deferred work.
 pub fn charge_all(deferred: &Effort) {
     Kernel::ALL.iter().for_each(|&kernel| charge(kernel, deferred.of(kernel) as usize));
 }
 
-/// What this thread was charged so far: take it before and after a piece of work, and subtract.
+/// Returns the charges of this thread so far: take it before and after a piece of work, and subtract.
 pub fn charged() -> Effort {
     TALLY.with(|tally| Effort(std::array::from_fn(|i| tally[i].get())))
 }
@@ -139,29 +139,30 @@ pub fn charged() -> Effort {
 /// Memory beyond which a loop is bound by it: about a core's own caches.
 const NEAR_BYTES: usize = 1 << 20;
 
-/// Charges a loop that reads and writes so many bytes in all.
+/// Charges a loop that reads and writes `bytes` bytes in total.
 pub fn stream(bytes: usize) {
     stream_within(bytes, bytes);
 }
 
-/// Charges a loop over so many bytes of values that take `whole` together.
+/// Charges a loop over `bytes` bytes of values that take `whole` bytes together.
 pub fn stream_within(bytes: usize, whole: usize) {
     charge(if whole <= NEAR_BYTES { Kernel::Stream } else { Kernel::StreamFar }, bytes);
 }
 
-/// Where a loop only reads, one stream is under way and not three: a byte from far takes as long as so many.
+/// The factor for far memory in loops that only read: they have one stream instead of three, so a byte takes this many
+/// times as long.
 const READ_BYTES: usize = 2;
 
-/// Charges a loop that reads so many bytes of values that take `whole` together, and writes few.
+/// Charges a loop that reads `bytes` bytes of values that take `whole` bytes together, and writes few.
 pub fn read_within(bytes: usize, whole: usize) {
     let each = if whole <= NEAR_BYTES { 1 } else { READ_BYTES };
     stream_within(bytes.saturating_mul(each), whole);
 }
 
-/// An element or a bit that is fetched from a public position takes as long as a loop over so many bytes.
+/// The number of bytes in a loop that take as long as an element or a bit fetched from a public position.
 pub(crate) const FETCHED_BYTES: usize = 28;
 
-/// Charges so many elements or bits that are fetched from public positions, or put there.
+/// Charges `count` elements or bits that are fetched from public positions, or put there.
 pub fn fetched(count: usize) {
     charge(Kernel::Stream, count.saturating_mul(FETCHED_BYTES));
 }
@@ -171,21 +172,21 @@ pub fn fresh(bytes: usize) {
     fresh_within(bytes, bytes);
 }
 
-/// Charges a piece of so many bytes that are in use together.
+/// Charges a piece of `bytes` bytes among `whole` bytes that are in use together.
 pub fn fresh_within(bytes: usize, whole: usize) {
     charge(Kernel::Piece, 1);
     if whole <= NEAR_BYTES {
         return charge(Kernel::Fresh, bytes);
     }
-    // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they
-    // are written.
+    // Freed smaller pieces are kept, and cleared for the next use; the system clears larger ones when they are written.
     charge(if bytes < memory::LARGE_BYTES { Kernel::StreamFar } else { Kernel::FreshFar }, bytes);
 }
 
-/// The same from far: a line of the caches comes for each, and the tables that say where it is.
+/// The number of bytes in a loop over far memory that take as long as an element or a bit fetched from there. Each
+/// fetch loads a cache line, and the page tables for it.
 const FETCHED_FAR_BYTES: usize = 256;
 
-/// The same where they lie among so many bytes.
+/// Charges `count` elements or bits that are fetched from public positions among `whole` bytes, or put there.
 pub fn fetched_within(count: usize, whole: usize) {
     match whole <= NEAR_BYTES {
         true => fetched(count),
@@ -193,7 +194,7 @@ pub fn fetched_within(count: usize, whole: usize) {
     }
 }
 
-/// What a product of elements is charged as: one of 192 or 256 bits takes as long as two or four of 128.
+/// Returns the charge of a product of elements: one of 192 or 256 bits takes as long as two or four of 128.
 pub(crate) fn product(carrier: Carrier) -> (Kernel, usize) {
     match carrier {
         Carrier::U128 => (Kernel::MultiplyWide, 1),
@@ -203,7 +204,7 @@ pub(crate) fn product(carrier: Carrier) -> (Kernel, usize) {
     }
 }
 
-/// Charges a transposition between elements and so many rows of bits: loading an element counts as much as 40 rows.
+/// Charges a transposition between elements and `rows` rows of bits: loading an element counts as much as 40 rows.
 pub(crate) fn transpose(elements: usize, rows: usize) {
     let blocks = rows.div_ceil(64);
     charge(Kernel::Transpose, elements.saturating_mul(40 * blocks + rows));
@@ -252,7 +253,7 @@ mod tests {
             assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Effort::default(), "{bits} bits");
             let priced = work(|| run(ring, &|len| Vector::shape(ring, len)));
             let missing = Kernel::ALL[..Kernel::Draw as usize].iter().filter(|&&k| priced.of(k) == 0).count();
-            // Near or far, narrow or wide, and over words that are not full.
+            // The lengths are near or far, narrow or wide, and over words that are not full.
             assert!(missing <= 4, "{bits} bits: {priced:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! What vectors over Z_2^k and packed bits have in common.
+//! The common interface of vectors over Z_2^k and packed bits.
 
 use crate::{Bits, Ring, RingError, Vector};
 
@@ -6,14 +6,14 @@ use crate::{Bits, Ring, RingError, Vector};
 ///
 /// Operations on two values panic when their shapes differ; if either is a phantom, so is the result.
 pub trait Module: Clone + Sized {
-    /// What is public about a value: ring and length, or rows and lanes.
+    /// The public part of a value: ring and length, or rows and lanes.
     type Shape: Copy + Eq + Send + Sync + std::fmt::Debug;
 
     /// The shape.
     fn shape_of(&self) -> Self::Shape;
-    /// Zeros.
+    /// Returns zeros.
     fn zeros(shape: Self::Shape) -> Self;
-    /// The shape without data.
+    /// Returns the shape without data.
     fn phantom(shape: Self::Shape) -> Self;
     /// Whether this is a shape without data.
     fn is_shape(&self) -> bool;
@@ -23,24 +23,24 @@ pub trait Module: Clone + Sized {
     fn sub_assign(&mut self, other: &Self);
     /// self += a b, element by element.
     fn add_mul_assign(&mut self, a: &Self, b: &Self);
-    /// Bytes of a packed value.
+    /// The bytes of a packed value.
     fn packed_bytes(shape: Self::Shape) -> usize;
     /// Appends exactly [`packed_bytes`](Self::packed_bytes) bytes; a phantom appends none.
     fn pack(&self, out: &mut Vec<u8>);
-    /// Reads what `pack` wrote.
+    /// Reads the output of `pack`.
     ///
     /// # Errors
-    /// [`RingError::BadLength`] when the number of bytes is wrong.
+    /// [`RingError::BadLength`] if the number of bytes is wrong.
     fn unpack(shape: Self::Shape, bytes: &[u8]) -> Result<Self, RingError>;
-    /// Charges [`meter`](crate::meter) what unpacking such a value would cost.
+    /// Charges [`meter`](crate::meter) the costs of unpacking a value of this shape.
     fn charge_unpack(shape: Self::Shape);
-    /// Bytes of memory that such a value takes.
+    /// The bytes of memory of a value of this shape.
     fn carried_bytes(shape: Self::Shape) -> usize;
     /// The memory, for a generator to fill; empty for a phantom.
     fn bytes_mut(&mut self) -> &mut [u8];
-    /// Overwrites the memory with zeros for good.
+    /// Overwrites the memory with zeros; the compiler does not remove this.
     fn wipe(&mut self);
-    /// Clears what lies above bit k (nothing for bits).
+    /// Clears the bits above bit k (none for `Bits`).
     fn reduce(&mut self);
 }
 

@@ -1,4 +1,4 @@
-//! k bits an element, without gaps.
+//! Packing: k bits an element, without gaps.
 
 use crate::memory;
 use crate::simd::multiversion;
@@ -15,7 +15,7 @@ pub(crate) fn pack<W: Word>(out: &mut Vec<u8>, words: &[W], bits: u32) {
     pack_at(&mut out[start..], words, bits);
 }
 
-/// The same into exactly as many bytes as that takes.
+/// Packs the low `bits` bits of each word into exactly the bytes that they take.
 pub(crate) fn pack_at<W: Word>(out: &mut [u8], words: &[W], bits: u32) {
     match W::BITS {
         full if bits == full => out.copy_from_slice(bytemuck::cast_slice(words)),
@@ -37,7 +37,7 @@ pub(crate) fn unpack<W: Word>(words: &mut [W], bytes: &[u8], bits: u32) {
     }
 }
 
-/// Appends the low `bits` bits of each word, without gaps: what [`Vector::pack`](crate::Vector::pack) writes.
+/// Appends the low `bits` bits of each word, without gaps, in the format of [`Vector::pack`](crate::Vector::pack).
 ///
 /// # Panics
 /// Unless 1 <= bits <= 64.
@@ -46,7 +46,7 @@ pub fn pack_words(out: &mut Vec<u8>, words: &[u64], bits: u32) {
     pack(out, words, bits);
 }
 
-/// Reads what [`pack_words`] wrote.
+/// Reads the output of [`pack_words`].
 ///
 /// # Panics
 /// Unless 1 <= bits <= 64 and there are exactly ceil(words bits / 8) bytes.
@@ -69,7 +69,7 @@ multiversion! {
                 out[at..at + 8].copy_from_slice(&acc.to_le_bytes());
                 at += 8;
                 fill -= 64;
-                // The part of the value that did not fit: its upper `fill` bits, none when fill is 0.
+                // The part of the value that did not fit: its upper `fill` bits, none if fill is 0.
                 acc = (value >> 1) >> (bits - fill - 1);
             }
         }
@@ -100,7 +100,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of more than 128 bits that leave some of their highest limb empty, limb by limb.
+    /// Elements of more than 128 bits that do not fill their highest limb, limb by limb.
     fn pack_limbs[const N: usize](out: &mut [u8], words: &[[u64; N]], bits: u32) {
         let top = bits - 64 * (N as u32 - 1);
         let mask = u64::MAX >> (64 - top);
@@ -126,7 +126,7 @@ multiversion! {
     }
 }
 
-/// Eight bytes from `at` on, zeros beyond the end.
+/// Returns eight bytes from `at` on, zeros beyond the end.
 #[inline(always)]
 fn load(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 8) {
@@ -177,7 +177,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of more than 128 bits that leave some of their highest limb empty.
+    /// Elements of more than 128 bits that do not fill their highest limb.
     fn unpack_limbs[const N: usize](words: &mut [[u64; N]], bytes: &[u8], bits: u32) {
         let mask = u64::MAX >> (64 * N as u32 - bits);
         for (i, word) in words.iter_mut().enumerate() {

@@ -48,11 +48,11 @@ impl Carrier {
 }
 
 impl Ring {
-    /// The most bits that a ring has. Dtypes of users have fewer: elements of more than 128 bits are inner values of
-    /// protocols, such as tags, and have neither [`mask`](Self::mask) nor codec.
+    /// The largest number of bits of a ring. Dtypes of users have fewer: elements of more than 128 bits are internal
+    /// values of protocols, such as MAC shares, and have neither [`mask`](Self::mask) nor codec.
     pub const MOST_BITS: u32 = Carrier::U256.bits();
 
-    /// Z_2^bits.
+    /// Returns Z_2^bits.
     ///
     /// # Errors
     /// [`RingError::BadWidth`] unless 1 <= bits <= [`MOST_BITS`](Self::MOST_BITS).
@@ -64,7 +64,7 @@ impl Ring {
         }
     }
 
-    /// Z_2^bits, for constants and widths that the project itself derives.
+    /// Returns Z_2^bits, for constants and for widths that the project itself derives.
     ///
     /// # Panics
     /// Unless 1 <= bits <= [`MOST_BITS`](Self::MOST_BITS).
@@ -100,7 +100,7 @@ impl Ring {
         }
     }
 
-    /// Bytes that `len` packed elements take: ceil(len k / 8), at most `usize::MAX`.
+    /// Returns the bytes of `len` packed elements: ceil(len k / 8), at most `usize::MAX`.
     pub const fn packed_bytes(self, len: usize) -> usize {
         let bytes = (len as u128 * self.bits as u128).div_ceil(8);
         if bytes > usize::MAX as u128 { usize::MAX } else { bytes as usize }

@@ -1,10 +1,10 @@
-//! Memory that cannot be had: an error that unwinds to whoever can end the work in good order, never an abort.
+//! Failed allocations: they unwind as an error to code that can end the work in an orderly way, and never abort.
 //!
-//! Vectors are asked for in a way that can fail ([`memory`](crate::memory)), and where it does, the work ends by
-//! [`OutOfMemory`], which [`guarded`] catches; no hook sees it, and nothing is printed. Small pieces (names, lists,
-//! messages) are asked for by code that cannot fail: for these, [`Careful`] keeps a reserve, and gives it up when the
-//! system has nothing left. From then on the next vector that is asked for ends the work, unless there is enough for a
-//! reserve again.
+//! Vectors are allocated by code that can fail ([`memory`](crate::memory)). If it does, the work ends by
+//! [`OutOfMemory`], which [`guarded`] catches; no panic hook runs, and nothing is printed. Small pieces (names, lists,
+//! messages) are allocated by code that cannot fail. For these, [`Careful`] keeps a reserve, and releases it when the
+//! system has no memory left. From then on the next allocation of a vector ends the work, unless there is enough memory
+//! for a reserve again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,45 +12,46 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::memory::LARGE_BYTES;
 
-/// Bytes of the reserve: address space, which is backed by nothing until it is used.
+/// Bytes of the reserve: address space, which has no memory behind it until it is used.
 const RESERVE_BYTES: usize = 64 << 20;
-/// What asks for more than this has to be able to fail.
+/// Allocations of more bytes than this must be able to fail.
 const SMALL_BYTES: usize = RESERVE_BYTES / 2;
 
 static RESERVE: Reserve = Reserve::new();
 
 struct Reserve {
     piece: AtomicPtr<u8>,
-    /// Whether there ever was one: without a piece it was given up.
+    /// Whether there ever was a reserve: if so and there is no piece, it was released.
     was_kept: AtomicBool,
 }
 
-/// A piece of memory of so many bytes could not be had.
+/// A failed allocation of a piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Its size; 0 where it was small.
+    /// Its size; 0 if it was small.
     pub bytes: usize,
 }
 
-/// Ends the work for want of a piece of memory.
+/// Ends the work because a piece of memory could not be allocated.
 pub(crate) fn end(bytes: usize) -> ! {
     resume_unwind(Box::new(OutOfMemory { bytes }))
 }
 
-/// Ends the work if there was not enough memory for something small, and there still is not.
+/// Ends the work if an allocation of a small piece failed and there still is not enough memory for a reserve.
 pub(crate) fn check() {
     if RESERVE.is_short() && !RESERVE.keep() {
         end(0);
     }
 }
 
-/// Does work that may run out of memory. What it worked on may be in any state then, and is for nobody to go on with.
+/// Does work that may run out of memory. If it does, the values that it worked on may be in any state and must not be
+/// used.
 ///
 /// # Errors
 /// [`OutOfMemory`].
 ///
 /// # Panics
-/// If `work` does, for another reason.
+/// If `work` panics for another reason.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<OutOfMemory>() {
         Ok(short) => *short,
@@ -58,8 +59,8 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     })
 }
 
-/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; returns whether there is one.
-/// For processes whose allocator is [`Careful`].
+/// Allocates a reserve for small pieces of memory, unless it is there. Returns whether there is one. For processes
+/// whose allocator is [`Careful`].
 pub fn keep_reserve() -> bool {
     RESERVE.keep()
 }
@@ -80,7 +81,7 @@ impl Reserve {
             }
             let kept = self.piece.compare_exchange(std::ptr::null_mut(), piece, Ordering::AcqRel, Ordering::Acquire);
             if kept.is_err() {
-                // SAFETY: taken above with the same layout, and nobody else has it.
+                // SAFETY: taken above with the same layout, and no other code has it.
                 unsafe { System.dealloc(piece, Self::LAYOUT) };
             }
         }
@@ -88,13 +89,13 @@ impl Reserve {
         true
     }
 
-    /// Whether it was given up.
+    /// Whether the reserve was released.
     fn is_short(&self) -> bool {
         self.was_kept.load(Ordering::Acquire) && self.piece.load(Ordering::Acquire).is_null()
     }
 
-    /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or
-    /// just now.
+    /// Returns whether to ask the system again for this many bytes: because the reserve was released before, or is
+    /// released now.
     fn give_up_for(&self, bytes: usize) -> bool {
         if bytes > SMALL_BYTES {
             return false;
@@ -103,7 +104,7 @@ impl Reserve {
         if piece.is_null() {
             return self.was_kept.load(Ordering::Acquire);
         }
-        // SAFETY: taken by `keep` with the same layout; swapped out, so that nobody else frees it.
+        // SAFETY: taken by `keep` with the same layout; swapped out, so that no other code frees it.
         unsafe { System.dealloc(piece, Self::LAYOUT) };
         true
     }
@@ -113,7 +114,7 @@ impl Reserve {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Careful;
 
-// SAFETY: every call goes to the system's allocator with what it was given, once or twice, and its answer is passed on.
+// SAFETY: every call goes to the system's allocator with its own arguments, once or twice, and its answer is passed on.
 unsafe impl GlobalAlloc for Careful {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -136,8 +137,8 @@ unsafe impl GlobalAlloc for Careful {
     }
 }
 
-/// What the system gives for so many bytes, asked again where the reserve was given up for them; in large pages where
-/// it is long.
+/// Returns the system's memory for this many bytes, asked for again if the reserve was released; in large pages if it
+/// is long.
 fn taken(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
     let first = ask();
     let piece = if first.is_null() && RESERVE.give_up_for(bytes) { ask() } else { first };
@@ -148,14 +149,14 @@ fn taken(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
     piece
 }
 
-/// Asks for large pages for what is written from now on; a system without them does nothing.
+/// Requests large pages for memory that is written from now on; a system without them does nothing.
 #[cfg(target_os = "linux")]
 fn advise_large_pages(piece: *mut u8, bytes: usize) {
-    /// A multiple of every kind of system's pages.
+    /// A multiple of the page sizes of all systems.
     const PAGES: usize = 64 << 10;
     let start = (piece as usize).next_multiple_of(PAGES);
     let inside = (piece as usize + bytes) / PAGES * PAGES - start;
-    // SAFETY: the pages lie within a piece that nobody has yet; how they are backed changes, not what they hold.
+    // SAFETY: the pages lie within a piece that is not in use yet; how they are backed changes, not what they hold.
     unsafe { libc::madvise(piece.wrapping_add(start - piece as usize).cast(), inside, libc::MADV_HUGEPAGE) };
 }
 

@@ -1,4 +1,4 @@
-//! Which instruction set the kernels use: found once, forced by `QUORATE_SIMD`.
+//! The instruction set of the kernels: detected once, or forced by `QUORATE_SIMD`.
 
 use std::sync::OnceLock;
 
@@ -13,8 +13,9 @@ pub enum SimdPath {
     Avx512,
 }
 
-/// The path in use: the widest that the processor has, or the one named by the environment variable `QUORATE_SIMD`
-/// (`portable`, `avx2`, `avx512`; read once), as far as the processor has it. An unknown name means `portable`.
+/// Returns the path in use: the widest that the processor has, or the one named by the environment variable
+/// `QUORATE_SIMD` (`portable`, `avx2`, `avx512`; read once), as far as the processor has it. An unknown name means
+/// `portable`.
 pub fn simd_path() -> SimdPath {
     #[cfg(test)]
     if let Some(path) = forced::get() {
@@ -34,7 +35,7 @@ pub fn simd_path() -> SimdPath {
     })
 }
 
-/// The widest path that this processor has.
+/// Returns the widest path that this processor has.
 fn available() -> SimdPath {
     #[cfg(target_arch = "x86_64")]
     {
@@ -56,13 +57,13 @@ fn available() -> SimdPath {
     SimdPath::Portable
 }
 
-/// Compiles one kernel body three times (portable, AVX2, AVX-512) and picks at run time.
+/// Compiles one kernel body three times (portable, AVX2, AVX-512) and selects a version at run time.
 ///
-/// The body is an inlined function of plain slices, so the three differ only in what the compiler may vectorise with;
-/// the portable one is the twin that tests compare the others with. With `limit avx2;` in front, processors with
-/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers. With `words
-/// W;` in front, carrier words W of more than 128 bits have one version with BMI2's multiplication instead of those
-/// two: their carries go from limb to limb, and compilers that put limbs into vectors make that slower.
+/// The body is an inlined function of plain slices, so the versions differ only in the instructions that the compiler
+/// may vectorise with. Tests compare the others with the portable one. With `limit avx2;` in front, processors with
+/// AVX-512 also run the AVX2 version: for bodies that wider registers make slower. With `words W;` in front, carrier
+/// words W of more than 128 bits have one version with BMI2's multiplication instead of those two. Their carries go
+/// from limb to limb, and compilers that put limbs into vectors make that slower.
 macro_rules! multiversion {
     (@widest $avx2:ident $avx512:ident) => { $avx512 };
     (@widest avx2 $avx2:ident $avx512:ident) => { $avx2 };
@@ -127,7 +128,7 @@ pub(crate) mod forced {
         FORCED.get()
     }
 
-    /// Results of `run` on every path, the portable one first.
+    /// Returns the results of `run` on every path, the portable one first.
     pub(crate) fn on_all<T>(run: impl Fn() -> T) -> Vec<(SimdPath, T)> {
         let paths = [SimdPath::Portable, SimdPath::Avx2, SimdPath::Avx512];
         let results = paths.into_iter().filter(|path| *path <= available()).map(|path| {

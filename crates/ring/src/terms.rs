@@ -1,4 +1,4 @@
-//! Sums of products of sums, in one pass: what a party computes by itself of a product of replicated shares.
+//! Sums of products of sums, in one pass: the local part of a product of replicated shares.
 
 use crate::simd::multiversion;
 use crate::word::Word;
@@ -6,7 +6,7 @@ use crate::word::Word;
 /// For each term of a sum, the x and the y (by their places) whose sums are multiplied; no list is empty.
 pub type Terms = [(Vec<usize>, Vec<usize>)];
 
-/// Words that are worked on at a time: all that is known of them stays in registers.
+/// Words processed at a time: all their values stay in registers.
 const RUN: usize = 64;
 
 multiversion! {
@@ -18,7 +18,7 @@ multiversion! {
     ) {
         let (runs, rest) = out.as_chunks_mut::<RUN>();
         let whole = runs.len() * RUN;
-        // Loops, not adapters of iterators: those may become functions of their own, for a lesser processor.
+        // Loops rather than adapters of iterators, which may become functions of their own for a lesser processor.
         for (i, out) in runs.iter_mut().enumerate() {
             *out = run(x, y, i * RUN, terms, add, mul);
         }
@@ -28,7 +28,7 @@ multiversion! {
     }
 }
 
-/// N words of the sum, from `at` on.
+/// Returns N words of the sum, from `at` on.
 #[inline(always)]
 fn run<W: Word, const N: usize>(
     x: &[&[W]],
@@ -48,7 +48,7 @@ fn run<W: Word, const N: usize>(
     total
 }
 
-/// N words of the sum of some vectors, from `at` on.
+/// Returns N words of the sum of some vectors, from `at` on.
 #[inline(always)]
 fn sum<W: Word, const N: usize>(
     vectors: &[&[W]],

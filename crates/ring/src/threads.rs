@@ -1,7 +1,7 @@
-//! The threads on which a party computes: long local work is cut into parts that run side by side.
+//! The threads on which a party computes: long local work is split into parts that run side by side.
 //!
-//! What is computed does not depend on their number: parts write to places of their own, and each is computed as it
-//! would be on one thread. Work that takes less than about 50 us stays on the calling thread.
+//! Results do not depend on the number of threads: each part writes to a place of its own, and is computed as it would
+//! be on one thread. Work that takes less than about 50 us stays on the calling thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,15 +11,15 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use crate::RingError;
 
-/// Bytes of memory from which on simple arithmetic is worth several threads.
+/// Bytes of memory from which simple arithmetic uses several threads.
 const GRAIN_BYTES: usize = 1 << 20;
 
 thread_local!(static POOL: RefCell<Option<Rc<ThreadPool>>> = const { RefCell::new(None) });
 
-/// From now on the work that this thread starts runs on `count` threads, this one included; 1 is the default.
+/// Makes the work that this thread starts from now on run on `count` threads, this one included; 1 is the default.
 ///
 /// # Errors
-/// [`RingError::Threads`] where the system has no more threads to give.
+/// [`RingError::Threads`] if the system provides no more threads.
 pub fn set_threads(count: usize) -> Result<(), RingError> {
     let helpers = count.saturating_sub(1);
     let start = || ThreadPoolBuilder::new().num_threads(helpers).thread_name(|i| format!("kernel {i}")).build();
@@ -31,13 +31,13 @@ pub fn set_threads(count: usize) -> Result<(), RingError> {
     Ok(())
 }
 
-/// How many threads work for this one, itself included.
+/// The number of threads that work for this one, itself included.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| pool.as_ref().map_or(1, |pool| pool.current_num_threads() + 1))
 }
 
-/// Does `work` on every item, on as many threads as there are. Items should take about the same time, together at least
-/// some 50 us.
+/// Does `work` on every item, on all threads of this one. Items should take about the same time, together at least some
+/// 50 us.
 pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     let pool = if items.len() < 2 { None } else { POOL.with_borrow(Clone::clone) };
     let Some(pool) = pool else { return items.into_iter().for_each(work) };
@@ -48,7 +48,8 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// Does `work` on each number below `count`, a row of them on each thread. Compiled once for all kinds of work.
+/// Does `work` on each number below `count`, on each thread for a consecutive range. Compiled once for all kinds of
+/// work.
 fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
     let each = count.div_ceil(pool.current_num_threads() + 1);
     pool.in_place_scope(|scope| {
@@ -59,14 +60,14 @@ fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
     });
 }
 
-/// The length of parts for so many words of `bytes` each, a multiple of `unit`; all of them where that is too little
-/// work.
+/// Returns the length of parts of `words` words of `bytes` bytes each, a multiple of `unit`; `words` if that is too
+/// little work.
 pub(crate) fn part_len(words: usize, bytes: usize, unit: usize) -> usize {
     let threads = if words.saturating_mul(bytes) < GRAIN_BYTES { 1 } else { threads() };
     words.div_ceil(threads).next_multiple_of(unit).max(unit)
 }
 
-/// a_i = f(a_i) in parts.
+/// Computes a_i = f(a_i) in parts.
 pub(crate) fn on_parts<W: Send>(a: &mut [W], work: impl Fn(&mut [W]) + Sync) {
     let part = part_len(a.len(), size_of::<W>(), 64);
     match part >= a.len() {
@@ -75,7 +76,7 @@ pub(crate) fn on_parts<W: Send>(a: &mut [W], work: impl Fn(&mut [W]) + Sync) {
     }
 }
 
-/// The same with another slice of the same length.
+/// Computes a_i = f(a_i, b_i) in parts, for slices of equal lengths.
 pub(crate) fn on_parts_with<W: Send, V: Sync>(a: &mut [W], b: &[V], work: impl Fn(&mut [W], &[V]) + Sync) {
     let part = part_len(a.len(), size_of::<W>(), 64);
     match part >= a.len() {

@@ -1,6 +1,6 @@
 //! Bit-matrix transposition between elements and rows of bits.
 //!
-//! Eight blocks of 64 x 64 bits are transposed side by side: word i of all eight lies together, so that every step of
+//! Eight blocks of 64 x 64 bits are transposed side by side. Word i of all eight lies together, so that every step of
 //! the transposition is the same on eight neighbouring words, and a row's eight words are neighbours in memory.
 
 use crate::simd::multiversion;
@@ -14,8 +14,8 @@ const LANES: usize = 64 * SIDE;
 /// Word i of each block in `blocks[i]`.
 type Blocks = [[u64; SIDE]; 64];
 
-/// Exchanges, in every square of 2 `width` bits, the upper right with the lower left quarter; of the squares only
-/// those which begin above row `rows`.
+/// Exchanges the upper right with the lower left quarter in every square of 2 `width` bits that begins above row
+/// `rows`.
 #[inline(always)]
 fn exchange(blocks: &mut Blocks, width: usize, rows: usize) {
     // Ones in the lower half of every run of 2 width bits.
@@ -74,7 +74,7 @@ multiversion! {
                     let at = row * row_words + strip * SIDE;
                     words[..columns].copy_from_slice(&bits[at..at + columns]);
                 }
-                // Rows from `live` on are zero: the narrow exchanges come first, so that they need not look there.
+                // Rows from `live` on are zero: the narrow exchanges come first, so that they need not process these.
                 for width in [1, 2, 4, 8, 16, 32] {
                     exchange(&mut blocks, width, live);
                 }

@@ -1,19 +1,19 @@
-//! Zeroing memory so that the compiler keeps it.
+//! Zeroing of memory that the compiler does not remove.
 
 use crate::Module;
 
-/// Overwrites `bytes` with zeros, also when nobody reads them afterwards.
+/// Overwrites `bytes` with zeros, even if they are not read afterwards.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
 }
 
-/// The same for words.
+/// Overwrites `words` with zeros, even if they are not read afterwards.
 pub fn wipe_words<W: bytemuck::Pod>(words: &mut [W]) {
     wipe(bytemuck::cast_slice_mut(words));
 }
 
-/// A value that nobody else may see, wiped when dropped, also when a run ends early.
+/// A secret value that is wiped when dropped, also when a run ends early.
 pub struct Wiped<M: Module>(pub M);
 
 impl<M: Module> std::ops::Deref for Wiped<M> {
@@ -37,7 +37,7 @@ impl<M: Module> Drop for Wiped<M> {
 }
 
 impl<M: Module> Wiped<M> {
-    /// The value, which is then the caller's to wipe.
+    /// Returns the value, which the caller then has to wipe.
     pub fn into_inner(mut self) -> M {
         let shape = self.0.shape_of();
         std::mem::replace(&mut self.0, M::phantom(shape))

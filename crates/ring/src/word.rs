@@ -1,4 +1,4 @@
-//! The carrier words, seen through one private trait.
+//! The carrier words, as one private trait.
 
 use crate::vector::Data;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
@@ -28,7 +28,7 @@ pub(crate) trait Word:
     fn neg(self) -> Self;
     /// The word in limbs of 64 bits, the lowest first, zeros above.
     fn limbs(self) -> [u64; MOST_LIMBS];
-    /// The low bits of a number in such limbs.
+    /// Returns the low bits of a number in such limbs.
     fn of_limbs(limbs: [u64; MOST_LIMBS]) -> Self;
     fn wrap(words: Vec<Self>) -> Data;
     /// The words of `data` if it has this carrier.
@@ -67,7 +67,7 @@ pub(crate) trait Word:
         self.mul(Self::low64(factor))
     }
 
-    /// 64 bits from a public place on, zeros above the word.
+    /// Returns 64 bits from a public place on, zeros above the word.
     #[inline(always)]
     fn bits_from(self, place: u32) -> u64 {
         (self >> place).wide64()

@@ -1,9 +1,9 @@
-//! `QUORATE_SIMD` forces a path, read once per process: each case is a process of its own.
+//! `QUORATE_SIMD` forces a path and is read once per process: each case is a process of its own.
 
 use quorate_ring::{SimdPath, simd_path};
 use std::process::Command;
 
-/// Not a test by itself: what the child processes run.
+/// Not a test by itself: the program of the child processes.
 #[test]
 fn child() {
     println!("path={:?};", simd_path());

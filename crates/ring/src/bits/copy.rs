@@ -1,4 +1,4 @@
-//! Copying runs of bits between any positions.
+//! Copies of runs of bits between any positions.
 
 /// Copies `len` bits from bit `from` of `source` to bit `to` of `target`, whose bits there must be zero.
 pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize, len: usize) {
@@ -17,7 +17,7 @@ pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize
     }
 }
 
-/// `or_bits` to the start of word `at`; what lies beyond the copied bits in the last word is kept.
+/// Copies bits to the start of word `at`; bits beyond the copied ones in the last word are kept.
 fn copy_to_word(target: &mut [u64], at: usize, source: &[u64], from: usize, len: usize) {
     let (whole, rest) = (len / 64, len % 64);
     let (word, shift) = (from / 64, from % 64);
@@ -34,7 +34,7 @@ fn copy_to_word(target: &mut [u64], at: usize, source: &[u64], from: usize, len:
     }
 }
 
-/// `len` bits (1 to 64) from bit `from` on, zeros above.
+/// Returns `len` bits (1 to 64) from bit `from` on, zeros above.
 fn load(source: &[u64], from: usize, len: usize) -> u64 {
     let (word, shift) = (from / 64, from % 64);
     let low = source[word] >> shift;

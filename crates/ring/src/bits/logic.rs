@@ -47,7 +47,7 @@ impl Bits {
     /// self ^= other.
     ///
     /// # Panics
-    /// If the shapes differ; so do all operations on two values here.
+    /// If the shapes differ. The same holds for all operations on two values here.
     pub fn xor_assign(&mut self, other: &Bits) {
         self.combine(other, |x, y| x ^ y);
     }
@@ -80,11 +80,11 @@ impl Bits {
         add_ands(self.words_mut(), a.words(), b.words());
     }
 
-    /// self = the sum over all terms of (the sum of some x) and (the sum of some y), of the words `range` of each, of
-    /// all rows' words one after the other; a shape if any is.
+    /// self = the sum over all terms of (the sum of some x) and (the sum of some y). Only the words `range` are used,
+    /// counted over the rows of a matrix one after the other. A shape if any matrix is one.
     ///
     /// # Panics
-    /// If the range does not lie inside all x and y, or has another length than this matrix, or a term names none of
+    /// If the range does not lie inside all x and y, or differs in length from this matrix, or a term names none of
     /// them.
     pub fn set_terms(&mut self, x: &[Bits], y: &[Bits], range: Range<usize>, terms: &Terms) {
         if x.iter().chain(y).any(Bits::is_shape) {

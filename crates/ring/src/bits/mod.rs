@@ -1,4 +1,4 @@
-//! Matrices of bits, 64 to a word, or shapes of such.
+//! Matrices of bits, 64 to a word, or their shapes.
 
 mod copy;
 mod logic;
@@ -11,10 +11,10 @@ mod tests;
 
 use crate::{memory, meter};
 
-/// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, the shape of such.
+/// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, only their shape.
 ///
-/// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves
-/// 64 numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
+/// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves 64
+/// numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
 pub struct Bits {
     rows: usize,
     lanes: usize,
@@ -23,27 +23,27 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Zeros.
+    /// Returns zeros.
     pub fn zeros(rows: usize, lanes: usize) -> Bits {
         Self::of_words(rows, lanes, memory::zeros(rows * lanes.div_ceil(64)))
     }
 
-    /// A shape without data.
+    /// Returns a shape without data.
     pub fn shape(rows: usize, lanes: usize) -> Bits {
         meter::fresh(Self::carried_bytes(rows, lanes));
         Bits { rows, lanes, words: None }
     }
 
-    /// All bits equal to `bit`.
+    /// Returns a matrix of equal bits.
     pub fn constant(bit: bool, rows: usize, lanes: usize) -> Bits {
         let word = if bit { u64::MAX } else { 0 };
         Self::of_words(rows, lanes, memory::filled(word, rows * lanes.div_ceil(64)))
     }
 
-    /// The bits of a row-major array.
+    /// Returns the bits of a row-major array.
     ///
     /// # Panics
-    /// Unless there are rows lanes bits.
+    /// Unless there are `rows` x `lanes` bits.
     pub fn from_bools(rows: usize, lanes: usize, bits: &[bool]) -> Bits {
         assert!(bits.len() == rows * lanes, "{} bits are not {rows} x {lanes}", bits.len());
         let mut result = Self::zeros(rows, lanes);
@@ -56,7 +56,7 @@ impl Bits {
         result
     }
 
-    /// The bits as a row-major array; nothing for a shape.
+    /// Returns the bits as a row-major array; empty for a shape.
     pub fn to_bools(&self) -> Vec<bool> {
         if self.is_shape() {
             return Vec::new();
@@ -87,18 +87,18 @@ impl Bits {
         self.words().len() * 8
     }
 
-    /// Bytes of memory that such a matrix takes, at most `usize::MAX`.
+    /// Returns the bytes of memory of a matrix of this shape, at most `usize::MAX`.
     pub(crate) const fn carried_bytes(rows: usize, lanes: usize) -> usize {
         rows.saturating_mul(lanes.div_ceil(64)).saturating_mul(8)
     }
 
-    /// The shape of a copy of so many bits.
+    /// Returns the shape of a copy of this size, and charges the copy.
     fn copied(rows: usize, lanes: usize) -> Bits {
         meter::stream(Self::carried_bytes(rows, lanes).saturating_mul(2));
         Self::shape(rows, lanes)
     }
 
-    /// What a loop over so many matrices of this shape would cost.
+    /// Charges the costs of a loop over this many matrices of this shape.
     fn charge_stream(&self, matrices: usize) {
         meter::stream(Self::carried_bytes(self.rows, self.lanes).saturating_mul(matrices));
     }
@@ -122,7 +122,7 @@ impl Bits {
         &self.words()[row * row_words..(row + 1) * row_words]
     }
 
-    /// As [`words_of`](Self::words_of), to be written.
+    /// The words of row `row` of a value with data, to be written: 64 lanes each, lowest bit first.
     ///
     /// # Panics
     /// For a shape, and unless there is such a row.

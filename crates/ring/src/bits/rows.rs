@@ -4,7 +4,7 @@ use super::Bits;
 use crate::meter;
 
 impl Bits {
-    /// A matrix whose row i has `bits[i]` in every lane.
+    /// Returns a matrix whose row i has `bits[i]` in every lane.
     pub fn of_rows(bits: &[bool], lanes: usize) -> Bits {
         let row_words = lanes.div_ceil(64);
         let word = |&bit: &bool| if bit { u64::MAX } else { 0 };
@@ -15,10 +15,10 @@ impl Bits {
         )
     }
 
-    /// Row `to` becomes row `a` xor row `b`.
+    /// Sets row `to` to row `a` xor row `b`.
     ///
     /// # Panics
-    /// If a row does not exist (unchecked on shapes); so do the next two.
+    /// If a row does not exist (unchecked on shapes).
     pub fn set_row_to_xor(&mut self, to: u32, a: u32, b: u32) {
         self.within_row(3, |words, row_words| {
             let [to, a, b] = [to, a, b].map(|row| row as usize * row_words);
@@ -28,7 +28,7 @@ impl Bits {
         });
     }
 
-    /// Row `to` becomes row `from`.
+    /// Sets row `to` to row `from`. Panics like [`set_row_to_xor`](Self::set_row_to_xor).
     pub fn copy_row(&mut self, to: u32, from: u32) {
         self.within_row(2, |words, row_words| {
             let from = from as usize * row_words;
@@ -36,7 +36,7 @@ impl Bits {
         });
     }
 
-    /// Row `row` becomes zero.
+    /// Sets row `row` to zero. Panics like [`set_row_to_xor`](Self::set_row_to_xor).
     pub fn clear_row(&mut self, row: u32) {
         self.within_row(1, |words, row_words| words[row as usize * row_words..][..row_words].fill(0));
     }
@@ -49,7 +49,7 @@ impl Bits {
         work(self.words_mut(), row_words);
     }
 
-    /// For each list the sum of the rows in it; a shape of a shape.
+    /// Returns for each list the sum of the rows in it; a shape for a shape.
     ///
     /// # Panics
     /// If a row does not exist (unchecked on shapes).
@@ -69,8 +69,7 @@ impl Bits {
         sums
     }
 
-    /// The only row, of so many lanes at a time side by side, as one row for each of these: row r, lane l is lane
-    /// `l * rows + r`.
+    /// Splits the only row into `rows` rows: row r, lane l is lane `l * rows + r`.
     ///
     /// # Panics
     /// Unless there is exactly one row, of a multiple of `rows` lanes.

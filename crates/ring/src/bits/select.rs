@@ -1,4 +1,4 @@
-//! Taking bit matrices apart and putting them together.
+//! Selection and concatenation of rows and lanes.
 
 use super::Bits;
 use super::copy::or_bits;
@@ -7,7 +7,7 @@ use crate::{memory, meter};
 use std::ops::Range;
 
 impl Bits {
-    /// Row `row`, alone.
+    /// Returns row `row`, alone.
     ///
     /// # Panics
     /// If there is no such row.
@@ -15,7 +15,7 @@ impl Bits {
         self.slice_rows(row..row + 1)
     }
 
-    /// A range of rows.
+    /// Returns a range of rows.
     ///
     /// # Panics
     /// If the range does not lie inside.
@@ -31,10 +31,10 @@ impl Bits {
         }
     }
 
-    /// The rows of all parts, one part after the other; a shape if any part is.
+    /// Returns the rows of all parts, one part after the other; a shape if any part is one.
     ///
     /// # Panics
-    /// If there are no parts, or their lanes differ in number.
+    /// If there are no parts, or their numbers of lanes differ.
     pub fn concat_rows(parts: &[&Bits]) -> Bits {
         let first = parts.first().expect("concat of at least one part");
         for part in parts {
@@ -51,7 +51,7 @@ impl Bits {
         Self::of_words(rows, first.lanes, words)
     }
 
-    /// A range of lanes of every row.
+    /// Returns a range of lanes of every row.
     ///
     /// # Panics
     /// If the range does not lie inside.
@@ -66,10 +66,10 @@ impl Bits {
         result
     }
 
-    /// The lanes of all parts side by side; a shape if any part is.
+    /// Returns the lanes of all parts side by side; a shape if any part is one.
     ///
     /// # Panics
-    /// If there are no parts, or their rows differ in number.
+    /// If there are no parts, or their numbers of rows differ.
     pub fn concat_lanes(parts: &[&Bits]) -> Bits {
         let first = parts.first().expect("concat of at least one part");
         for part in parts {
@@ -88,10 +88,10 @@ impl Bits {
         result
     }
 
-    /// The lanes at public positions, in their order; positions may repeat.
+    /// Returns the lanes at public positions, in their order; positions may repeat.
     ///
     /// # Panics
-    /// If a position lies outside (unchecked on shapes, which do not look at positions).
+    /// If a position lies outside (unchecked on shapes, which do not read positions).
     pub fn gather_lanes(&self, indices: &[u32]) -> Bits {
         if self.is_shape() {
             return self.gathered_shape(indices.len());
@@ -106,13 +106,13 @@ impl Bits {
         Self::of_words(self.rows, indices.len(), words)
     }
 
-    /// The shape of what [`gather_lanes`](Self::gather_lanes) gives for so many positions.
+    /// Returns the shape of [`gather_lanes`](Self::gather_lanes) for this number of positions.
     pub fn gathered_shape(&self, lanes: usize) -> Bits {
         meter::fetched(self.rows.saturating_mul(lanes));
         Self::shape(self.rows, lanes)
     }
 
-    /// The rows at public positions, in their order; positions may repeat.
+    /// Returns the rows at public positions, in their order; positions may repeat.
     ///
     /// # Panics
     /// If a position lies outside (unchecked on shapes).
@@ -127,18 +127,18 @@ impl Bits {
         Self::of_words(indices.len(), self.lanes, words)
     }
 
-    /// Xors rows `from`, `from + 1`, ... of `other` to the rows at these positions; a shape if either is.
+    /// Xors rows `from`, `from + 1`, ... of `other` to the rows at these positions; a shape if either is one.
     ///
     /// # Panics
-    /// If the lanes differ in number, or a row does not exist (unchecked on shapes).
+    /// If the numbers of lanes differ, or a row does not exist (unchecked on shapes).
     pub fn xor_rows(&mut self, positions: &[u32], other: &Bits, from: usize) {
         self.with_rows(positions, other, from, |to, row| map2(to, row, |x, y| x ^ y));
     }
 
-    /// Overwrites the rows at these positions by rows `from`, `from + 1`, ... of `other`; a shape if either is.
+    /// Overwrites the rows at these positions by rows `from`, `from + 1`, ... of `other`; a shape if either is one.
     ///
     /// # Panics
-    /// As [`xor_rows`](Self::xor_rows).
+    /// If the numbers of lanes differ, or a row does not exist (unchecked on shapes).
     pub fn set_rows(&mut self, positions: &[u32], other: &Bits, from: usize) {
         self.with_rows(positions, other, from, <[u64]>::copy_from_slice);
     }
@@ -156,7 +156,7 @@ impl Bits {
         }
     }
 
-    /// `rows` copies of the only row.
+    /// Returns `rows` copies of the only row.
     ///
     /// # Panics
     /// Unless there is exactly one row.
@@ -168,10 +168,10 @@ impl Bits {
         }
     }
 
-    /// Overwrites the lanes from `start` on; a shape if either is.
+    /// Overwrites the lanes from `start` on; a shape if either is one.
     ///
     /// # Panics
-    /// If the rows differ in number or `part` does not fit there.
+    /// If the numbers of rows differ or `part` does not fit there.
     pub fn write_lanes_at(&mut self, start: usize, part: &Bits) {
         let fits = self.rows == part.rows && start.checked_add(part.lanes).is_some_and(|end| end <= self.lanes);
         assert!(fits, "writing a {part:?} at lane {start} of a {self:?}");

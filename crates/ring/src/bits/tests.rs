@@ -1,4 +1,4 @@
-//! Packed bits against arrays of `bool`, on every instruction set.
+//! Packed bits, compared with arrays of `bool`, on every instruction set.
 
 use super::Bits;
 use crate::simd::forced::on_all;
@@ -9,7 +9,7 @@ fn sample(count: usize, seed: u64) -> Vec<bool> {
     (0..count as u64).map(|i| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1).collect()
 }
 
-/// A matrix whose padding is garbage.
+/// Returns a matrix whose padding is garbage.
 fn matrix(rows: usize, lanes: usize, bools: &[bool]) -> Bits {
     let inverted: Vec<bool> = bools.iter().map(|bit| !bit).collect();
     let mut bits = Bits::from_bools(rows, lanes, &inverted);
@@ -164,7 +164,7 @@ fn shapes_must_agree() {
     Bits::zeros(2, 3).xor_assign(&Bits::shape(3, 2));
 }
 
-/// What protocols written once over `Module` rely on: (x + y - x) + a a, packed and read back.
+/// Computes (x + y - x) + a a, packed and read back: the operations that protocols for any `Module` rely on.
 fn through_module<M: Module>(x: &M, y: &M, a: &M) -> M {
     let mut z = x.clone();
     z.add_assign(y);

@@ -1,11 +1,11 @@
-//! Bits as bytes.
+//! Conversions of bits to bytes and back.
 
 use super::Bits;
 use super::copy::or_bits;
 use crate::{RingError, memory, meter, wipe};
 
 impl Bits {
-    /// Bytes that a packed matrix takes: ceil(rows lanes / 8), at most `usize::MAX`.
+    /// Returns the bytes of a packed matrix: ceil(rows lanes / 8), at most `usize::MAX`.
     pub const fn packed_bytes(rows: usize, lanes: usize) -> usize {
         let bytes = (rows as u128 * lanes as u128).div_ceil(8);
         if bytes > usize::MAX as u128 { usize::MAX } else { bytes as usize }
@@ -31,10 +31,10 @@ impl Bits {
         wipe::wipe(bytemuck::cast_slice_mut(&mut packed));
     }
 
-    /// Reads what [`pack`](Self::pack) wrote; padding bits are ignored.
+    /// Reads the output of [`pack`](Self::pack); padding bits are ignored.
     ///
     /// # Errors
-    /// [`RingError::BadLength`] unless there are exactly ceil(rows lanes / 8) bytes; memory is taken only then.
+    /// [`RingError::BadLength`] unless there are exactly ceil(rows lanes / 8) bytes; memory is allocated only then.
     pub fn unpack(rows: usize, lanes: usize, bytes: &[u8]) -> Result<Bits, RingError> {
         let expected_bytes = Self::packed_bytes(rows, lanes);
         if bytes.len() != expected_bytes {
@@ -55,7 +55,7 @@ impl Bits {
         Ok(result)
     }
 
-    /// Charges what unpacking such a matrix would cost.
+    /// Charges the costs of unpacking a matrix of this shape.
     pub fn charge_unpack(rows: usize, lanes: usize) {
         let copies = if lanes.is_multiple_of(64) { 2 } else { 6 };
         meter::stream(Self::packed_bytes(rows, lanes).saturating_mul(copies));

@@ -11,7 +11,7 @@ use crate::simd::multiversion;
 use crate::transpose;
 
 multiversion! {
-    /// [`fold_leaves`], a level of pairs after the other.
+    /// [`fold_leaves`], one level of pairs after the other.
     fn fold[](leaves: &mut [u64], sums: &mut [u64], width: usize) {
         for (bit, sum) in sums.chunks_exact_mut(width).enumerate() {
             let half = width << bit;
@@ -68,7 +68,7 @@ multiversion! {
     }
 }
 
-/// For 2^d `leaves` of `width` words each, side by side: column j of `sums` (d columns) gains the xor of the leaves
+/// Folds 2^d `leaves` of `width` words each, side by side. Column j of `sums` (d columns) gains the xor of the leaves
 /// whose number has bit j set, and the first leaf becomes the xor of all. At most 16 leaves; all but the first may be
 /// scratch afterwards.
 ///
@@ -102,11 +102,11 @@ pub fn xor(a: &mut [u64], b: &[u64]) {
 /// If the lengths differ.
 pub fn xor_if(a: &mut [u64], b: &[u64], bit: bool) {
     assert_eq!(a.len(), b.len(), "columns of different lengths");
-    // The compiler does not see that the mask comes from a bit: it would branch on that.
+    // The compiler must not see that the mask comes from a bit: it would branch on that bit.
     xor_masked(a, b, black_box(0u64.wrapping_sub(u64::from(bit))));
 }
 
-/// Rows of 128 columns: bit j of row i is bit i of column j. Columns lie one after the other.
+/// Returns the rows of 128 columns in `rows`: bit j of row i is bit i of column j. Columns lie one after the other.
 ///
 /// # Panics
 /// Unless there are 128 columns with a bit for each row, 64 rows to a word.

@@ -1,21 +1,21 @@
-//! 128 columns as rows where the processor turns squares of bits and bytes in registers (GFNI, AVX-512 VBMI).
+//! 128 columns as rows on processors that transpose squares of bits and bytes in registers (GFNI, AVX-512 VBMI).
 //!
-//! Eight columns of 64 rows are eight words. Their bytes are ordered by row (one permutation), then each square of 8 x
-//! 8 bits is turned (one affine map of the identity). That gives, for 16 groups of columns, one byte for each of 64
-//! rows; interleaving bytes four times turns these 16 x 64 bytes.
+//! Eight columns of 64 rows are eight words. One permutation orders their bytes by row; then one affine map of the
+//! identity transposes each square of 8 x 8 bits. For 16 groups of columns, this gives one byte for each of 64 rows.
+//! Interleaving bytes four times transposes these 16 x 64 bytes.
 
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
 
 use crate::simd::{SimdPath, simd_path};
 
-/// Words of a column that are loaded at once.
+/// Words of a column that are loaded at a time.
 const WORDS: usize = 8;
 /// Groups of eight columns.
 const GROUPS: usize = 16;
 
-/// The rows of 128 columns, if the processor and `QUORATE_SIMD` allow it and columns come in whole registers; lengths
-/// fit.
+/// Computes the rows of 128 columns, if the processor and `QUORATE_SIMD` allow it and columns fill whole registers. The
+/// lengths have to fit.
 pub(super) fn rows_of_128(columns: &[u64], rows: &mut [u128]) -> bool {
     static ABLE: OnceLock<bool> = OnceLock::new();
     let able = *ABLE.get_or_init(|| is_x86_feature_detected!("gfni") && is_x86_feature_detected!("avx512vbmi"));
@@ -30,7 +30,7 @@ pub(super) fn rows_of_128(columns: &[u64], rows: &mut [u128]) -> bool {
     true
 }
 
-/// Rows 64 `first` to 64 `first` + 511.
+/// Computes rows 64 `first` to 64 `first` + 511.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn turn(columns: &[u64], width: usize, first: usize, rows: &mut [u128; 64 * WORDS]) {
     // turned[word][group]: byte i is the group's byte of row 64 word + i.
@@ -58,7 +58,7 @@ fn turn(columns: &[u64], width: usize, first: usize, rows: &mut [u128; 64 * WORD
     }
 }
 
-/// Word k of register q is word q of register k.
+/// Transposes words: word k of register q becomes word q of register k.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn turn_words(rows: [__m512i; 8]) -> [__m512i; 8] {
@@ -78,7 +78,7 @@ fn turn_words(rows: [__m512i; 8]) -> [__m512i; 8] {
     [q0, q1, q2, q3, q4, q5, q6, q7]
 }
 
-/// Within 16 bytes, with (register, byte) as a number of eight bits: turns that number to the left by one bit.
+/// Rotates positions within 16 bytes: (register, byte), as a number of eight bits, is rotated to the left by one bit.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn interleave(old: [__m512i; GROUPS]) -> [__m512i; GROUPS] {

@@ -21,9 +21,9 @@ pub(crate) type Dims = (usize, usize, usize);
 const MR: usize = 4;
 /// Rows of a panel.
 const KC: usize = 512;
-/// From so many multiplications on a product is worth several threads.
+/// The number of multiplications from which a product uses several threads.
 const THREADED: usize = 1 << 18;
-/// Below so many columns a product is a set of dot products.
+/// The number of columns below which a product is a set of dot products.
 const THIN: usize = 8;
 
 /// A kernel: adds to `sums` the product of `MR` rows of a with a packed panel of b.
@@ -74,17 +74,17 @@ multiversion! {
     }
 }
 
-/// So many multiply-adds over words of at most 32 bits take as long as one over words of 64 bits.
+/// The number of multiply-adds over words of at most 32 bits that take as long as one over words of 64 bits.
 const NARROW: usize = 3;
 
-/// Charges so many products: their multiply-adds, and their operands, which come from memory. Of a thin product that is
-/// what takes time.
+/// Charges `count` products: their multiply-adds, and their operands, which come from memory. The latter dominate the
+/// time of a thin product.
 pub(crate) fn charge(carrier: Carrier, dims: Dims, count: usize) {
     let (kernel, amount) = work(carrier, dims);
     meter::charge(kernel, amount.saturating_mul(count));
     let (m, k, n) = dims;
     let ([left, right], bytes) = ([m, n].map(|side| side.saturating_mul(k)), carrier.bytes());
-    // Columns are put together, as lines or panels.
+    // Columns are gathered, as lines or panels.
     let together = || left.saturating_add(right.saturating_mul(2));
     let read = match carrier {
         Carrier::U192 | Carrier::U256 => together(),
@@ -95,7 +95,7 @@ pub(crate) fn charge(carrier: Carrier, dims: Dims, count: usize) {
     meter::read_within(read.saturating_mul(count), all);
 }
 
-/// What a product is charged as: multiply-adds, with the columns that fill the last panel up.
+/// Returns the charge of a product: multiply-adds, including the columns that fill up the last panel.
 fn work(carrier: Carrier, (m, k, n): Dims) -> (Metered, usize) {
     let (work, thin, width, of) = match carrier {
         Carrier::U8 | Carrier::U16 => (Metered::Matrix, Metered::Multiply, 64, NARROW),
@@ -114,17 +114,17 @@ fn work(carrier: Carrier, (m, k, n): Dims) -> (Metered, usize) {
     (work, all.div_ceil(of))
 }
 
-/// a b over 8-bit words.
+/// Returns a b over 8-bit words.
 pub(crate) fn product_u8(a: &[u8], b: &[u8], dims: Dims) -> Vec<u8> {
     product(a, b, dims, tile::<u8, 64>)
 }
 
-/// a b over 16-bit words.
+/// Returns a b over 16-bit words.
 pub(crate) fn product_u16(a: &[u16], b: &[u16], dims: Dims) -> Vec<u16> {
     product(a, b, dims, tile::<u16, 64>)
 }
 
-/// a b over 32-bit words.
+/// Returns a b over 32-bit words.
 pub(crate) fn product_u32(a: &[u32], b: &[u32], dims: Dims) -> Vec<u32> {
     match crate::simd_path() {
         crate::SimdPath::Avx512 => product(a, b, dims, tile::<u32, 64>),
@@ -134,7 +134,7 @@ pub(crate) fn product_u32(a: &[u32], b: &[u32], dims: Dims) -> Vec<u32> {
     }
 }
 
-/// a b over 64-bit words.
+/// Returns a b over 64-bit words.
 pub(crate) fn product_u64(a: &[u64], b: &[u64], dims: Dims) -> Vec<u64> {
     match crate::simd_path() {
         #[cfg(target_arch = "x86_64")]
@@ -145,12 +145,12 @@ pub(crate) fn product_u64(a: &[u64], b: &[u64], dims: Dims) -> Vec<u64> {
     }
 }
 
-/// a b over 128-bit words.
+/// Returns a b over 128-bit words.
 pub(crate) fn product_u128(a: &[u128], b: &[u128], dims: Dims) -> Vec<u128> {
     product(a, b, dims, tile::<u128, 2>)
 }
 
-/// a b as dot products of rows and columns: for few columns, and for words so long that registers hold no tile.
+/// Returns a b as dot products of rows and columns: for few columns, and for words so long that registers hold no tile.
 pub(crate) fn product_of_lines<W: Word>(a: &[W], b: &[W], (m, k, n): Dims) -> Vec<W> {
     let mut columns = memory::with_room(b.len());
     (0..n.min(b.len())).for_each(|j| columns.extend(b[j..].iter().step_by(n)));
@@ -168,7 +168,7 @@ fn product<W: Word, const NR: usize>(a: &[W], b: &[W], dims: Dims, kernel: Kerne
     })
 }
 
-/// The product whose rows `work` computes from those of a, on as many threads as are worth it.
+/// Returns the product whose rows `work` computes from those of a, on the number of threads that pays off.
 fn in_parts<W: Word>(a: &[W], (m, k, n): Dims, work: impl Fn(&mut [W], &[W]) + Sync) -> Vec<W> {
     let mut c = memory::zeros(m * n);
     if a.is_empty() || c.is_empty() {
@@ -189,7 +189,7 @@ fn by_tiles<W: Word, const NR: usize>(c: &mut [W], a: &[W], b: &[W], (m, k, n): 
             let width = NR.min(n - left);
             pack_panel::<W, NR>(&mut panel, &b[top * n..(top + depth) * n], n, left..left + width);
             for first in (0..m).step_by(MR) {
-                // The last tile may hang over: rows beyond the end repeat the last one and are not written.
+                // The last tile may extend beyond the end: its extra rows repeat the last one and are not written.
                 let rows = std::array::from_fn(|i| {
                     let start = (first + i).min(m - 1) * k + top;
                     &a[start..start + depth]
@@ -205,7 +205,7 @@ fn by_tiles<W: Word, const NR: usize>(c: &mut [W], a: &[W], b: &[W], (m, k, n): 
     }
 }
 
-/// The given columns of b, `NR` to a line, zeros beyond.
+/// Packs the given columns of b, `NR` to a line, with zeros beyond.
 fn pack_panel<W: Word, const NR: usize>(panel: &mut Vec<W>, b: &[W], n: usize, columns: std::ops::Range<usize>) {
     panel.clear();
     for line in b.chunks_exact(n) {

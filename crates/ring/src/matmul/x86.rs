@@ -1,4 +1,4 @@
-//! Tiles whose vectorisation is not left to the compiler: 32- and 64-bit words on AVX2, 64-bit words on AVX-512.
+//! Tiles with explicit vectorisation: 32- and 64-bit words on AVX2, 64-bit words on AVX-512.
 //!
 //! AVX2 has no 64-bit multiplication. With x = x1 2^32 + x0: x y mod 2^64 = x0 y0 + 2^32 (x0 y1 + x1 y0). The first
 //! product is one `vpmuludq`; the two cross products, needed mod 2^32 only, are one `vpmulld` of x with y's halves
@@ -86,7 +86,7 @@ fn half_tile_u64(lines: &[[u64; 8]], rows: [&[u64]; 2], sums: [&mut [u64; 8]; 2]
     for ((sum, low), cross) in sums.into_iter().zip(low).zip(cross) {
         let mut out: [__m256i; 2] = bytemuck::cast(*sum);
         for j in 0..2 {
-            // Both halves of a cross sum belong 32 bits up: add the lower to the upper, clear the lower.
+            // Both halves of a cross sum belong 32 bits higher: add the lower to the upper, clear the lower.
             let high = _mm256_add_epi32(cross[j], _mm256_slli_epi64::<32>(cross[j]));
             let high = _mm256_blend_epi32::<0b1010_1010>(_mm256_setzero_si256(), high);
             out[j] = _mm256_add_epi64(out[j], _mm256_add_epi64(low[j], high));

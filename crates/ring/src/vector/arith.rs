@@ -85,7 +85,7 @@ fn scale_words<W: Word>(words: &mut [W], factor: W, short: Option<u64>) {
     }
 }
 
-/// a_i = f(a_i, b_i) on whichever carrier both vectors have; a shape if either is.
+/// Computes a_i = f(a_i, b_i) on the common carrier of both vectors; a shape if either is one.
 macro_rules! combine {
     ($self:ident, $other:ident, $f:expr) => {{
         $self.assert_fits($other);
@@ -98,7 +98,7 @@ macro_rules! combine {
 }
 
 impl Vector {
-    /// Local operations are on vectors of one ring and length: anything else is a mistake of the caller.
+    /// Checks that vectors have one ring and length: anything else is a mistake of the caller.
     pub(crate) fn assert_fits(&self, other: &Vector) {
         assert!(
             self.ring == other.ring && self.len() == other.len(),
@@ -106,7 +106,7 @@ impl Vector {
         );
     }
 
-    /// Clears everything above bit k.
+    /// Clears all bits above bit k.
     pub fn reduce(&mut self) {
         let bits = self.ring.bits();
         if bits == self.ring.carrier().bits() {
@@ -121,7 +121,7 @@ impl Vector {
     /// self += other.
     ///
     /// # Panics
-    /// If rings or lengths differ; so do all operations on two vectors here.
+    /// If rings or lengths differ. The same holds for all operations on two vectors here.
     pub fn add_assign(&mut self, other: &Vector) {
         combine!(self, other, |x, y| x.add(y));
     }
@@ -187,7 +187,7 @@ impl Vector {
         on_words!(&mut self.data, words => scale_words(words, Word::low(factor), short), _len => ());
     }
 
-    /// The same by a public number that may be negative.
+    /// Multiplies every element by a public number that may be negative.
     pub fn scale_signed(&mut self, factor: i128) {
         if self.is_shape() {
             return self.scale(0);
@@ -219,10 +219,11 @@ impl Vector {
         on_words!(&mut self.data, words => mask_and_shift(words, bits, shift), _len => ());
     }
 
-    /// Sums along the middle axis of a row-major `outer` x `axis` x `inner` array: `outer` x `inner` elements.
+    /// Returns the sums along the middle axis of a row-major `outer` x `axis` x `inner` array: `outer` x `inner`
+    /// elements.
     ///
     /// # Panics
-    /// If the length is not outer axis inner.
+    /// If the length is not `outer` x `axis` x `inner`.
     pub fn sum_axis(&self, outer: usize, axis: usize, inner: usize) -> Vector {
         assert!(self.len() == outer * axis * inner, "{self:?} is not an array of {outer} x {axis} x {inner}");
         let sums = outer * inner;
@@ -241,10 +242,10 @@ impl Vector {
         result
     }
 
-    /// The sum of all elements times public factors: one element. A shape has any factors.
+    /// Returns the sum of all elements times public factors: one element. A shape accepts any factors.
     ///
     /// # Panics
-    /// If there are not as many factors as elements.
+    /// Unless the numbers of factors and elements are equal.
     pub fn weighed(&self, factors: &[u64]) -> Vector {
         if self.is_shape() {
             self.charge_products(self.len());
@@ -257,7 +258,7 @@ impl Vector {
         sum
     }
 
-    /// The product of the row-major matrices a (m x k) and b (k x n): m x n elements.
+    /// Returns the product of the row-major matrices a (m x k) and b (k x n): m x n elements.
     ///
     /// # Panics
     /// If the rings differ or the lengths are not mk and kn.

@@ -1,14 +1,14 @@
-//! Sums of public choices of elements, many at once.
+//! Sums of public selections of elements, many at once.
 
 use super::{Vector, on_words};
 use crate::simd::multiversion;
 use crate::word::Word;
 use crate::{Bits, meter};
 
-/// Elements that are added up in every way first: half a byte of each row picks one of 16 sums. With 64 rows that takes
-/// 20 additions an element; whole bytes would take 40, most of them for the tables.
+/// The number of elements whose subsets are all added up first: half a byte of each row selects one of 16 sums. With 64
+/// rows that takes 20 additions an element; whole bytes would take 40, most of them for the tables.
 const GROUP: usize = 4;
-/// How much of a row is gone through before the next row: its sums stay in the first cache.
+/// The number of bytes of a row that are processed before the next row: their sums stay in the first cache.
 const BYTES: usize = 16;
 
 multiversion! {
@@ -18,7 +18,7 @@ multiversion! {
         let mut tables = [[[W::default(); 1 << GROUP]; 2]; BYTES];
         for (at, part) in words.chunks(2 * GROUP * BYTES).enumerate() {
             let tables = &mut tables[..part.len().div_ceil(2 * GROUP)];
-            // Behind the last element there are none to add, whatever a row says there.
+            // Beyond the last element there is nothing to add, whatever a row's bits there are.
             let mut groups = part.chunks(GROUP);
             for table in tables.as_flattened_mut() {
                 let group = groups.next().unwrap_or_default();
@@ -40,8 +40,8 @@ multiversion! {
 }
 
 impl Vector {
-    /// For each row of `chosen` the sum of the elements whose bit is set there. The choices are public: they are
-    /// looked up.
+    /// Returns for each row of `chosen` the sum of the elements whose bit is set there. The selections are public: they
+    /// index tables.
     ///
     /// # Panics
     /// Unless there is a lane for each element.
@@ -49,7 +49,7 @@ impl Vector {
         assert!(chosen.lanes() == self.len(), "choices of {} elements among {}", chosen.lanes(), self.len());
         let rows = chosen.rows();
         if self.is_shape() || chosen.is_shape() {
-            // Tables of sums, and two entries for a row and a byte: looked up, and added to a sum that is kept.
+            // Tables of sums, and two entries for each row and byte: looked up, and added to a sum that is kept.
             let bytes = self.ring.carrier().bytes();
             let each = 4 * 3 * bytes + (rows / GROUP) * (meter::FETCHED_BYTES + bytes / 2);
             meter::stream_within(self.len().saturating_mul(each), BYTES * 2 * (1 << GROUP) * bytes);
@@ -69,7 +69,8 @@ mod tests {
     use crate::Ring;
     use crate::simd::forced;
 
-    /// Every row picks what its bits say, on every path, in rings of all carriers, at all ends of tables.
+    /// Tests that every row gives the sum of its selected elements, on every path, in rings of all carriers, at all
+    /// ends of tables.
     #[test]
     fn sums_are_those_of_the_elements_that_are_chosen() {
         for (bits, len, rows) in [
@@ -95,7 +96,7 @@ mod tests {
             let x = Vector::from_limbs(Ring::of(bits), &values);
             let picks: Vec<bool> = (0..rows * len).map(|_| next() & 1 == 1).collect();
             let mut chosen = Bits::from_bools(rows, len, &picks);
-            // What a row says behind its last element counts for nothing.
+            // A row's bits beyond its last element are ignored.
             if len % 64 > 0 {
                 chosen.words_mut().chunks_mut(len.div_ceil(64)).for_each(|row| row[len / 64] |= u64::MAX << (len % 64));
             }

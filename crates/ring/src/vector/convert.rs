@@ -1,4 +1,4 @@
-//! Between rings, and between elements and their bits.
+//! Conversions between rings, and between elements and their bits.
 
 use super::{Vector, on_carrier, on_words};
 use crate::simd::multiversion;
@@ -38,7 +38,7 @@ multiversion! {
 }
 
 impl Vector {
-    /// The elements in another ring: reduced, then extended by zeros or truncated.
+    /// Returns the elements in another ring: reduced, then extended by zeros or truncated.
     pub fn convert(&self, ring: Ring) -> Vector {
         if ring == self.ring {
             return self.clone();
@@ -60,7 +60,7 @@ impl Vector {
     /// self += 2^shift x, where self has at most `shift` bits more than x: the wraps of x vanish.
     ///
     /// # Panics
-    /// If it has more, or the lengths differ.
+    /// If self has more bits than that, or the lengths differ.
     pub fn add_raised(&mut self, x: &Vector, shift: u32) {
         assert!(self.ring.bits() <= x.ring.bits() + shift, "wraps do not vanish in a larger ring");
         assert!(self.len() == x.len(), "local operation on a {self:?} and a {x:?}: lengths must agree");
@@ -79,7 +79,7 @@ impl Vector {
         }, _len => ());
     }
 
-    /// The elements, read as k-bit two's complement numbers, in another ring (truncated if that is smaller).
+    /// Returns the elements, read as k-bit two's complement numbers, in another ring (truncated if that is smaller).
     pub fn sign_extend(&self, ring: Ring) -> Vector {
         let mut result = self.convert(ring);
         if ring.bits() > self.ring.bits() {
@@ -94,7 +94,7 @@ impl Vector {
         result
     }
 
-    /// Bits `bits.start` to `bits.end - 1` of every element: a row for each bit, a lane for each element.
+    /// Returns bits `bits.start` to `bits.end - 1` of every element: a row for each bit, a lane for each element.
     ///
     /// # Panics
     /// If the range goes beyond bit k.
@@ -110,14 +110,14 @@ impl Vector {
         result
     }
 
-    /// Bit 0 of every element: one row.
+    /// Returns bit 0 of every element: one row.
     pub fn low_bit(&self) -> Bits {
         self.to_bits(0..1)
     }
 }
 
 impl Bits {
-    /// One element for each lane: the sum of row_i 2^i mod 2^k.
+    /// Returns one element for each lane: the sum of row_i 2^i mod 2^k.
     pub fn to_vector(&self, ring: Ring) -> Vector {
         let rows = self.rows().min(ring.bits() as usize);
         if self.is_shape() {

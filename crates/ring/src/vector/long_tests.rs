@@ -1,4 +1,5 @@
-//! Vectors over rings of more than 128 bits against big integers, on every instruction set, and against shorter rings.
+//! Vectors over rings of more than 128 bits, compared with big integers on every instruction set, and with shorter
+//! rings.
 
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use crate::{Carrier, Codec, Ring, RingError, Vector, encode_ints, encode_uints};
 
 type Limbs = [u64; 4];
 
-/// Around the limits of limbs and carriers.
+/// Widths around the limits of limbs and carriers.
 const WIDTHS: [u32; 18] = [1, 63, 64, 65, 127, 128, 129, 180, 190, 191, 192, 193, 194, 200, 253, 254, 255, 256];
 
 fn big(limbs: &Limbs) -> BigUint {
@@ -20,7 +21,7 @@ fn size(ring: Ring) -> BigUint {
     BigUint::from(1u8) << ring.bits()
 }
 
-/// An integer modulo 2^k.
+/// Returns an integer modulo 2^k.
 fn reduced(ring: Ring, value: BigUint) -> Limbs {
     let mut limbs = [0; 4];
     limbs.iter_mut().zip((value % size(ring)).to_u64_digits()).for_each(|(to, digit)| *to = digit);
@@ -31,7 +32,7 @@ fn negated(ring: Ring, value: BigUint) -> BigUint {
     size(ring) - value % size(ring)
 }
 
-/// All numbers whose limbs are edges: every chain of carries and borrows.
+/// Returns all numbers whose limbs are edge cases: every chain of carries and borrows.
 fn edges() -> Vec<Limbs> {
     const EDGES: [u64; 4] = [0, 1, 1 << 63, u64::MAX];
     (0..256usize).map(|i| std::array::from_fn(|limb| EDGES[i >> (2 * limb) & 3])).collect()
@@ -119,7 +120,7 @@ fn check_singles(ring: Ring, x: &[Limbs]) {
     for shift in 0..ring.bits() + 2 {
         check1(ring, x, |v| v.shl(shift), |x| x << shift);
         check1(ring, x, |v| v.shr_logical(shift), |x| x >> shift);
-        // Garbage above bit k must not come down.
+        // Garbage above bit k must not be shifted down.
         let shifted = |v: &mut Vector| {
             v.neg_assign();
             v.shr_logical(shift);
@@ -206,12 +207,12 @@ fn rings_convert_to_each_other() {
     let values: Vec<Limbs> = edges().into_iter().step_by(3).chain(random(10, 4)).collect();
     for from in WIDTHS.map(Ring::of) {
         let mut v = Vector::from_limbs(from, &values);
-        // Leave garbage above bit k.
+        // This leaves garbage above bit k.
         v.neg_assign();
         let elements: Vec<BigUint> = values.iter().map(|x| negated(from, big(x)) % size(from)).collect();
         for to in WIDTHS.map(Ring::of) {
             let expected: Vec<Limbs> = elements.iter().map(|x| reduced(to, x.clone())).collect();
-            // With the sign bit as often as there is room.
+            // Extended by copies of the sign bit.
             let extended = |x: &BigUint| match x.bit(u64::from(from.bits()) - 1) {
                 true => x + (BigUint::from(1u8) << 256u32) - size(from),
                 false => x.clone(),

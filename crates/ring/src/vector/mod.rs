@@ -1,4 +1,4 @@
-//! Vectors over Z_2^k, or shapes of such.
+//! Vectors over Z_2^k, or their shapes.
 
 mod arith;
 mod chosen;
@@ -22,11 +22,11 @@ use crate::limbs::{W192, W256};
 use crate::word::{MOST_LIMBS, Word};
 use crate::{Ring, memory, meter};
 
-/// A vector over a [`Ring`], in carrier words; or, without data, the shape of one.
+/// A vector over a [`Ring`], in carrier words; or, without data, only its shape.
 ///
-/// Local operations wrap in the carrier and leave garbage above bit k; whatever lets a value be seen (`to_*`, `pack`)
-/// or depends on the upper bits (`shr_logical`, `convert`, `to_bits`) reduces first. There is no `PartialEq`, and
-/// `Debug` prints no values: contents are secret.
+/// Local operations wrap in the carrier and leave garbage above bit k. Operations that reveal a value (`to_*`, `pack`)
+/// or depend on the upper bits (`shr_logical`, `convert`, `to_bits`) reduce first. There is no `PartialEq`, and `Debug`
+/// prints no values: contents are secret.
 pub struct Vector {
     pub(crate) ring: Ring,
     pub(crate) data: Data,
@@ -44,7 +44,7 @@ pub(crate) enum Data {
     U256(Vec<W256>),
 }
 
-/// Runs one expression on the words of a `Data`, whatever their carrier, or another on its shape.
+/// Runs one expression on the words of a `Data`, for any carrier, or another one on its shape.
 macro_rules! on_words {
     ($data:expr, $words:ident => $body:expr, $len:ident => $shape:expr) => {
         match $data {
@@ -99,61 +99,61 @@ macro_rules! on_carrier {
 pub(crate) use on_carrier;
 
 impl Data {
-    /// The words, whose carrier `self` is known to have.
+    /// The words of a vector whose carrier is known to be `W`.
     pub(crate) fn words<W: Word>(&self) -> &[W] {
         W::of(self).expect("vectors of one ring have one carrier")
     }
 }
 
 impl Vector {
-    /// `len` zeros.
+    /// Returns `len` zeros.
     pub fn zeros(ring: Ring, len: usize) -> Vector {
         let data = on_carrier!(ring.carrier(), W => W::wrap(memory::zeros(len)));
         Vector { ring, data }
     }
 
-    /// The shape of a vector of `len` elements, without data.
+    /// Returns the shape of a vector of `len` elements, without data.
     pub fn shape(ring: Ring, len: usize) -> Vector {
         meter::fresh(len.saturating_mul(ring.carrier().bytes()));
         Vector { ring, data: Data::Shape(len) }
     }
 
-    /// `len` copies of `value` mod 2^k.
+    /// Returns `len` copies of `value` mod 2^k.
     pub fn constant(ring: Ring, value: u128, len: usize) -> Vector {
         let bits = ring.bits();
         let data = on_carrier!(ring.carrier(), W => W::wrap(memory::filled(W::low(value) & W::mask(bits), len)));
         Vector { ring, data }
     }
 
-    /// The values mod 2^k.
+    /// Returns the values mod 2^k.
     pub fn from_u64s(ring: Ring, values: &[u64]) -> Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low64))
     }
 
-    /// The values mod 2^k: two's complement.
+    /// Returns the values mod 2^k: two's complement.
     pub fn from_i64s(ring: Ring, values: &[i64]) -> Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, |value| W::low_signed(value.into())))
     }
 
-    /// The values mod 2^k.
+    /// Returns the values mod 2^k.
     pub fn from_u128s(ring: Ring, values: &[u128]) -> Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low))
     }
 
-    /// The values mod 2^k: two's complement.
+    /// Returns the values mod 2^k: two's complement.
     pub fn from_i128s(ring: Ring, values: &[i128]) -> Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low_signed))
     }
 
-    /// The values mod 2^k, each in limbs of 64 bits, the lowest first.
+    /// Returns the values mod 2^k, each given in limbs of 64 bits, the lowest first.
     pub fn from_limbs(ring: Ring, values: &[[u64; MOST_LIMBS]]) -> Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::of_limbs))
     }
 
-    /// Numbers of 256 bits in halves, reduced.
+    /// Returns numbers of 256 bits, given in halves, reduced.
     ///
     /// # Panics
-    /// If there are not as many of both.
+    /// Unless the halves have equal lengths.
     pub fn from_halves(ring: Ring, low: &[u128], high: &[u128]) -> Vector {
         assert!(low.len() == high.len(), "halves of {} and {} numbers", low.len(), high.len());
         let limbs = |low: u128, high: u128| [low as u64, (low >> 64) as u64, high as u64, (high >> 64) as u64];
@@ -169,29 +169,29 @@ impl Vector {
         Self::of_words(ring, memory::collected(values.iter().map(|&value| word(value) & mask)))
     }
 
-    /// The low 64 bits of each reduced element; nothing for a shape.
+    /// Returns the low 64 bits of each reduced element; empty for a shape.
     pub fn to_u64s(&self) -> Vec<u64> {
         let bits = self.ring.bits();
         on_words!(&self.data, words => to_fn(words, bits, Word::wide64), _len => Vec::new())
     }
 
-    /// Each element as a k-bit two's complement number, its low 64 bits; nothing for a shape.
+    /// Returns the low 64 bits of each element as a k-bit two's complement number; empty for a shape.
     pub fn to_i64s(&self) -> Vec<i64> {
         self.to_signed(|value| value as i64)
     }
 
-    /// The low 128 bits of each reduced element; nothing for a shape.
+    /// Returns the low 128 bits of each reduced element; empty for a shape.
     pub fn to_u128s(&self) -> Vec<u128> {
         let bits = self.ring.bits();
         on_words!(&self.data, words => to_fn(words, bits, Word::wide), _len => Vec::new())
     }
 
-    /// Each element as a k-bit two's complement number, its low 128 bits; nothing for a shape.
+    /// Returns the low 128 bits of each element as a k-bit two's complement number; empty for a shape.
     pub fn to_i128s(&self) -> Vec<i128> {
         self.to_signed(|value| value)
     }
 
-    /// Each element, reduced, in limbs of 64 bits, the lowest first; nothing for a shape.
+    /// Returns each element, reduced, in limbs of 64 bits, the lowest first; empty for a shape.
     pub fn to_limbs(&self) -> Vec<[u64; MOST_LIMBS]> {
         let bits = self.ring.bits();
         on_words!(&self.data, words => to_fn(words, bits, Word::limbs), _len => Vec::new())
@@ -204,7 +204,7 @@ impl Vector {
         on_words!(&self.data, words => to_fn(words, bits, |word| signed(word.wide())), _len => Vec::new())
     }
 
-    /// The words of a vector over a ring of 65 to 128 bits, not reduced; none for another, or for a shape.
+    /// The words of a vector over a ring of 65 to 128 bits, not reduced; empty for another ring, or for a shape.
     pub fn wide_words(&self) -> &[u128] {
         if let Data::U128(words) = &self.data { words } else { &[] }
     }
@@ -234,18 +234,18 @@ impl Vector {
         on_words!(&self.data, words => std::mem::size_of_val(words.as_slice()), _len => 0)
     }
 
-    /// What a loop over so many arrays of `len` elements would cost.
+    /// Charges the costs of a loop over `arrays` arrays of `len` elements.
     pub(crate) fn charge_stream(&self, arrays: usize, len: usize) {
         meter::stream(len.saturating_mul(arrays * self.ring.carrier().bytes()));
     }
 
-    /// What a loop over ranges of `len` elements of so many such vectors would cost.
+    /// Charges the costs of a loop over ranges of `len` elements of `arrays` vectors like this one.
     pub(crate) fn charge_part(&self, arrays: usize, len: usize) {
         let each = arrays * self.ring.carrier().bytes();
         meter::stream_within(len.saturating_mul(each), self.len().saturating_mul(each));
     }
 
-    /// What so many products of elements would cost.
+    /// Charges the costs of `count` products of elements.
     pub(crate) fn charge_products(&self, count: usize) {
         let (kernel, each) = meter::product(self.ring.carrier());
         meter::charge(kernel, count.saturating_mul(each));
@@ -256,13 +256,13 @@ impl Vector {
         Vector { ring, data: W::wrap(words) }
     }
 
-    /// Becomes a shape of the same length; the data are freed without being wiped.
+    /// Turns the vector into a shape of equal length; the data are freed without being wiped.
     pub(crate) fn become_shape(&mut self) {
         self.data = Data::Shape(self.len());
     }
 }
 
-/// Something of each word's low `bits` bits.
+/// Applies `of` to each word's low `bits` bits.
 fn to_fn<W: Word, T>(words: &[W], bits: u32, of: impl Fn(W) -> T) -> Vec<T> {
     let mask = W::mask(bits);
     memory::collected(words.iter().map(|&word| of(word & mask)))

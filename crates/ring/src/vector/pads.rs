@@ -1,4 +1,4 @@
-//! Bits times elements: what is done with the pads of oblivious transfers, in one pass.
+//! Bits times elements: the operations on pads of oblivious transfers, in one pass.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -8,17 +8,17 @@ use crate::simd::multiversion;
 use crate::word::Word;
 use crate::{Bits, memory, pack};
 
-/// Numbers whose lower 128 bits and upper ones lie apart; rings of at most 128 bits need no upper ones.
+/// Numbers whose lower 128 bits and upper ones are in separate slices; rings of at most 128 bits need no upper ones.
 #[derive(Clone, Copy)]
 pub struct Halves<'h> {
-    /// Bits 0 to 127 of each.
+    /// Bits 0 to 127 of each number.
     pub low: &'h [u128],
-    /// Bits 128 to 255 of each.
+    /// Bits 128 to 255 of each number.
     pub high: &'h [u128],
 }
 
 impl<'h> Halves<'h> {
-    /// The first so many, for carriers of so many bits.
+    /// The first `len` numbers, for carriers of `bits` bits.
     fn first(self, len: usize, bits: u32) -> Halves<'h> {
         Halves { low: &self.low[..len], high: if bits > 128 { &self.high[..len] } else { &[] } }
     }
@@ -30,8 +30,8 @@ impl<'h> Halves<'h> {
     }
 }
 
-/// Ones where the bit of a lane is set. `one` is 1, which the compiler does not know: of a bit that picks a word or
-/// zero it would make a branch.
+/// Returns ones if the bit of a lane is set. `one` is 1, which the compiler must not know: it would branch on a bit
+/// that selects a word or zero.
 #[inline(always)]
 fn mask_of<W: Word>(bits: &[u64], lane: usize, one: u64) -> W {
     W::of_limbs([0u64.wrapping_sub(bits[lane / 64] >> (lane % 64) & one); 4])
@@ -89,8 +89,8 @@ fn unpack_and_unmask<W: Word>(shares: &mut [W], packed: &[u8], chosen: &[u64], p
 }
 
 impl Vector {
-    /// In a range: self = -p, and `packed` = p - q + x for the pads p and q, as [`Vector::pack`] writes it. The range
-    /// is of `x`, too, which may be over a larger ring of the same carrier.
+    /// Sets, in a range, self = -p, and `packed` = p - q + x for the pads p and q, in the format of [`Vector::pack`].
+    /// The range also applies to `x`, which may be over a larger ring of the same carrier.
     ///
     /// # Panics
     /// If carriers or lengths do not fit, or `self` is a shape.
@@ -102,7 +102,7 @@ impl Vector {
         }, _len => panic!("masks of a shape"));
     }
 
-    /// In a range, which starts at a multiple of 64: self = p + c y, for the bits c of one row, and y as `packed`.
+    /// Sets self = p + c y in a range that starts at a multiple of 64, for the bits c of one row, and y as `packed`.
     ///
     /// # Panics
     /// If lengths do not fit, or `self` is a shape.
@@ -145,7 +145,7 @@ mod tests {
         (0..LEN as u128).map(block).collect()
     }
 
-    /// A bit times an element, on every path, in rings of all carriers and in parts.
+    /// Tests a bit times an element, on every path, in rings of all carriers and in parts.
     #[test]
     fn shares_of_products_add_up() {
         let [low, high, other_low, other_high] = [1, 1000, 5000, 9000].map(blocks);
@@ -168,7 +168,7 @@ mod tests {
                     let pads = [Halves { low: &p, high: &p2 }, Halves { low: &q, high: &q2 }];
                     let mut packed = vec![0; ring.packed_bytes(range.len())];
                     sent.set_masked(range.clone(), &x, pads, &mut packed);
-                    // What the receiver has: of each element the pad that it chose.
+                    // The receiver's pads: of each element the one that it chose.
                     let of = |a: &[u128], b: &[u128]| -> Vec<u128> {
                         range.clone().zip(a.iter().zip(b)).map(|(i, (a, b))| if picks[i] { *b } else { *a }).collect()
                     };

@@ -1,4 +1,4 @@
-//! Arithmetic on parts of long vectors in place: what slicing first would copy.
+//! Arithmetic on parts of long vectors in place, without the copy of a slice.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::terms::{Terms, set_terms};
 use crate::word::Word;
 
 impl Vector {
-    /// That a range of a vector of this ring has this vector's length, or lies inside `whole`.
+    /// Checks that a range of `whole`, over this vector's ring, lies inside it and has this vector's length.
     fn assert_part(&self, whole: &Vector, range: &Range<usize>) {
         let fits = self.ring == whole.ring && range.len() == self.len() && range.end <= whole.len();
         assert!(fits, "range {range:?} of a {whole:?} beside a {self:?}");
     }
 
     /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a
-    /// shape if any is.
+    /// shape if any is one.
     ///
     /// # Panics
     /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of
@@ -37,7 +37,7 @@ impl Vector {
         }, _len => ());
     }
 
-    /// Adds `part` to the elements from `start` on; a shape if either is.
+    /// Adds `part` to the elements from `start` on; a shape if either is one.
     ///
     /// # Panics
     /// If the rings differ or `part` does not fit there.
@@ -53,8 +53,8 @@ impl Vector {
         on_words!(&mut self.data, words => map2(&mut words[range], part.data.words(), Word::add), _len => ());
     }
 
-    /// The memory of a range of elements, for a generator to fill; nothing for a shape,
-    /// which is charged for what the generator would draw.
+    /// The memory of a range of elements, for a generator to fill. It is empty for a shape, which is charged for the
+    /// generator's draw.
     ///
     /// # Panics
     /// If the range does not lie inside.

@@ -5,18 +5,19 @@ use crate::vector::on_words;
 use crate::word::Word;
 use crate::{Vector, memory};
 
-/// A step over words of at most 64 bits takes as long as so many products of words of 128 bits. It does not take as
-/// long as some number of narrow products: those are computed side by side where instructions allow, and steps are not.
+/// The number of products of words of 128 bits that take as long as a step over words of at most 64 bits. Narrow
+/// products are no measure: they are computed side by side if instructions allow, and steps are not.
 const STEP: usize = 4;
-/// A step over words of 128 bits takes as long as so many products of them.
+/// The number of products of words of 128 bits that take as long as a step over such words.
 const STEP_WIDE: usize = 10;
 
 impl Vector {
-    /// For each element e = a^2 with odd a: the smallest of its four square roots modulo 2^k, and that root's inverse.
+    /// Returns for each element e = a^2 with odd a the smallest of its four square roots modulo 2^k, and that root's
+    /// inverse.
     ///
     /// Newton's iteration for 1/sqrt(e), y <- y (3 - e y^2) / 2, from y = 1: if e y^2 = 1 modulo 2^j, it is 1 modulo
     /// 2^(2j-2) afterwards. The roots are +-c and +-c + 2^(k-1). Elements that are not 1 modulo 8 give garbage. The
-    /// time depends on k and the length only.
+    /// time depends only on k and the length.
     ///
     /// # Panics
     /// If k < 3, where there are no four roots.
@@ -36,7 +37,7 @@ impl Vector {
     }
 }
 
-/// Steps of the iteration, which starts from 3 bits.
+/// Returns the number of steps of the iteration, which starts from 3 bits.
 fn newton_steps(bits: u32) -> usize {
     let (mut steps, mut exact) = (0, 3);
     while exact < bits {
@@ -45,7 +46,7 @@ fn newton_steps(bits: u32) -> usize {
     steps
 }
 
-/// Turns the squares in `words` into roots and gives their inverses.
+/// Turns the squares in `words` into roots and returns their inverses.
 fn smallest_roots<W: Word>(words: &mut [W], bits: u32) -> Vec<W> {
     let top = W::low(1) << (bits - 1);
     let one = |root: &mut W| {

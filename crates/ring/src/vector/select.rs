@@ -1,4 +1,4 @@
-//! Taking vectors apart and putting them together.
+//! Selection and concatenation of elements.
 
 use super::{Vector, on_words};
 use crate::word::Word;
@@ -10,13 +10,13 @@ fn gathered<W: Word>(words: &[W], indices: &[u32]) -> Vec<W> {
 }
 
 impl Vector {
-    /// The shape of a copy of so many elements.
+    /// Returns the shape of a copy of `len` elements, and charges the copy.
     fn copied(&self, len: usize) -> Vector {
         self.charge_stream(2, len);
         Self::shape(self.ring, len)
     }
 
-    /// The elements of a range.
+    /// Returns the elements of a range.
     ///
     /// # Panics
     /// If the range does not lie inside the vector.
@@ -29,7 +29,7 @@ impl Vector {
         })
     }
 
-    /// Appends another vector of the same ring; a shape if either is.
+    /// Appends another vector of the same ring; a shape if either is one.
     ///
     /// # Panics
     /// If the rings differ.
@@ -46,7 +46,7 @@ impl Vector {
         }, _len => ());
     }
 
-    /// All parts one after the other; a shape if any part is.
+    /// Returns all parts one after the other; a shape if any part is one.
     ///
     /// # Panics
     /// If there are no parts, or their rings differ.
@@ -69,7 +69,7 @@ impl Vector {
         result
     }
 
-    /// Overwrites the elements from `start` on; a shape if either is.
+    /// Overwrites the elements from `start` on; a shape if either is one.
     ///
     /// # Panics
     /// If the rings differ or `part` does not fit there.
@@ -86,22 +86,22 @@ impl Vector {
         on_words!(&mut self.data, words => words[place].copy_from_slice(part.data.words()), _len => ());
     }
 
-    /// The elements at public positions, in their order; positions may repeat.
+    /// Returns the elements at public positions, in their order; positions may repeat.
     ///
     /// # Panics
-    /// If a position lies outside (unchecked on shapes, which do not look at positions).
+    /// If a position lies outside (unchecked on shapes, which do not read positions).
     pub fn gather(&self, indices: &[u32]) -> Vector {
         on_words!(&self.data, words => Self::of_words(self.ring, gathered(words, indices)),
         _len => self.gathered_shape(indices.len()))
     }
 
-    /// The shape of what [`gather`](Self::gather) gives for so many positions.
+    /// Returns the shape of [`gather`](Self::gather) for this number of positions.
     pub fn gathered_shape(&self, len: usize) -> Vector {
         meter::fetched(len);
         Self::shape(self.ring, len)
     }
 
-    /// `len` copies of the only element.
+    /// Returns `len` copies of the only element.
     ///
     /// # Panics
     /// Unless there is exactly one element.

@@ -1,25 +1,26 @@
-//! Sums of many vectors, and sums of such sums.
+//! Sums of many vectors, and sums of their running sums.
 
 use super::{Vector, on_words};
 use crate::simd::multiversion;
 use crate::{Ring, Wiped, wipe_words};
 
-/// Vectors that halves of limbs can be added up of, and their sums again: 2^32 (2^16)^2 is 2^64.
+/// The largest number of vectors for which halves of limbs do not overflow, nor the sums of their sums: 2^32 (2^16)^2
+/// is 2^64.
 const MOST: usize = 1 << 16;
 
-/// The sum of the vectors so far, and the sum of what that was before each of them: of x_n to x_0 in this order, the
-/// sum of x_i and of i x_i. Wiped on drop.
+/// The sum of the vectors so far, and the sum of all earlier values of that sum: for x_n to x_0, added in this order,
+/// the sum of x_i and that of i x_i. Wiped on drop.
 ///
-/// Long words are summed up as halves of limbs, which need no carries before the end: many at once in a register.
+/// Long words are summed up as halves of limbs, which need no carries before the end, so a register sums many at once.
 pub struct Tally {
     count: usize,
     sums: Sums,
 }
 
 enum Sums {
-    /// Of words of at most 64 bits.
+    /// The sums of words of at most 64 bits.
     Words([Vector; 2]),
-    /// Of all limbs: the lower and upper halves of the sum, and of the sum of sums.
+    /// The sums of all limbs of longer words: the lower and upper halves of the sum, and of the sum of sums.
     Halves([Vec<u64>; 4]),
 }
 
@@ -38,7 +39,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Words from sums of the halves of their limbs.
+    /// Returns the words from sums of the halves of their limbs.
     fn carry[const N: usize](words: &mut [[u64; N]], low: &[[u64; N]], high: &[[u64; N]]) {
         let len = words.len().min(low.len());
         let (words, low, high) = (&mut words[..len], &low[..len], &high[..len]);
@@ -58,7 +59,7 @@ fn carry_limbs<const N: usize>(words: &mut [u64], low: &[u64], high: &[u64]) {
 }
 
 impl Tally {
-    /// Of no vectors yet.
+    /// Creates a tally of no vectors.
     pub fn new(ring: Ring, len: usize) -> Tally {
         let limbs = len * ring.carrier().bytes() / 8;
         let sums = match ring.carrier().bits() > 64 {
@@ -68,7 +69,7 @@ impl Tally {
         Tally { count: 0, sums }
     }
 
-    /// Forgets all vectors.
+    /// Removes all vectors.
     pub fn clear(&mut self) {
         self.count = 0;
         match &mut self.sums {
@@ -77,7 +78,7 @@ impl Tally {
         }
     }
 
-    /// One vector more.
+    /// Adds a vector.
     ///
     /// # Panics
     /// If there are more than 2^16, or a length differs, or it is a shape.
@@ -97,7 +98,7 @@ impl Tally {
         }
     }
 
-    /// Writes the first elements of both sums into vectors, from `start` on: so many as fit.
+    /// Writes the first elements of both sums into vectors, from `start` on, as many as fit.
     ///
     /// # Panics
     /// If a vector is a shape, or over another ring.

@@ -1,10 +1,10 @@
-//! Vectors against integers: exhaustive over tiny rings, random over all carriers, on every instruction set.
+//! Vectors, compared with integers: exhaustive over tiny rings, random over all carriers, on every instruction set.
 
 use crate::simd::forced::on_all;
 use crate::{Carrier, Ring, RingError, Vector};
 use proptest::prelude::*;
 
-/// The oracle: an element of Z_2^k as an integer.
+/// The expected result: an element of Z_2^k as an integer.
 fn reduced(ring: Ring, value: u128) -> u128 {
     if ring.bits() == 128 { value } else { value % (1 << ring.bits()) }
 }
@@ -50,7 +50,7 @@ fn check_all(ring: Ring, x: &[u128], y: &[u128]) {
         let below = |x: u128| if shift < ring.bits() { x } else { 0 };
         check1(ring, x, |v| v.shl(shift), |x| below(x).wrapping_shl(shift));
         check1(ring, x, |v| v.shr_logical(shift), |x| below(reduced(ring, x)).wrapping_shr(shift));
-        // Garbage above bit k must not come down.
+        // Garbage above bit k must not be shifted down.
         let (negate, back) = (|v: &mut Vector| v.neg_assign(), |x: u128| reduced(ring, x.wrapping_neg()));
         let shifted = |v: &mut Vector| {
             negate(v);
@@ -83,7 +83,7 @@ fn every_ring_converts_to_every_other() {
         .collect();
     for from in (1..=128).map(Ring::of) {
         let mut v = Vector::from_u128s(from, &values);
-        // Leave garbage above bit k.
+        // This leaves garbage above bit k.
         v.neg_assign();
         let negated: Vec<u128> = values.iter().map(|x| reduced(from, x.wrapping_neg())).collect();
         for to in (1..=128).map(Ring::of) {
@@ -233,7 +233,7 @@ fn matrices_in_every_carrier() {
     }
 }
 
-/// Every operation on shapes, or on a shape and data, gives the shape that data would give.
+/// Tests that every operation on shapes, or on a shape and data, gives the shape that it gives on data.
 #[test]
 fn shapes_follow_data() {
     let (ring, wide) = (Ring::of(20), Ring::of(40));

@@ -1,4 +1,4 @@
-//! Elements as bytes.
+//! Conversions of elements to bytes and back.
 
 use super::{Vector, on_carrier, on_words};
 use crate::{Ring, RingError, memory, meter, pack, wipe};
@@ -11,10 +11,10 @@ impl Vector {
         on_words!(&self.data, words => pack::pack(out, words, bits), len => charge(self.ring, *len));
     }
 
-    /// Reads what [`pack`](Self::pack) wrote; padding bits are ignored.
+    /// Reads the output of [`pack`](Self::pack); padding bits are ignored.
     ///
     /// # Errors
-    /// [`RingError::BadLength`] unless there are exactly ceil(len k / 8) bytes; memory is taken only then.
+    /// [`RingError::BadLength`] unless there are exactly ceil(len k / 8) bytes; memory is allocated only then.
     pub fn unpack(ring: Ring, len: usize, bytes: &[u8]) -> Result<Vector, RingError> {
         let expected_bytes = ring.packed_bytes(len);
         if bytes.len() != expected_bytes {
@@ -27,12 +27,13 @@ impl Vector {
         }))
     }
 
-    /// Charges what unpacking so many elements would cost.
+    /// Charges the costs of unpacking `len` elements.
     pub fn charge_unpack(ring: Ring, len: usize) {
         charge(ring, len);
     }
 
-    /// The memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards where it matters.
+    /// The memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards if garbage above
+    /// bit k matters.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         on_words!(&mut self.data, words => bytemuck::cast_slice_mut(words.as_mut_slice()), _len => &mut [])
     }
@@ -46,7 +47,7 @@ impl Vector {
     }
 }
 
-/// What packing or unpacking so many elements would cost: a copy, unless they leave part of their carrier empty.
+/// Charges the costs of packing or unpacking `len` elements: a copy, unless they leave part of their carrier empty.
 fn charge(ring: Ring, len: usize) {
     if ring.bits() == ring.carrier().bits() {
         meter::stream(len.saturating_mul(2 * ring.carrier().bytes()));
