@@ -1,6 +1,6 @@
-//! Nanoseconds a leaf on one thread: bits alone, sums with tables of 32 and 64 bits and in planes, verified leaves, and
-//! the paper's own tree. `cargo run --release -p quorate-fss --features testing --example eval`,
-//! with the name of a kernel behind `--` for that one only, and n for one row.
+//! Nanoseconds per leaf on one thread: bits alone, sums with tables of 32 and 64 bits and in planes, verified leaves,
+//! and the paper's own tree. `cargo run --release -p quorate-fss --features testing --example eval`. The name of a
+//! kernel after `--` runs only that one; n runs only that row.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, paper, verified, visit};
 use quorate_ring::Ring;
 
-/// Processor seconds of this thread where the system tells, else seconds.
+/// Returns processor seconds of this thread if the system reports them, else seconds.
 fn seconds(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 
-/// Nanoseconds that a run takes: the median of three measurements of a tenth of a second or more.
+/// Returns the nanoseconds of a run: the median of three measurements of a tenth of a second or more.
 fn median(mut run: impl FnMut()) -> f64 {
     let started = Instant::now();
     let mut timed = |runs: u32| {
@@ -23,7 +23,7 @@ fn median(mut run: impl FnMut()) -> f64 {
         (0..runs).for_each(|_| run());
         (seconds(started) - start) * 1e9 / f64::from(runs)
     };
-    // Asking for the time takes as long as some runs, and clocks of threads may move in steps of milliseconds.
+    // Reading the clock takes as long as some runs, and clocks of threads may advance in steps of milliseconds.
     let mut runs = 1;
     while timed(runs) * f64::from(runs) < 1e8 {
         runs *= 2;
@@ -38,7 +38,7 @@ fn roots(side: Side, count: usize) -> Roots {
     Roots::draw(&mut seed.prg("quorate/fss/example", b""), side, count)
 }
 
-/// The first side's keys of a batch, at points spread over the domain.
+/// Returns the first side's keys of a batch, at points spread over the domain.
 fn keys(hash: &Hash, shape: Shape, count: usize) -> Keys {
     let points: Vec<u64> = (1..=count as u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) & shape.mask()).collect();
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));

@@ -1,4 +1,4 @@
-//! Making keys, by who knows the points and both roots.
+//! Key generation by a dealer, which knows the points and both roots.
 //!
 //! **Source**: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion in COT and DPF",
 //! EUROCRYPT 2023 (ePrint 2022/1431), figure 8, for keys of a bit; early termination of Boyle, Gilboa, Ishai, CCS
@@ -15,20 +15,20 @@ use crate::kernel::{self, Four, ZERO};
 use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Corrections, Roots, Shape, Side};
 
-/// What a dealer makes.
+/// The output of a dealer.
 pub struct Dealt {
-    /// For both sides.
+    /// The corrections, for both sides.
     pub corrections: Corrections,
-    /// The first side's leaf at the point, one row with a lane for each key: 1 where its leaves minus the second's give
-    /// 1, and 0 where they give -1. Secret.
+    /// The first side's leaf at the point, one row with a lane for each key. It is 1 where the first side's leaves
+    /// minus the second's give 1, and 0 where they give -1. Secret.
     pub first_bits: Wiped<Bits>,
 }
 
-/// Keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are taken: a root that served two keys
-/// would show the xor of what hides them. Batches are spread over [threads](quorate_ring::threads).
+/// Generates keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are consumed: a root that
+/// served two keys would reveal the xor of the masks. Batches are spread over [threads](quorate_ring::threads).
 ///
 /// # Panics
-/// Unless there are as many roots of either side as points, and every point lies in the domain.
+/// Unless each side has as many roots as there are points, and every point lies in the domain.
 pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: Roots, second: Roots) -> Dealt {
     let count = points.len();
     check(points, shape.mask(), &first, &second);
@@ -49,12 +49,12 @@ pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: Roots, second: Roo
     Dealt { corrections, first_bits }
 }
 
-/// Panics unless points and roots belong together.
+/// Checks that points and roots belong together; panics otherwise.
 pub(crate) fn check(points: &[u64], mask: u64, first: &Roots, second: &Roots) {
     let count = points.len();
     assert!(first.count() == count && second.count() == count, "roots for another number of keys");
     assert!(first.side() == Side::First && second.side() == Side::Second, "roots of both sides, the first ones first");
-    // Folded before it is looked at: no single point decides.
+    // Points are combined before the check: no branch depends on a single point.
     let all = points.iter().fold(0, |all, point| all | point);
     assert!(all.checked_shr(mask.trailing_ones()).unwrap_or(0) == 0, "a point outside of the domain");
 }
@@ -64,19 +64,19 @@ pub(crate) struct Pairs {
     pub sides: [[Four; FOURS]; 2],
     pub hashed: [[Four; FOURS]; 2],
     turns: [Four; FOURS],
-    /// Of the levels.
+    /// The corrections of the levels.
     corrections: Vec<Four>,
 }
 
 impl Pairs {
-    /// Room for paths of so many levels.
+    /// Makes room for paths of this many levels.
     pub fn new(levels: usize) -> Pairs {
         let corrections = memory::zeros(levels * STRIDE);
         Pairs { sides: [[ZERO; FOURS]; 2], hashed: [[ZERO; FOURS]; 2], turns: [ZERO; FOURS], corrections }
     }
 
-    /// CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level of the keys from `at` on, at `points` of so many bits,
-    /// put where the keys' bytes begin; and the nodes at its end.
+    /// Computes CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level of the keys from `at` on, at `points` of
+    /// `bits` bits. Writes them to the beginning of the keys' bytes, and leaves the nodes at the end of the paths.
     pub fn descend(&mut self, hash: &Hash, roots: [&Roots; 2], at: usize, points: &[u64], bits: u32, out: &mut [u8]) {
         let (len, fours) = (points.len(), points.len().div_ceil(4));
         for (nodes, roots) in self.sides.iter_mut().zip(roots) {
@@ -99,7 +99,7 @@ impl Pairs {
         }
     }
 
-    /// H of both sides' nodes xor `tweak`.
+    /// Hashes both sides' nodes xor `tweak` by H.
     pub fn hash(&mut self, hash: &Hash, tweak: u128) {
         self.sides.iter().zip(&mut self.hashed).for_each(|(nodes, hashed)| hash.each(nodes, tweak, hashed));
     }
@@ -113,7 +113,7 @@ impl Drop for Pairs {
     }
 }
 
-/// CW'_j = H_j(s_0) xor H_j(s_1) xor the unit vector's block j; the first side's leaves at the points.
+/// Computes CW'_j = H_j(s_0) xor H_j(s_1) xor the unit vector's block j. Returns the first side's leaves at the points.
 fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &mut Pairs, out: &mut [u8]) -> u64 {
     let mut bits = 0;
     for block in 0..shape.blocks() {
@@ -122,7 +122,7 @@ fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &mut Pairs, out: &mu
         let len = (shape.leaf_bytes() - 16 * block).min(16);
         for (lane, (key, point)) in out.chunks_exact_mut(shape.key_bytes()).zip(points).enumerate() {
             let within = point & (shape.leaf_bits() - 1);
-            // Shifts within a word: one of a block by a secret number may take a branch.
+            // These are shifts within a word: a shift of a block by a secret number may branch.
             let half = |h: usize| equal(within >> 6, (2 * block + h) as u64) << (within & 63);
             let unit = u128::from(half(0)) | u128::from(half(1)) << 64;
             let correction = h0[lane] ^ h1[lane] ^ unit;
@@ -134,7 +134,7 @@ fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &mut Pairs, out: &mu
     bits
 }
 
-/// 1 if both are equal, without a branch; numbers below 2^63.
+/// Returns 1 if both are equal, without a branch; numbers are below 2^63.
 fn equal(a: u64, b: u64) -> u64 {
     (a ^ b).wrapping_sub(1) >> 63
 }

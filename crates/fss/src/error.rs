@@ -1,44 +1,44 @@
-//! What can be wrong with keys from outside and with calls. Nothing here carries a point, a root or a leaf.
+//! Errors in keys from outside and in calls. No variant carries a point, a root or a leaf.
 
-/// Why bytes are not keys, or keys are not to be had.
+/// The reason why bytes are not keys, or keys cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FssError {
-    /// The domain has no such size.
+    /// The size of the domain is not supported.
     #[error("a domain has 2^{least} to 2^{most} points here, not 2^{bits}")]
     Domain {
-        /// The logarithm asked for.
+        /// The requested logarithm.
         bits: u32,
-        /// The smallest that there is.
+        /// The smallest supported one.
         least: u32,
-        /// The largest.
+        /// The largest supported one.
         most: u32,
     },
-    /// The payloads' ring has no such width.
+    /// The width of the payloads' ring is not supported.
     #[error("payloads have 1 to 128 bits, not {bits}")]
     Payload {
-        /// Bits asked for.
+        /// The requested bits.
         bits: u32,
     },
     /// Keys of another version of this format.
     #[error("keys have the version {got}; this program reads version {expected}")]
     Version {
-        /// What this program reads.
+        /// The version that this program reads.
         expected: u8,
-        /// What came.
+        /// The received version.
         got: u8,
     },
-    /// Keys of another kind, domain or form than was agreed.
+    /// Keys of another kind, domain or form than agreed.
     #[error("keys of another form: {what} is {got} where {expected} was agreed")]
     Form {
-        /// What differs.
+        /// The property that differs.
         what: &'static str,
-        /// What was agreed.
+        /// The agreed value.
         expected: u64,
-        /// What came.
+        /// The received value.
         got: u64,
     },
-    /// Bytes of keys that do not have the length that shape and number demand.
+    /// Bytes of keys whose length does not match the shape and the number.
     #[error("these keys take {expected_bytes} bytes, got {got_bytes}")]
     Length {
         /// Bytes that the shape demands.
@@ -49,12 +49,12 @@ pub enum FssError {
     /// Roots and corrections of different numbers of keys.
     #[error("{roots} roots for the corrections of {corrections} keys")]
     Count {
-        /// How many roots.
+        /// The number of roots.
         roots: usize,
-        /// How many keys' corrections.
+        /// The number of keys in the corrections.
         corrections: usize,
     },
-    /// Roots that are not of the side that they are said to be of.
+    /// Roots that do not belong to the stated side.
     #[error("roots of the other side, or changed ones")]
     Root,
 }

@@ -1,6 +1,6 @@
-//! What a side computes of its keys: leaves, visited in order, and sums with a table, fused with the evaluation.
+//! Evaluation of a side's keys: leaves, visited in order, and sums with a table, fused with the evaluation.
 //!
-//! Memory is that of a piece, some 100 KiB a thread, whatever domain and batch are.
+//! Memory is that of a piece, some 100 KiB a thread, for any domain and batch.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::table::Table;
 use crate::walk::{Walker, Window};
 use crate::{Hash, Keys};
 
-/// Leaves from which on work is worth several threads: some 50 us.
+/// The number of leaves from which work uses several threads: some 50 us.
 const GRAIN: u64 = 1 << 21;
 
-/// Sums of a table's entries where this side's leaves are 1, one for each key. Secret.
+/// Sums of the table entries where this side's leaves are 1, one for each key. Secret.
 pub struct Sums {
-    /// sum_j y(start + j) table_j for the first side, and minus that for the second: both add up to w table_j at the
-    /// point, if it lies in the window, else to 0. w is 1 or -1, one for all windows of a key.
+    /// sum_j y(start + j) table_j for the first side, and the negative of that for the second. Both add up to w table_j
+    /// for the j of the point, if it lies in the window, else to 0. w is 1 or -1, one for all windows of a key.
     pub values: Wiped<Vector>,
     /// sum_j y(start + j), not negated: for the whole domain, the first side's minus the second's is w.
     pub ones: Vec<u64>,
@@ -30,11 +30,11 @@ impl Drop for Sums {
     }
 }
 
-/// The sums of key k's leaves from `starts[k]` on with a table, modulo the domain: as many leaves as the table has
-/// entries. Batches are spread over [threads](quorate_ring::threads).
+/// Returns for each key k the sum of its leaves from `starts[k]` on with a table, modulo the domain. It uses as many
+/// leaves as the table has entries. Batches are spread over [threads](quorate_ring::threads).
 ///
 /// # Panics
-/// Unless there is a start for each key, and if the table has more entries than the domain points.
+/// Unless there is a start for each key, and if the table has more entries than the domain has points.
 pub fn lookup(hash: &Hash, keys: &Keys, starts: &[u64], table: &Table) -> Sums {
     let window = Window::new(keys.shape(), table.len() as u64);
     let mut values: Vec<u64> = memory::zeros(keys.count());
@@ -65,9 +65,9 @@ pub fn lookup(hash: &Hash, keys: &Keys, starts: &[u64], table: &Table) -> Sums {
     sums
 }
 
-/// Shows every leaf of the windows of `len` leaves from `starts[k]` on, modulo the domain, on this thread: `visit` gets
-/// the number of the first of up to four keys, the place in the window of the first leaf that it gets, a multiple of
-/// 512, and for each of these keys the leaves from there on, 64 to a word.
+/// Visits every leaf of the windows of `len` leaves from `starts[k]` on, modulo the domain, on this thread. `visit`
+/// gets the number of the first of up to four keys, and the place in the window of its first leaf, a multiple of 512.
+/// For each of these keys it also gets the leaves from there on, 64 to a word.
 ///
 /// # Panics
 /// Unless there is a start for each key, and if the window is empty or has more leaves than the domain.
@@ -78,10 +78,11 @@ pub fn visit(hash: &Hash, keys: &Keys, starts: &[u64], len: u64, mut visit: impl
     });
 }
 
-/// Row k: the leaves of key k's window of `len` leaves from `starts[k]` on. Takes as much memory.
+/// Returns in row k the leaves of key k's window of `len` leaves from `starts[k]` on. The result takes memory for all
+/// of them.
 ///
 /// # Panics
-/// As [`visit`].
+/// Unless there is a start for each key, and if the window is empty or has more leaves than the domain.
 pub fn window(hash: &Hash, keys: &Keys, starts: &[u64], len: usize) -> Wiped<Bits> {
     let mut all = Wiped(Bits::zeros(keys.count(), len));
     visit(hash, keys, starts, len as u64, |first, at, bits| {
@@ -111,7 +112,7 @@ fn walk(
     }
 }
 
-/// Keys of a part, whole groups of four.
+/// Returns the number of keys of a part, in whole groups of four.
 fn part_len(keys: usize, leaves: u64) -> usize {
     let all = leaves.saturating_mul(keys as u64);
     let threads = if all < GRAIN { 1 } else { threads() };

@@ -1,18 +1,19 @@
-//! Making keys, by their two holders, who know summands of the points: this side's part, level by level for a batch.
+//! Key generation by the two holders, who have summands of the points: this side's part, level by level for a batch.
 //!
-//! **Source**: Doerner, Shelat, "Scaling ORAM for secure computation", CCS 2017, section 5, on the half-tree: what a
-//! dealer computes of the node on the path, both sides have as the xor over the whole level, since all other nodes are
-//! the same on both sides. **Deviation**: what the half-tree needs beside it is (1 - r_i) Delta, which its caller has
-//! shares of. **Model**: two semi-honest sides; `docs/security/fss.md`.
+//! **Source**: Doerner, Shelat, "Scaling ORAM for secure computation", CCS 2017, section 5, on the half-tree. A dealer
+//! computes a value of the node on the path; both sides have it as the xor over the whole level, since all other nodes
+//! are the same on both sides. **Deviation**: the half-tree also needs (1 - r_i) Delta, of which the caller has shares.
+//! **Model**: two semi-honest sides; `docs/security/fss.md`.
 //!
-//! With S_p the sum of H over a level at side p, CW_i = S_0 xor S_1 xor (1 - r_i) Delta, and with S_(p,j) that of the
-//! leaf's block j over the terminal nodes CW'_j = S_(0,j) xor S_(1,j) xor e_j. A caller xors its shares of what is left
-//! to the sums and opens that. The order of a level's nodes does not matter here: children go where node and hash were.
+//! With S_p the sum of H over a level at side p, CW_i = S_0 xor S_1 xor (1 - r_i) Delta. With S_(p,j) that of the
+//! leaf's block j over the terminal nodes, CW'_j = S_(0,j) xor S_(1,j) xor e_j. A caller xors its shares of the
+//! remaining terms to the sums and opens the result. The order of a level's nodes does not matter here: children
+//! replace node and hash.
 //!
-//! Whether w is -1: with c_p the ones among side p's leaves, c_0 - c_1 = w, so that the second bits of both, xor not
-//! the lowest bit of c_0, are shares of it. The ones of H xor t CW' are those of H and, where t is set, those of CW',
-//! less twice those of both; modulo 4 the latter is a parity: that of CW' and the sum of t H. So leaves are hashed
-//! once.
+//! Whether w is -1: with c_p the number of ones among side p's leaves, c_0 - c_1 = w. So the second bits of both
+//! numbers, the first side's xored by not the lowest bit of c_0, are shares of it. The ones of H xor t CW' are those of
+//! H and, where t is set, those of CW', less twice those of both. Modulo 4 the latter is a parity: that of CW' and the
+//! sum of t H. So leaves are hashed only once.
 
 use quorate_ring::threads::{side_by_side, threads};
 use quorate_ring::{Bits, Wiped, memory, wipe_words};
@@ -21,27 +22,27 @@ use crate::hash::leaf_tweak;
 use crate::kernel::{self, Four, Tally, ZERO};
 use crate::{Corrections, Hash, Roots, Shape, Side};
 
-/// Keys side by side.
+/// The number of keys side by side.
 const LANES: usize = 4;
-/// Hashes from which on work is worth several threads.
+/// The number of hashes from which work uses several threads.
 const GRAIN: usize = 1 << 13;
-/// Terminal nodes that are hashed together.
+/// The number of terminal nodes hashed together.
 const TOGETHER: usize = 32;
 
-/// A side's trees of a batch on their way to keys: 16 2^d bytes each. Wiped on drop.
+/// A side's trees of a batch, from which keys are made: 16 2^d bytes each. Wiped on drop.
 pub struct Growing {
     shape: Shape,
     roots: Roots,
     corrections: Corrections,
-    /// The levels that have their corrections.
+    /// The number of levels that have their corrections.
     level: usize,
-    /// For each four keys 2^d nodes: those of the level, and, once they are hashed, as many hashes behind them.
+    /// For each four keys 2^d nodes: the nodes of the level and, once they are hashed, their hashes after them.
     nodes: Vec<Four>,
     tallies: Vec<Tally>,
 }
 
 impl Growing {
-    /// Trees of roots alone. The roots of both sides differ by a Delta, lowest bit 1, that neither side knows.
+    /// Makes trees of roots alone. The roots of both sides differ by a Delta, lowest bit 1, that neither side knows.
     pub fn new(shape: Shape, roots: Roots) -> Growing {
         let groups = roots.count().div_ceil(LANES);
         let mut nodes: Vec<Four> = memory::zeros(groups << shape.levels());
@@ -53,10 +54,10 @@ impl Growing {
         Growing { shape, roots, corrections, level: 0, nodes, tallies: Vec::new() }
     }
 
-    /// For each key the sum of H over the nodes of the next level, of d. Secret.
+    /// Returns for each key the sum of H over the nodes of the next of d levels. Secret.
     ///
     /// # Panics
-    /// After the last one.
+    /// If there is no further level.
     pub fn level_sums(&mut self, hash: &Hash) -> Vec<u128> {
         assert!(self.level < self.shape.levels(), "a tree has no more levels");
         let (level, count) = (self.level, self.roots.count());
@@ -71,7 +72,7 @@ impl Growing {
         in_order
     }
 
-    /// Makes the next level of these corrections of that whose sums were taken.
+    /// Makes the next level, from these corrections of the level whose sums were returned last.
     ///
     /// # Panics
     /// Unless there is one for each key.
@@ -92,10 +93,10 @@ impl Growing {
         self.level += 1;
     }
 
-    /// For each key the sums of its leaf's blocks over the terminal nodes, as they are before their correction. Secret.
+    /// Returns for each key the sums of its leaf's blocks over the terminal nodes, before their correction. Secret.
     ///
     /// # Panics
-    /// Unless all levels have theirs.
+    /// Unless all levels have their corrections.
     pub fn leaf_sums(&mut self, hash: &Hash) -> Vec<u128> {
         assert_eq!(self.level, self.shape.levels(), "leaves before the last level");
         let (shape, count) = (self.shape, self.roots.count());
@@ -118,11 +119,11 @@ impl Growing {
         (0..count * blocks).map(sum).collect()
     }
 
-    /// What both sides' keys have beside their roots, of the leaves' corrections, block by block; and this side's xor
-    /// shares of whether w is -1, one row, secret.
+    /// Returns the corrections of both sides' keys, with these corrections of the leaves, block by block. Also returns
+    /// this side's xor shares of whether w is -1, one row, secret.
     ///
     /// # Panics
-    /// Unless there is a block for each one whose sum was taken.
+    /// Unless there is a block for each sum that [`leaf_sums`](Self::leaf_sums) returned.
     pub fn finish(mut self, corrections: &[u128]) -> (Corrections, Wiped<Bits>) {
         let (shape, count) = (self.shape, self.roots.count());
         assert_eq!(corrections.len(), count * shape.blocks(), "a correction for each block");
@@ -143,7 +144,7 @@ impl Growing {
         (std::mem::replace(&mut self.corrections, Corrections::zeros(shape, 0)), signs)
     }
 
-    /// Does the work of every group, on several threads where there is much of it.
+    /// Works on every group, on several threads if there is much work.
     fn each_group<T: Send>(&mut self, each: &mut [T], work: impl Fn(&mut [Four], &mut T) + Sync) {
         let size = 1 << self.shape.levels();
         let parts = if each.len() << self.level < GRAIN { 1 } else { threads() };
@@ -162,7 +163,7 @@ impl Drop for Growing {
     }
 }
 
-/// The bits of a leaf's blocks that stand for points.
+/// Returns the bits of a leaf's blocks that stand for points.
 fn block_mask(shape: Shape) -> u128 {
     u128::MAX >> (128 - shape.leaf_bits().min(128))
 }
@@ -187,7 +188,7 @@ mod tests {
         deal(hash, shape, points, first, second)
     }
 
-    /// Both sides' trees, with the shares of (1 - r_i) Delta and of the unit vector opened in the clear.
+    /// Returns both sides' trees; the shares of (1 - r_i) Delta and of the unit vector are opened in the clear.
     fn grown(hash: &Hash, shape: Shape, points: &[u64]) -> [(Corrections, Wiped<Bits>); 2] {
         let mut sides = [Side::First, Side::Second].map(|side| Growing::new(shape, roots(side, points.len())));
         for level in 0..shape.levels() {
@@ -219,7 +220,7 @@ mod tests {
                 let [(first, signs), (second, other_signs)] = grown(&hash, shape, &points);
                 let mut dealt = dealt(&hash, shape, &points);
                 if n < 3 {
-                    // A dealer does not clear what is left of a byte.
+                    // A dealer does not clear the unused bits of a byte.
                     dealt.corrections.bytes.iter_mut().for_each(|byte| *byte &= block_mask(shape) as u8);
                 }
                 assert!(first == dealt.corrections && second == dealt.corrections, "n = {n}");

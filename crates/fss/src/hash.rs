@@ -1,5 +1,5 @@
-//! The hash of the tree, H(s) = pi(sigma(s)) xor sigma(s) with sigma(L || R) = (L xor R) || L, and on which
-//! instructions it runs.
+//! The hash of the tree, H(s) = pi(sigma(s)) xor sigma(s) with sigma(L || R) = (L xor R) || L, and the instructions on
+//! which it runs.
 //!
 //! **Source**: Guo, Katz, Wang, Yu, S&P 2020 (ePrint 2019/074), section 7.2: sigma is linear and s -> s xor sigma(s) a
 //! bijection, which makes H circular correlation robust where pi is an ideal permutation. pi is AES-128 under a key of
@@ -10,10 +10,10 @@ use quorate_ring::{SimdPath, simd_path};
 
 use crate::kernel::{self, Four};
 
-/// Instructions on which trees are evaluated. All give the same.
+/// Instructions on which trees are evaluated. All give the same results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kernel {
-    /// No code for a processor of ours; the `aes` crate finds its instructions.
+    /// No explicit instructions; the `aes` crate detects those of the processor.
     Portable,
     /// AES on one block at a time, sums with AVX2.
     AesNi,
@@ -24,7 +24,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// What this processor has, as far as `QUORATE_SIMD` allows it; the portable one first.
+    /// Returns the kernels of this processor, as far as `QUORATE_SIMD` allows them; the portable one first.
     pub fn available() -> Vec<Kernel> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -47,10 +47,10 @@ impl Kernel {
 
 /// The name under which pi's key is derived.
 const TREE: &str = "quorate/fss/tree";
-/// The same for the permutation of proofs.
+/// The name under which the key of the permutation of proofs is derived.
 const PROOF: &str = "quorate/fss/proof";
 
-/// The hashes of one session: what every evaluation needs.
+/// The hashes of one session, which every evaluation needs.
 pub struct Hash {
     pub(crate) kernel: Kernel,
     pub(crate) tree: kernel::Permutation,
@@ -58,13 +58,13 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// The hash of a session, on the fastest instructions.
+    /// Returns the hashes of a session, on the fastest instructions.
     pub fn new(session: &Tccr) -> Hash {
         let kernel = Kernel::available().into_iter().max().unwrap_or(Kernel::Portable);
         Self::on(session, kernel)
     }
 
-    /// The same on some instructions, if the processor has them.
+    /// Returns the hashes of a session on these instructions, if the processor has them.
     pub fn with_kernel(session: &Tccr, kernel: Kernel) -> Option<Hash> {
         Kernel::available().contains(&kernel).then(|| Self::on(session, kernel))
     }
@@ -74,24 +74,24 @@ impl Hash {
         Hash { kernel, tree: permutation(TREE), proof: permutation(PROOF) }
     }
 
-    /// What it runs on.
+    /// The instructions on which it runs.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// to_i = H(from_i xor tweak).
+    /// Computes to_i = H(from_i xor tweak).
     pub(crate) fn each(&self, from: &[Four], tweak: u128, to: &mut [Four]) {
         kernel::hash(self, from, tweak, to);
     }
 }
 
-/// All ones if the control bit of a node is set, else zeros.
+/// Returns all ones if the control bit of a node is set, else zeros.
 #[inline(always)]
 pub(crate) fn control(node: u128) -> u128 {
     0u128.wrapping_sub(node & 1)
 }
 
-/// What node `j` of a leaf's blocks is hashed with. Even, so that it never equals the difference of two nodes.
+/// Returns the tweak of block `j` of a leaf. It is even, so that it never equals the difference of two nodes.
 #[inline(always)]
 pub(crate) const fn leaf_tweak(j: usize) -> u128 {
     2 * (j as u128 + 1)

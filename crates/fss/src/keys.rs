@@ -1,4 +1,4 @@
-//! Keys of a batch: flat arrays, no memory of its own for each key.
+//! The keys of a batch: flat arrays, without an allocation for each key.
 
 use quorate_ring::memory;
 
@@ -7,11 +7,11 @@ use crate::kernel::Four;
 use crate::wire::{CORRECTIONS, Header};
 use crate::{FssError, Roots, Shape, Side};
 
-/// What keys of a batch are like.
+/// The form of the keys of a batch.
 pub trait Form: Copy + std::fmt::Debug {
     /// Bytes of a key's corrections.
     fn correction_bytes(self) -> usize;
-    /// What is in front of the corrections of so many keys in a message.
+    /// Returns the header of the corrections of `count` keys in a message.
     fn header(self, count: usize) -> Header;
 }
 
@@ -25,8 +25,8 @@ impl Form for Shape {
     }
 }
 
-/// What the dealer sends to both sides: for each key the corrections of its levels, 16 bytes each, then that of its
-/// leaf. The same for both sides; to who knows one root only, indistinguishable from random bytes.
+/// The dealer's message to both sides: for each key the corrections of its levels, 16 bytes each, then that of its
+/// leaf. It is the same for both sides. To a party that knows one root only, it is indistinguishable from random bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Corrections<S = Shape> {
     pub(crate) shape: S,
@@ -39,10 +39,10 @@ impl<S: Form> Corrections<S> {
         Corrections { shape, count, bytes: memory::zeros(count * shape.correction_bytes()) }
     }
 
-    /// The corrections of `count` keys as they lie in memory, without the header of a message.
+    /// Returns the corrections of `count` keys from their bytes in memory, without the header of a message.
     ///
     /// # Errors
-    /// [`FssError::Length`] unless these are exactly as many bytes as shape and number demand.
+    /// [`FssError::Length`] unless the number of bytes matches the shape and `count`.
     pub fn from_bytes(shape: S, count: usize, bytes: &[u8]) -> Result<Corrections<S>, FssError> {
         let expected_bytes = count.saturating_mul(shape.correction_bytes());
         if bytes.len() != expected_bytes {
@@ -58,12 +58,12 @@ impl<S: Form> Corrections<S> {
         self.shape
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// All bytes: those of a key, one key after the other.
+    /// All bytes, one key after the other.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -75,10 +75,10 @@ impl<S: Form> Corrections<S> {
 }
 
 impl Corrections {
-    /// The corrections of `count` keys from blocks of 128 bits, as [`to_blocks`](Self::to_blocks) gives them.
+    /// Returns the corrections of `count` keys from blocks of 128 bits, in the form of [`to_blocks`](Self::to_blocks).
     ///
     /// # Errors
-    /// [`FssError::Length`] unless these are exactly as many blocks as shape and number demand.
+    /// [`FssError::Length`] unless the number of blocks matches the shape and `count`.
     pub fn from_blocks(shape: Shape, count: usize, blocks: &[u128]) -> Result<Corrections, FssError> {
         let expected_bytes = count.saturating_mul(shape.key_blocks()).saturating_mul(16);
         if size_of_val(blocks) != expected_bytes {
@@ -94,7 +94,7 @@ impl Corrections {
         Ok(own)
     }
 
-    /// Each key's bytes as whole blocks: [`Shape::key_blocks`] of them.
+    /// Returns each key's bytes as whole blocks: [`Shape::key_blocks`] of them.
     pub fn to_blocks(&self) -> Vec<u128> {
         let block = |bytes: &[u8]| {
             let mut whole = [0; 16];
@@ -108,14 +108,14 @@ impl Corrections {
         blocks
     }
 
-    /// The correction of a level.
+    /// Returns the correction of a level.
     #[inline]
     pub(crate) fn level(&self, key: usize, level: usize) -> u128 {
         let bytes = self.of_key(key)[16 * level..].first_chunk().expect("a level's correction has 16 bytes");
         u128::from_le_bytes(*bytes)
     }
 
-    /// A block of the leaf's correction; zeros beyond a small domain.
+    /// Returns a block of the leaf's correction; zeros beyond a small domain.
     #[inline]
     pub(crate) fn leaf(&self, key: usize, block: usize) -> u128 {
         let leaf = &self.of_key(key)[16 * self.shape.levels()..];
@@ -143,7 +143,7 @@ pub struct Keys<S: Form = Shape> {
 }
 
 impl<S: Form> Keys<S> {
-    /// Roots and the corrections that belong to them.
+    /// Combines roots and the corrections that belong to them.
     ///
     /// # Errors
     /// [`FssError::Count`] if their numbers differ.
@@ -159,28 +159,28 @@ impl<S: Form> Keys<S> {
         self.corrections.shape
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn count(&self) -> usize {
         self.corrections.count
     }
 
-    /// Whose they are.
+    /// The side that holds them.
     pub fn side(&self) -> Side {
         self.roots.side()
     }
 
-    /// What both sides have.
+    /// The corrections, which both sides have.
     pub fn corrections(&self) -> &Corrections<S> {
         &self.corrections
     }
 
-    /// The roots of four keys from `first` on; what is missing of four is the last key again.
+    /// Returns a value of each of four keys from `first` on; the last key fills up an incomplete four.
     pub(crate) fn four(&self, first: usize, of: impl Fn(usize) -> u128) -> Four {
         Four([0, 1, 2, 3].map(|q| of((first + q).min(self.count() - 1))))
     }
 }
 
-/// A child of a node: the left one, or, where `right` is all ones, the right one. `hashed` is H(node).
+/// Returns a child of a node: the left one or, if `right` is all ones, the right one. `hashed` is H(node).
 #[inline(always)]
 pub(crate) fn child(node: u128, hashed: u128, correction: u128, right: u128) -> u128 {
     hashed ^ (control(node) & correction) ^ (node & right)

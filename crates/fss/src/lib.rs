@@ -1,10 +1,10 @@
-//! Function secret sharing: a point of a domain in two keys, of which neither tells anything about it. No input and
+//! Function secret sharing: a point of a domain as two keys, neither of which reveals anything about it. No input and
 //! output.
 //!
 //! **Source**: the half-tree of Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, EUROCRYPT 2023 (ePrint 2022/1431); early
 //! termination of Boyle, Gilboa, Ishai, CCS 2016; parities of intervals of Storrier and others, CCS 2023; sums with a
 //! table and the sign of Wagh, "Pika", PETS 2022. **Deviation**: terminal nodes stand for 512 points, so that most of
-//! the work is one pass over wide leaves. **Model**: an honest dealer; [`verified`] keys are checked by who holds them.
+//! the work is one pass over wide leaves. **Model**: an honest dealer; [`verified`] keys are checked by their holders.
 //! `docs/security/fss.md` has the arguments. **Notation**: n bits of the domain, d levels, B blocks of a leaf, r the
 //! point, s a node, t its control bit, y_0 and y_1 both sides' leaves, w = y_0(r) - y_1(r).
 //!
@@ -16,8 +16,8 @@
 //! | window of m leaves | about 1.25 (2^-7 + 2^-9) m + d a key | none |
 //! | [`intervals`] | 2 (d + B) an interval, d + B from 0 on | none |
 //!
-//! A dealer draws both sides' [`Roots`] from seeds that it shares with them, and sends [`Corrections`]. A side makes
-//! [`Keys`] of both: flat arrays, for a batch of one [`Shape`]. Evaluation goes through a batch four keys at a time, a
+//! A dealer draws both sides' [`Roots`] from seeds that it shares with them, and sends [`Corrections`]. A side combines
+//! both to [`Keys`]: flat arrays, for a batch of one [`Shape`]. Evaluation processes a batch four keys at a time, one
 //! piece of their trees after the other.
 //!
 //! ```
@@ -55,7 +55,7 @@
 //! ```
 //!
 //! # Timing
-//! Nothing branches on a point, a node or a leaf, or indexes by one. Windows, intervals and tables are public.
+//! No function branches on a point, a node or a leaf, or indexes by one. Windows, intervals and tables are public.
 
 mod deal;
 mod error;

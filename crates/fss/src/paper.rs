@@ -1,10 +1,11 @@
-//! The tree of the paper, to compare ours with. Not used by any protocol.
+//! The paper's tree, for comparison with ours. No protocol uses it.
 //!
 //! **Source**: Wagh, "Pika: Secure Computation using Function Secret Sharing over Rings", PETS 2022, figure 7, after
 //! Boyle, Gilboa, Ishai, CCS 2016, with tree trimming: nu = n - 7 levels, leaves of 128 bits, payload 1 in Z_2.
-//! **Deviation**: G(s) is H(s xor 2) || H(s xor 4), the lowest bit of each the control bit. **Notation**: as there.
+//! **Deviation**: G(s) is H(s xor 2) || H(s xor 4), the lowest bit of each the control bit. **Notation**: that of the
+//! paper.
 //!
-//! A level takes two hashes a node where the half-tree takes one, and 2 bits more of a key; the root is sent.
+//! A level takes two hashes a node where the half-tree takes one, and 2 more bits of a key; the root is sent.
 
 use quorate_ring::{memory, wipe_words};
 
@@ -15,12 +16,12 @@ use crate::kernel::{Four, ZERO};
 /// A side's key.
 pub struct Key {
     root: u128,
-    /// t of the root, all ones or zeros.
+    /// t of the root, as all ones or zeros.
     control: u128,
     public: Public,
 }
 
-/// Pub: what both sides have.
+/// Pub: the part of a key that both sides have.
 #[derive(Clone)]
 struct Public {
     bits: usize,
@@ -29,7 +30,7 @@ struct Public {
     last: u128,
 }
 
-/// s^L, s^R with the lowest bits cleared, and t^L, t^R as masks.
+/// Returns s^L, s^R with the lowest bits cleared, and t^L, t^R as masks.
 fn expand(hash: &Hash, node: u128) -> ([u128; 2], [u128; 2]) {
     let half = |tweak| {
         let mut out = [ZERO];
@@ -40,7 +41,7 @@ fn expand(hash: &Hash, node: u128) -> ([u128; 2], [u128; 2]) {
     (halves.map(|half| half & !1), halves.map(control))
 }
 
-/// Gen(alpha, 1): keys at a point of 2^bits, from two roots.
+/// Gen(alpha, 1): generates keys at a point of 2^bits, from two roots.
 ///
 /// # Panics
 /// If the point lies outside.
@@ -71,18 +72,18 @@ pub fn keys(hash: &Hash, bits: usize, point: u64, roots: [u128; 2]) -> [Key; 2] 
 }
 
 impl Key {
-    /// Bits of a key: lambda + (lambda + 2) nu + 2^(n - nu).
+    /// The bits of a key: lambda + (lambda + 2) nu + 2^(n - nu).
     pub fn size_bits(&self) -> usize {
         let levels = self.public.levels.len();
         128 + 130 * levels + (1 << (self.public.bits - levels))
     }
 
-    /// EvalAll: blocks of 128 leaves.
+    /// EvalAll: returns blocks of 128 leaves.
     pub fn evaluate(&self, hash: &Hash) -> Vec<u128> {
         let levels = self.public.levels.len();
         let room = || -> Vec<Four> { memory::zeros((1usize << levels).div_ceil(4)) };
         let (mut nodes, mut seeds, mut left, mut right) = (room(), room(), room(), room());
-        // A node's control bit lies in its lowest bit, which is not the seed's.
+        // A node's lowest bit holds its control bit and is no bit of the seed.
         nodes[0].0[0] = self.root | self.control & 1;
         for (i, (s_cw, t_cw)) in self.public.levels.iter().enumerate() {
             let fours = (1usize << i).div_ceil(4);
@@ -93,7 +94,7 @@ impl Key {
             let corrections = t_cw.map(|t_cw| s_cw & !1 | t_cw & 1);
             let hashes: [&[u128]; 2] = [&left, &right].map(|half| bytemuck::cast_slice(half));
             let nodes: &mut [u128] = bytemuck::cast_slice_mut(&mut nodes);
-            // From the last on, so that none is overwritten before it was read.
+            // From the last node on, so that none is overwritten before it is read.
             for x in (0..1 << i).rev() {
                 let control = control(nodes[x]);
                 for child in [1, 0] {

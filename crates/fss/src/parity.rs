@@ -5,8 +5,8 @@
 //! the last leaf's bits are summed themselves. **Cost**: d + B hashes for each end but 0.
 //!
 //! [r < x] is the sum of the left siblings' control bits on the way to x, where it turns right, and of the leaf's bits
-//! before x. Keys are walked 64 at a time, their corrections level by level side by side; nowhere where intervals begin
-//! with 0.
+//! before x. Keys are walked 64 at a time, with their corrections level by level side by side. If all intervals of a
+//! piece begin with 0, that end takes no walk.
 
 use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Wiped, memory, wipe_words};
@@ -16,16 +16,16 @@ use crate::kernel::{self, Four, ZERO};
 use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Keys, Shape};
 
-/// Row i, lane k: this side's xor share of whether key k's point lies in the interval `ends(i, k)`, from the first of
-/// both up to but without the second, modulo 2^n. Equal ends are the empty interval. Batches are spread over
-/// [threads](quorate_ring::threads).
+/// Returns in row i, lane k this side's xor share of whether key k's point lies in the interval `ends(i, k)`. The
+/// interval goes from the first end up to the second, exclusive, modulo 2^n. Equal ends are the empty interval. Batches
+/// are spread over [threads](quorate_ring::threads).
 ///
 /// # Panics
 /// If an end lies outside of the domain.
 pub fn intervals(hash: &Hash, keys: &Keys, rows: usize, ends: impl Fn(usize, usize) -> [u64; 2] + Sync) -> Wiped<Bits> {
     let mut shares = Wiped(Bits::zeros(rows, keys.count()));
     let pieces = keys.count().div_ceil(TOGETHER);
-    // Piece by piece, a word a row.
+    // Piece by piece, a word for each row.
     let mut words: Vec<u64> = memory::zeros(pieces * rows);
     let hashes = 2 * (keys.shape().levels() + keys.shape().blocks()) * rows;
     let part = part_len(keys.count(), hashes) / TOGETHER;
@@ -46,17 +46,17 @@ pub fn intervals(hash: &Hash, keys: &Keys, rows: usize, ends: impl Fn(usize, usi
     shares
 }
 
-/// A piece of keys, and paths to a public place in each.
+/// A piece of keys, and a path to a public place in each key's tree.
 struct Paths {
     shape: Shape,
-    /// Keys of the piece.
+    /// The number of keys of the piece.
     len: usize,
     roots: [Four; FOURS],
-    /// Those of the levels, and then those of the leaf's blocks.
+    /// The corrections of the levels, and then those of the leaf's blocks.
     corrections: Vec<Four>,
     nodes: [Four; FOURS],
     hashed: [Four; FOURS],
-    /// For both ends of an interval, shares whose bits add up to what is asked for.
+    /// For both ends of an interval, words whose bits add up to a share.
     sums: [[Four; FOURS]; 2],
 }
 
@@ -87,7 +87,7 @@ impl Paths {
         }
     }
 
-    /// The shares of intervals, one of each key: a bit of the word each.
+    /// Returns the shares of intervals, one of each key, in a bit of the word each.
     fn intervals(&mut self, hash: &Hash, keys: &Keys, ends: impl Fn(usize) -> [u64; 2]) -> u64 {
         let mut places = [[0; TOGETHER]; 2];
         let [from, to] = &mut places;
@@ -98,21 +98,21 @@ impl Paths {
         (0..2).for_each(|end| self.walk(hash, &places[end], end));
         let [from, to] = self.sums.each_ref().map(blocks);
         let share = |k: usize| {
-            // What goes around the end is everything but what lies between.
+            // An interval around the end of the domain is everything except the interval between its ends.
             let whole = u64::from(places[0][k] > places[1][k]) & keys.side().bit() as u64;
             (u64::from((from[k] ^ to[k]).count_ones() & 1) ^ whole) << k
         };
         (0..self.len).map(share).fold(0, |word, bit| word | bit)
     }
 
-    /// The sums of one end.
+    /// Computes the sums of one end.
     fn walk(&mut self, hash: &Hash, places: &[u64; TOGETHER], end: usize) {
         let (shape, fours) = (self.shape, self.len.div_ceil(4));
         let (nodes, hashed, sums) = (&mut self.nodes[..fours], &mut self.hashed[..fours], &mut self.sums[end][..fours]);
         let (levels, leaf) = self.corrections.split_at(shape.levels() * STRIDE);
         nodes.copy_from_slice(&self.roots[..fours]);
         sums.fill(ZERO);
-        // Nothing lies below 0.
+        // No point lies below 0.
         let mut turns = turns(places, shape.bits());
         if places.iter().all(|&place| place == 0) {
             return;
@@ -121,7 +121,7 @@ impl Paths {
             kernel::descend(hash, nodes, &corrections[..fours], &turns[..fours], sums);
             kernel::next_turns(hash, &mut turns);
         }
-        // Of the left siblings their control bits count.
+        // Only the control bits of the left siblings count.
         sums.iter_mut().for_each(|sum| sum.0.iter_mut().for_each(|sum| *sum &= 1));
         for (block, corrections) in leaf.chunks_exact(STRIDE).enumerate() {
             hash.each(nodes, leaf_tweak(block), hashed);

@@ -1,4 +1,4 @@
-//! What two parties compute where they look up hidden places in a public table, alike whoever made their keys.
+//! Look-ups of hidden places in a public table by two parties, the same for all ways to make their keys.
 //!
 //! **Source**: Wagh, "Pika", PETS 2022, figure 3. **Notation**: X = i + r opened, i a place, r a key's point; D the
 //! table. A side's summand of w D[i] is (-1)^p times the sum over j of y_p(X - j) D[j].
@@ -10,17 +10,18 @@ use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::{Corrections, FssError, Hash, Keys, Roots, Shape, Side, Table, lookup};
 
-/// A public table, to be looked up at places that keys hide.
+/// A public table for look-ups at places that keys hide.
 pub struct Places {
     shape: Shape,
     ring: Ring,
     len: usize,
-    /// None in a dry run.
+    /// `None` in a dry run.
     table: Option<Arc<Table>>,
 }
 
 impl Places {
-    /// So many entries over this ring: a table that is read [backwards](Table::backwards), or none in a dry run.
+    /// Makes a table of `len` entries over this ring: one that is read [backwards](Table::backwards), or `None` in a
+    /// dry run.
     ///
     /// # Panics
     /// If there are more entries than points.
@@ -34,11 +35,11 @@ impl Places {
         self.ring
     }
 
-    /// This side's summand of w D[X - r] for each X, of keys with these roots and
-    /// [blocks of corrections](Corrections::to_blocks), both over 128 bits.
+    /// Returns this side's summand of w D[X - r] for each X in `opened`, for keys with these roots and [blocks of
+    /// corrections](Corrections::to_blocks), both over 128 bits.
     ///
     /// # Errors
-    /// [`FssError`] unless there are as many roots and corrections as numbers.
+    /// [`FssError`] unless the numbers of roots, of corrections and of X match.
     pub fn sums(
         &self,
         hash: &Hash,
@@ -58,7 +59,7 @@ impl Places {
         Ok(Wiped((*sums.values).clone()))
     }
 
-    /// What the sums would take: hashes of the tree, and passes over the table by four keys.
+    /// Charges the costs of the sums: hashes of the tree, and passes over the table by four keys.
     fn charge(&self, count: usize) {
         let hashes = (self.len >> 7) + (self.len >> 9) + self.shape.bits() as usize;
         meter::charge(Kernel::Draw, 16 * hashes * count);

@@ -1,9 +1,9 @@
-//! Roots of keys: from a seed that the dealer shares with a side, so that nothing of them is sent.
+//! Roots of keys: from a seed that the dealer shares with a side, so that no root has to be sent.
 
 use quorate_crypto::Prg;
 use quorate_ring::{memory, wipe_words};
 
-/// One of the two that hold a pair of keys. With y the leaves as bits, y of the first minus y of the second is 1 or -1
+/// One of the two holders of a pair of keys. With y the leaves as bits, y of the first minus y of the second is 1 or -1
 /// at the point, and 0 elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
@@ -27,31 +27,31 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The next roots of a stream that the dealer and this side share; 16 bytes each.
+    /// Draws the next roots from a stream that the dealer and this side share; 16 bytes each.
     pub fn draw(prg: &mut Prg, side: Side, count: usize) -> Roots {
         let mut nodes: Vec<u128> = memory::zeros(count);
         prg.fill(bytemuck::cast_slice_mut(&mut nodes));
         Self::new(side, nodes)
     }
 
-    /// Roots from random blocks that the dealer and this side share: 127 bits of each are the root's, the lowest says
-    /// the side.
+    /// Makes roots from random blocks that the dealer and this side share: 127 bits of each are the root's, the lowest
+    /// is the side's control bit.
     pub fn new(side: Side, mut nodes: Vec<u128>) -> Roots {
         nodes.iter_mut().for_each(|node| *node = *node & !1 | side.bit());
         Roots { side, nodes }
     }
 
-    /// Roots as they came, control bits included.
+    /// Takes roots as received, control bits included.
     pub(crate) fn unchecked(side: Side, nodes: Vec<u128>) -> Roots {
         Roots { side, nodes }
     }
 
-    /// Whose they are.
+    /// The side that they belong to.
     pub fn side(&self) -> Side {
         self.side
     }
 
-    /// How many there are.
+    /// The number of roots.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }

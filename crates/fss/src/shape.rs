@@ -1,4 +1,4 @@
-//! The shape of a key: its domain and how its tree ends; with it all sizes.
+//! The shape of a key: its domain and the end of its tree, which determine all sizes.
 
 use crate::FssError;
 
@@ -7,7 +7,7 @@ pub(crate) const BLOCK_BITS: u64 = 128;
 /// Blocks of a wide leaf.
 pub(crate) const WIDE: usize = 4;
 
-/// Points 0 .. 2^n, and terminal nodes of B blocks of 128 bits.
+/// A domain of points 0 .. 2^n, and terminal nodes of B blocks of 128 bits.
 ///
 /// | | levels d | bytes of corrections a key | AES calls for the whole domain |
 /// |---|---|---|---|
@@ -25,7 +25,7 @@ impl Shape {
     /// The largest n.
     pub const MOST_BITS: u32 = 64;
 
-    /// Leaves of 512 bits: the fastest to evaluate.
+    /// Returns a shape with leaves of 512 bits: the fastest to evaluate.
     ///
     /// # Errors
     /// [`FssError::Domain`] unless 1 <= n <= [`MOST_BITS`](Self::MOST_BITS).
@@ -33,18 +33,19 @@ impl Shape {
         Self::new(bits, WIDE)
     }
 
-    /// Leaves of 128 bits: the shortest keys, where only [parities](crate::intervals) are asked for.
+    /// Returns a shape with leaves of 128 bits: the shortest keys, for uses that need only
+    /// [parities](crate::intervals).
     ///
     /// # Errors
-    /// As [`wide`](Self::wide).
+    /// [`FssError::Domain`] unless 1 <= n <= [`MOST_BITS`](Self::MOST_BITS).
     pub const fn narrow(bits: u32) -> Result<Shape, FssError> {
         Self::new(bits, 1)
     }
 
-    /// Leaves of `blocks` blocks: 1, 2 or 4.
+    /// Returns a shape with leaves of `blocks` blocks: 1, 2 or 4.
     ///
     /// # Errors
-    /// As [`wide`](Self::wide).
+    /// [`FssError::Domain`] unless 1 <= n <= [`MOST_BITS`](Self::MOST_BITS).
     ///
     /// # Panics
     /// For another number of blocks.
@@ -55,7 +56,7 @@ impl Shape {
         }
         let leaf = BLOCK_BITS.trailing_zeros() + blocks.trailing_zeros();
         let levels = bits.saturating_sub(leaf);
-        // A domain that is smaller than a leaf takes the blocks that it needs.
+        // A domain smaller than a leaf takes only the blocks that it needs.
         let needed = if bits < leaf { (1u64 << bits).div_ceil(BLOCK_BITS) as u8 } else { blocks as u8 };
         Ok(Shape { bits: bits as u8, blocks: needed, levels: levels as u8 })
     }
@@ -94,22 +95,22 @@ impl Shape {
         self.leaf_bits().div_ceil(8) as usize
     }
 
-    /// Bytes of a key's corrections, which both sides get. The root is not among them: it comes from a seed.
+    /// The bytes of a key's corrections, which both sides get. The root is not among them: it comes from a seed.
     pub const fn key_bytes(self) -> usize {
         16 * self.levels() + self.leaf_bytes()
     }
 
-    /// Blocks of 128 bits that these bytes fill.
+    /// The number of blocks of 128 bits that hold these bytes.
     pub const fn key_blocks(self) -> usize {
         self.key_bytes().div_ceil(16)
     }
 
-    /// Bytes of the corrections of so many keys [in a message](crate::Corrections::write).
+    /// The bytes of the corrections of `count` keys [in a message](crate::Corrections::write).
     pub const fn batch_bytes(self, count: usize) -> usize {
         crate::wire::HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// Bytes of so many whole keys, roots included, [in a message](crate::Keys::write).
+    /// The bytes of `count` whole keys, roots included, [in a message](crate::Keys::write).
     pub const fn keys_bytes(self, count: usize) -> usize {
         self.batch_bytes(count).saturating_add(count.saturating_mul(16))
     }

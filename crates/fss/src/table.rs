@@ -1,19 +1,19 @@
-//! Public tables, in the form in which sums of their entries are taken.
+//! Public tables, in the form in which their entries are summed.
 
 use quorate_ring::{Ring, memory};
 
 use crate::kernel::{self, Planes};
 use crate::{Hash, Side};
 
-/// Entries below one base.
+/// The number of entries with one base.
 const GROUP: usize = 64;
-/// Words of 64 bits in a line of the caches: what planes lie side by side in.
+/// The number of words of 64 bits in a cache line, in which planes lie side by side.
 const LINE: usize = 8;
 
 /// A public table over Z_2^l, l up to 64, to be multiplied with leaves.
 ///
-/// Where 64 neighbours differ little it is kept as a base for each 64 and planes of bits of the rest: counts of ones
-/// then take the place of additions. Otherwise entries are added under masks, as words of 32 or 64 bits.
+/// If each 64 neighbours differ little, the table is kept as a base for each 64 and planes of bits of the rest: counts
+/// of ones then replace additions. Otherwise entries are added under masks, as words of 32 or 64 bits.
 pub struct Table {
     ring: Ring,
     len: usize,
@@ -26,14 +26,15 @@ enum Form {
     Planes { base: Lines, planes: Lines, count: usize },
 }
 
-/// Words that begin with a line of the caches.
+/// Words that start at a cache line.
 type Lines = Vec<kernel::Four>;
 
-/// Planes up to which they are faster than masked additions of words of 32 bits; for 64 bits it is twice as many.
+/// The number of planes up to which they are faster than masked additions of words of 32 bits; for 64 bits it is twice
+/// that.
 const MOST_PLANES: usize = 9;
 
 impl Table {
-    /// The table whose entry j meets leaf `start + j` of a window. Entries count modulo 2^l.
+    /// Makes a table whose entry j meets leaf `start + j` of a window. Entries count modulo 2^l.
     ///
     /// # Panics
     /// For a ring of more than 64 bits, or no entries.
@@ -46,26 +47,26 @@ impl Table {
         }
     }
 
-    /// The table whose entry i meets leaf X - i: with [`start`](Self::start)`(X)` as a window's start, the sum over
-    /// all i of y(X - i) entry_i.
+    /// Makes a table whose entry i meets leaf X - i: with [`start`](Self::start)`(X)` as a window's start, the sum is
+    /// that of y(X - i) entry_i over all i.
     ///
     /// # Panics
-    /// As [`new`](Self::new).
+    /// For a ring of more than 64 bits, or no entries.
     pub fn backwards(ring: Ring, entries: &[u64]) -> Table {
         let mut turned = memory::with_room(entries.len());
         turned.extend(entries.iter().rev());
         Self::new(ring, &turned)
     }
 
-    /// Where windows begin that end with leaf X.
+    /// Returns the start of the window that ends with leaf X.
     pub fn start(&self, x: u64) -> u64 {
         x.wrapping_sub(self.len as u64 - 1)
     }
 
-    /// The same table, in words whatever the entries are.
+    /// Makes a table like [`new`](Self::new), but always in words.
     ///
     /// # Panics
-    /// As [`new`](Self::new).
+    /// For a ring of more than 64 bits, or no entries.
     pub fn in_words(ring: Ring, entries: &[u64]) -> Table {
         check(ring, entries);
         let form = if ring.bits() <= 32 {
@@ -81,11 +82,11 @@ impl Table {
         Table { ring, len: entries.len(), form }
     }
 
-    /// Bases and planes, if these are so many at most.
+    /// Returns bases and planes, if at most `most_planes` planes are enough.
     fn in_planes(ring: Ring, entries: &[u64], most_planes: usize) -> Option<Form> {
         let groups = entries.len().div_ceil(GROUP);
         let mut base = lines(groups.next_multiple_of(LINE), 8);
-        // As signed numbers: tables about zero have neighbours on both sides of it.
+        // As signed numbers: neighbours in tables around zero lie on both sides of it.
         let unused = 64 - ring.bits();
         let signed = |entry: u64| (entry << unused) as i64 >> unused;
         let mut most = 0;
@@ -111,7 +112,7 @@ impl Table {
         Some(Form::Planes { base, planes, count })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -134,7 +135,7 @@ impl Table {
         }
     }
 
-    /// Adds the entries from `at` on, a multiple of 512, that bits pick, 64 to a word and zeros beyond the table.
+    /// Adds the entries from `at` on, a multiple of 512, that bits select, 64 to a word and zeros beyond the table.
     pub(crate) fn add(&self, hash: &Hash, at: usize, bits: [&[u64]; 4], sums: &mut [u64; 4]) {
         let words = bits[0].len();
         match &self.form {
@@ -180,13 +181,13 @@ fn check(ring: Ring, entries: &[u64]) {
     assert!(!entries.is_empty(), "a table without entries");
 }
 
-/// Zeros for so many words of `bytes` each.
+/// Returns zeros for `words` words of `bytes` bytes each.
 fn lines(words: usize, bytes: usize) -> Lines {
     memory::zeros((words * bytes).div_ceil(size_of::<kernel::Four>()))
 }
 
 impl Side {
-    /// The sign of this side's leaves: 1, or -1 for the second.
+    /// Whether this side's leaves have the sign -1: those of the second.
     pub(crate) fn is_negative(self) -> bool {
         self == Side::Second
     }

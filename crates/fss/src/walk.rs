@@ -1,7 +1,8 @@
-//! Leaves in order, four keys side by side, a piece of their trees at a time: memory does not grow with the domain.
+//! The traversal of leaves in order, four keys side by side, a piece of their trees at a time: memory does not grow
+//! with the domain.
 //!
-//! A piece is what lies below one node some levels above the leaves; its nodes are made level by level. Of the way down
-//! to it only the part that changes is walked again.
+//! A piece is the subtree below one node some levels above the leaves; its nodes are made level by level. On the way
+//! down to the next piece, only the part that changes is walked again.
 
 use quorate_ring::{memory, wipe_words};
 
@@ -10,9 +11,9 @@ use crate::kernel::{self, Four, ZERO};
 use crate::keys::child;
 use crate::{Keys, Shape};
 
-/// The logarithm of the bits of a piece, at most: of four keys they fit the first two caches.
+/// The largest logarithm of the bits of a piece: for four keys they fit the first two caches.
 const MOST_LOG: usize = 16;
-/// At least, for which the leaves of smaller domains are repeated.
+/// The smallest logarithm; the leaves of smaller domains are repeated.
 const LEAST_LOG: usize = 9;
 
 /// The trees of four keys.
@@ -22,7 +23,7 @@ pub(crate) struct Trees {
     below: usize,
     roots: Four,
     corrections: Vec<Four>,
-    /// The nodes on the way to the piece, the root first; as many as `index` says are right.
+    /// The nodes on the way to the piece of `index`, the root first.
     path: Vec<Four>,
     index: Option<[u64; 4]>,
     nodes: Vec<Four>,
@@ -30,7 +31,7 @@ pub(crate) struct Trees {
 }
 
 impl Trees {
-    /// Room for four trees of so many levels, whose pieces have `below` levels.
+    /// Makes room for four trees of `levels` levels, whose pieces have `below` levels.
     pub fn new(levels: usize, below: usize) -> Trees {
         assert!(below <= levels, "pieces of more levels than the tree");
         let buffer = || memory::zeros(1 << below);
@@ -38,7 +39,7 @@ impl Trees {
         Trees { levels, below, roots: ZERO, corrections, path, index: None, nodes: buffer(), other: buffer() }
     }
 
-    /// Takes other keys.
+    /// Starts with other keys.
     pub fn start(&mut self, roots: Four, correction: impl Fn(usize) -> Four) {
         self.corrections.iter_mut().enumerate().for_each(|(level, to)| *to = correction(level));
         self.roots = roots;
@@ -46,10 +47,10 @@ impl Trees {
         self.index = None;
     }
 
-    /// The terminal nodes of a piece of each tree: that of so many pieces to the left of it.
+    /// Returns the terminal nodes of a piece of each tree; `index` is the number of pieces to its left.
     pub fn piece(&mut self, hash: &Hash, index: [u64; 4]) -> &[Four] {
         let above = self.levels - self.below;
-        // Bits of the index that are as they were, from the highest on, in all four.
+        // The number of leading bits of the index that are the same as before in all four trees.
         let same = self.index.map_or(0, |old| {
             let differ = old.iter().zip(index).fold(0, |differ, (old, new)| differ | (old ^ new));
             above - (u64::BITS - differ.leading_zeros()) as usize
@@ -80,16 +81,16 @@ impl Drop for Trees {
     }
 }
 
-/// A window of leaves: as many from a place on, modulo the domain.
+/// A window of leaves: a number of leaves from a place on, modulo the domain.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     shape: Shape,
     len: u64,
     /// Levels of a piece.
     below: usize,
-    /// Bits of a piece of the buffers.
+    /// The number of bits of a piece of the buffers.
     piece_bits: u64,
-    /// Pieces of the domain, and of the window.
+    /// The number of pieces of the window.
     pieces: u64,
 }
 
@@ -97,7 +98,7 @@ impl Window {
     pub fn new(shape: Shape, len: u64) -> Window {
         assert!(len >= 1 && len - 1 <= shape.mask(), "a window of no leaves, or of more than there are");
         let levels = shape.levels();
-        // A piece too many is evaluated where windows do not begin with one, so that pieces are small beside them.
+        // If windows do not start at a piece, one more piece is evaluated, so pieces are small compared with windows.
         let whole = len - 1 == shape.mask();
         let wanted = len.div_ceil(shape.leaf_bits()).next_power_of_two().trailing_zeros() as usize;
         let below = if whole { wanted } else { wanted.saturating_sub(2) };
@@ -107,39 +108,40 @@ impl Window {
         Window { shape, len, below, piece_bits, pieces: len.div_ceil(piece_bits) }
     }
 
-    /// Which piece a place is in, modulo the domain, and where in it.
+    /// Returns the piece of a place, and the place within it.
     fn split(&self, place: u64) -> (u64, u64) {
         let leaves = self.shape.leaf_bits() << self.below;
         (place / leaves, place % leaves)
     }
 }
 
-/// What visits leaves of four keys: gets where in the window they are, and the bits of each, 64 to a word and zeros
-/// beyond the window.
+/// A function that visits leaves of four keys. It gets their place in the window and the bits of each key, 64 to a word
+/// and zeros beyond the window.
 pub(crate) trait Visit: FnMut(usize, [&[u64]; 4]) {}
 impl<F: FnMut(usize, [&[u64]; 4])> Visit for F {}
 
-/// What walks windows: trees and buffers, for one group of four keys after the other.
+/// A walker over windows: trees and buffers, for one group of four keys after the other.
 pub(crate) struct Walker {
     window: Window,
     trees: Trees,
-    /// Blocks of a piece.
+    /// The number of blocks of a piece.
     blocks: usize,
-    /// For each key, as many blocks as `stride`: for each slot the leaves of a piece, and the first blocks of the one
-    /// that follows it.
+    /// For each key `stride` blocks: for each slot the leaves of a piece, and the first block of the piece that follows
+    /// it.
     leaves: Vec<u128>,
     stride: usize,
     /// For each key the leaves of a piece of the window.
     shifted: Vec<u64>,
 }
 
-/// Blocks behind a piece: what evaluation may write there.
+/// The number of blocks after a piece that evaluation may overwrite.
 const PAD: usize = 8;
 
 impl Walker {
     pub fn new(window: Window) -> Walker {
         let blocks = (window.piece_bits / 128) as usize;
-        // The first piece, which comes again at the end of a whole turn, and two more where so many follow.
+        // One slot for the first piece, which returns at the end of a full turn, and two more if that many pieces
+        // follow.
         let (last, _) = window.split(window.shape.mask());
         let slots = if window.pieces > last { window.pieces.min(3) } else { 3 };
         let stride = slots as usize * (blocks + PAD);
@@ -148,7 +150,7 @@ impl Walker {
         Walker { window, trees, blocks, leaves, stride, shifted }
     }
 
-    /// Visits the windows of four keys from `first` on, that begin at `starts`.
+    /// Visits the windows of four keys from `first` on; they begin at `starts`.
     pub fn visit(&mut self, hash: &Hash, keys: &Keys, first: usize, starts: [u64; 4], mut visit: impl Visit) {
         let Window { shape, len, piece_bits, pieces, .. } = self.window;
         let corrections = keys.corrections();
@@ -164,7 +166,7 @@ impl Walker {
         self.make(hash, leaf, places.map(|(piece, _)| piece), slot);
         for piece in 0..pieces {
             let ends = piece + 1 == pieces;
-            // After a whole turn the first piece follows, which is in slot 0.
+            // After a full turn the first piece follows, which is in slot 0.
             let next = if ends && pieces > last { 0 } else { 1 + piece as usize % 2 };
             if next > 0 && !(ends && aligned) {
                 self.make(hash, leaf, places.map(|(first, _)| (first + piece + 1) % (last + 1)), next);
@@ -190,7 +192,7 @@ impl Walker {
         }
     }
 
-    /// The words of key q from a bit of a slot on, that go on in the next one.
+    /// Writes the words of key q that begin at a bit of a slot and continue in the next slot.
     fn shift(&mut self, hash: &Hash, q: usize, within: usize, slots: [usize; 2], words: usize) {
         let [from, next] = slots.map(|slot| q * self.stride + slot * (self.blocks + PAD));
         self.leaves[from + self.blocks] = self.leaves[next];
@@ -202,12 +204,12 @@ impl Walker {
         kernel::shift(hash, &of(next)[..=tail.len()], by, tail);
     }
 
-    /// Puts the leaves of a piece of each tree in a slot.
+    /// Writes the leaves of a piece of each tree to a slot.
     fn make(&mut self, hash: &Hash, leaf: &[Four], piece: [u64; 4], slot: usize) {
         let nodes = self.trees.piece(hash, piece);
         let at = slot * (self.blocks + PAD);
         kernel::leaves(hash, nodes, leaf, &mut self.leaves[at..], self.stride);
-        // A small domain is repeated, so that a window may go around its end.
+        // A small domain is repeated, so that a window may wrap around its end.
         let leaves = self.window.shape.leaf_bits() << self.window.below;
         if leaves < self.window.piece_bits {
             (0..4).for_each(|q| repeat(&mut self.leaves[q * self.stride + at..][..self.blocks], leaves));
@@ -222,7 +224,7 @@ impl Drop for Walker {
     }
 }
 
-/// Fills 512 bits with the first `period` ones, a power of two below 512.
+/// Fills 512 bits by repeating the first `period` ones, a power of two below 512.
 fn repeat(blocks: &mut [u128], period: u64) {
     if period < 128 {
         blocks[0] &= (1 << period) - 1;

@@ -1,4 +1,4 @@
-//! Keys in messages and files: a header that says what follows, then as many bytes as it demands.
+//! Keys in messages and files: a header that describes them, then the bytes that it requires.
 //!
 //! | byte | |
 //! |---|---|
@@ -8,7 +8,8 @@
 //! | 3 | blocks of a leaf, or bits of a payload |
 //! | 4..8 | number of keys, little-endian |
 //!
-//! Who reads knows shape and number, and compares them before it takes memory: a message cannot make it take more.
+//! The reader knows shape and number, and compares them before it allocates memory: a message cannot make it allocate
+//! more.
 
 use zeroize::Zeroizing;
 
@@ -24,7 +25,7 @@ const FIRST: u8 = 2;
 const SECOND: u8 = 3;
 pub(crate) const VERIFIED: u8 = 4;
 
-/// What follows a header.
+/// The description of the content after a header.
 pub struct Header {
     pub kind: u8,
     pub bits: u8,
@@ -43,7 +44,7 @@ impl Header {
         out.extend_from_slice(&count.to_le_bytes());
     }
 
-    /// What follows a header that must be this one, of exactly so many bytes.
+    /// Returns the content after a header, which must be this one, and of exactly `body_bytes` bytes.
     pub(crate) fn read<'a>(&self, bytes: &'a [u8], body_bytes: usize) -> Result<&'a [u8], FssError> {
         let length =
             FssError::Length { expected_bytes: HEADER_BYTES.saturating_add(body_bytes), got_bytes: bytes.len() };
@@ -73,10 +74,10 @@ impl<S: Form> Corrections<S> {
         out.extend_from_slice(&self.bytes);
     }
 
-    /// The corrections of `count` keys of this shape.
+    /// Reads the corrections of `count` keys of this shape.
     ///
     /// # Errors
-    /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of these.
+    /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of this form.
     pub fn read(shape: S, count: usize, message: &[u8]) -> Result<Corrections<S>, FssError> {
         let body_bytes = count.saturating_mul(shape.correction_bytes());
         let body = shape.header(count).read(message, body_bytes)?;
@@ -93,12 +94,12 @@ fn kind(side: Side) -> u8 {
 
 impl Keys {
     /// Appends these keys, secret roots included, as a message of [`Shape::keys_bytes`]: for a store, or for a side
-    /// without a seed of the dealer's. What `out` held before may move: room for several batches is best made at once.
+    /// without a seed shared with the dealer. The content of `out` may move: reserve room for several batches at once.
     ///
     /// # Panics
     /// For 2^32 keys or more.
     pub fn write(&self, out: &mut Vec<u8>) {
-        // At once, so that no copy of roots stays behind where bytes moved to a larger place.
+        // Reserved at once, so that no copy of roots stays behind where bytes moved to a larger place.
         out.reserve(self.shape().keys_bytes(self.count()));
         Header::of(kind(self.side()), self.shape(), self.count()).write(out);
         for root in self.roots.nodes() {
@@ -107,10 +108,10 @@ impl Keys {
         out.extend_from_slice(&self.corrections.bytes);
     }
 
-    /// The keys of a side, of this shape and number.
+    /// Reads the keys of a side, of this shape and number.
     ///
     /// # Errors
-    /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of these, and
+    /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of this form, and
     /// [`FssError::Root`] if its roots cannot be this side's.
     pub fn read(shape: Shape, side: Side, count: usize, message: &[u8]) -> Result<Keys, FssError> {
         let body_bytes = count.saturating_mul(shape.key_bytes().saturating_add(16));
@@ -119,7 +120,7 @@ impl Keys {
         let mut nodes = quorate_ring::memory::with_room(count);
         nodes.extend(roots.as_chunks().0.iter().map(|root| u128::from_le_bytes(*root)));
         let roots = Roots::unchecked(side, nodes);
-        // Control bits of roots are public: they are those of the side.
+        // Control bits of roots are public: they identify the side.
         if roots.nodes().iter().fold(0, |differ, root| differ | root & 1 ^ side.bit()) != 0 {
             return Err(FssError::Root);
         }

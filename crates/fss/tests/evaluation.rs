@@ -1,4 +1,4 @@
-//! Whole domains, windows, sums and parities, exhaustively where domains are small.
+//! Whole domains, windows, sums and parities, exhaustively for small domains.
 
 use quorate_fss::{Hash, Keys, Shape, Table, intervals, lookup, visit, window};
 use quorate_ring::Ring;
@@ -9,7 +9,7 @@ fn shapes(bits: u32) -> Vec<Shape> {
     [1, 2, 4].into_iter().map(|blocks| Shape::new(bits, blocks).unwrap()).collect()
 }
 
-/// Each key's leaves of a window, as both sides have them.
+/// Returns each key's leaves of a window, as both sides have them.
 fn windows(hash: &Hash, keys: &[Keys; 2], starts: &[u64], len: usize) -> [Vec<bool>; 2] {
     [0, 1].map(|side| window(hash, &keys[side], starts, len).to_bools())
 }
@@ -24,7 +24,7 @@ fn every_point_of_small_domains_is_where_it_should_be() {
             let (keys, hot) = pair(&hash, shape, &points);
             let zeros = vec![0; size];
             let mut seen = 0;
-            // Row by row: all of 2^12 keys with 2^12 leaves each are too much at once.
+            // Row by row: all of 2^12 keys with 2^12 leaves each would be too much at once.
             let rows = |keys: &Keys| {
                 let mut rows = vec![vec![0u64; size.div_ceil(64)]; size];
                 visit(&hash, keys, &zeros, size as u64, |first, at, bits| {
@@ -71,7 +71,7 @@ fn every_window_of_small_domains_is_a_part_of_the_whole() {
     }
 }
 
-/// Windows about every edge of leaves, pieces and the domain, on all kernels.
+/// Tests windows at every edge of leaves, pieces and the domain, on all kernels.
 #[test]
 fn windows_of_large_domains_hold_the_point_where_it_is() {
     for hash in hashes() {
@@ -88,7 +88,7 @@ fn windows_of_large_domains_hold_the_point_where_it_is() {
                 if len as u64 - 1 > mask {
                     continue;
                 }
-                // Points in the window's first, last and some inner place, and one just outside.
+                // Points are in the window's first, last and some inner place, and just outside.
                 let offset = |k: usize| [0, len as u64 - 1, len as u64 / 2, u64::MAX][k % 4];
                 let points: Vec<u64> =
                     starts.iter().enumerate().map(|(k, start)| start.wrapping_add(offset(k)) & mask).collect();
@@ -106,7 +106,7 @@ fn windows_of_large_domains_hold_the_point_where_it_is() {
     }
 }
 
-/// Windows of several pieces that go around the end of the domain, and whole domains from any place on.
+/// Tests windows of several pieces that wrap around the end of the domain, and whole domains from any place on.
 #[test]
 fn windows_of_several_pieces_go_around_the_end() {
     for hash in hashes() {
@@ -137,7 +137,7 @@ fn windows_of_several_pieces_go_around_the_end() {
     }
 }
 
-/// Every kernel gives the same bits.
+/// Tests that every kernel gives the same bits.
 #[test]
 fn kernels_agree_on_shares() {
     let hashes = hashes();
@@ -159,7 +159,7 @@ fn kernels_agree_on_shares() {
     }
 }
 
-/// Sums with tables of every ring and form are w times the entry at the point.
+/// Tests that sums with tables of every ring and form are w times the entry at the point.
 #[test]
 fn lookups_give_the_entry_up_to_the_sign() {
     for hash in hashes() {
@@ -266,7 +266,7 @@ fn parities_about_the_edges_of_large_domains() {
     }
 }
 
-/// Batches of several pieces of 64 keys, the last of which is not whole.
+/// Tests batches of several pieces of 64 keys, the last of which is incomplete.
 #[test]
 fn threads_and_kernels_agree_on_paths() {
     let shape = Shape::narrow(64).unwrap();

@@ -1,5 +1,5 @@
-//! Bytes that anybody may have sent: each parser gives a value or says what is wrong, and takes no memory before it
-//! knows that all bytes are there. What is read can be evaluated, whatever it is.
+//! Bytes from an arbitrary sender: each parser returns a value or an error, and allocates no memory before it knows
+//! that all bytes are there. The keys that it reads can be evaluated, whatever they are.
 
 use proptest::prelude::*;
 use quorate_fss::{Corrections, FssError, HEADER_BYTES, Hash, Keys, Shape, Side, Table, intervals, lookup, verified};
@@ -11,7 +11,7 @@ const COUNT: usize = 2;
 /// Bytes of roots in a message of whole keys.
 const ROOTS: usize = 16 * COUNT;
 
-/// What reads a message: shape and number are the reader's own.
+/// The functions that read a message: shape and number are the reader's own.
 #[derive(Clone, Copy, Debug)]
 enum Parser {
     Plain(Shape),
@@ -40,7 +40,7 @@ impl Parser {
         message
     }
 
-    /// All that was read, as it would be written, or what was wrong.
+    /// Returns the content, as it would be written, or the error.
     fn read(self, count: usize, message: &[u8]) -> Result<Vec<u8>, FssError> {
         let mut again = Vec::new();
         match self {
@@ -68,7 +68,7 @@ fn all_beginnings_and_longer_messages_are_refused() {
     }
 }
 
-/// Of the header each byte counts. Behind it any bytes are keys, but for the lowest bits of roots.
+/// Each byte of the header counts. After it any bytes are keys, except for the lowest bits of roots.
 #[test]
 fn every_change_of_every_byte_is_refused_or_another_key() {
     for parser in Parser::all() {
@@ -89,8 +89,8 @@ fn every_change_of_every_byte_is_refused_or_another_key() {
     }
 }
 
-/// A number of keys that both the reader and the header say, of which only some bytes are there: memory for all of them
-/// is more than any machine has, so that this test ends where it is asked for before the bytes are counted.
+/// Both the reader and the header state a number of keys of which only some bytes are there. Memory for all of them is
+/// more than any machine has, so this test fails if it is allocated before the bytes are counted.
 #[test]
 fn no_memory_is_taken_for_keys_that_did_not_come() {
     let most = u32::MAX as usize;
@@ -112,7 +112,7 @@ fn no_memory_is_taken_for_keys_that_did_not_come() {
     }
 }
 
-/// All that a holder does with keys of corrections that are not a dealer's.
+/// Evaluates keys with corrections that are not a dealer's in all ways that a holder may.
 fn evaluated(hash: &Hash, shape: Shape, corrections: Corrections) {
     let keys = Keys::new(roots(Side::Second, COUNT, 0), corrections).unwrap();
     let table = Table::backwards(Ring::of(20), &[1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Keys as their holders use them, compared with what they should give.
+//! Keys in the hands of their holders, compared with the expected results.
 
 mod common;
 mod evaluation;

@@ -1,4 +1,4 @@
-//! Keys with the payload (1, alpha): sums, leaves, and dealers who cheat.
+//! Keys with the payload (1, alpha): sums, leaves, and dealers that cheat.
 
 use quorate_crypto::Seed;
 use quorate_fss::verified::{Checked, Corrections, Keys, Shape, check, coins, deal, visit};
@@ -87,7 +87,7 @@ fn honest_keys_are_accepted_and_give_the_point() {
     }
 }
 
-/// The largest domain: sums at the edge of what their limbs hold.
+/// The largest domain: sums at the limit of their limbs.
 #[test]
 fn the_largest_domain_is_summed_without_overflow() {
     let shape = shape(16, 128);
@@ -121,7 +121,8 @@ fn kernels_and_threads_agree_on_checks() {
     assert!(hashes().iter().all(same));
 }
 
-/// Any change of what both sides get is refused, or, where no node has the control bit that it would need, harmless.
+/// Any change of the dealer's message to both sides is refused, or, if no node has the control bit that it would need,
+/// harmless.
 #[test]
 fn every_changed_bit_is_refused_or_harmless() {
     let hash = hash();
@@ -145,8 +146,8 @@ fn every_changed_bit_is_refused_or_harmless() {
     assert_eq!((refused, harmless), (8 * shape.key_bytes(), 0));
 }
 
-/// A dealer spoils a word of the tree, which gives several leaves a value, and lifts both CW' so that the sums of
-/// values are what they should be: they can always be, since odd numbers have inverses. Proofs are what finds it.
+/// A dealer spoils a word of the tree, which gives several leaves a value, and adjusts both CW' so that the sums of
+/// values are right. It can always do so, since odd numbers have inverses. Only proofs detect it.
 #[test]
 fn a_spoilt_tree_with_lifted_payloads_is_found_by_proofs_only() {
     let hash = hash();
@@ -173,7 +174,7 @@ fn a_spoilt_tree_with_lifted_payloads_is_found_by_proofs_only() {
         for change in [1, 1 << 1, 1 << 64, u128::MAX] {
             let mut bytes = add(good.bytes(), 16 * level, change);
             let before = sums(&bytes);
-            // How many more control bits one side has than the other.
+            // The number of control bits that one side has more than the other.
             let times = sums(&add(&bytes, payload, 1))[0].wrapping_sub(before[0]);
             assert_eq!(times & 1, 1);
             let inverse = (0..7).fold(1u128, |i, _| i.wrapping_mul(2u128.wrapping_sub(i.wrapping_mul(times))));
@@ -194,8 +195,8 @@ fn a_spoilt_tree_with_lifted_payloads_is_found_by_proofs_only() {
     assert_eq!((spoilt, several), (20, 20));
 }
 
-/// The attack of which the comparison of everything public keeps: another CW' to each side, and the leaf lifted so that
-/// the sums hold. Proofs and sums pass; the hash of what came does not.
+/// The attack that the comparison of everything public prevents: each side gets another CW', and the leaf is adjusted
+/// so that the sums hold. Proofs and sums pass; the comparison of the messages' hashes does not.
 #[test]
 fn different_corrections_are_found_by_their_comparison_only() {
     let hash = hash();
@@ -208,7 +209,7 @@ fn different_corrections_are_found_by_their_comparison_only() {
         *to = u128::from_le_bytes(*to).wrapping_add(change).to_le_bytes();
         Corrections::from_bytes(shape, 1, &bytes).unwrap()
     };
-    // The second side's leaves that have a control bit are lowered by 1 each; the first side's are lifted to match.
+    // The second side's leaves with a control bit are lowered by 1 each; the first side's are raised to match.
     let controls = |side: usize, corrections: &Corrections| {
         let plain = leaves(&hash, &pair([&good, &good])[side]);
         let keys = pair([corrections, corrections]);
@@ -218,7 +219,7 @@ fn different_corrections_are_found_by_their_comparison_only() {
     let lifted = with(1);
     let (first, second) = (controls(0, &lifted), controls(1, &lifted));
     assert_eq!(first.abs_diff(second), 1);
-    // a first = b second makes the sums as they were.
+    // With a first = b second the sums stay the same.
     let keys = pair([&with(second), &with(first)]);
     let all = checked(&hash, &keys);
     assert!(accepted(&all, shape.ring(), 0), "the sums were to be fooled");

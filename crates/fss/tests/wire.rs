@@ -1,4 +1,4 @@
-//! Keys in messages: there and back, and everything that is not one of them.
+//! Keys in messages: round trips, and everything that is no such message.
 
 use proptest::prelude::*;
 use quorate_fss::{Corrections, FssError, HEADER_BYTES, Keys, Shape, Side, verified, window};
@@ -42,7 +42,7 @@ fn keys_there_and_back_are_the_same_keys() {
             let read = Keys::read(shape, side, 3, &whole).unwrap();
             let leaves = |keys: &Keys| window(&hash, keys, &[7, 0, 2], 5).to_bools();
             assert_eq!(leaves(&read), leaves(keys));
-            // The other side's, or a root with the other side's control bit.
+            // Keys of the other side, or a root with the other side's control bit.
             let other = if side == Side::First { Side::Second } else { Side::First };
             assert!(matches!(Keys::read(shape, other, 3, &whole), Err(FssError::Form { what: "kind", .. })));
             whole[HEADER_BYTES + 16] ^= 1;
@@ -97,7 +97,8 @@ fn roots_for_another_number_of_keys_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Nothing panics; what is read is what was sent, and has the length that was agreed.
+    /// Tests that nothing panics, and that corrections read from a changed message have exactly its bytes and the
+    /// agreed length.
     #[test]
     fn changed_messages_are_refused_or_other_keys(
         bits in 1u32..=64,
@@ -117,7 +118,7 @@ proptest! {
         if let Ok(read) = Corrections::read(shape, 2, &bytes) {
             prop_assert_eq!(read.bytes(), &bytes[HEADER_BYTES..]);
             prop_assert_eq!(bytes.len(), shape.batch_bytes(2));
-            // Whatever the corrections are, they can be evaluated.
+            // Any corrections can be evaluated.
             let keys = Keys::new(roots(Side::First, 2, 0), read).unwrap();
             window(&hash(), &keys, &[0, shape.mask()], 2);
         }

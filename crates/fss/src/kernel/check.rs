@@ -1,4 +1,4 @@
-//! What a checked leaf adds to: sums of values and of proofs, for four keys.
+//! Sums over checked leaves: of values and of proofs, for four keys.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -11,18 +11,18 @@ pub(crate) const PROOF_BLOCKS: usize = 3;
 /// Sums over leaves x. Values count in four limbs of 32 bits, each summed in 64 bits: at most 2^16 leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums {
-    /// For H(s xor 2) and for H(s xor 4): the sum, and that of x times it; limbs 0 and 2 of each, and limbs 1 and 3.
+    /// For H(s xor 2) and for H(s xor 4): the sum, and the sum weighted by x; limbs 0 and 2 of each, and limbs 1 and 3.
     pub values: [[[Four; 2]; 2]; 2],
     /// The number of control bits, and the sum of their places.
     pub controls: [Four; 2],
-    /// Lower, middle and upper part of the sum of c_x pi_x, for each block.
+    /// The lower, middle and upper part of the sum of c_x pi_x, for each block.
     pub proofs: [[Four; 3]; PROOF_BLOCKS],
 }
 
 impl Sums {
     pub const ZERO: Sums = Sums { values: [[[ZERO; 2]; 2]; 2], controls: [ZERO; 2], proofs: [[ZERO; 3]; PROOF_BLOCKS] };
 
-    /// A sum of values modulo 2^128.
+    /// Returns a sum of values modulo 2^128.
     pub fn value(&self, which: usize, weighted: usize, key: usize) -> u128 {
         let halves = |four: Four| [four.0[key] as u64, (four.0[key] >> 64) as u64].map(u128::from);
         let [even, odd] = self.values[which][weighted].map(halves);
@@ -50,7 +50,7 @@ pub(crate) fn check(
     on_kernel!(hash, check(permutations, nodes, first, coins, corrections, sums));
 }
 
-/// The proof of a leaf's node before its correction, f_j(T, s) = pi'(s xor a_j(T)) xor s.
+/// Returns the proof of a leaf's node before its correction, f_j(T, s) = pi'(s xor a_j(T)) xor s.
 pub(crate) fn proof(permutation: &Permutation, node: u128, place: u64) -> [u128; PROOF_BLOCKS] {
     let [a, b, c] = tweaks(place).map(|tweak| node ^ tweak);
     let mut blocks = [Four([a, b, c, 0])];
@@ -60,7 +60,7 @@ pub(crate) fn proof(permutation: &Permutation, node: u128, place: u64) -> [u128;
     [a, b, c].map(|block| block ^ node)
 }
 
-/// a_j(T) for T = place + 1: linear in T, and different for each j.
+/// Returns a_j(T) for T = place + 1: linear in T, and different for each j.
 #[inline(always)]
 pub(super) fn tweaks(place: u64) -> [u128; PROOF_BLOCKS] {
     let (low, high) = (u128::from(place + 1), u128::from(place + 1) << 64);
@@ -99,11 +99,11 @@ mod tests {
         assert_eq!(proof(&permutation, s, 76), expected);
     }
 
-    /// Why proofs are not TMMO, pi(pi(s) xor t) xor pi(s): its blocks share pi(s). Who inverts pi shifts that by the
-    /// difference D of two leaves' tweaks, and has the proof of the other leaf up to D, in every block at once. Two
-    /// nodes shifted so have one sum of proofs at both leaves. A shift of both nodes does that to one block of ours;
-    /// two shifts that cross do it to two blocks, whatever the node is. Two leaves are safe by neither: that there
-    /// would have to be three is what the argument needs.
+    /// Shows why proofs are not TMMO, pi(pi(s) xor t) xor pi(s), whose blocks share pi(s). A cheater that inverts pi
+    /// can shift pi(s) by the difference D of two leaves' tweaks. This gives the proof of the other leaf up to D, in
+    /// every block at once. Two nodes shifted in this way have one sum of proofs at both leaves. With our proofs, a
+    /// shift of both nodes does so for one block; two crossed shifts do so for two blocks, whatever the node is.
+    /// Neither makes two leaves safe: the argument needs that there would have to be three.
     #[test]
     fn shifts_of_two_leaves_agree_in_one_block_and_crossed_ones_in_two() {
         let permutation = Permutation::new(&KEY);

@@ -6,21 +6,21 @@ use super::sums::versions;
 use super::{Four, ZERO};
 use crate::hash::Hash;
 
-/// The most blocks of a leaf.
+/// The largest number of blocks of a leaf.
 const BLOCKS: usize = 4;
 
 /// Sums over the terminal nodes of four trees.
 #[derive(Clone, Copy)]
 pub(crate) struct Tally {
-    /// Of each block of the leaves.
+    /// The sums of each block of the leaves.
     pub blocks: [Sum; BLOCKS],
-    /// The ones in all hashed blocks, of each key in two halves.
+    /// The number of ones in all hashed blocks, for each key in two halves.
     pub ones: [u64; 8],
-    /// The control bits that are set, in the lower half of each key.
+    /// The number of control bits that are set, in the lower half of each key.
     pub controls: [u64; 8],
 }
 
-/// The xor of hashes, and of those whose node's control bit is set.
+/// The xor of hashes, and the xor of those whose node's control bit is set.
 #[derive(Clone, Copy)]
 pub(crate) struct Sum {
     pub all: Four,
@@ -30,7 +30,7 @@ pub(crate) struct Sum {
 impl Tally {
     pub const ZERO: Tally = Tally { blocks: [Sum { all: ZERO, chosen: ZERO }; BLOCKS], ones: [0; 8], controls: [0; 8] };
 
-    /// How many ones the leaves of key q have with these corrections, modulo 4.
+    /// Returns the number of ones that the leaves of key q have with these corrections, modulo 4.
     pub fn ones_after(&self, q: usize, corrections: &[u128]) -> u64 {
         let ones = self.ones[2 * q].wrapping_add(self.ones[2 * q + 1]);
         let with = |(sum, correction): (&Sum, &u128)| {
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// All ones, for both halves of each block whose lowest bit is set.
+/// Returns all ones for both halves of each block whose lowest bit is set.
 #[inline(always)]
 fn controls(node: &[u64; 8]) -> [u64; 8] {
     let mut masks = [0; 8];
@@ -68,7 +68,7 @@ versions! {
     }
 }
 
-/// The xor of all blocks.
+/// Returns the xor of all blocks.
 pub(crate) fn sum(hash: &Hash, blocks: &[Four]) -> Four {
     let mut total = [0; 8];
     sum_of(hash, bytemuck::cast_slice(blocks), &mut total);
@@ -87,7 +87,7 @@ versions! {
     }
 }
 
-/// Puts the children of nodes in the places of their hashes (those to the left) and of the nodes (to the right).
+/// Replaces hashes by the left children, and nodes by the right ones.
 pub(crate) fn split(hash: &Hash, nodes: &mut [Four], hashed: &mut [Four], correction: &Four) {
     assert_eq!(nodes.len(), hashed.len(), "a hash for each node");
     split_words(
@@ -132,7 +132,7 @@ versions! {
     }
 }
 
-/// Adds a block of the leaves of terminal nodes, of which the bits of `mask` count.
+/// Adds a block of the leaves of terminal nodes; only the bits of `mask` count.
 pub(crate) fn tally_leaves(
     hash: &Hash,
     (nodes, hashed): (&[Four], &[Four]),

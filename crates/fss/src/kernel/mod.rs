@@ -1,6 +1,6 @@
-//! The inner loops, each with a portable form and one for each width of AES.
+//! The inner loops, each with a portable version and one for each width of AES.
 //!
-//! Trees are evaluated four at a time: block q of a [`Four`] belongs to key q. Nothing here branches on a block's
+//! Trees are evaluated four at a time: block q of a [`Four`] belongs to key q. No function here branches on a block's
 //! value or indexes by one.
 
 mod check;
@@ -52,8 +52,8 @@ impl Permutation {
     }
 }
 
-/// The schedule of FIPS 197, section 5.2, each key four times. The key is public, so that tables may be read at its
-/// bytes; the cipher itself substitutes them.
+/// Returns the schedule of FIPS 197, section 5.2, each key four times. The key is public, so tables may be indexed by
+/// its bytes; the cipher itself substitutes them.
 #[cfg(target_arch = "x86_64")]
 fn round_keys(key: [u8; 16]) -> [Four; 11] {
     let mut keys = [key; 11];
@@ -92,7 +92,7 @@ fn substituted(a: u8) -> u8 {
     (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
 }
 
-/// Runs a function of the module that `hash` chose.
+/// Runs a function of the module that `hash` selects.
 macro_rules! on_kernel {
     ($hash:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match $hash.kernel {
@@ -113,20 +113,20 @@ macro_rules! on_kernel {
 }
 use on_kernel;
 
-/// to_i = H(from_i xor tweak), for as many as both have.
+/// Computes to_i = H(from_i xor tweak), up to the shorter length.
 pub(crate) fn hash(hash: &Hash, from: &[Four], tweak: u128, to: &mut [Four]) {
     assert_eq!(from.len(), to.len(), "hashes of another number of blocks");
     on_kernel!(hash, hash(&hash.tree, from, tweak, to));
 }
 
-/// The children of all nodes: 2i and 2i + 1 those of node i.
+/// Computes the children of all nodes: 2i and 2i + 1 are those of node i.
 pub(crate) fn level(hash: &Hash, from: &[Four], correction: &Four, to: &mut [Four]) {
     assert_eq!(2 * from.len(), to.len(), "a level has twice the nodes of the one above");
     on_kernel!(hash, level(&hash.tree, from, correction, to));
 }
 
-/// The leaves of terminal nodes: block j of node i is block `i * blocks + j` of each key's part of `out`, which has
-/// `stride` blocks. What is there beyond the last block, up to a multiple of 8, may be overwritten.
+/// Computes the leaves of terminal nodes. Block j of node i is block `i * blocks + j` of each key's part of `out`,
+/// which has `stride` blocks. Blocks after the last one, up to a multiple of 8, may be overwritten.
 pub(crate) fn leaves(hash: &Hash, nodes: &[Four], corrections: &[Four], out: &mut [u128], stride: usize) {
     let blocks = (nodes.len() * corrections.len()).next_multiple_of(8);
     assert!(matches!(corrections.len(), 1 | 2 | 4), "a leaf has 1, 2 or 4 blocks");
@@ -134,27 +134,27 @@ pub(crate) fn leaves(hash: &Hash, nodes: &[Four], corrections: &[Four], out: &mu
     on_kernel!(hash, leaves(&hash.tree, nodes, corrections, out, stride));
 }
 
-/// One of the two values of four keys' leaves, (-1)^side (H(s xor tweak) + t CW') modulo 2^L: with all ones as `sign`,
-/// -a is a xor sign, and 1 more, so that 1 is added where a control bit is not set, and 1 - CW' where it is.
+/// One of the two values of four keys' leaves, (-1)^side (H(s xor tweak) + t CW') modulo 2^L. With all ones as `sign`,
+/// -a is (a xor sign) + 1. So 1 is added where a control bit is not set, and 1 - CW' where it is.
 pub(crate) struct Payload {
     pub tweak: u128,
     /// All ones for the second side.
     pub sign: u128,
-    /// What is added where the control bit is set xor what is added where it is not.
+    /// The summand where the control bit is set, xor the summand where it is not.
     pub flip: Four,
     pub mask: u128,
 }
 
 impl Payload {
-    /// Of these CW'.
+    /// Makes the values' parameters from these CW'.
     pub fn new(tweak: u128, sign: u128, corrections: Four, mask: u128) -> Payload {
         let set = |correction: u128| (correction ^ sign).wrapping_sub(sign).wrapping_add(sign & 1);
         Payload { tweak, sign, flip: Four(corrections.0.map(|correction| sign & 1 ^ set(correction))), mask }
     }
 }
 
-/// The values of leaves, key by key: that of node i is word i of each key's part of `out`, which has `stride` words.
-/// What is there beyond the last one, up to a multiple of 8, may be overwritten.
+/// Computes the values of leaves, key by key. That of node i is word i of each key's part of `out`, which has `stride`
+/// words. Words after the last one, up to a multiple of 8, may be overwritten.
 pub(crate) fn payloads(hash: &Hash, nodes: &[Four], payload: &Payload, out: &mut [u128], stride: usize) {
     let words = nodes.len().next_multiple_of(8);
     assert!(stride >= words && out.len() >= 3 * stride + words, "{words} values in less room");
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(keys[10].0[3].to_le_bytes(), last);
     }
 
-    /// H with a cipher of its own, a block at a time.
+    /// H by the `aes` crate, a block at a time.
     pub fn defined(x: u128) -> u128 {
         use aes::cipher::BlockCipherEncrypt;
         let key = Tccr::new(&SessionId::from_bytes([3; 32])).permutation_key("quorate/fss/tree");
@@ -197,7 +197,7 @@ mod tests {
         u128::from_le_bytes(block.0) ^ sigma
     }
 
-    /// Carries of all kinds: corrections about zero and about a half's end, and as they come.
+    /// Tests carries of all kinds: corrections near zero and near the end of a half, and arbitrary ones.
     #[test]
     fn payloads_are_as_defined_on_every_path() {
         let corrections = [0, 1, u128::MAX, 1 << 64, (1 << 64) - 1, 1 << 127];

@@ -1,21 +1,21 @@
-//! One level of many paths, each of a key of its own: nodes, corrections and turns side by side. A turn is the lowest
-//! bit of a block and may be secret.
+//! One level of many paths, one for each of several keys: nodes, corrections and turns side by side. A turn is the
+//! lowest bit of a block and may be secret.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{Four, on_kernel, portable, sums::versions};
 use crate::hash::{Hash, Kernel};
 
-/// Moves nodes to their children, the right ones where `turns` have their lowest bit set, and adds there the left ones
-/// to `sums`.
+/// Moves nodes to their children, to the right ones where `turns` have their lowest bit set. There it adds the left
+/// children to `sums`.
 pub(crate) fn descend(hash: &Hash, nodes: &mut [Four], corrections: &[Four], turns: &[Four], sums: &mut [Four]) {
     let len = nodes.len();
     assert!(corrections.len() == len && turns.len() == len && sums.len() == len, "paths of another number");
     on_kernel!(hash, descend(&hash.tree, nodes, corrections, turns, sums));
 }
 
-/// Makes corrections of both sides' nodes on the paths, CW = H(s_0) xor H(s_1) xor not r (s_0 xor s_1) with the turns
-/// r, and moves the nodes on.
+/// Computes the corrections of both sides' nodes on the paths, CW = H(s_0) xor H(s_1) xor not r (s_0 xor s_1) with the
+/// turns r, and moves the nodes on.
 pub(crate) fn correct(hash: &Hash, sides: [&mut [Four]; 2], turns: &[Four], corrections: &mut [Four]) {
     let len = turns.len();
     assert!(sides.iter().all(|side| side.len() == len) && corrections.len() == len, "paths of another number");
@@ -28,7 +28,7 @@ versions! {
     }
 }
 
-/// Turns of the next level: the next bit of each half becomes its lowest.
+/// Moves on to the turns of the next level: the next bit of each half becomes its lowest.
 pub(crate) fn next_turns(hash: &Hash, turns: &mut [Four]) {
     shift_right(hash, bytemuck::cast_slice_mut(turns));
 }
@@ -71,7 +71,7 @@ mod tests {
     use crate::kernel::ZERO;
     use crate::kernel::tests::{defined, hashes, nodes};
 
-    /// Blocks that are not those of other names.
+    /// Returns blocks that differ from those of other names.
     fn blocks(count: usize, name: u128) -> Vec<Four> {
         nodes(count).into_iter().map(|four| Four(four.0.map(|block| block.wrapping_mul(2 * name + 3)))).collect()
     }

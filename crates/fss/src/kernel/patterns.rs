@@ -1,13 +1,13 @@
-//! How many equations a forger of verified keys has to satisfy, by enumeration of all coincidences.
+//! The number of equations that a forger of verified keys has to satisfy, by enumeration of all coincidences.
 //!
 //! `docs/security/fss.md`, "How hard that is": with z(u) = u xor pi'(u) everything that is compared is an equation
-//! between the z(s xor a_j(T)) of nodes s. Nodes are joined if some of these points are the same; a pattern says which
-//! are joined and by which differences. With f groups of joined nodes there are p^f choices, and r independent
-//! equations hold for each with probability 2^(-128 r). Here is the least r for each f.
+//! between the z(s xor a_j(T)) of nodes s. Nodes are joined if some of these points are the same; a pattern states
+//! which nodes are joined and by which differences. With f groups of joined nodes there are p^f choices, and r
+//! independent equations hold for each with probability 2^(-128 r). These tests compute the least r for each f.
 //!
-//! a_j is linear in T, so that differences follow from the linear relations of the numbers T alone. Three different
-//! numbers other than 0 are independent, or the third is the sum of the others: two cases, 1, 2, 4 and 1, 2, 3, in
-//! which all differences lie in a space of 64, and the z of a group's points are the bits of a word.
+//! a_j is linear in T, so differences follow from the linear relations of the numbers T alone. Three different numbers
+//! other than 0 are independent, or the third is the sum of the others: two cases, 1, 2, 4 and 1, 2, 3. In these all
+//! differences lie in a space of 64, and the z of a group's points are the bits of a word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,15 @@ use super::check::{PROOF_BLOCKS, tweaks};
 
 /// A node's place in its group: its difference from the group's first node.
 type Offset = u8;
-/// Those of some nodes, at most six.
+/// The offsets of some nodes, at most six.
 type Offsets = [Offset; 6];
 
-/// The tweaks of a leaf with a number below 8, in 6 bits.
+/// Returns the tweaks of a leaf with a number below 8, in 6 bits.
 fn small_tweaks(number: u64) -> [Offset; PROOF_BLOCKS] {
     tweaks(number - 1).map(|tweak| tweak as u8 | ((tweak >> 64) as u8 * 8))
 }
 
-/// Leaves, of two nodes each, one of each side.
+/// Leaves of two nodes each, one of each side.
 struct Leaves {
     tweaks: Vec<[Offset; PROOF_BLOCKS]>,
 }
@@ -37,7 +37,7 @@ impl Leaves {
         self.tweaks[node / 2]
     }
 
-    /// All ways to join these nodes: their offsets. A leaf's nodes are different.
+    /// Returns all ways to join these nodes, as their offsets. A leaf's nodes are different.
     fn joined(&self, nodes: &[usize]) -> BTreeSet<Offsets> {
         let mut by_set = vec![BTreeSet::new(); 1 << nodes.len()];
         by_set[1].insert([0; 6]);
@@ -51,7 +51,7 @@ impl Leaves {
         by_set.pop().unwrap()
     }
 
-    /// Ways to join one more node to those of a set.
+    /// Returns the ways to join one more node to those of a set.
     fn joining(
         &self,
         nodes: &[usize],
@@ -74,8 +74,8 @@ impl Leaves {
         })
     }
 
-    /// The rank of the equations, of nodes in these groups at these offsets: both nodes' z of a block add up to zero
-    /// where there is one leaf, else to the same at all leaves. W groups at most.
+    /// Returns the rank of the equations, of nodes in these groups at these offsets. Both nodes' z of a block add up to
+    /// zero if there is one leaf, else to the same value at all leaves. At most W groups.
     fn rank<const W: usize>(&self, group: &[usize], offsets: &Offsets) -> usize {
         let sum = |leaf: usize, j: usize| {
             let mut sum = [0u64; W];
@@ -98,7 +98,7 @@ impl Leaves {
         rank(rows)
     }
 
-    /// For each number of groups from `least` on the least rank, and how many patterns there are.
+    /// Returns for each number of groups from `least` on the least rank, and the number of patterns.
     fn ranks(&self, least: usize) -> BTreeMap<usize, (usize, usize)> {
         let count = 2 * self.tweaks.len();
         let mut found = BTreeMap::new();
@@ -128,8 +128,9 @@ impl Leaves {
         found
     }
 
-    /// The same for all six nodes of three leaves in one group. A node that the others do not need to be joined is the
-    /// last one, but for the names of sides and leaves; patterns may be met several times.
+    /// Returns the least rank and the number of patterns for all six nodes of three leaves in one group. Up to the
+    /// names of sides and leaves, the last node is one that the others do not need to be joined. Patterns may occur
+    /// several times.
     fn ranks_of_one_group(&self) -> (usize, usize) {
         let mut found = BTreeMap::new();
         for offsets in self.joined(&[0, 1, 2, 3, 4]) {
@@ -147,7 +148,7 @@ fn note(found: &mut BTreeMap<usize, (usize, usize)>, groups: usize, rank: usize)
     *count += 1;
 }
 
-/// The rank over GF(2).
+/// Returns the rank over GF(2).
 fn rank<const W: usize>(mut rows: [[u64; W]; 6]) -> usize {
     let mut rank = 0;
     for i in 0..rows.len() {
@@ -163,7 +164,7 @@ fn rank<const W: usize>(mut rows: [[u64; W]; 6]) -> usize {
     rank
 }
 
-/// The group of each node, groups in the order of their first nodes.
+/// Returns all partitions, as the group of each node; groups are ordered by their first nodes.
 fn partitions(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for _ in 0..count {
@@ -176,7 +177,7 @@ fn partitions(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// What makes two cases of all.
+/// Tests the linearity that reduces all numbers to two cases.
 #[test]
 fn tweaks_are_linear_in_the_number() {
     let numbers = [1u64, 2, 3, 77, 40_000, 1 << 15, 65_535, 1 << 16];
@@ -193,7 +194,7 @@ fn one_leaf_takes_two_equations_for_one_node_and_three_for_two() {
     assert_eq!(found, BTreeMap::from([(1, (2, 3)), (2, (3, 1))]));
 }
 
-/// Why two leaves would not do: one equation for one free node, in six patterns, the crossed shifts.
+/// Shows why two leaves would not suffice: one equation for one free node, in six patterns, the crossed shifts.
 #[test]
 fn two_leaves_take_one_equation_for_one_node() {
     let found = Leaves::new(&[1, 2]).ranks(1);
@@ -207,7 +208,7 @@ fn three_leaves_take_at_least_as_many_equations_as_stated() {
         let mut found = leaves.ranks(2);
         found.insert(1, leaves.ranks_of_one_group());
         assert_eq!(found.values().map(|(least, _)| *least).collect::<Vec<_>>(), [3, 4, 4, 5, 6, 6], "{numbers:?}");
-        // How many patterns there are, of one group up to names, is a factor of the bound.
+        // The number of patterns, for one group up to names, is a factor of the bound.
         let counts: Vec<usize> = found.values().map(|(_, count)| *count).collect();
         let most = [1 << 22, 1 << 21, 1 << 17, 1 << 13, 1 << 8, 1];
         assert!(counts.iter().zip(most).all(|(count, most)| *count <= most && *count > most / 8), "{counts:?}");

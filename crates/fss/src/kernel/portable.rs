@@ -1,4 +1,4 @@
-//! The loops without instructions of our choice: what the others are compared with.
+//! The loops without explicit instructions, with which the others are compared.
 
 use aes::cipher::{Array, BlockCipherEncrypt};
 
@@ -9,7 +9,7 @@ use super::{Four, PROOF_BLOCKS, Payload, Permutation, Sums, ZERO};
 use crate::hash::{control, leaf_tweak};
 use crate::keys::child;
 
-/// Groups of four blocks that are encrypted together.
+/// The number of groups of four blocks encrypted together.
 const CHUNK: usize = 16;
 
 #[inline(always)]
@@ -18,7 +18,7 @@ fn sigma(x: u128) -> u128 {
     u128::from(low ^ high) << 64 | u128::from(high)
 }
 
-/// pi on each block, its bytes in little-endian order.
+/// Applies pi to each block, with its bytes in little-endian order.
 pub(super) fn permute(permutation: &Permutation, blocks: &mut [Four]) {
     let bytes: &mut [[u8; 16]] = bytemuck::cast_slice_mut(blocks);
     permutation.cipher.encrypt_blocks(Array::cast_slice_from_core_mut(bytes));
@@ -131,7 +131,7 @@ pub(super) fn payloads(permutation: &Permutation, nodes: &[Four], payload: &Payl
     quorate_ring::wipe_words(&mut hashed);
 }
 
-/// The sum of products is kept reduced here, which reduces to itself.
+/// The sum of products is kept reduced here; a later reduction leaves it unchanged.
 pub(super) fn check(
     [tree, proofs]: [&Permutation; 2],
     nodes: &[Four],
@@ -176,12 +176,12 @@ pub(super) fn check(
     quorate_ring::wipe_words(&mut blocks);
 }
 
-/// Sums do not overflow, and nothing asks whether they do: that would be a branch on a leaf.
+/// Adds without overflow, and without a check for one: that would be a branch on a leaf.
 fn add(sum: &mut u128, value: u128) {
     *sum = sum.wrapping_add(value);
 }
 
-/// Adds a value, and as many as its place says.
+/// Adds a value, and the value times its place.
 fn add_limbs(sums: &mut [[Four; 2]; 2], q: usize, value: u128, place: u64) {
     const LIMBS: u128 = u32::MAX as u128 | (u32::MAX as u128) << 64;
     for (limbs, h) in [value & LIMBS, value >> 32 & LIMBS].into_iter().zip(0..) {

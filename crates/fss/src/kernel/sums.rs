@@ -1,4 +1,4 @@
-//! Sums of the words that bits pick, for four keys at once, and shifts of bits.
+//! Sums of words selected by bits, for four keys at once, and shifts of bits.
 
 use std::hint::black_box;
 
@@ -6,10 +6,10 @@ use crate::hash::Hash;
 #[cfg(target_arch = "x86_64")]
 use crate::hash::Kernel;
 
-/// Keys at once.
+/// The number of keys at once.
 const KEYS: usize = 4;
 
-/// Compiles a body for the portable path, AVX2 and AVX-512, as `quorate-ring` does.
+/// Compiles a body for the portable path, AVX2 and AVX-512, as in `quorate-ring`.
 macro_rules! versions {
     ($(#[$meta:meta])* fn $name:ident($hash:ident, $($arg:ident : $ty:ty),*) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
@@ -43,7 +43,8 @@ macro_rules! versions {
 pub(super) use versions;
 
 versions! {
-    /// to_i = the 64 bits of `from` that begin `by` bits behind word i; `from` has a word more than `to`.
+    /// Computes to_i = the 64 bits of `from` that begin `by` bits after the start of word i; `from` has a word more
+    /// than `to`.
     fn shift(hash, from: &[u64], by: u32, to: &mut [u64]) {
         let high = &from[1..=to.len()];
         for ((low, high), to) in from.iter().zip(high).zip(to) {
@@ -53,16 +54,16 @@ versions! {
 }
 
 versions! {
-    /// How many bits are set.
+    /// Returns the number of set bits.
     fn count_ones(hash, words: &[u64]) -> u64 {
         words.iter().fold(0, |sum: u64, word| sum.wrapping_add(word.count_ones().into()))
     }
 }
 
-/// The body of a masked sum, for one width of words: entry 64 i + j of the table counts where bit j of word i is set.
+/// The body of a masked sum, for one width of words: entry 64 i + j of the table counts if bit j of word i is set.
 macro_rules! masked_body {
     ($word:ty, $bits:ident, $table:ident, $sums:ident) => {
-        // 1, which the compiler does not know: of a bit that picks an entry or zero it would make a branch.
+        // 1, which the compiler must not know: it would branch on a bit that selects an entry or zero.
         let one = black_box(1 as $word);
         for (bits, sum) in $bits.iter().zip($sums.iter_mut()) {
             // Eight sums side by side, that the compiler may keep in a register.
@@ -80,7 +81,7 @@ macro_rules! masked_body {
     };
 }
 
-/// sum_q += the entries of `table` where the bits of key q are set; 64 entries to a word of bits.
+/// Adds to sum_q the entries of `table` where the bits of key q are set; 64 entries to a word of bits.
 pub(crate) fn add_words_32(hash: &Hash, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
     check(&bits, table.len());
     #[cfg(target_arch = "x86_64")]
@@ -97,7 +98,7 @@ pub(crate) fn add_words_32(hash: &Hash, bits: [&[u64]; KEYS], table: &[u32], sum
     masked_body!(u32, bits, table, sums);
 }
 
-/// The same with words of 64 bits.
+/// Adds to sum_q the entries of `table`, words of 64 bits, where the bits of key q are set.
 pub(crate) fn add_words_64(hash: &Hash, bits: [&[u64]; KEYS], table: &[u64], sums: &mut [u64; KEYS]) {
     check(&bits, table.len());
     #[cfg(target_arch = "x86_64")]
@@ -144,7 +145,7 @@ versions! {
     }
 }
 
-/// The same for a table in planes; whole groups of eight words.
+/// Adds to sum_q the entries of a table in planes where the bits of key q are set; whole groups of eight words.
 pub(crate) fn add_planes(hash: &Hash, bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
     check(&bits, 64 * table.base.len());
     assert!(table.base.len().is_multiple_of(8) && table.planes.len() == table.base.len() * table.count);
@@ -162,7 +163,7 @@ mod x86 {
 
     use super::{KEYS, Planes};
 
-    /// A masked sum for one width: `$lanes` entries a register, whose mask is the lowest bits of what is left.
+    /// A masked sum for one width: `$lanes` entries a register, whose mask is the lowest of the remaining bits.
     macro_rules! masked {
         ($name:ident, $word:ty, $mask:ty, $lanes:literal, $add:ident, $mask_add:ident, $reduce:ident) => {
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
@@ -194,7 +195,8 @@ mod x86 {
     masked!(masked_32, u32, __mmask16, 16, _mm512_add_epi32, _mm512_mask_add_epi32, _mm512_reduce_add_epi32);
     masked!(masked_64, u64, __mmask8, 8, _mm512_add_epi64, _mm512_mask_add_epi64, _mm512_reduce_add_epi64);
 
-    /// The same without masks: an entry counts where its bit of a word is set, found by a comparison with that bit.
+    /// A sum for one width without masks: an entry counts if its bit of a word is set, found by a comparison with that
+    /// bit.
     macro_rules! selected {
         ($name:ident, $word:ty, $lanes:literal, $splat:ident, $equal:ident, $add:ident) => {
             #[target_feature(enable = "avx2")]
@@ -236,7 +238,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
     pub(super) fn planes(bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
-        /// Planes whose counts stay in registers for all keys.
+        /// The largest number of planes whose counts stay in registers for all keys.
         const MOST: usize = 4;
         let mut parts = [_mm512_setzero_si512(); KEYS];
         let [a, b, c, d] = bits.map(|bits| bits.as_chunks::<8>().0);

@@ -1,24 +1,24 @@
-//! Sums of values of leaves with windows of a public table: in digits of a byte where the processor multiplies those
-//! (AVX-512 VNNI), word by word elsewhere.
+//! Sums of values of leaves with windows of a public table: in digits of a byte if the processor multiplies those
+//! (AVX-512 VNNI), word by word otherwise.
 //!
-//! A value has T bytes v_t, an entry U digits e_u from -128 to 127. A sum of products of bytes t and digits u is one of
-//! 32 bits, for 2^16 leaves at most, and weighs 2^(8 (t + u)).
+//! A value has T bytes v_t, an entry U digits e_u from -128 to 127. A sum of products of bytes t and digits u has 32
+//! bits, for 2^16 leaves at most, and weighs 2^(8 (t + u)).
 
 #[cfg(target_arch = "x86_64")]
 use crate::hash::Kernel;
 
-/// Planes of bytes that are multiplied at a time: two bytes of both of a leaf's values.
+/// Planes of bytes multiplied at a time: two bytes of both of a leaf's values.
 pub(crate) const TILE: usize = 4;
 /// Bytes of a register; planes are a multiple of it.
 pub(crate) const REGISTER: usize = 64;
 
-/// Whether digits are what this processor multiplies.
+/// Whether this processor multiplies digits.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_digits(kernel: Kernel) -> bool {
     kernel == Kernel::Vaes512 && is_x86_feature_detected!("avx512vnni") && is_x86_feature_detected!("avx512vbmi")
 }
 
-/// A table's digits: planes of so many bytes, the lowest digits first. Made only where [`has_digits`] holds.
+/// A table's digits: planes of bytes, the lowest digits first. Made only where [`has_digits`] holds.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Digits {
     planes: Vec<i8>,
@@ -27,7 +27,8 @@ pub(crate) struct Digits {
 
 #[cfg(target_arch = "x86_64")]
 impl Digits {
-    /// The digits of entries, in as many planes as needed, or as make up so many bits: above those nothing counts.
+    /// Returns the digits of entries, in as many planes as the entries need, or as `bits` bits fill: digits above do
+    /// not count.
     pub fn new(kernel: Kernel, bits: u32, entries: &[i64]) -> Option<Digits> {
         if !has_digits(kernel) {
             return None;
@@ -47,7 +48,7 @@ impl Digits {
     }
 }
 
-/// Values of one key's leaves as planes of bytes: byte t of first values, then of second ones, then byte t + 1.
+/// Values of one key's leaves as planes of bytes: byte t of the first values, then of the second ones, then byte t + 1.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Bytes {
     planes: Vec<u8>,
@@ -56,7 +57,7 @@ pub(crate) struct Bytes {
 
 #[cfg(target_arch = "x86_64")]
 impl Bytes {
-    /// Zeros, for values of so many bits of so many leaves.
+    /// Returns zeros, for `leaves` values of `bits` bits.
     pub fn new(bits: u32, leaves: usize) -> Bytes {
         let width = leaves.next_multiple_of(REGISTER);
         let tiles = bits.div_ceil(8).div_ceil(2) as usize;
@@ -67,7 +68,8 @@ impl Bytes {
         std::array::from_fn(|i| self.planes[(TILE * tile + i) * self.width..][..self.width].as_chunks().0)
     }
 
-    /// Writes first (0) or second values (1) of leaves from `first` on, a multiple of 64. The digits say that it can.
+    /// Writes the first (0) or second (1) values of leaves from `first` on, a multiple of 64. The digits prove that the
+    /// processor has the instructions.
     pub fn write(&mut self, _: &Digits, which: usize, first: usize, values: &[u128]) {
         for (at, part) in values.chunks(REGISTER).enumerate() {
             let mut whole = [0; REGISTER];
@@ -91,8 +93,8 @@ impl Drop for Bytes {
     }
 }
 
-/// For each start the sums of first and of second values with the entries from there on, modulo 2^L for values of L
-/// bits.
+/// Computes for each start the sums of first and of second values with the entries from there on, modulo 2^L for values
+/// of L bits.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn sums_of_digits(values: &Bytes, table: &Digits, starts: &[usize], sums: &mut [[u128; 2]]) {
     assert_eq!(starts.len(), sums.len(), "a sum for each window");
@@ -100,7 +102,7 @@ pub(crate) fn sums_of_digits(values: &Bytes, table: &Digits, starts: &[usize], s
     for (starts, sums) in starts.chunks(TILE).zip(sums.chunks_mut(TILE)) {
         sums.fill([0; 2]);
         for u in 0..table.count() {
-            // What is missing of a group of windows is the last one again.
+            // An incomplete group of windows is filled up by its last one.
             let windows: [&[[i8; REGISTER]]; TILE] = std::array::from_fn(|i| {
                 let start = u * table.stride + starts[i.min(starts.len() - 1)];
                 table.planes[start..start + values.width].as_chunks().0
@@ -121,7 +123,7 @@ pub(crate) fn sums_of_digits(values: &Bytes, table: &Digits, starts: &[usize], s
     }
 }
 
-/// The same word by word: adds the products of values of leaves with the entries that begin at each start.
+/// Adds the products of values of leaves with the entries that begin at each start, word by word.
 pub(crate) fn add_words(values: [&[u128]; 2], entries: &[i64], starts: &[usize], sums: &mut [[u128; 2]]) {
     for (&start, sum) in starts.iter().zip(sums) {
         let window = &entries[start..start + values[0].len()];
@@ -138,7 +140,7 @@ mod x86 {
 
     use super::{REGISTER, TILE};
 
-    /// Sums of products of bytes with digits, for each window all of them.
+    /// Returns the sums of products of bytes with digits, for each window all of them.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     pub(super) fn products(
         values: [&[[u8; REGISTER]]; TILE],
@@ -165,7 +167,7 @@ mod x86 {
         totals
     }
 
-    /// Byte t of each of 64 words, for each t.
+    /// Returns byte t of each of 64 words, for each t.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     pub(super) fn turned(words: &[u128; REGISTER]) -> [[u8; REGISTER]; 16] {
         /// Byte t of four words, then byte t + 1.
@@ -182,7 +184,7 @@ mod x86 {
         let bytes = bytemuck::cast(BYTES);
         let mut rows: [__m512i; 16] =
             std::array::from_fn(|i| _mm512_permutexvar_epi8(bytes, bytemuck::cast::<[u128; 4], __m512i>(rows[i])));
-        // A square of 16 x 16 words of 32 bits, turned: halves, quarters, ... change places.
+        // Transposes a square of 16 x 16 words of 32 bits: halves, quarters, ... change places.
         for distance in [1, 2, 4, 8usize] {
             let pick = |upper: bool| -> __m512i {
                 bytemuck::cast::<[i32; 16], __m512i>(std::array::from_fn(|j| match (upper, j & distance == 0) {
@@ -234,7 +236,7 @@ mod tests {
                     let (mut by_digits, mut by_words) = ([[9; 2]; 6], [[0; 2]; 6]);
                     sums_of_digits(&bytes, &digits, &starts, &mut by_digits);
                     add_words([&values[0], &values[1]], &table, &starts, &mut by_words);
-                    // Digits of an entry's top carry count for nothing.
+                    // The digits of an entry's top carry do not count.
                     let whole = mask & u128::MAX >> (128 - 8 * entry_bits.div_ceil(8));
                     let seen = |sums: [[u128; 2]; 6]| sums.map(|both| both.map(|sum| sum & whole));
                     assert_eq!(seen(by_digits), seen(by_words), "{bits} {entry_bits} {extreme}");

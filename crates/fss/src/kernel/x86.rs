@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 /// Registers that are encrypted side by side.
 const WIDTH: usize = 8;
 
-/// What the loops need of a register, for one width.
+/// The operations that the loops need of a register, for one width.
 macro_rules! operations {
     ($name:ident, $features:literal, $register:ty, {
         $zero:ident $xor:ident $and:ident $round:ident $last:ident $splat:ident $splat64:ident $swap:ident $sub:ident
@@ -40,7 +40,7 @@ macro_rules! operations {
             pub fn last_round(a: $register, key: $register) -> $register {
                 $last(a, key)
             }
-            /// The same block everywhere.
+            /// Returns a register with the same block everywhere.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn splat(block: u128) -> $register {
@@ -52,44 +52,45 @@ macro_rules! operations {
             pub fn sigma(x: $register) -> $register {
                 $xor(swapped(x), $and(x, splat(u128::MAX << 64)))
             }
-            /// The halves of each block, exchanged.
+            /// Exchanges the halves of each block.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn swapped(x: $register) -> $register {
                 $swap::<0b01_00_11_10>(x)
             }
-            /// All ones in the blocks whose lowest bit is set.
+            /// Returns all ones in the blocks whose lowest bit is set.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn control(x: $register) -> $register {
                 let halves = $sub($zero(), $and(x, $splat64(1)));
                 $low(halves, halves)
             }
-            /// The carry-less product of two halves of each block.
+            /// Returns the carry-less product of two halves of each block.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn product<const HALVES: i32>(a: $register, b: $register) -> $register {
                 $product::<HALVES>(a, b)
             }
-            /// The products of the lower 32 bits of 64.
+            /// Returns the products of the lower 32 bits of each 64.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn mul32(a: $register, b: $register) -> $register {
                 $mul32(a, b)
             }
-            /// Sums of 64 bits.
+            /// Returns sums of 64 bits.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn add(a: $register, b: $register) -> $register {
                 $add(a, b)
             }
-            /// The upper 32 bits of 64.
+            /// Returns the upper 32 bits of each 64.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn upper(a: $register) -> $register {
                 $shift::<32>(a)
             }
-            /// Sums of 128 bits: a half carries where both have its highest bit, or one has it and the sum has not.
+            /// Returns sums of 128 bits. A half carries if both summands have its highest bit, or one has it and the
+            /// sum does not.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn add128(a: $register, b: $register) -> $register {
@@ -98,7 +99,7 @@ macro_rules! operations {
                 let carries = $shift::<63>($xor($and(a, b), one));
                 $add(sum, $low($zero(), carries))
             }
-            /// The same 64 bits everywhere.
+            /// Returns a register with the same 64 bits everywhere.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn splat64(a: u64) -> $register {
@@ -108,7 +109,7 @@ macro_rules! operations {
     };
 }
 
-/// A block in a register of one.
+/// Returns the block: a register of one block.
 #[target_feature(enable = "sse2")]
 #[inline]
 fn itself(block: __m128i) -> __m128i {
@@ -136,7 +137,7 @@ operations!(four, "aes,vaes,pclmulqdq,vpclmulqdq,avx512f,avx512bw,avx512dq,avx51
     _mm512_clmulepi64_epi128 _mm512_mul_epu32 _mm512_add_epi64 _mm512_srli_epi64
 });
 
-/// The permutation on a few registers, as text of its caller's, so that they stay registers.
+/// The permutation on a few registers, expanded into the caller's code so that they stay registers.
 macro_rules! permute {
     ($keys:expr, $blocks:expr) => {{
         for block in $blocks.iter_mut() {
@@ -186,9 +187,9 @@ macro_rules! kernel {
             use crate::hash::leaf_tweak;
             use crate::kernel::{Four, PROOF_BLOCKS, Payload, Permutation, Sums};
 
-            /// Registers of a [`Four`].
+            /// The number of registers of a [`Four`].
             const PER: usize = size_of::<Four>() / size_of::<$register>();
-            /// Fours in the registers that are encrypted side by side.
+            /// The number of fours in the registers that are encrypted side by side.
             const FOURS: usize = WIDTH / PER;
 
             type RoundKeys = [$register; 11];
@@ -203,7 +204,7 @@ macro_rules! kernel {
                 keys
             }
 
-            /// H(s_i xor tweak).
+            /// Returns H(s_i xor tweak).
             #[target_feature(enable = $features)]
             #[inline]
             fn hashed<const N: usize>(keys: &RoundKeys, s: &[$register; N], tweak: $register) -> [$register; N] {
@@ -359,7 +360,7 @@ macro_rules! kernel {
                 });
             }
 
-            /// Adds values and control bits of some leaves, the first of which is at `place`.
+            /// Adds values and control bits of some leaves; the first is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
             fn values<const N: usize>(keys: &RoundKeys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
@@ -386,7 +387,7 @@ macro_rules! kernel {
                 sums.controls = bytemuck::cast(parts);
             }
 
-            /// Adds coins times proofs, of leaves the first of which is at `place`.
+            /// Adds coins times proofs of some leaves; the first is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
             fn proofs_of<const N: usize>(
@@ -438,7 +439,7 @@ macro_rules! kernel {
                 for at in (0..nodes.len()).step_by(FOURS) {
                     let (mut x, mut added) = ([zero(); WIDTH], [zero(); WIDTH]);
                     for i in 0..WIDTH {
-                        // Beyond the last node the first one stands in, whose value nobody reads there.
+                        // After the last node the first one fills up the group; its value there is never read.
                         let node: Part = bytemuck::cast(*nodes.get(at + i / PER).unwrap_or(&nodes[0]));
                         x[i] = node[i % PER];
                         added[i] = xor(unset, and(control(x[i]), flip[i % PER]));
@@ -486,7 +487,7 @@ macro_rules! kernel {
                 while at < nodes.len() * BLOCKS {
                     let (mut s, mut x, mut masks) = ([zero(); WIDTH], [zero(); WIDTH], [zero(); WIDTH]);
                     for f in 0..FOURS {
-                        // Beyond the last node the first one stands in, whose leaf nobody reads there.
+                        // After the last node the first one fills up the group; its leaf there is never read.
                         let node = nodes.get((at + f) / BLOCKS).unwrap_or(&nodes[0]);
                         let node: [$register; PER] = bytemuck::cast(*node);
                         let j = (at + f) % BLOCKS;
@@ -520,7 +521,7 @@ fn store_1(x: &[__m128i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
     }
 }
 
-/// Turns four fours, of two registers each: pairs of blocks of one key lie side by side.
+/// Transposes four fours, of two registers each: pairs of blocks of one key lie side by side.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn store_2(x: &[__m256i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
@@ -536,7 +537,7 @@ fn store_2(x: &[__m256i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
     }
 }
 
-/// Turns two squares of four blocks by four keys.
+/// Transposes two squares of four blocks by four keys.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn store_4(x: &[__m512i; WIDTH], out: &mut [u128], stride: usize, at: usize) {

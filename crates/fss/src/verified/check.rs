@@ -1,4 +1,4 @@
-//! What a holder computes of a batch before it uses it.
+//! The evaluation by which a holder checks a batch before it uses it.
 
 use quorate_crypto::{Prg, gf128};
 use quorate_ring::threads::{side_by_side, threads};
@@ -11,16 +11,16 @@ use crate::walk::Trees;
 
 /// Levels of a piece: its nodes fit the first cache.
 pub(super) const PIECE_LEVELS: usize = 8;
-/// Leaves from which on work is worth several threads: some 50 us.
+/// The number of leaves from which work uses several threads: some 50 us.
 const GRAIN: u64 = 1 << 13;
 
 /// A side's sums over all leaves of each key.
 pub struct Checked {
     /// sum_x c_x pi_x, three elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
     pub proofs: Vec<[u128; PROOF_BLOCKS]>,
-    /// Shares of the sum of all first values: of 1.
+    /// Shares of the sum of all first values: it must be 1.
     pub ones: Wiped<Vector>,
-    /// Shares of the sum of all second values: of alpha.
+    /// Shares of the sum of all second values: it must be alpha.
     pub macs: Wiped<Vector>,
     /// Shares of the point, sum_x x y_x.
     pub points: Wiped<Vector>,
@@ -34,15 +34,16 @@ impl Drop for Checked {
     }
 }
 
-/// The coefficients c_x of a domain's leaves, from a generator that both holders tossed after the batch was fixed.
+/// Returns the coefficients c_x of a domain's leaves, from a generator that both holders tossed after the batch was
+/// fixed.
 pub fn coins(shape: Shape, prg: &mut Prg) -> Vec<u128> {
     let mut coins = memory::zeros(shape.points());
     prg.fill(bytemuck::cast_slice_mut(&mut coins));
     coins
 }
 
-/// Evaluates all leaves. Both holders then compare the proofs, and check that `ones` is 1 and `macs` alpha, exactly:
-/// nothing of a key is proven before all of that holds.
+/// Evaluates all leaves. Both holders then compare the proofs, and check that `ones` is 1 and `macs` alpha, exactly. A
+/// key is proven only if all of these hold.
 ///
 /// # Panics
 /// Unless there is a coin for each point.
@@ -78,7 +79,7 @@ pub fn check(hash: &Hash, keys: &Keys, coins: &[u128]) -> Checked {
     Checked { proofs, ones, macs, points, point_macs }
 }
 
-/// The sums over all leaves of four keys.
+/// Returns the sums over all leaves of four keys.
 fn sums_of(hash: &Hash, keys: &Keys, first: usize, coins: &[u128], trees: &mut Trees) -> Sums {
     let corrections = keys.corrections();
     start(keys, first, trees);
@@ -99,8 +100,8 @@ pub(super) fn start(keys: &Keys, first: usize, trees: &mut Trees) {
     });
 }
 
-/// The four sums of a key's values: those of hashes, and of as many corrections as there are control bits, with the
-/// side's sign.
+/// Returns the four sums of a key's values: the sums of hashes, plus a correction for each control bit, with the side's
+/// sign.
 fn finished(keys: &Keys, key: usize, sums: &Sums, q: usize) -> [u128; 4] {
     let payload = [0, 1].map(|which| keys.corrections().payload(key, which));
     let sign = 0u128.wrapping_sub(keys.side().is_negative().into());
@@ -121,7 +122,7 @@ mod tests {
     use crate::verified::Corrections;
     use crate::{Roots, Side};
 
-    /// Alike, they would let errors of two leaves cancel.
+    /// Equal coins would let errors of two leaves cancel.
     #[test]
     fn every_leaf_has_a_coin_of_its_own() {
         let mut prg = Seed::from_bytes([5; 32]).prg("quorate/fss/test", b"coins");
@@ -130,8 +131,8 @@ mod tests {
         assert_eq!(distinct.len(), 1 << 9);
     }
 
-    /// Whatever the corrections are, as long as they are the same: child 1 is child 0 xor the node, so that the control
-    /// bits of a level add up to those of the one above, and at last to the root's.
+    /// This holds for any corrections, if they are the same on both sides. Child 1 is child 0 xor the node, so the
+    /// control bits of a level add up to those of the one above, and at last to the root's.
     #[test]
     fn the_leaves_with_different_control_bits_are_odd_in_number() {
         let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([8; 32])));

@@ -1,4 +1,4 @@
-//! The dealer's part.
+//! Generation of verified keys by the dealer.
 
 use quorate_ring::threads::side_by_side;
 use quorate_ring::wipe_words;
@@ -10,11 +10,11 @@ use crate::kernel;
 use crate::paths::{TOGETHER, blocks, part_len};
 use crate::{Hash, Roots};
 
-/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key. Roots serve no other
-/// keys.
+/// Generates the corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key. Roots must not
+/// be used for other keys.
 ///
 /// # Panics
-/// Unless there are as many roots of either side as points, and every point lies in the domain.
+/// Unless each side has as many roots as there are points, and every point lies in the domain.
 pub fn deal(hash: &Hash, shape: Shape, points: &[u64], alpha: u128, first: Roots, second: Roots) -> Corrections {
     check(points, shape.mask(), &first, &second);
     let mut corrections = Corrections::zeros(shape, points.len());
@@ -33,7 +33,7 @@ pub fn deal(hash: &Hash, shape: Shape, points: &[u64], alpha: u128, first: Roots
     corrections
 }
 
-/// CW' = (-1)^(t of the second side) (payload - H(s_0) + H(s_1)), modulo 2^L.
+/// Computes CW' = (-1)^(t of the second side) (payload - H(s_0) + H(s_1)), modulo 2^L.
 fn payloads(hash: &Hash, shape: Shape, values: [u128; 2], pairs: &mut Pairs, out: &mut [u8]) {
     let (bytes, start) = (shape.payload_bytes(), 16 * shape.bits() as usize);
     for (which, (value, tweak)) in values.into_iter().zip(VALUE_TWEAKS).enumerate() {
@@ -48,7 +48,7 @@ fn payloads(hash: &Hash, shape: Shape, values: [u128; 2], pairs: &mut Pairs, out
     }
 }
 
-/// cs = f(s_0) xor f(s_1).
+/// Computes cs = f(s_0) xor f(s_1).
 fn proofs(hash: &Hash, shape: Shape, points: &[u64], pairs: &Pairs, out: &mut [u8]) {
     let sides = pairs.sides.each_ref().map(blocks);
     for (lane, (key, point)) in out.chunks_exact_mut(shape.key_bytes()).zip(points).enumerate() {

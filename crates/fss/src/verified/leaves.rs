@@ -10,14 +10,14 @@ use crate::Hash;
 use crate::kernel::{self, Payload};
 use crate::walk::Trees;
 
-/// Shows this side's shares of the values of all leaves, on this thread: `visit` gets the number of the first of up to
-/// four keys, the first leaf's place, and for each of these keys the first and the second values from there on, below
-/// 2^L.
+/// Visits this side's shares of the values of all leaves, on this thread. `visit` gets the number of the first of up to
+/// four keys, and the first leaf's place. For each of these keys it also gets the first and the second values from
+/// there on, below 2^L.
 pub fn visit(hash: &Hash, keys: &Keys, visit: impl FnMut(usize, usize, &[[&[u128]; 2]])) {
     visit_some(hash, keys, 0..keys.count(), visit);
 }
 
-/// The same of some keys.
+/// Visits this side's shares of the values of all leaves of some keys, on this thread.
 pub(super) fn visit_some(
     hash: &Hash,
     keys: &Keys,
@@ -51,7 +51,7 @@ pub(super) fn visit_some(
     }
 }
 
-/// For each of four keys the first values, then the second.
+/// The first values of each of four keys, then the second ones.
 struct Values(Vec<u128>);
 
 impl Drop for Values {

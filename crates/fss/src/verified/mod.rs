@@ -3,13 +3,13 @@
 //! **Source**: the half-tree of [`deal`](crate::deal()) without early termination, and the verification of de Castro,
 //! Polychroniadou, "Lightweight, Maliciously Secure Verifiable Function Secret Sharing", EUROCRYPT 2022, whose proof of
 //! a leaf is compared after a random linear combination. **Deviation**: the proof's hash, below, and exact sums in
-//! place of the payload's check; `docs/security/fss.md` says why that suffices. **Model**: the dealer, or one side, may
-//! cheat. **Notation**: L bits of a payload's ring, s_x the node of leaf x, t_x its lowest bit, cs the proof's
+//! place of the payload's check; `docs/security/fss.md` shows why these suffice. **Model**: the dealer, or one side,
+//! may cheat. **Notation**: L bits of a payload's ring, s_x the node of leaf x, t_x its lowest bit, cs the proof's
 //! correction.
 //!
 //! A leaf's values are (-1)^side (H(s_x xor 2) + t_x CW'_1) and the same with 4 and CW'_2, modulo 2^L. Its proof is
-//! pi_x = (pi'(s_x xor a_j(x + 1)) xor s_x)_{j<3} xor t_x cs, 384 bits, with a permutation of its own and a_j(T) =
-//! (T, 0), (0, T), (T, T).
+//! pi_x = (pi'(s_x xor a_j(x + 1)) xor s_x)_{j<3} xor t_x cs, 384 bits, with a permutation of its own and a_j(T) = (T,
+//! 0), (0, T), (T, T).
 //!
 //! | | |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | AES calls a leaf | 3 for its values, 6 with its proof |
 //! | compared | what the dealer sent to both; 48 bytes of proofs a key, and the sums: as one hash |
 //!
-//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then
-//! [`check`], and nothing that depends on an input before it was passed. Always the whole domain.
+//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then [`check`],
+//! and nothing that depends on an input before the check is passed. Always the whole domain.
 
 mod check;
 mod deal;
@@ -39,7 +39,7 @@ pub use windows::{Windows, charge_windows};
 /// Bytes of cs.
 const PROOF_BYTES: usize = 48;
 
-/// What a leaf's node is hashed with for its values; even, as in the other trees.
+/// The tweaks of a leaf's node for its values; even, as in the other trees.
 const VALUE_TWEAKS: [u128; 2] = [2, 4];
 
 /// A domain of 2^n points, n from 1 to 16, and payloads in Z_2^L, L up to 128.
@@ -53,7 +53,7 @@ impl Shape {
     /// The largest n.
     pub const MOST_BITS: u32 = 16;
 
-    /// 2^n points with payloads of this ring.
+    /// Returns a domain of 2^n points with payloads of this ring.
     ///
     /// # Errors
     /// [`FssError::Domain`] or [`FssError::Payload`] beyond these bounds.
@@ -96,12 +96,12 @@ impl Shape {
         16 * usize::from(self.bits) + 2 * self.payload_bytes() + PROOF_BYTES
     }
 
-    /// Bytes of the corrections of so many keys in a message.
+    /// The bytes of the corrections of `count` keys in a message.
     pub fn batch_bytes(self, count: usize) -> usize {
         HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// Leaves of so many keys.
+    /// The number of leaves of `count` keys.
     pub fn leaves(self, count: usize) -> u64 {
         (count as u64).saturating_mul(self.points() as u64)
     }
@@ -117,14 +117,14 @@ impl Form for Shape {
     }
 }
 
-/// What the dealer sends to both sides, the same to each. Holders compare a hash of its bytes.
+/// The dealer's message to both sides, the same to each. Holders compare a hash of its bytes.
 pub type Corrections = keys::Corrections<Shape>;
 
 /// A side's keys of a batch.
 pub type Keys = keys::Keys<Shape>;
 
 impl Corrections {
-    /// The 16 bytes of a key from `at` on, or as many as `len` says, as a number.
+    /// Returns the 16 bytes of a key from `at` on, or the first `len` of these, as a number.
     fn number(&self, key: usize, at: usize, len: usize) -> u128 {
         let mut bytes = [0; 16];
         bytes[..len].copy_from_slice(&self.of_key(key)[at..][..len]);
@@ -135,13 +135,13 @@ impl Corrections {
         self.number(key, 16 * level, 16)
     }
 
-    /// CW'_1 or CW'_2.
+    /// Returns CW'_1 or CW'_2.
     fn payload(&self, key: usize, which: usize) -> u128 {
         let bytes = self.shape.payload_bytes();
         self.number(key, 16 * usize::from(self.shape.bits) + which * bytes, bytes)
     }
 
-    /// A block of cs.
+    /// Returns a block of cs.
     fn proof(&self, key: usize, block: usize) -> u128 {
         let start = self.shape.key_bytes() - PROOF_BYTES;
         self.number(key, start + 16 * block, 16)

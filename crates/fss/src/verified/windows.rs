@@ -1,8 +1,8 @@
-//! Sums of values of leaves with windows of a public table: what holders of a number's lower digit look up.
+//! Sums of values of leaves with windows of a public table: the look-up for holders of a number's lower digit.
 //!
 //! **Notation**: D a table of 2^k places, X a public place, b bits of the key's domain, e one of its two vectors of
 //! values: g_i = sum_j e(j) D[X - 2^b i - j mod 2^k], for i below 2^(k-b). Entries count as one integer each, the same
-//! on both sides, so that sums of second values are alpha times those of first ones wherever the values are.
+//! on both sides, so that sums of second values are alpha times those of first ones if the values are.
 //!
 //! 3 AES calls a leaf; 2^(k+1) products of an entry with a value.
 
@@ -17,7 +17,7 @@ use super::{Keys, Shape};
 use crate::hash::{Hash, Kernel};
 use crate::kernel::{self, windows};
 
-/// Products from which on work is worth several threads.
+/// The number of products from which work uses several threads.
 const GRAIN: usize = 1 << 19;
 
 /// A public table of 2^k places, in the form in which its windows are summed.
@@ -27,7 +27,7 @@ pub struct Windows {
     form: Form,
 }
 
-/// D[-n] at n: once around, and a window more.
+/// D[-n] at n: once around, and one more window.
 enum Form {
     Words(Vec<i64>),
     #[cfg(target_arch = "x86_64")]
@@ -35,8 +35,7 @@ enum Form {
 }
 
 impl Windows {
-    /// These entries, modulo 2^l with l up to 64, and zeros up to 2^k; for keys on so many bits.
-    ///
+    /// Makes a table of these entries, modulo 2^l with l up to 64, and zeros up to 2^k; for keys on `key_bits` bits.
     /// # Panics
     /// For more entries than places, keys of more bits than places, or entries of more than 64 bits.
     pub fn new(kernel: Kernel, place_bits: u32, key_bits: u32, ring: Ring, entries: &[u64]) -> Windows {
@@ -66,8 +65,8 @@ impl Windows {
         self.place_bits
     }
 
-    /// This side's sums g_i of first and of second values, of each key all windows, one key after the other: modulo
-    /// 2^L. What X is for each key is public.
+    /// Returns this side's sums g_i of first and of second values, for each key all windows, one key after the other,
+    /// modulo 2^L. The X of each key, in `places`, is public.
     ///
     /// # Panics
     /// Unless there is an X for each key.
@@ -92,7 +91,7 @@ impl Windows {
         both
     }
 
-    /// On this thread, of these keys.
+    /// Computes the sums of these keys, on this thread.
     fn sums_of(&self, hash: &Hash, keys: &Keys, range: Range<usize>, places: &[u64], sums: &mut [[u128; 2]]) {
         let shape = keys.shape();
         let (leaves, count) = (shape.points(), 1usize << (self.place_bits - shape.bits()));
@@ -125,7 +124,7 @@ impl Windows {
     }
 }
 
-/// What the sums of so many keys with a table of so many places take, in a dry run.
+/// Charges a dry run for the sums of `count` keys with a table of 2^`place_bits` places.
 pub fn charge_windows(shape: Shape, place_bits: u32, count: usize) {
     meter::charge(Charged::Draw, 3 * 16 * shape.points() * count);
     // Digits of a byte: 64 products at a time, some 20 of them for an entry and a value.

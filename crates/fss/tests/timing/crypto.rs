@@ -1,5 +1,5 @@
 //! Hashes, generators, finite fields and gates of garbled circuits. Seeds give generators by BLAKE3, whose crate has no
-//! branches on what it hashes.
+//! branches on its input.
 
 use quorate_crypto::{Commitment, Context};
 use quorate_crypto::{Prf, RUN, Run, Seed, SessionId, TABLES_BYTES, Tables, Tccr, commit, ct_eq, gf64, gf128, verify};

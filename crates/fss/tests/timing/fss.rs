@@ -1,4 +1,4 @@
-//! Dealing, checking and evaluating keys: points, roots and leaves are secret, starts of windows, ends of intervals and
+//! Dealing, checking and evaluating keys: points, roots and leaves are secret; starts of windows, ends of intervals and
 //! tables are not.
 
 use quorate_crypto::{Seed, SessionId, Tccr};
@@ -32,7 +32,7 @@ fn shapes() -> Vec<Shape> {
     [(2, 1), (8, 1), (9, 2), (11, 4)].map(|(bits, blocks)| Shape::new(bits, blocks).unwrap()).into()
 }
 
-/// A side's keys, whose corrections are public.
+/// Returns a side's keys, whose corrections are public.
 fn keys(shape: Shape, side: Side) -> Keys {
     let corrections = Corrections::from_bytes(shape, KEYS, &vec![0x5a; KEYS * shape.key_bytes()]).unwrap();
     Keys::new(roots(side), corrections).unwrap()
@@ -58,7 +58,7 @@ fn each_verified_key(work: impl Fn(&Hash, verified::Keys)) {
     }
 }
 
-/// Tables of words of 32 and 64 bits, and those whose neighbours differ little, in planes.
+/// Returns tables of words of 32 and 64 bits, and tables in planes, whose neighbours differ little.
 fn tables(len: usize) -> Vec<Table> {
     let near: Vec<u64> = (0..len as u64).collect();
     let far: Vec<u64> = near.iter().map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

@@ -1,7 +1,7 @@
-//! Requests to valgrind's memcheck, as `valgrind.h` and `memcheck.h` define them: which bytes are secret, and how many
-//! errors there were. Outside of valgrind they do nothing.
+//! Requests to valgrind's memcheck, as `valgrind.h` and `memcheck.h` define them: they mark secret bytes, and return
+//! the number of errors. Outside of valgrind they do nothing.
 
-/// Whether valgrind's requests have a form here.
+/// Whether valgrind's requests are implemented for this target.
 pub const KNOWN: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
 
 const RUNNING_ON_VALGRIND: usize = 0x1001;
@@ -10,13 +10,13 @@ const COUNT_ERRORS: usize = 0x1201;
 const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
 const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
 
-/// A request with two arguments, and what valgrind answers: 0 where there is none.
+/// Makes a request with two arguments. Returns valgrind's answer, or 0 without valgrind.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn request(code: usize, arguments: [usize; 2]) -> usize {
     let block = [code, arguments[0], arguments[1], 0, 0, 0];
     let mut answer = 0usize;
-    // SAFETY: rotations of rdi that add up to 128 bits leave it as it was, and rbx changes places with itself: nothing
-    // happens but where valgrind translates this sequence. It then reads `block`, which rax points to, and writes rdx.
+    // SAFETY: rotations of rdi that add up to 128 bits leave it unchanged, and rbx is exchanged with itself: nothing
+    // happens unless valgrind translates this sequence. It then reads `block`, which rax points to, and writes rdx.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",
@@ -42,18 +42,19 @@ pub fn is_running() -> bool {
     request(RUNNING_ON_VALGRIND, [0; 2]) > 0
 }
 
-/// How many errors memcheck has seen so far.
+/// The number of errors that memcheck has seen so far.
 pub fn errors() -> usize {
     request(COUNT_ERRORS, [0; 2])
 }
 
-/// Memcheck reports what branches on these bytes, or on what is computed of them, or uses it as an address.
+/// Marks bytes as secret: memcheck reports branches on them, or on values computed from them, and their use as
+/// addresses.
 pub fn hide<W: bytemuck::Pod>(words: &mut [W]) {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
     request(MAKE_MEM_UNDEFINED, [bytes.as_mut_ptr() as usize, bytes.len()]);
 }
 
-/// These bytes are public from here on.
+/// Marks bytes as public from here on.
 pub fn show<W: bytemuck::Pod>(words: &mut [W]) {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
     request(MAKE_MEM_DEFINED, [bytes.as_mut_ptr() as usize, bytes.len()]);

@@ -1,9 +1,9 @@
-//! No portable kernel of `ring`, `crypto` and `fss` branches on a secret, or indexes by one: each runs under valgrind's
-//! memcheck with secrets marked as undefined, as ctgrind does it (Langley, 2010). What memcheck reports then is a
-//! branch on a secret, or an address that depends on one.
+//! Tests that no portable kernel of `ring`, `crypto` and `fss` branches on a secret, or indexes by one. Each runs under
+//! valgrind's memcheck with secrets marked as undefined, as in ctgrind (Langley, 2010). An error that memcheck reports
+//! is then a branch on a secret, or an address that depends on one.
 //!
-//! Kernels for wider instructions are not tried: valgrind does not know all of those. They have no branches at all but
-//! those of their loops, whose bounds are lengths.
+//! Kernels for wider instructions are not tested: valgrind does not know all of those. Their only branches are those of
+//! their loops, whose bounds are lengths.
 
 mod crypto;
 mod fss;
@@ -14,10 +14,10 @@ use std::hint::black_box;
 use std::io::Write;
 use std::process::Command;
 
-/// Something that computes on secrets.
+/// A name and a function that computes on secrets.
 type Case = (&'static str, fn());
 
-/// What memcheck has to report: that the test would see it.
+/// Cases that memcheck has to report, as controls of the test itself.
 const REPORTED: [Case; 3] = [
     ("control: a branch on a bit", || {
         let mut secret = [black_box(5u64)];
@@ -42,11 +42,11 @@ fn cases() -> Vec<Case> {
     [ring::CASES, crypto::CASES, fss::CASES].concat()
 }
 
-/// How the names of cases end that compare something.
+/// The end of the names of cases that compare something.
 const OUTCOME: &str = ", whose outcome is public";
 const NAME: &str = "timing::every_case_under_memcheck";
 
-/// Runs every case, and says how many errors memcheck saw in each.
+/// Runs every case, and prints the number of errors that memcheck saw in each.
 #[test]
 #[ignore = "has something to say under valgrind alone, where the next test runs it"]
 fn every_case_under_memcheck() {
@@ -61,7 +61,7 @@ fn every_case_under_memcheck() {
 #[test]
 fn no_portable_kernel_branches_on_a_secret() {
     if !memcheck::KNOWN || Command::new("valgrind").arg("--version").output().is_err() {
-        // Past the harness, which would keep it to itself.
+        // Written directly, since the harness would capture it.
         let skipped = "SKIPPED: whether kernels branch on secrets, since there is no valgrind here: install valgrind\n";
         std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return;
@@ -84,7 +84,7 @@ fn no_portable_kernel_branches_on_a_secret() {
     assert_eq!(counts.len(), REPORTED.len() + cases().len(), "{said}{errors}");
     let (controls, kernels) = counts.split_at(REPORTED.len());
     assert!(controls.iter().all(|(_, errors)| *errors > 0), "memcheck does not see {controls:?}");
-    // What a comparison comes to is looked at, once: nobody goes on otherwise.
+    // The outcome of a comparison is branched on once: the run ends unless it is right.
     let allowed = |name: &str| usize::from(name.ends_with(OUTCOME));
     let branching: Vec<_> = kernels.iter().filter(|(name, errors)| *errors > allowed(name)).collect();
     assert!(branching.is_empty(), "these branch on secrets, or index by them: {branching:?}\n{errors}");

@@ -5,9 +5,9 @@ use quorate_ring::{Bits, Conv, Halves, Module, Ring, Tally, Vector, columns};
 use super::Case;
 use super::memcheck::hide;
 
-/// Of every carrier, with bits to spare and without.
+/// Widths of every carrier, with spare bits and without.
 const RINGS: [u32; 14] = [1, 2, 7, 8, 13, 16, 31, 32, 45, 64, 100, 128, 180, 256];
-/// More than any block that kernels work on at a time, and not a multiple of it.
+/// More than any block that kernels process at a time, and not a multiple of it.
 const LEN: usize = 203;
 
 fn words(count: usize, name: u64) -> Vec<u64> {
@@ -28,7 +28,7 @@ fn secret_bits(rows: usize, lanes: usize) -> Bits {
     secret
 }
 
-/// One secret word.
+/// Returns one secret word.
 fn secret_word() -> u64 {
     let mut word = words(1, 9);
     hide(&mut word);
@@ -39,7 +39,7 @@ fn each(work: impl Fn(Ring)) {
     RINGS.iter().for_each(|&bits| work(Ring::of(bits)));
 }
 
-/// An operation on one vector and another one.
+/// Runs an operation on one vector and another one.
 fn both(work: impl Fn(&mut Vector, &Vector)) {
     each(|ring| work(&mut secret(ring, LEN), &secret(ring, LEN)));
 }
@@ -58,7 +58,7 @@ fn packed(ring: Ring) -> Vec<u8> {
     bytes
 }
 
-/// Pads of transfers.
+/// Returns pads of transfers.
 fn pads() -> [Vec<u128>; 2] {
     [3, 4].map(|name| {
         let mut pads: Vec<u128> = words(LEN, name).into_iter().map(u128::from).collect();
