@@ -1,4 +1,4 @@
-//! Gates a second on one thread: AES-128 in many instances, and one instance of a large circuit.
+//! Measures gates a second on one thread: AES-128 in many instances, and one instance of a large circuit.
 //! `cargo run --release -p quorate-garble --example garble_speed`
 
 use std::time::Instant;
@@ -9,21 +9,21 @@ use quorate_garble::{Delta, Evaluator, Garbler, Labels};
 
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Processor seconds of this thread where the system tells, else seconds.
+/// Returns processor seconds of this thread if the system reports them, else seconds.
 fn seconds(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 
-/// What both sides start from.
+/// The inputs of both sides.
 struct Start {
     hash: Tccr,
     delta: Delta,
     zero: Labels,
 }
 
-/// Garbling, the tables overwritten chunk by chunk.
+/// Garbles; each chunk overwrites the tables of the one before.
 fn garble(program: &Program, start: &Start) {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut garbler = Garbler::new(program, &start.hash, &start.delta, 0, &start.zero).expect("a garbler");
@@ -31,7 +31,7 @@ fn garble(program: &Program, start: &Start) {
     garbler.finish().expect("the end");
 }
 
-/// Evaluating, of tables that are zeros: what they are makes no difference in time.
+/// Evaluates with tables of zeros: their content makes no difference in time.
 fn evaluate(program: &Program, start: &Start) {
     let chunk = vec![0; CHUNK_BYTES];
     let mut evaluator = Evaluator::new(program, &start.hash, 0, &start.zero).expect("an evaluator");
@@ -42,7 +42,7 @@ fn evaluate(program: &Program, start: &Start) {
     evaluator.finish().expect("the end");
 }
 
-/// Seconds that a run takes: the median of five measurements of a quarter of a second each.
+/// Returns the seconds of a run: the median of five measurements of a quarter of a second each.
 fn median(run: impl Fn()) -> f64 {
     let started = Instant::now();
     let mut measured: Vec<f64> = (0..5)

@@ -1,6 +1,6 @@
-//! What can go wrong when two parties should hold the two sides of one garbled circuit. Nothing here carries a label.
+//! Errors of two parties that hold the two sides of one garbled circuit. No variant carries a label.
 
-/// Why a circuit cannot be garbled or evaluated.
+/// The reason why a circuit cannot be garbled or evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GarbleError {
@@ -16,7 +16,7 @@ pub enum GarbleError {
         /// Instances given.
         got_instances: usize,
     },
-    /// Bytes of labels that do not have the length that their shape demands.
+    /// Bytes of labels whose length does not match their shape.
     #[error("labels take {expected_bytes} bytes here, got {got_bytes}")]
     LabelBytes {
         /// Bytes that the shape demands.
@@ -27,24 +27,24 @@ pub enum GarbleError {
     /// A correlation whose lowest bit is not set: labels of 0 and 1 would have one colour.
     #[error("the lowest bit of the correlation must be set")]
     EvenDelta,
-    /// A starting tweak in the middle of a segment.
+    /// A first tweak in the middle of a segment.
     #[error("the first tweak must be a multiple of {multiple}")]
     Tweak {
-        /// Of what.
+        /// The number of which it must be a multiple.
         multiple: u128,
     },
-    /// Tables for more gates than there are.
+    /// Tables for more gates than the circuit has.
     #[error("{bytes} bytes of tables came where {left_bytes} were left")]
     SurplusTables {
-        /// Bytes that came.
+        /// The bytes received.
         bytes: usize,
-        /// Bytes that were still to come.
+        /// The bytes that were still expected.
         left_bytes: u64,
     },
-    /// The circuit was left before its end.
+    /// The circuit was ended too early.
     #[error("tables of {missing_bytes} bytes are missing")]
     MissingTables {
-        /// How many.
+        /// The bytes of tables that are missing.
         missing_bytes: u64,
     },
     /// An output label that is neither the one for 0 nor the one for 1.

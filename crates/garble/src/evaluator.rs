@@ -13,13 +13,13 @@ pub struct Evaluator<'a> {
     inputs: &'a Labels,
     slots: Slots,
     outputs: Labels,
-    /// The beginning of tables whose end did not come yet.
+    /// The beginning of a pack's tables whose end has not arrived yet.
     begun: Vec<u8>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluation that begins: of the garbler's program, hash and first tweak, on the active labels of every input
-    /// wire.
+    /// Begins an evaluation of the garbler's program, with its hash and first tweak, on the active labels of every
+    /// input wire.
     ///
     /// # Errors
     /// [`GarbleError::Shape`], [`GarbleError::Tweak`].
@@ -40,12 +40,12 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Bytes of tables that are still to come: a bound for what to accept from the peer.
+    /// The bytes of tables that are still to come: a bound for the data to accept from the peer.
     pub fn bytes_left(&self) -> u64 {
         self.walk.bytes_left() - self.begun.len() as u64
     }
 
-    /// Goes on with the next tables, cut anywhere.
+    /// Continues with the next tables, which may be cut anywhere.
     ///
     /// # Errors
     /// [`GarbleError::SurplusTables`], after which the evaluation cannot go on.
@@ -80,10 +80,10 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The active labels of the outputs, after the last tables.
+    /// Returns the active labels of the outputs, after the last tables.
     ///
     /// # Errors
-    /// [`GarbleError::MissingTables`] if there are tables that did not come.
+    /// [`GarbleError::MissingTables`] if some tables did not arrive.
     pub fn finish(mut self) -> Result<Labels, GarbleError> {
         self.evaluate(&[])?;
         match self.bytes_left() {

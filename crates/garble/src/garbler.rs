@@ -14,14 +14,14 @@ pub struct Garbler<'a> {
     inputs: &'a Labels,
     slots: Slots,
     outputs: Labels,
-    /// The end of tables whose beginning was in the last chunk.
+    /// The end of a pack's tables whose beginning was in the last chunk.
     spilled: Vec<u8>,
 }
 
 impl<'a> Garbler<'a> {
-    /// A garbling that begins. `inputs` are the labels of 0 of every input wire; `first_tweak` is a multiple of
-    /// [`SEGMENT_TWEAKS`](quorate_crypto::SEGMENT_TWEAKS), and no other use of this hash in the session has a tweak
-    /// among the [`tweaks_used`](crate::tweaks_used) ones from there on.
+    /// Begins a garbling. `inputs` are the labels of 0 of every input wire. `first_tweak` is a multiple of
+    /// [`SEGMENT_TWEAKS`](quorate_crypto::SEGMENT_TWEAKS). From it on, no other use of this hash in the session may
+    /// have one of the next [`tweaks_used`](crate::tweaks_used) tweaks.
     ///
     /// # Errors
     /// [`GarbleError::Shape`], [`GarbleError::Tweak`].
@@ -44,12 +44,12 @@ impl<'a> Garbler<'a> {
         })
     }
 
-    /// Bytes of tables that are still to come.
+    /// The bytes of tables that are still to come.
     pub fn bytes_left(&self) -> u64 {
         self.walk.bytes_left() + self.spilled.len() as u64
     }
 
-    /// Fills `chunk` with the next tables and says how many bytes: all of it, but for the last tables.
+    /// Fills `chunk` with the next tables. Returns the number of bytes: the whole chunk, except for the last tables.
     pub fn garble(&mut self, chunk: &mut [u8]) -> usize {
         let mut written = self.drain(chunk);
         loop {
@@ -69,10 +69,10 @@ impl<'a> Garbler<'a> {
         }
     }
 
-    /// The labels of 0 of the outputs, after the last tables.
+    /// Returns the labels of 0 of the outputs, after the last tables.
     ///
     /// # Errors
-    /// [`GarbleError::MissingTables`] if there are tables that were not taken.
+    /// [`GarbleError::MissingTables`] if some tables were not taken.
     pub fn finish(mut self) -> Result<Labels, GarbleError> {
         self.garble(&mut []);
         match self.bytes_left() {
@@ -81,7 +81,7 @@ impl<'a> Garbler<'a> {
         }
     }
 
-    /// Moves what the last chunk had no room for to this one.
+    /// Moves the bytes that did not fit into the last chunk to this one.
     fn drain(&mut self, chunk: &mut [u8]) -> usize {
         let bytes = self.spilled.len().min(chunk.len());
         chunk[..bytes].copy_from_slice(&self.spilled[..bytes]);
@@ -89,7 +89,7 @@ impl<'a> Garbler<'a> {
         bytes
     }
 
-    /// Garbles a pack for which a chunk has no room to its end.
+    /// Garbles a pack that does not fit into a chunk, up to its end.
     fn spill(&mut self, pack: &Pack, rest: &mut [u8]) -> usize {
         let mut whole = vec![0; pack.bytes()];
         self.pack(pack, &mut whole);

@@ -9,16 +9,16 @@ use crate::GarbleError;
 /// Bytes of a label.
 pub const LABEL_BYTES: usize = 16;
 
-/// What the labels of 0 and of 1 differ by, on every wire: the garbler's secret. Its lowest bit is set, so that the two
-/// differ in colour. Wiped on drop, never printed.
+/// The difference between the labels of 0 and of 1 on every wire: the garbler's secret. Its lowest bit is set, so that
+/// the two differ in colour. Wiped on drop, never printed.
 #[derive(Clone)]
 pub struct Delta(u128);
 
 impl Delta {
-    /// From the operating system's generator.
+    /// Draws it from the operating system's generator.
     ///
     /// # Errors
-    /// [`CryptoError::OsRandom`] when the system has no randomness to give.
+    /// [`CryptoError::OsRandom`] if the system provides no randomness.
     pub fn random() -> Result<Delta, CryptoError> {
         let mut bytes = [0; LABEL_BYTES];
         os_random(&mut bytes)?;
@@ -27,7 +27,7 @@ impl Delta {
         Ok(delta)
     }
 
-    /// The correlation of oblivious transfers, so that their messages are labels.
+    /// Takes the correlation of oblivious transfers, so that their messages are labels.
     ///
     /// # Errors
     /// [`GarbleError::EvenDelta`] unless its lowest bit is set.
@@ -53,33 +53,33 @@ impl std::fmt::Debug for Delta {
     }
 }
 
-/// A label for every wire of every instance. The garbler holds those of 0, the evaluator the active ones; what one
-/// calls a label's *colour* is its lowest bit. Wiped on drop, never printed.
+/// A label for every wire of every instance. The garbler holds those of 0, the evaluator the active ones. A label's
+/// *colour* is its lowest bit. Wiped on drop, never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Labels {
     instances: usize,
     wires: usize,
-    /// Wire by wire.
+    /// The labels, wire by wire.
     blocks: Vec<u128>,
 }
 
 impl Labels {
-    /// Zeros: labels of constants that everybody knows, or room to write labels to.
+    /// Returns zeros: labels of public constants, or room to write labels to.
     pub fn zeros(wires: usize, instances: usize) -> Labels {
         Labels { instances, wires, blocks: vec![0; wires * instances] }
     }
 
-    /// Fresh labels, for inputs that no protocol gives labels to.
+    /// Returns fresh labels, for inputs that get no labels from a protocol.
     pub fn random(prg: &mut Prg, wires: usize, instances: usize) -> Labels {
         let mut labels = Labels::zeros(wires, instances);
         prg.fill(bytemuck::cast_slice_mut(&mut labels.blocks));
         labels
     }
 
-    /// These labels, wire by wire.
+    /// Takes these labels, wire by wire.
     ///
     /// # Errors
-    /// [`GarbleError::Shape`] unless there are as many.
+    /// [`GarbleError::Shape`] unless their number matches the shape.
     pub fn from_blocks(wires: usize, instances: usize, blocks: Vec<u128>) -> Result<Labels, GarbleError> {
         if wires.checked_mul(instances) != Some(blocks.len()) {
             return Err(GarbleError::Shape { wires, instances, got_wires: 1, got_instances: blocks.len() });
@@ -87,10 +87,10 @@ impl Labels {
         Ok(Labels { instances, wires, blocks })
     }
 
-    /// Reads what [`write_to`](Self::write_to) wrote.
+    /// Reads the output of [`write_to`](Self::write_to).
     ///
     /// # Errors
-    /// [`GarbleError::LabelBytes`] unless there are as many bytes as the shape demands; memory is taken only then.
+    /// [`GarbleError::LabelBytes`] unless the number of bytes matches the shape; memory is allocated only then.
     pub fn from_bytes(wires: usize, instances: usize, bytes: &[u8]) -> Result<Labels, GarbleError> {
         let expected_bytes = (wires as u64).saturating_mul(instances as u64).saturating_mul(LABEL_BYTES as u64);
         if bytes.len() as u64 != expected_bytes {
@@ -104,17 +104,17 @@ impl Labels {
     /// Writes the labels, 16 bytes each, wire by wire.
     ///
     /// # Panics
-    /// Unless there is room for exactly as many.
+    /// Unless `out` has exactly the bytes of the labels.
     pub fn write_to(&self, out: &mut [u8]) {
         out.copy_from_slice(bytemuck::cast_slice(&self.blocks));
     }
 
-    /// How many wires.
+    /// The number of wires.
     pub fn wires(&self) -> usize {
         self.wires
     }
 
-    /// How many instances.
+    /// The number of instances.
     pub fn instances(&self) -> usize {
         self.instances
     }
@@ -132,7 +132,7 @@ impl Labels {
         &self.blocks[wire * self.instances..(wire + 1) * self.instances]
     }
 
-    /// As [`wire`](Self::wire), to be written.
+    /// The labels of one wire, to be written, an instance each.
     ///
     /// # Panics
     /// Unless there is such a wire.
@@ -140,7 +140,7 @@ impl Labels {
         &mut self.blocks[wire * self.instances..(wire + 1) * self.instances]
     }
 
-    /// Some wires of these.
+    /// Returns the labels of a range of wires.
     ///
     /// # Panics
     /// Unless there are such wires.
@@ -149,10 +149,10 @@ impl Labels {
         Labels { instances: self.instances, wires: wires.len(), blocks }
     }
 
-    /// The wires of all parts, one part after the other.
+    /// Returns the wires of all parts, one part after the other.
     ///
     /// # Errors
-    /// [`GarbleError::Shape`] unless all have one number of instances.
+    /// [`GarbleError::Shape`] unless all parts have the same number of instances.
     pub fn concat_wires(parts: &[&Labels]) -> Result<Labels, GarbleError> {
         let instances = parts.first().map_or(0, |part| part.instances);
         let wires = parts.iter().map(|part| part.wires).sum();
@@ -164,7 +164,8 @@ impl Labels {
         Ok(Labels { instances, wires, blocks })
     }
 
-    /// Label by label xor: of labels of 0, the garbler's part of a free xor; of active ones, the evaluator's.
+    /// Xors label by label: with labels of 0 this is the garbler's part of a free xor, with active ones the
+    /// evaluator's.
     ///
     /// # Errors
     /// [`GarbleError::Shape`] unless both have one shape.
@@ -174,7 +175,7 @@ impl Labels {
         Ok(())
     }
 
-    /// The labels for these bits, given those of 0: bit (w, i) of wire w in instance i.
+    /// Returns the labels for these bits, from those of 0: bit (w, i) of wire w in instance i.
     ///
     /// # Errors
     /// [`GarbleError::Shape`] unless there is a bit for each label.
@@ -184,7 +185,7 @@ impl Labels {
         Ok(active)
     }
 
-    /// Adds `delta` where a bit is set: turns labels of 0 into active ones, or the other way round.
+    /// Adds `delta` where a bit is set: turns labels of 0 into active ones, or the reverse.
     ///
     /// # Errors
     /// [`GarbleError::Shape`] unless there is a bit for each label.
@@ -199,7 +200,7 @@ impl Labels {
         Ok(())
     }
 
-    /// The colours: shares of the values, if one side holds labels of 0 and the other active ones.
+    /// Returns the colours: shares of the values, if one side holds labels of 0 and the other active ones.
     pub fn colours(&self) -> Bits {
         let mut bits = Bits::zeros(self.wires, self.instances);
         for wire in 0..self.wires {
@@ -211,21 +212,22 @@ impl Labels {
         bits
     }
 
-    /// The garbler's reading of active labels that came back, given those of 0: also a proof that the evaluator
-    /// evaluated, as it can make up neither label of a wire that it did not reach.
+    /// Reads active labels that the evaluator sent back, given those of 0. This also proves that the evaluator
+    /// evaluated: it can make up neither label of a wire that it did not reach.
     ///
     /// # Errors
-    /// [`GarbleError::NotALabel`] if one is neither; [`GarbleError::Shape`]. Which one it was is not told.
+    /// [`GarbleError::NotALabel`] if one is neither label; the error does not reveal which. [`GarbleError::Shape`].
     pub fn open(&self, delta: &Delta, active: &Labels) -> Result<Bits, GarbleError> {
         active.expect(self.wires, self.instances)?;
         let mut difference = self.clone();
         difference.xor_assign(active)?;
-        // 0 or delta: in either case what is left after taking off delta where the colour differs.
+        // The difference is 0 or delta; in either case, nothing is left once delta is taken off where the colour
+        // differs.
         let strange = difference.blocks.iter().fold(0, |strange, &d| strange | (d ^ (delta.0 & mask(d))));
         if strange != 0 { Err(GarbleError::NotALabel) } else { Ok(difference.colours()) }
     }
 
-    /// This shape, or an error that names both.
+    /// Checks the shape; the error has both shapes.
     pub(crate) fn expect(&self, wires: usize, instances: usize) -> Result<(), GarbleError> {
         let (got_wires, got_instances) = (self.wires, self.instances);
         match (got_wires, got_instances) == (wires, instances) {
@@ -241,7 +243,7 @@ impl Drop for Labels {
     }
 }
 
-/// Overwrites labels with zeros, many at once, also when nobody reads them afterwards.
+/// Overwrites labels with zeros, many at once, even if they are not read afterwards.
 pub(crate) fn wipe(blocks: &mut [u128]) {
     blocks.fill(0);
     zeroize::optimization_barrier(blocks);
@@ -253,7 +255,7 @@ impl std::fmt::Debug for Labels {
     }
 }
 
-/// All ones if the lowest bit is set, else zeros.
+/// Returns all ones if the lowest bit is set, else zeros.
 #[inline(always)]
 pub(crate) fn mask(label: u128) -> u128 {
     let half = ((label & 1) as u64).wrapping_neg();

@@ -15,10 +15,10 @@
 //! | XOR, NOT, constant | nothing | nothing |
 //! | memory | labels of inputs, outputs and of a program's slots in 16 instances; a chunk | the same |
 //!
-//! Both sides go through one [`Program`](quorate_circuits::Program) (made with
-//! [`Order::Runs(16)`](quorate_circuits::Order) on both sides) for a batch of instances, in step: the garbler fills
-//! chunks with tables ([`Garbler::garble`]), the evaluator empties them ([`Evaluator::evaluate`]). Neither holds more
-//! of them than a chunk. What labels the inputs have is up to the caller: the garbler's own by [`Labels::encode`], the
+//! Both sides process one [`Program`](quorate_circuits::Program) (made with
+//! [`Order::Runs(16)`](quorate_circuits::Order) on both sides) for a batch of instances, in step. The garbler fills
+//! chunks with tables ([`Garbler::garble`]), and the evaluator reads them ([`Evaluator::evaluate`]). Neither holds more
+//! tables than a chunk. The caller provides the labels of inputs: the garbler's own by [`Labels::encode`], the
 //! evaluator's by correlated oblivious transfer with the same delta. Outputs are labels; their
 //! [colours](Labels::colours) are shares of the values.
 //!
@@ -50,7 +50,7 @@
 //! ```
 //!
 //! # Timing
-//! Nothing branches on a label, a colour or a value, or indexes by one; programs and batches are public.
+//! No function branches on a label, a colour or a value, or indexes by one; programs and batches are public.
 
 #![forbid(unsafe_code)]
 

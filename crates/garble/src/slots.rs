@@ -1,4 +1,4 @@
-//! The labels that are alive: a program's slots, each with as many lanes as the batch.
+//! The live labels: a program's slots, each with the lanes of a batch.
 
 use quorate_circuits::{Local, Program};
 use quorate_crypto::{RUN, Run};
@@ -41,13 +41,13 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Room for a program's slots in `instances` instances.
+    /// Makes room for a program's slots in `instances` instances.
     pub fn new(program: &Program, instances: usize) -> Slots {
         let lanes = instances.min(RUN).next_power_of_two();
         Slots { blocks: vec![0; program.slots() * lanes] }
     }
 
-    /// Brings a batch of `inputs` to the first slots.
+    /// Copies a batch of `inputs` to the first slots.
     pub fn load(&mut self, inputs: &Labels, batch: Batch) {
         for (wire, slot) in (0..inputs.wires()).zip(self.blocks.chunks_exact_mut(batch.lanes)) {
             let from = &inputs.wire(wire)[batch.first..batch.first + batch.live];
@@ -55,7 +55,7 @@ impl Slots {
         }
     }
 
-    /// Takes a batch of `outputs` from its slots.
+    /// Copies a batch of `outputs` from its slots.
     pub fn store(&self, program: &Program, outputs: &mut Labels, batch: Batch) {
         for (wire, &slot) in program.output_slots().iter().enumerate() {
             let from = &self.blocks[slot as usize * batch.lanes..][..batch.live];
@@ -63,8 +63,8 @@ impl Slots {
         }
     }
 
-    /// Local gates. An inverter adds `delta`, and so does the constant 1: the evaluator, for whom it is 0, copies a
-    /// label and holds the label 0.
+    /// Runs local gates. An inverter adds `delta`, and so does the constant 1. The evaluator, whose `delta` is 0,
+    /// copies a label for an inverter, and holds the label 0 for a constant.
     pub fn local(&mut self, gates: &[Local], batch: Batch, delta: u128) {
         with_lanes!(batch.lanes, LANES => self.local_in::<LANES>(gates, delta));
     }
@@ -83,7 +83,7 @@ impl Slots {
         }
     }
 
-    /// Hands the labels that a pack reads, all first ones and all second ones, to `compute`, and writes what it gives.
+    /// Passes the labels that a pack reads, all first ones and all second ones, to `compute`, and writes its results.
     #[inline]
     pub fn ands(&mut self, pack: &Pack, compute: impl FnOnce([&Run; 2], &mut Run)) {
         let mut out = [0; RUN];

@@ -1,9 +1,9 @@
-//! The way through a program that garbler and evaluator take in step.
+//! The traversal of a program that garbler and evaluator make in step.
 //!
-//! Instances go through in batches of 16, the last ones in a batch of 1, 2, 4, 8 or 16 *lanes*, some of which may be
-//! empty. Within a batch the program's steps follow each other, and in a step its ANDs, in *packs* of at most 16
-//! (gate, lane) pairs: one gate with 16 lanes, 16 gates with one. A pack is what is hashed together, and its tables
-//! stand together: 16 bytes of T_G for each pair, then 16 bytes of T_E.
+//! Instances are processed in batches of 16, the last ones in a batch of 1, 2, 4, 8 or 16 *lanes*, some of which may be
+//! empty. Within a batch the program's steps follow each other. The ANDs of a step form *packs* of at most 16 (gate,
+//! lane) pairs: one gate with 16 lanes, 16 gates with one. A pack is hashed together, and its tables are together: 16
+//! bytes of T_G for each pair, then 16 bytes of T_E.
 
 use quorate_circuits::{And, Local, Program};
 use quorate_crypto::{RUN, SEGMENT_TWEAKS, TABLES_BYTES, Tables, Tccr};
@@ -11,20 +11,20 @@ use quorate_ring::meter::{Kernel, charge};
 
 use crate::{GarbleError, LABEL_BYTES};
 
-/// Bytes that a gate takes: the two rows of half gates.
+/// The bytes of a gate's tables: the two rows of half gates.
 pub const TABLE_BYTES: usize = 32;
 
 /// Tweaks of a pack: a run for each half.
 const PACK_TWEAKS: u128 = 2 * RUN as u128;
 
-/// Instances that go through together.
+/// Instances that are processed together.
 #[derive(Clone, Copy)]
 pub(crate) struct Batch {
     /// The first one.
     pub first: usize,
-    /// How many.
+    /// The number of instances.
     pub live: usize,
-    /// How many there is room for: a power of two, at most 16.
+    /// The number of lanes: a power of two, at most 16.
     pub lanes: usize,
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Pack<'a> {
 }
 
 impl Pack<'_> {
-    /// Bytes of its tables.
+    /// The bytes of its tables.
     pub fn bytes(&self) -> usize {
         TABLE_BYTES * self.ands.len() * self.batch.live
     }
 
-    /// Copies from `tables` what belongs to a gate and a lane that is not empty: first all T_G, then all T_E.
+    /// Copies the tables of each gate and lane that is not empty: first all T_G, then all T_E.
     pub fn copy_live(&self, chunk: &mut [u8], tables: &Tables) {
         let (lane_bytes, live_bytes) = (LABEL_BYTES * self.batch.lanes, LABEL_BYTES * self.batch.live);
         let half = chunk.len() / 2;
@@ -67,23 +67,23 @@ impl Pack<'_> {
     }
 }
 
-/// What is to be done next.
+/// The next thing to do.
 pub(crate) enum Task<'a> {
-    /// Bring the inputs of a batch to their slots.
+    /// Copy the inputs of a batch to their slots.
     Load(Batch),
-    /// Local gates.
+    /// Run local gates.
     Local(Batch, &'a [Local]),
-    /// ANDs.
+    /// Garble or evaluate ANDs.
     Pack(Pack<'a>),
-    /// Take the outputs of a batch from their slots.
+    /// Copy the outputs of a batch from their slots.
     Store(Batch),
-    /// A pack would be next.
+    /// Nothing until a pack is wanted, which comes next.
     Full,
-    /// Nothing.
+    /// Nothing: the end.
     Done,
 }
 
-/// Where in the step it is.
+/// The place within a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Load,
@@ -91,7 +91,7 @@ enum Place {
     Ands(usize),
 }
 
-/// A way through the program, and the hash for where it is.
+/// The position in a program, and the hash for that position.
 pub(crate) struct Walk<'a> {
     program: &'a Program,
     instances: usize,
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         self.program
     }
 
-    /// The next task; a pack only if `pack_wanted`.
+    /// Returns the next task; a pack only if `pack_wanted`.
     pub fn next(&mut self, pack_wanted: bool) -> Task<'a> {
         if self.first >= self.instances {
             return Task::Done;
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         Task::Pack(pack)
     }
 
-    /// Goes back before the pack that came last.
+    /// Goes back to before the last pack.
     pub fn undo(&mut self, pack: &Pack) {
         let Place::Ands(done) = self.place else { unreachable!("a pack came last") };
         self.place = Place::Ands(done - pack.ands.len());
@@ -186,7 +186,7 @@ impl<'a> Walk<'a> {
         Batch { first: self.first, live, lanes: live.next_power_of_two() }
     }
 
-    /// The hash whose key serves these tweaks.
+    /// Returns the hash whose key serves these tweaks.
     pub fn hash(&mut self, tweaks: [u128; 2]) -> &Tccr {
         let index = tweaks[0] / SEGMENT_TWEAKS;
         if self.segment.as_ref().is_none_or(|(of, _)| *of != index) {
@@ -195,18 +195,18 @@ impl<'a> Walk<'a> {
         &self.segment.get_or_insert_with(|| (index, self.session_hash.segment(index))).1
     }
 
-    /// Bytes of tables from here to the end.
+    /// The bytes of tables from here to the end.
     pub fn bytes_left(&self) -> u64 {
         self.bytes_left
     }
 }
 
-/// Bytes of all tables: 32 for each AND of each instance.
+/// Returns the bytes of all tables: 32 for each AND of each instance.
 pub fn table_bytes(program: &Program, instances: usize) -> u64 {
     TABLE_BYTES as u64 * program.and_count() * instances as u64
 }
 
-/// How many packs there are.
+/// Returns the number of packs.
 fn packs(program: &Program, instances: usize) -> u128 {
     let in_a_batch =
         |lanes: usize| -> u128 { program.steps().map(|step| step.ands.len().div_ceil(RUN / lanes) as u128).sum() };
@@ -215,7 +215,7 @@ fn packs(program: &Program, instances: usize) -> u128 {
     full + if rest == 0 { 0 } else { in_a_batch(rest.next_power_of_two()) }
 }
 
-/// How many tweaks a garbling takes from its first one on; a multiple of [`SEGMENT_TWEAKS`].
+/// Returns the number of tweaks that a garbling takes from its first one on; a multiple of [`SEGMENT_TWEAKS`].
 pub fn tweaks_used(program: &Program, instances: usize) -> u128 {
     (packs(program, instances) * PACK_TWEAKS).next_multiple_of(SEGMENT_TWEAKS)
 }
@@ -245,7 +245,7 @@ mod tests {
     use quorate_circuits::{Goal, Order, catalog};
     use quorate_crypto::SessionId;
 
-    /// The runs of tweaks that a garbling uses, in order.
+    /// Returns the runs of tweaks that a garbling uses, in order.
     fn runs(program: &Program, instances: usize, first: u128) -> Vec<u128> {
         let hash = Tccr::new(&SessionId::from_bytes([0; 32]));
         let mut walk = Walk::new(program, instances, &hash, first).unwrap();

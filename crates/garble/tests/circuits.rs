@@ -1,4 +1,4 @@
-//! Garbled evaluations against evaluations in the clear: every builder's circuit, published files, any batch.
+//! Garbled evaluations, compared with evaluations in the clear: every builder's circuit, published files, any batch.
 
 use std::path::Path;
 

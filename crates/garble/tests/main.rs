@@ -1,4 +1,4 @@
-//! One program for all tests of the crate, so that what they use is compiled once.
+//! One program for all tests of the crate, so that their dependencies are compiled once.
 
 mod circuits;
 mod common;

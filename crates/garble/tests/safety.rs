@@ -1,4 +1,4 @@
-//! What is refused, what is caught, and what must not repeat.
+//! Refused inputs, detected changes, and labels and tables that must not repeat.
 
 use crate::common::Sides;
 use quorate_circuits::{Goal, Order, Program, catalog};
@@ -34,7 +34,7 @@ fn shapes_deltas_and_tweaks_are_checked() {
 
 #[test]
 fn every_bit_of_delta_but_the_lowest_is_a_coin() {
-    // A bit that is a coin stays as it is over 128 draws with probability 2^-127.
+    // A random bit stays the same over 128 draws with probability 2^-127.
     let deltas: Vec<u128> = (0..128).map(|_| Delta::random().unwrap().expose()).collect();
     let (ever, always) = deltas.iter().fold((0, u128::MAX), |(ever, always), delta| (ever | delta, always & delta));
     assert_eq!((ever, always), (u128::MAX, 1));
@@ -72,7 +72,7 @@ fn missing_and_surplus_tables_are_refused() {
     assert_eq!(garbler.finish().err(), Some(GarbleError::MissingTables { missing_bytes: 127 }));
 }
 
-/// A changed table gives the right label, if the half that it changes was not used, or none.
+/// A changed table gives the right label, if the changed half was not used, or none.
 #[test]
 fn a_changed_table_never_gives_the_wrong_label() {
     let program = Program::new(&catalog::mul(2, Goal::Size), Order::Runs(16));
@@ -98,7 +98,7 @@ fn a_changed_table_never_gives_the_wrong_label() {
             }
         }
     }
-    // Each half is used where a colour is set: half of the time.
+    // Each half is used if a colour is set: half of the time.
     assert!(caught > tables.len() / 4 && harmless > tables.len() / 4, "{caught} caught, {harmless} harmless");
 }
 
@@ -115,7 +115,7 @@ fn sides_that_differ_get_no_labels() {
 fn labels_of_one_value_differ_from_instance_to_instance() {
     let program = Program::new(&catalog::mul(6, Goal::Size), Order::Runs(16));
     let mut sides = Sides::new(6);
-    // All instances have the same labels and inputs going in: what comes out differs by its tweaks only.
+    // All instances have the same input labels: their outputs differ only by their tweaks.
     let one = sides.labels(12, 1);
     let mut zero = Labels::zeros(12, 50);
     (0..12).for_each(|wire| zero.wire_mut(wire).fill(one.wire(wire)[0]));
@@ -129,7 +129,7 @@ fn labels_of_one_value_differ_from_instance_to_instance() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), all, "a label or a row of a table is there twice");
-    // Another first tweak, other tables.
+    // Another first tweak gives other tables.
     let (others, _) = sides.garble(&program, &zero, 1 << 12, 1 << 14);
     assert!(tables.chunks_exact(16).zip(others.chunks_exact(16)).all(|(row, other)| row != other));
 }

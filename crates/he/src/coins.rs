@@ -7,21 +7,21 @@ use crypto_bigint::{BoxedUint, NonZero, RandomMod};
 use quorate_crypto::{Prg, Seed};
 use zeroize::Zeroizing;
 
-/// A generator of this party's.
+/// A generator of this party's coins.
 pub(crate) struct Coins(Prg);
 
 impl Coins {
-    /// The `number`th generator that `seed` gives for one purpose.
+    /// Returns the `number`th generator of `seed` for one purpose.
     pub fn new(seed: &Seed, domain: &'static str, number: u64) -> Coins {
         Coins(seed.prg(domain, &number.to_le_bytes()))
     }
 
-    /// 64 bits.
+    /// Draws 64 bits.
     pub fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// So many bits.
+    /// Draws `bits` bits.
     pub fn bits(&mut self, bits: u32) -> Zeroizing<BoxedUint> {
         let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8) as usize]);
         self.0.fill(&mut bytes);
@@ -33,7 +33,7 @@ impl Coins {
         Zeroizing::new(BoxedUint::from_le_slice_truncated(&bytes, bits))
     }
 
-    /// A number below `bound`, by trial: how long it takes says nothing of what comes out.
+    /// Draws a number below `bound`, by trial: the time reveals nothing about the result.
     pub fn below(&mut self, bound: &NonZero<BoxedUint>) -> Zeroizing<BoxedUint> {
         Zeroizing::new(BoxedUint::random_mod_vartime(self, bound))
     }

@@ -1,4 +1,4 @@
-//! What the protocols of this crate cost. Tests hold these, the dry run and the wire equal.
+//! The costs of the protocols of this crate. Tests compare them with dry runs and with messages.
 
 use quorate_ring::Ring;
 
@@ -14,13 +14,13 @@ pub struct Cost {
     pub bytes: [u64; 2],
 }
 
-/// [`He::setup`](crate::He::setup).
+/// Costs of [`He::setup`](crate::He::setup).
 pub fn setup(options: Options) -> Cost {
     let messages = setup::message_bytes(options);
     Cost { rounds: messages.len() as u32, bytes: [messages.iter().sum::<usize>() as u64; 2] }
 }
 
-/// [`He::triples`](crate::He::triples): all chunks in the same rounds.
+/// Costs of [`He::triples`](crate::He::triples), with all chunks in the same rounds.
 pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let chunks = triples::chunks(options, ring, len);
     let mut cost = Cost { rounds: if len == 0 { 0 } else { 2 }, bytes: [0; 2] };

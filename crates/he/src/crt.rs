@@ -1,4 +1,4 @@
-//! Two residues as one (Garner 1959), in constant time.
+//! The combination of two residues (Garner 1959), in constant time.
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul, Resize};
 use zeroize::{Zeroize, Zeroizing};
@@ -13,13 +13,13 @@ pub(crate) struct Crt {
 }
 
 impl Crt {
-    /// `None` where q has no inverse modulo p.
+    /// Prepares the combination; `None` if q has no inverse modulo p.
     pub fn new(p: &Modulus, q: &Modulus) -> Option<Crt> {
         let inverse = Option::<Form>::from(p.enter(q.value()).invert())?;
         Some(Crt { q: Zeroizing::new(q.value().clone()), inverse })
     }
 
-    /// The number below p q that is x modulo p and y modulo q, y < q: y + q ((x - y) / q mod p).
+    /// Returns the number below p q that is x modulo p and y modulo q, for y < q: y + q ((x - y) / q mod p).
     pub fn join(&self, p: &Modulus, x: &Form, y: &BoxedUint) -> BoxedUint {
         let difference = Zeroizing::new(x.sub(&p.enter(y)));
         let quotient = Zeroizing::new(Zeroizing::new(difference.mul(&self.inverse)).retrieve());

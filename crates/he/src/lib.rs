@@ -1,6 +1,6 @@
 //! Additively homomorphic encryption between two parties, and multiplication triples from it.
 //!
-//! Here for the comparison with oblivious transfer, which is faster: Paillier's cryptosystem with many answers in one
+//! It exists for comparison with oblivious transfer, which is faster: Paillier's cryptosystem with many answers in one
 //! ciphertext, and that of Damgård, Geisler and Krøigaard (DGK). Each party has a key of its own, and answers under the
 //! peer's.
 //!
@@ -11,12 +11,12 @@
 //! | `primes` | secret primes |
 //! | `modulus` | arithmetic modulo an odd number, in constant time |
 //! | `power` | powers of fixed bases and of pairs of bases |
-//! | `crt` | two residues as one |
-//! | `scheme` | what the protocol asks of a cryptosystem |
+//! | `crt` | the combination of two residues |
+//! | `scheme` | the interface of a cryptosystem |
 //! | `paillier`, `dgk` | the cryptosystems |
 //! | `setup` | the start of a session: an exchange of public keys |
 //! | `triples` | the protocol |
-//! | [`cost`] | what each costs |
+//! | [`cost`] | the costs of each |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

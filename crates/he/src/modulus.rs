@@ -1,4 +1,4 @@
-//! Arithmetic modulo an odd number, in constant time: on Montgomery forms, whose sizes alone time depends on.
+//! Arithmetic modulo an odd number, in constant time: on Montgomery forms, where time depends only on sizes.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, CtAssign, CtEq, Gcd, MontyForm, MontyMultiplier, Odd, Resize, Word};
@@ -7,13 +7,13 @@ use zeroize::{Zeroize, Zeroizing};
 /// A number modulo a [`Modulus`].
 pub(crate) type Form = BoxedMontyForm;
 
-/// An odd number, with what arithmetic modulo it needs.
+/// An odd number, with the parameters of arithmetic modulo it.
 pub(crate) struct Modulus {
     params: BoxedMontyParams,
 }
 
 impl Modulus {
-    /// `None` for an even number.
+    /// Returns the modulus; `None` for an even number.
     pub fn new(value: &BoxedUint) -> Option<Modulus> {
         let odd = Option::<Odd<BoxedUint>>::from(value.to_odd())?;
         Some(Modulus { params: BoxedMontyParams::new(odd) })
@@ -23,18 +23,18 @@ impl Modulus {
         self.params.modulus()
     }
 
-    /// Bits that its numbers are stored in.
+    /// The bits in which its numbers are stored.
     pub fn bits(&self) -> u32 {
         self.params.bits_precision()
     }
 
-    /// x modulo this, for x of any size.
+    /// Returns x modulo this number, for x of any size.
     pub fn enter(&self, x: &BoxedUint) -> Form {
         let reduced = Zeroizing::new(x.rem(self.params.modulus().as_nz_ref()));
         Form::new((*reduced).clone(), &self.params)
     }
 
-    /// x, which is smaller than this.
+    /// Returns x, which is smaller than this number, as a form.
     pub fn enter_reduced(&self, x: &BoxedUint) -> Form {
         Form::new(x.clone().resize(self.bits()), &self.params)
     }
@@ -43,7 +43,7 @@ impl Modulus {
         Form::one(&self.params)
     }
 
-    /// A product of one factor: 1.
+    /// Returns a product of one factor, 1.
     pub fn chain(&self) -> Chain<'_> {
         let (multiplier, one) = (<Form as MontyForm>::Multiplier::from(&self.params), self.one());
         Chain { multiplier, value: one.clone(), entry: one }
@@ -58,7 +58,7 @@ pub(crate) struct Chain<'m> {
 }
 
 impl Chain<'_> {
-    /// Raises what there is to 2^times.
+    /// Raises the product to the power 2^times.
     pub fn square(&mut self, times: u32) {
         for _ in 0..times {
             MontyMultiplier::square_assign(&mut self.multiplier, &mut self.value);
@@ -69,7 +69,7 @@ impl Chain<'_> {
         MontyMultiplier::mul_assign(&mut self.multiplier, &mut self.value, factor);
     }
 
-    /// Times the entry of a table at a secret place: all are read.
+    /// Multiplies by the entry of a table at a secret place: all entries are read.
     pub fn times_entry(&mut self, table: &[BoxedUint], place: u64) {
         let chosen = self.entry.as_montgomery_mut();
         for (i, entry) in table.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Chain<'_> {
         &self.value
     }
 
-    /// The product.
+    /// Returns the product.
     pub fn finish(self) -> Form {
         self.value.clone()
     }
@@ -98,7 +98,7 @@ impl Drop for Chain<'_> {
 pub(crate) const OUT_OF_RANGE: &str = "a ciphertext out of range";
 pub(crate) const NO_UNIT: &str = "a ciphertext that is no unit";
 
-/// Numbers of a peer's, each smaller than `modulus`, a power of `n`, and prime to it.
+/// Reads numbers of the peer, each smaller than `modulus`, a power of `n`, and coprime to it.
 pub(crate) fn read_units(modulus: &Modulus, n: &BoxedUint, bytes: &[u8]) -> Result<Vec<BoxedUint>, &'static str> {
     let width = modulus.bits() as usize / 8;
     if !bytes.len().is_multiple_of(width) {
@@ -111,24 +111,24 @@ pub(crate) fn read_units(modulus: &Modulus, n: &BoxedUint, bytes: &[u8]) -> Resu
         if number >= *modulus.value() {
             return Err(OUT_OF_RANGE);
         }
-        // The form of a number that is no unit is none either: products of forms will do.
+        // The form of a number that is no unit is no unit either, so the product of forms is enough.
         product.times(&Form::from_montgomery(number.clone(), &modulus.params));
         read.push(number);
     }
-    // A product is prime to n if and only if each factor is.
+    // A product is coprime to n if and only if each factor is.
     match is_unit(&product.finish().retrieve(), n) {
         true => Ok(read),
         false => Err(NO_UNIT),
     }
 }
 
-/// Whether a public number is prime to a public odd one.
+/// Whether a public number is coprime to a public odd one.
 pub(crate) fn is_unit(x: &BoxedUint, n: &BoxedUint) -> bool {
     let odd = Option::<Odd<BoxedUint>>::from(n.to_odd());
     odd.is_some_and(|n| n.gcd_vartime(&x.rem_vartime(n.as_nz_ref())).as_ref().is_one().into())
 }
 
-/// A number in as many bytes as the modulus has.
+/// Writes a number in as many bytes as the modulus has.
 pub(crate) fn write(x: &BoxedUint, modulus: &Modulus, out: &mut Vec<u8>) {
     out.extend_from_slice(&x.clone().resize(modulus.bits()).to_be_bytes());
 }

@@ -1,23 +1,23 @@
-//! What a session chooses: the cryptosystem, and the sizes of its keys.
+//! The options of a session: the cryptosystem, and the sizes of its keys.
 
 use quorate_engine::{Misuse, Result};
 
 /// Statistical security of all answers of a session under Paillier together, in bits.
 const SESSION_SIGMA: u32 = 40;
-/// A session makes fewer than two to the power of so many triples; each takes one answer.
+/// The base-2 logarithm of the number of triples that a session must stay below; each takes one answer.
 const SESSION_TRIPLES_LOG: u32 = 32;
-/// As a number.
+/// The number of triples that a session must stay below.
 pub(crate) const SESSION_TRIPLES: u64 = 1 << SESSION_TRIPLES_LOG;
-/// sigma: by so many bits a mask of a Paillier plaintext is longer than what it masks.
+/// sigma: the number of bits by which a mask of a Paillier plaintext is longer than what it masks.
 pub(crate) const SIGMA: u32 = SESSION_SIGMA + SESSION_TRIPLES_LOG;
-/// By so many bits the exponents of Paillier's randomisers are longer than the order they run over.
+/// The number of bits by which the exponents of Paillier's randomisers are longer than the order that they run over.
 pub(crate) const EXCESS: u32 = 128;
-/// DGK plaintexts are taken modulo 2^64, or in a subgroup modulo 2^k.
+/// DGK plaintexts are taken modulo 2^64 or, in a subgroup, modulo 2^k.
 pub(crate) const PLAIN_BITS: u32 = 64;
-/// What is left of a DGK prime for factors that nobody knows, at least.
+/// The smallest number of bits of a DGK prime that remain for factors unknown to all.
 const FREE_BITS: u32 = 20;
 
-/// The cryptosystem.
+/// A cryptosystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// Paillier 1999, as Damgård, Jurik and Nielsen 2010 use it; answers are packed.
@@ -36,14 +36,14 @@ pub struct Level {
 }
 
 impl Level {
-    /// About 80 bits: what the paper calls legacy. For comparisons with old figures only.
+    /// About 80 bits: legacy security in the paper's terms. Only for comparisons with old figures.
     pub const LEGACY: Level = Level { modulus_bits: 1024, order_bits: 160 };
     /// About 112 bits.
     pub const MEDIUM: Level = Level { modulus_bits: 2048, order_bits: 224 };
     /// About 128 bits.
     pub const LONG: Level = Level { modulus_bits: 3072, order_bits: 256 };
 
-    /// **Insecure**: keys that anybody can break, so that tests are quick.
+    /// **Insecure**: keys that anyone can break, for quick tests.
     #[cfg(any(test, feature = "testing"))]
     pub const fn insecure(modulus_bits: u32, order_bits: u32) -> Level {
         Level { modulus_bits, order_bits }
@@ -62,13 +62,13 @@ impl Level {
         self.order_bits
     }
 
-    /// Bits of DGK's randomising exponents: by half of t more than the order they run over.
+    /// The bits of DGK's randomising exponents: half of t more than those of the order that they run over.
     pub(crate) fn blinding_bits(self) -> u32 {
         self.order_bits / 2 * 5
     }
 }
 
-/// How triples are made; alike at both ends.
+/// The parameters of making triples, the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Options {
     /// The cryptosystem.
@@ -105,12 +105,12 @@ impl Options {
         }
     }
 
-    /// Both keys are three numbers modulo N long.
+    /// The bytes of a public key: in both cryptosystems, three numbers modulo N.
     pub(crate) fn key_bytes(self) -> usize {
         3 * self.modulus_bytes()
     }
 
-    /// Answers in one ciphertext.
+    /// The number of answers in one ciphertext.
     pub(crate) fn pack(self, k: u32) -> usize {
         match self.scheme {
             Scheme::Paillier => ((self.level.modulus_bits - 1) / slot_bits(k)) as usize,
@@ -118,14 +118,14 @@ impl Options {
         }
     }
 
-    /// How the peer is told.
+    /// Encodes the options for the peer.
     pub(crate) fn encode(self) -> [u8; OPTIONS_BYTES] {
         let [a, b] = self.level.modulus_bits.to_le_bytes()[..2].try_into().unwrap_or_default();
         let [c, d] = self.level.order_bits.to_le_bytes()[..2].try_into().unwrap_or_default();
         [self.scheme as u8, a, b, c, d]
     }
 
-    /// How a message to a user names it.
+    /// Describes encoded options in messages to users.
     pub(crate) fn describe(encoded: [u8; OPTIONS_BYTES]) -> String {
         let [scheme, a, b, c, d] = encoded;
         let scheme = match scheme {
@@ -140,7 +140,7 @@ impl Options {
 
 pub(crate) const OPTIONS_BYTES: usize = 5;
 
-/// Bits of a packed answer: the sum of two products of k bits each, masked.
+/// The bits of a packed answer: the sum of two products of k bits each, masked.
 pub(crate) fn slot_bits(k: u32) -> u32 {
     2 * k + 1 + SIGMA
 }

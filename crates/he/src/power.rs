@@ -1,4 +1,4 @@
-//! Powers with secret exponents, by windows whose entries are all read.
+//! Powers with secret exponents, by windows; every entry of a window's table is read.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use zeroize::Zeroize;
 
 use crate::modulus::{Chain, Form, Modulus};
 
-/// Bits of an exponent that are taken at once.
+/// The number of bits of an exponent in a window.
 pub(crate) const WINDOW: u32 = 4;
 
-/// Tables of a base's powers: its power to any exponent is a product of one entry of each, without squaring.
+/// Tables of a base's powers: a power of the base is a product of one entry of each table, without squaring.
 pub(crate) struct FixedBase {
     /// Row w has the base to the powers i 2^(4 w), i < 16.
     rows: Vec<Vec<BoxedUint>>,
 }
 
 impl FixedBase {
-    /// For exponents of so many bits.
+    /// Makes the tables for exponents of `exponent_bits` bits.
     pub fn new(modulus: &Modulus, base: &Form, exponent_bits: u32) -> FixedBase {
         let mut step = base.clone();
         let row = |_| {
@@ -31,7 +31,7 @@ impl FixedBase {
         FixedBase { rows: (0..exponent_bits.div_ceil(WINDOW)).map(row).collect() }
     }
 
-    /// Multiplies by the base to a secret exponent, of which only the bits in a public range may be other than 0.
+    /// Multiplies by the base to a secret exponent, whose bits outside a public range are 0.
     pub fn multiply(&self, chain: &mut Chain<'_>, exponent: &BoxedUint, bits: Range<u32>) {
         let words = exponent.as_words();
         for w in bits.start / WINDOW..bits.end.div_ceil(WINDOW) {
@@ -42,14 +42,14 @@ impl FixedBase {
     }
 }
 
-/// Where the modulus is secret, so are the tables.
+/// If the modulus is secret, so are the tables.
 impl Drop for FixedBase {
     fn drop(&mut self) {
         self.rows.iter_mut().flatten().for_each(Zeroize::zeroize);
     }
 }
 
-/// Powers 0 to `count` - 1, in Montgomery form.
+/// Returns the powers 0 to `count` - 1, in Montgomery form.
 pub(crate) fn powers(modulus: &Modulus, base: &Form, count: usize) -> Vec<BoxedUint> {
     let mut chain = modulus.chain();
     let next = |_| {
@@ -60,7 +60,7 @@ pub(crate) fn powers(modulus: &Modulus, base: &Form, count: usize) -> Vec<BoxedU
     (0..count).map(next).collect()
 }
 
-/// Bits of each of two exponents of k bits that are taken at once.
+/// Returns the number of bits of each of two exponents of k bits in a window.
 pub(crate) fn pair_window(k: u32) -> u32 {
     if k > 24 { 2 } else { 1 }
 }
@@ -73,7 +73,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// For exponents of k bits.
+    /// Makes the table for exponents of k bits.
     pub fn new(modulus: &Modulus, a: &Form, b: &Form, k: u32) -> Pair {
         let window = pair_window(k);
         let mut chain = modulus.chain();
@@ -91,12 +91,12 @@ impl Pair {
         Pair { table, window }
     }
 
-    /// Squarings that [`Pair::multiply`] does for exponents of k bits.
+    /// Returns the number of squarings of [`Pair::multiply`] for exponents of k bits.
     pub fn squarings(&self, k: u32) -> u32 {
         k.next_multiple_of(self.window)
     }
 
-    /// Raises what there is to 2^[squarings](Pair::squarings), and multiplies by a^x b^y.
+    /// Raises the product to the power 2^[squarings](Pair::squarings), and multiplies it by a^x b^y.
     pub fn multiply(&self, chain: &mut Chain<'_>, k: u32, x: u64, y: u64) {
         let mask = (1 << self.window) - 1;
         for digit in (0..k.div_ceil(self.window)).rev() {

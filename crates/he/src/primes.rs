@@ -1,8 +1,8 @@
 //! Secret primes p = 1 modulo a step.
 //!
-//! Every candidate is drawn anew: the number of those refused, which time shows, says nothing of the prime that is
-//! taken. A candidate is refused by trial division or a Miller-Rabin test; the one that is taken has passed so many of
-//! them, and a Lucas test, that it is composite with probability below 2^-128 by the bound of FIPS 186-5, appendix C.
+//! Every candidate is drawn anew: the number of refused ones, which time reveals, is independent of the chosen prime. A
+//! candidate is refused by trial division or a Miller-Rabin test. The chosen one has passed enough of these, and a
+//! Lucas test, to be composite with probability below 2^-128 by the bound of FIPS 186-5, appendix C.
 
 use crypto_bigint::{BitOps, BoxedUint, NonZero, Resize};
 use crypto_primes::Flavor;
@@ -11,12 +11,13 @@ use zeroize::Zeroizing;
 
 use crate::coins::Coins;
 
-/// The probability that a composite passes is below 2 to the minus this.
+/// The probability that a composite passes is below 2 to the minus this number.
 const ERROR_BITS: u32 = 128;
-/// Miller-Rabin tests for sizes that the bound is not made for: the error is at most 4 to the minus this.
+/// The number of Miller-Rabin tests for sizes that the bound does not cover: the error is at most 4 to the minus this
+/// number.
 const MOST_TESTS: usize = 64;
 
-/// A prime of `bits` bits, the two highest ones set, that is one more than an odd multiple of `step`, which is even.
+/// Returns a prime of `bits` bits, the two highest ones set, that is one more than an odd multiple of the even `step`.
 pub(crate) fn prime_after(step: &BoxedUint, bits: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
     let tests = FipsOptions::with_error_bound(bits, ERROR_BITS).unwrap_or(FipsOptions::with_mr_iterations(MOST_TESTS));
     let tests = tests.with_trial_division_test().with_lucas_test();
@@ -29,7 +30,7 @@ pub(crate) fn prime_after(step: &BoxedUint, bits: u32, coins: &mut Coins) -> Zer
     }
 }
 
-/// One more than the odd multiple of the step next to a random number whose two highest bits are set.
+/// Returns one more than an odd multiple of the step near a random number whose two highest bits are set.
 fn candidate(step: &NonZero<BoxedUint>, bits: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
     let mut near = coins.bits(bits);
     [bits - 1, bits - 2].into_iter().for_each(|bit| BitOps::set_bit_vartime(&mut *near, bit, true));
@@ -39,7 +40,7 @@ fn candidate(step: &NonZero<BoxedUint>, bits: u32, coins: &mut Coins) -> Zeroizi
     Zeroizing::new(multiple.wrapping_add(BoxedUint::one_with_precision(bits)))
 }
 
-/// The product of two such numbers has twice as many bits.
+/// Whether the two highest bits are set: the product of two such numbers has twice their bits.
 fn top_bits_set(candidate: &BoxedUint, bits: u32) -> bool {
     candidate.bit_vartime(bits - 1) && candidate.bit_vartime(bits - 2)
 }

@@ -1,7 +1,7 @@
-//! The start of a session between two parties: keys made, and public keys exchanged, in both directions at once.
+//! The start of a session between two parties: both make keys and exchange public keys, in both directions at once.
 //!
-//! Two rounds: options; public keys. Each party sends 5 bytes and three numbers modulo N. What a key's form can show is
-//! checked; that it was made as it should be is not, as parties are semi-honest.
+//! Two rounds: options; public keys. Each party sends 5 bytes and three numbers modulo N. The form of a key is checked,
+//! but not that it was made correctly, as parties are semi-honest.
 
 use std::cell::Cell;
 
@@ -18,11 +18,11 @@ use crate::{dgk, paillier};
 pub struct He {
     pub(crate) peer: usize,
     pub(crate) options: Options,
-    /// What a party does with its key and its peer's.
+    /// The local work with this party's key and its peer's.
     pub(crate) steps: Box<dyn Steps>,
     /// This party's own coins.
     pub(crate) private: Seed,
-    /// Triples that were begun.
+    /// The number of triples begun.
     pub(crate) triples: Cell<u64>,
 }
 
@@ -32,17 +32,17 @@ pub(crate) struct Pair<S: SecretKey> {
     pub theirs: S::Public,
 }
 
-/// What a dry run has in the place of keys.
+/// The replacement of keys in a dry run.
 pub(crate) struct Shapes {
     options: Options,
 }
 
-/// A key of this party's whose peer's is still to come, or what a dry run has in its place.
+/// This party's key before the peer's has arrived, or its replacement in a dry run.
 trait Own {
-    /// The public key, as it is sent.
+    /// Returns the message with the public key.
     fn message(&self) -> Vec<u8>;
 
-    /// With the peer's.
+    /// Combines it with the peer's key.
     fn meet(self: Box<Self>, level: Level, message: &[u8]) -> Parsed<Box<dyn Steps>>;
 }
 
@@ -67,7 +67,7 @@ impl Own for Shapes {
     }
 }
 
-/// An exchange gave fewer messages than were asked for.
+/// The error for an exchange that returns too few messages.
 pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
 
 impl He {
@@ -75,17 +75,18 @@ impl He {
     /// rounds; making keys takes seconds.
     ///
     /// # Errors
-    /// [`Mismatch::Options`] where the options differ, [`Error::Malformed`] for a key that cannot be one,
-    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes, and whatever ends a run.
+    /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for a key of an impossible form,
+    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes; whatever ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<He> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, peer, options, &own).await
     }
 
-    /// [`He::setup`] with all of this party's coins grown from `own`, which must never be used for a setup again.
+    /// Makes keys and exchanges them with `peer`, with all of this party's coins derived from `own`, which must never
+    /// be used for a setup again.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`He::setup`].
     pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<He> {
         options.check()?;
         agree(ctx, peer, options).await?;
@@ -101,7 +102,7 @@ impl He {
         Ok(He { peer, options, steps, private, triples: Cell::new(0) })
     }
 
-    /// The same for dry runs: it has no keys.
+    /// Returns the end of a session for dry runs: it has no keys.
     pub fn dry(peer: usize, options: Options) -> He {
         let private = Seed::from_bytes([0; 32]);
         He { peer, options, steps: Box::new(Shapes { options }), private, triples: Cell::new(0) }
@@ -112,18 +113,18 @@ impl He {
         self.peer
     }
 
-    /// What the session chose.
+    /// The options of the session.
     pub fn options(&self) -> Options {
         self.options
     }
 }
 
-/// Bytes of each of the messages that both parties send.
+/// Returns the bytes of each of the messages that both parties send.
 pub(crate) fn message_bytes(options: Options) -> [usize; 2] {
     [OPTIONS_BYTES, options.key_bytes()]
 }
 
-/// Messages of the same length.
+/// Exchanges messages of the same length.
 async fn swap(ctx: &Ctx, peer: usize, message: &[u8]) -> Result<Vec<u8>> {
     ctx.exchange_bytes(&[(peer, message)], &[(peer, message.len())]).await?.pop().ok_or(LOST)
 }

@@ -1,9 +1,9 @@
 //! Multiplication triples over Z_2^k from additively homomorphic encryption: shares of random a, b and of c = a b.
 //!
 //! **Source**: Demmler, Schneider, Zohner (ABY), NDSS 2015, section III-A4, protocol 1; packing after Pullonen,
-//! Bogdanov, Schneider 2012. **Deviation**: in each half of a row another party has the key, so that both work at
-//! once; for what the cryptosystems change, see there. **Model**: semi-honest. **Notation**: the key's owner, the
-//! paper's P_0, has a_0, b_0, the other party a_1, b_1; C bytes of a ciphertext; each ciphertext back holds P answers.
+//! Bogdanov, Schneider 2012. **Deviation**: in each half of a row another party has the key, so that both work at once;
+//! see the cryptosystems for theirs. **Model**: semi-honest. **Notation**: the key's owner, the paper's P_0, has a_0,
+//! b_0, the other party a_1, b_1; C bytes of a ciphertext; each ciphertext back holds P answers.
 //!
 //! | step | owner | other party |
 //! |---|---|---|
@@ -11,9 +11,9 @@
 //! | 2 | | draws r, sends Enc(a_0)^(b_1) Enc(b_0)^(a_1) Enc(r); c_1 = a_1 b_1 - r |
 //! | 3 | c_0 = a_0 b_0 + what it decrypts | |
 //!
-//! Rounds 2. Of n triples each party owns a half, n/2: it sends 2 C n/2 bytes in step 1 and C ceil(n/2 / P) in step 2.
+//! Rounds 2. Each party owns half of n triples, n/2: it sends 2 C n/2 bytes in step 1 and C ceil(n/2 / P) in step 2.
 //! With a modulus of phi bits C is phi/4 bytes and P = (phi - 1) / (2 k + 73) for Paillier, C phi/8 and P 1 for DGK.
-//! Timing depends on k, n and the sizes of keys.
+//! Timing depends only on k, n and the sizes of keys.
 
 use std::ops::Range;
 
@@ -28,14 +28,14 @@ use crate::options::{Options, SESSION_TRIPLES, Scheme};
 use crate::scheme::{Parsed, PublicKey, Query, SecretKey, Words};
 use crate::setup::{He, LOST, Pair, Shapes};
 
-/// Triples of a half of a chunk, about; chunks under way.
+/// About the number of triples in a half of a chunk, and the number of chunks under way.
 const HALF_CHUNK: usize = 64;
 const WINDOW: usize = 2;
-/// Beyond them the answers of a session would hide less than is stated.
+/// With more triples, the answers of a session would hide less than stated.
 const TOO_MANY: &str = "a session makes fewer than 2^32 triples by Paillier's cryptosystem: start another session, or \
                         take triples from oblivious transfer";
 
-/// Shares of triples over a ring: the parties' sums give c = a b. Wiped on drop.
+/// Shares of triples over a ring: the sums of the parties' shares satisfy c = a b. Wiped on drop.
 pub struct Triples {
     /// The first factors.
     pub a: Wiped<Vector>,
@@ -45,19 +45,19 @@ pub struct Triples {
     pub c: Wiped<Vector>,
 }
 
-/// How [`He::triples`] cuts a row: whole packs in each half.
+/// Returns the chunks of [`He::triples`]: whole packs in each half.
 pub(crate) fn chunks(options: Options, ring: Ring, len: usize) -> Chunks {
     let chunk = 2 * HALF_CHUNK.next_multiple_of(options.pack(ring.bits()));
     Chunks { len, chunk, window: WINDOW }
 }
 
-/// The triples whose keys are the first party's, and the other's.
+/// Returns the triples under the first party's key, and those under the other's.
 pub(crate) fn halves(len: usize) -> [Range<usize>; 2] {
     let cut = len.div_ceil(2);
     [0..cut, cut..len]
 }
 
-/// Bytes of the ciphertexts of so many triples' factors, and of their answers.
+/// Returns the bytes of the ciphertexts of `len` triples' factors, and of their answers.
 pub(crate) fn bytes(options: Options, ring: Ring, len: usize) -> [usize; 2] {
     [2 * len, len.div_ceil(options.pack(ring.bits()))].map(|ciphertexts| ciphertexts * options.ciphertext_bytes())
 }
@@ -78,34 +78,34 @@ impl Factors {
     }
 }
 
-/// What one party knows of a batch before it talks.
+/// One party's values of a batch before its first message.
 pub(crate) struct Batch {
     options: Options,
     ring: Ring,
     /// This party's factors: of the triples under its own key, and of those under its peer's.
     own: Factors,
     theirs: Factors,
-    /// Where this batch's coins grow from.
+    /// The seed of this batch's coins.
     seed: Seed,
 }
 
 /// The local work of the steps: with keys, or in a dry run on shapes.
 pub(crate) trait Steps {
-    /// Step 1: this party's factors, encrypted.
+    /// Step 1: returns this party's factors, encrypted.
     fn encrypt(&self, batch: &Batch) -> Vec<u8>;
-    /// Step 2: the answers, and this party's shares -r.
+    /// Step 2: returns the answers, and this party's shares -r.
     fn answer(&self, batch: &Batch, factors: &[u8]) -> Parsed<(Vec<u8>, Wiped<Vector>)>;
-    /// Step 3: what the answers hold.
+    /// Step 3: returns the content of the answers.
     fn decrypt(&self, batch: &Batch, answers: &[u8]) -> Parsed<Wiped<Vector>>;
 }
 
 impl He {
-    /// `len` triples over a ring of at most 64 bits. Both call it; a long row goes in chunks, for which every party of
-    /// the lane must call it.
+    /// Makes `len` triples over a ring of at most 64 bits. Both parties call it. A long row is made in chunks; every
+    /// party of the lane must then call it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once these are too many for a session;
-    /// [`Error::Malformed`] for what are no ciphertexts; whatever ends a run.
+    /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once a session has made too many triples;
+    /// [`Error::Malformed`] for messages that are no ciphertexts; whatever ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         if ring.bits() > 64 {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
@@ -123,7 +123,8 @@ impl He {
         Ok(Triples { a, b, c })
     }
 
-    /// Each answer hides its factors statistically, so that a session may make so many only. Whatever was begun counts.
+    /// Counts triples, including all that were only begun. Each answer hides its factors statistically, so a session
+    /// may make a limited number.
     fn count(&self, ctx: &Ctx, len: usize) -> Result<()> {
         let all = self.triples.get().saturating_add(len as u64);
         if self.options.scheme == Scheme::Paillier && all >= SESSION_TRIPLES {
@@ -174,7 +175,7 @@ impl Batch {
         self.options.pack(self.ring.bits())
     }
 
-    /// The triples under this party's key, and under its peer's.
+    /// The numbers of triples under this party's key, and under its peer's.
     fn lens(&self) -> [usize; 2] {
         [self.own.a.len(), self.theirs.a.len()]
     }
@@ -185,7 +186,7 @@ impl Batch {
 }
 
 impl<S: SecretKey> Steps for Pair<S> {
-    /// Triple by triple.
+    /// Encrypts triple by triple.
     fn encrypt(&self, batch: &Batch) -> Vec<u8> {
         let words = batch.own.words();
         let ciphertexts = each(2 * batch.lens()[0], |i| {
@@ -226,7 +227,7 @@ impl<S: SecretKey> Steps for Pair<S> {
     }
 }
 
-/// In a dry run: messages are zeros, and no work is charged for what ciphertexts take.
+/// A dry run: messages are zeros, and the work on ciphertexts is not charged.
 impl Steps for Shapes {
     fn encrypt(&self, batch: &Batch) -> Vec<u8> {
         let [own, _] = batch.lens();
@@ -245,7 +246,7 @@ impl Steps for Shapes {
     }
 }
 
-/// What `work` gives for every number below `count`, on as many threads as there are.
+/// Returns the results of `work` for every number below `count`, on all threads of the party.
 fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
     side_by_side(done.iter_mut().enumerate().collect(), |(i, slot)| *slot = Some(work(i)));

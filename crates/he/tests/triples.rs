@@ -1,4 +1,5 @@
-//! Triples against their definition; measured costs against the stated ones and a dry run; peers that send nonsense.
+//! Triples, compared with their definition, measured costs, compared with the stated ones and a dry run, and hostile
+//! peers.
 
 use quorate_crypto::Seed;
 use quorate_engine::testing::{Tampered, parties};
@@ -17,7 +18,7 @@ fn seed(party: usize) -> Seed {
     Seed::from_bytes([party as u8 + 1; 32])
 }
 
-/// Runs `work` at both parties after a setup; compares the costs of both with what is stated and with a dry run.
+/// Runs `work` at both parties after a setup. Compares the costs of both with the stated ones and with a dry run.
 fn run<T: Send>(options: Options, expected: Cost, work: impl AsyncFn(&Ctx, &He) -> Result<T> + Sync) -> [T; 2] {
     let results: Vec<Result<(T, Costs)>> = parties(2, |mut party| {
         let me = party.me();
@@ -103,7 +104,7 @@ fn threads_change_nothing() {
     assert_eq!(made(1), made(3));
 }
 
-/// The error of a party that did not only hear of another's.
+/// Returns the error of the party that detected it, rather than the one that was told.
 fn own_error<T>(results: Vec<Result<T>>) -> Error {
     let errors = results.into_iter().filter_map(Result::err);
     errors.into_iter().find(|error| !matches!(error, Error::Aborted { .. })).unwrap()
@@ -140,7 +141,7 @@ fn options_must_be_alike() {
     assert!(error.to_string().contains("DGK with a modulus of 256 bits"), "{error}");
 }
 
-/// Both parties make two triples; one bit of a message of party 1's is turned, if any.
+/// Makes two triples at both parties; one bit of a message of party 1 may be flipped.
 fn with_turned_bit(options: Options, tampered: Option<Tampered>) -> Vec<Result<Triples>> {
     parties(2, |mut party| {
         let me = party.me();
@@ -184,7 +185,7 @@ fn a_turned_bit_ends_in_an_error_that_says_what_was_wrong() {
     }
 }
 
-/// Party 0 follows the protocol; party 1 sends these messages, whatever it receives.
+/// Runs the protocol at party 0 against party 1, which sends these messages, whatever it receives.
 fn against(options: Options, messages: &[Vec<u8>]) -> Error {
     let results = parties(2, |mut party| {
         let me = party.me();

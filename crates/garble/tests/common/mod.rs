@@ -1,4 +1,4 @@
-//! Both sides in one place.
+//! Both sides of a garbled circuit in one process.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use quorate_circuits::{Circuit, Order, Program};
@@ -25,14 +25,14 @@ impl Sides {
         Labels::random(&mut self.prg, wires, instances)
     }
 
-    /// Random bits.
+    /// Returns random bits.
     pub fn bits(&mut self, rows: usize, lanes: usize) -> Bits {
         let mut bits = Bits::zeros(rows, lanes);
         self.prg.fill(bits.bytes_mut());
         bits
     }
 
-    /// All tables, and the labels of 0 of the outputs.
+    /// Returns all tables, and the labels of 0 of the outputs.
     pub fn garble(&self, program: &Program, zero: &Labels, first_tweak: u128, chunk_bytes: usize) -> (Vec<u8>, Labels) {
         let mut garbler = Garbler::new(program, &self.hash, &self.delta, first_tweak, zero).unwrap();
         let mut tables = Vec::new();
@@ -63,7 +63,7 @@ impl Sides {
         evaluator.finish()
     }
 
-    /// Holds a garbled evaluation on random inputs against one in the clear.
+    /// Compares a garbled evaluation on random inputs with one in the clear.
     pub fn check(&mut self, name: &str, circuit: &Circuit, order: Order, instances: usize, chunks: (usize, usize)) {
         let program = Program::new(circuit, order);
         let inputs = self.bits(program.input_wires(), instances);

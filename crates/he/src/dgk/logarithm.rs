@@ -1,7 +1,7 @@
 //! Logarithms in a group of order 2^64, by halves, in constant time.
 //!
-//! With y of order 2^64, the logarithm of x to the base y^(2^(64-k)): the low half of its bits is that of x^(2^(k/2)),
-//! and divides out. Windows of up to four bits are looked up.
+//! With y of order 2^64, let m be the logarithm of x to the base y^(2^(64-k)). The low half of its bits is the
+//! logarithm of x^(2^(k/2)); divided out, it leaves the high half. Windows of up to four bits are looked up.
 
 use crypto_bigint::{BoxedUint, CtEq, Word};
 use zeroize::{Zeroize, Zeroizing};
@@ -10,10 +10,10 @@ use crate::modulus::{Form, Modulus};
 use crate::options::PLAIN_BITS;
 use crate::power::{FixedBase, powers};
 
-/// Bits that are looked up.
+/// The number of bits that are looked up.
 const LEAF: u32 = 4;
 
-/// Why no logarithm was found.
+/// The reason why no logarithm was found.
 pub(crate) const NO_POWER: &str = "an answer that is no ciphertext of this key";
 
 /// Tables for one y.
@@ -25,7 +25,7 @@ pub(crate) struct Logarithm {
 }
 
 impl Logarithm {
-    /// For y of order 2^64; `None` where it has no inverse.
+    /// Makes the tables for y of order 2^64; `None` if it has no inverse.
     pub fn new(modulus: &Modulus, y: &Form) -> Option<Logarithm> {
         let inverse = Option::<Form>::from(y.invert())?;
         let mut root = modulus.chain();
@@ -35,13 +35,13 @@ impl Logarithm {
         Some(Logarithm { inverse: FixedBase::new(modulus, &inverse, PLAIN_BITS), leaves })
     }
 
-    /// The m < 2^k with x = y^(2^(64-k) m). Whether there is none is found, in the same time.
+    /// Returns the m < 2^k with x = y^(2^(64-k) m), or an error if there is none, in the same time.
     pub fn of(&self, modulus: &Modulus, x: &Form, k: u32) -> Result<u64, &'static str> {
         let (m, found) = self.search(modulus, x, k);
         if found == 1 { Ok(m) } else { Err(NO_POWER) }
     }
 
-    /// The logarithm, and 1 if there is one.
+    /// Returns the logarithm, and 1 if there is one.
     fn search(&self, modulus: &Modulus, x: &Form, k: u32) -> (u64, u64) {
         if k <= LEAF {
             return self.look_up(x, k);

@@ -1,4 +1,4 @@
-//! What the peer does with a public key: answers.
+//! The operations of the peer with a public key: answers.
 
 use crypto_bigint::BoxedUint;
 use zeroize::Zeroizing;
@@ -9,7 +9,7 @@ use crate::options::{Level, PLAIN_BITS};
 use crate::power::{FixedBase, Pair};
 use crate::scheme::{self, BAD_BASE, BAD_KEY_LENGTH, BAD_MODULUS, Query, Words, mask};
 
-/// A peer's key.
+/// A peer's public key.
 pub(crate) struct PublicKey {
     level: Level,
     modulus: Modulus,

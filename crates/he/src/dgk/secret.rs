@@ -1,4 +1,4 @@
-//! What a key's owner does: everything modulo p and q.
+//! The operations of a key's owner: all are modulo p and q.
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul, NonZero, Resize};
 use zeroize::{Zeroize, Zeroizing};
@@ -14,7 +14,7 @@ use crate::scheme::{self, Words};
 
 const NOT_ODD: &str = "primes are odd and differ";
 
-/// A key of this party's.
+/// This party's secret key.
 pub(crate) struct SecretKey {
     n: Modulus,
     g: BoxedUint,
@@ -26,7 +26,7 @@ pub(crate) struct SecretKey {
     logarithm: Logarithm,
 }
 
-/// What belongs to one prime.
+/// The values that belong to one prime.
 struct Half {
     /// p.
     prime: Modulus,
@@ -38,7 +38,7 @@ struct Half {
     h: FixedBase,
 }
 
-/// A prime, the order that h has modulo it, and both bases modulo it.
+/// A prime, the order of h modulo it, and both bases modulo it.
 pub(crate) struct Bases {
     pub prime: Zeroizing<BoxedUint>,
     pub order: Zeroizing<BoxedUint>,
@@ -66,7 +66,8 @@ impl Bases {
             chain.square(times);
             chain.finish()
         };
-        // Of order 2^64 v: neither a 2^63 v-th nor a 2^64-th power is 1, so it is no root of unity of a smaller order.
+        // Of order 2^64 v: neither the 2^63 v-th nor the 2^64-th power is 1, so it is no root of unity of a smaller
+        // order.
         let g = loop {
             let g = draw(coins);
             let (low, high) = (raise(&g.pow(&order), PLAIN_BITS - 1), raise(&g, PLAIN_BITS));
@@ -93,7 +94,7 @@ impl Half {
         Half { prime, order, order_bits: bases.order_bits, g, h }
     }
 
-    /// g^m h^r for a random r modulo v, in Montgomery form.
+    /// Returns g^m h^r for a random r modulo v, in Montgomery form.
     fn encrypt(&self, k: u32, m: &BoxedUint, coins: &mut Coins) -> Form {
         let mut chain = self.prime.chain();
         self.g.multiply(&mut chain, m, PLAIN_BITS - k..PLAIN_BITS);

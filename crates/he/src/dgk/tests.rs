@@ -28,7 +28,7 @@ fn bases(prime: &str, order: u64, g: &str, h: &str) -> Bases {
     Bases { prime: Zeroizing::new(hex(prime)), order: Zeroizing::new(BoxedUint::from(order)), order_bits: 40, g, h }
 }
 
-/// Computed from the paper's formulas, without residues, windows or Montgomery forms.
+/// Known answers, computed from the paper's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn known_answers() {
     let of_p = bases(
@@ -74,7 +74,7 @@ fn everything_encrypted_is_decrypted() {
     all.enumerate().for_each(|(m, c)| assert_eq!(secret.decrypt(8, &c, 1).unwrap()[0], m as u64));
 }
 
-/// All factors of two bits each.
+/// Tests all factors of two bits each.
 #[test]
 fn answers_are_right_for_all_factors_of_a_tiny_ring() {
     let (secret, public) = keys();
@@ -89,7 +89,7 @@ fn answers_are_right_for_all_factors_of_a_tiny_ring() {
     }
 }
 
-/// A base of order 2^16 has no order 2^64: what should be of order 16 is 1, and nothing but 1 is found.
+/// A base of order 2^16 does not have order 2^64: its power that should have order 16 is 1, and only 1 has a logarithm.
 #[test]
 fn what_has_no_logarithm_is_refused() {
     let modulus = Modulus::new(&BoxedUint::from(65537u32)).unwrap();
@@ -152,7 +152,7 @@ fn an_answer_to_something_else_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Bytes of the right length are a key, ciphertexts and answers, or refused; those of another length are refused.
+    /// Bytes of the right length are a key, ciphertexts and answers, or refused; bytes of another length are refused.
     #[test]
     fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..2 * 96)) {
         let (secret, public) = keys();

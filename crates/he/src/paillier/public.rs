@@ -1,4 +1,4 @@
-//! What the peer does with a public key: answers.
+//! The operations of the peer with a public key: answers.
 
 use crypto_bigint::{BoxedUint, ConcatenatingSquare};
 use zeroize::Zeroizing;
@@ -10,7 +10,7 @@ use crate::options::{EXCESS, Level, slot_bits};
 use crate::power::{FixedBase, Pair};
 use crate::scheme::{self, BAD_BASE, BAD_KEY_LENGTH, BAD_MODULUS, Query, Words, mask};
 
-/// A peer's key.
+/// A peer's public key.
 pub(crate) struct PublicKey {
     level: Level,
     n: BoxedUint,
@@ -23,7 +23,7 @@ pub(crate) struct PublicKey {
 }
 
 impl PublicKey {
-    /// Times an encryption of m, which has as many words as N.
+    /// Multiplies by an encryption of m, which has as many words as N.
     fn add(&self, chain: &mut crate::modulus::Chain<'_>, m: &BoxedUint, coins: &mut Coins) {
         let bits = self.level.modulus_bits() + EXCESS;
         self.randomiser.multiply(chain, &coins.bits(bits), 0..bits);
@@ -57,8 +57,8 @@ impl scheme::PublicKey for PublicKey {
         read_units(&self.square, &self.n, message)
     }
 
-    /// Horner's rule from the last query down: one run of squarings shifts what there is to the next slot and raises
-    /// the query's ciphertexts.
+    /// Answers by Horner's rule from the last query down: one run of squarings both shifts the earlier answers to the
+    /// next slot and raises the query's ciphertexts.
     fn answer(&self, k: u32, queries: &[Query<'_>], coins: &mut Coins) -> (Vec<u8>, Words) {
         let slot = slot_bits(k);
         let mut masks = Zeroizing::new(BoxedUint::zero_with_precision(self.level.modulus_bits()));

@@ -1,4 +1,4 @@
-//! What a key's owner does: everything modulo p^2 and q^2.
+//! The operations of a key's owner: all are modulo p^2 and q^2.
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, NonZero};
 use zeroize::{Zeroize, Zeroizing};
@@ -15,7 +15,7 @@ use crate::scheme::{self, Words};
 pub(crate) const TOO_LONG: &str = "an answer of more bits than were asked for";
 const NOT_ODD: &str = "primes are odd and differ";
 
-/// A key of this party's.
+/// This party's secret key.
 pub(crate) struct SecretKey {
     level: Level,
     n: BoxedUint,
@@ -28,7 +28,7 @@ pub(crate) struct SecretKey {
     ciphertexts: Crt,
 }
 
-/// What belongs to one prime.
+/// The values that belong to one prime.
 struct Half {
     /// p.
     modulus: Modulus,
@@ -58,7 +58,7 @@ impl Half {
         Half { modulus, prime, order, step: square.enter(n), inverse, randomiser, square }
     }
 
-    /// (1 + m N) h^alpha modulo p^2.
+    /// Returns (1 + m N) h^alpha modulo p^2.
     fn encrypt(&self, m: &BoxedUint, alpha: &BoxedUint) -> Form {
         let alpha = Zeroizing::new(alpha.rem(&self.order));
         let mut chain = self.square.chain();
@@ -69,7 +69,7 @@ impl Half {
         chain.finish()
     }
 
-    /// The plaintext modulo p.
+    /// Returns the plaintext modulo p.
     fn decrypt(&self, ciphertext: &BoxedUint) -> Zeroizing<Form> {
         let power = self.square.enter(ciphertext).pow_bounded_exp(&self.order, self.order.bits_precision());
         let power = Zeroizing::new(Zeroizing::new(power).retrieve());
@@ -87,7 +87,8 @@ impl Drop for Half {
 }
 
 impl SecretKey {
-    /// The key of two primes of the same size, whose product has twice their bits, and of x, which is prime to it.
+    /// Makes a key from two primes of the same size, whose product has twice their bits, and from x, which is coprime
+    /// to it.
     pub(crate) fn from_primes(level: Level, [p, q]: [&BoxedUint; 2], x: &BoxedUint) -> SecretKey {
         let n = p.concatenating_mul(q);
         let square = Modulus::new(&n.concatenating_square()).expect(NOT_ODD);
@@ -99,13 +100,13 @@ impl SecretKey {
         SecretKey { level, n, h, square, p: of_p, q: of_q, plaintexts, ciphertexts }
     }
 
-    /// An encryption with a given exponent.
+    /// Returns an encryption with a given exponent.
     pub(crate) fn encrypt_with(&self, m: &BoxedUint, alpha: &BoxedUint) -> BoxedUint {
         let [of_p, of_q] = [&self.p, &self.q].map(|half| half.encrypt(m, alpha));
         self.ciphertexts.join(&self.p.square, &of_p, &Zeroizing::new(of_q.retrieve()))
     }
 
-    /// The plaintext, smaller than N.
+    /// Returns the plaintext, smaller than N.
     pub(crate) fn decrypt_whole(&self, ciphertext: &BoxedUint) -> Zeroizing<BoxedUint> {
         let [of_p, of_q] = [&self.p, &self.q].map(|half| half.decrypt(ciphertext));
         Zeroizing::new(self.plaintexts.join(&self.p.modulus, &of_p, &Zeroizing::new(of_q.retrieve())))

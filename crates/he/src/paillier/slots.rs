@@ -1,4 +1,4 @@
-//! Where slots begin and masks end.
+//! The slots of packed answers, and their masks.
 
 use crypto_bigint::BoxedUint;
 use zeroize::Zeroizing;
@@ -7,8 +7,8 @@ use crate::coins::Coins;
 use crate::options::{SIGMA, slot_bits};
 use crate::scheme::mask;
 
-/// A mask: 2 k + 1 uniform bits, and above them sigma bits that are not all ones. What it is added to has no more
-/// than 2 k + 1 bits, so that the sum stays below 2^s.
+/// Draws a mask: 2 k + 1 uniform bits, and above them sigma bits that are not all ones. The masked number has at most 2
+/// k + 1 bits, so the sum stays below 2^s.
 pub fn draw_mask(k: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
     loop {
         let drawn = coins.bits(slot_bits(k));
@@ -24,7 +24,7 @@ pub fn all_ones(words: &BoxedUint, from: u32, bits: u32) -> bool {
     (read(words, from, 64) == mask(64)) & (read(words, from + 64, rest) == mask(rest))
 }
 
-/// Up to 64 bits from a bit on.
+/// Returns up to 64 bits from a bit on.
 pub fn read(words: &BoxedUint, from: u32, bits: u32) -> u64 {
     let words = words.as_words();
     let (at, shift) = (from as usize / 64, from % 64);
@@ -33,7 +33,7 @@ pub fn read(words: &BoxedUint, from: u32, bits: u32) -> u64 {
     (word(at) >> shift | high) & mask(bits)
 }
 
-/// Sets bits that are 0 so far.
+/// Sets bits that were 0.
 pub fn write(words: &mut BoxedUint, from: u32, value: &BoxedUint) {
     let (at, shift) = (from as usize / 64, from % 64);
     let words = words.as_mut_words();

@@ -19,7 +19,7 @@ fn hex(text: &str) -> BoxedUint {
     BoxedUint::from_be_hex(text, 4 * text.len() as u32).unwrap()
 }
 
-/// Computed from the textbook's formulas, without residues, windows or Montgomery forms.
+/// A known answer, computed from the textbook's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn a_known_answer() {
     let [p, q] = ["c381e88f38c0c8fd8712b8bc076f3787", "d7e54acc62f5680c4fdf8e1a060cea63"].map(hex);
@@ -55,7 +55,7 @@ fn everything_encrypted_is_decrypted() {
     }
 }
 
-/// All factors of two bits each; the answer's mask is what the other party holds.
+/// Tests all factors of two bits each; the other party holds the answer's mask.
 #[test]
 fn answers_are_right_for_all_factors_of_a_tiny_ring() {
     let (secret, public) = keys();
@@ -145,7 +145,7 @@ fn keys_that_cannot_be_keys_are_refused() {
     let mut one = [0; 64];
     one[63] = 1;
     assert_eq!(refused(&with(32, &one)), Some(BAD_BASE));
-    // h = N, which is no unit.
+    // h = N, which is not a unit.
     let mut n = [0; 64];
     n[32..].copy_from_slice(&good[..32]);
     assert_eq!(refused(&with(32, &n)), Some(BAD_BASE));
@@ -184,7 +184,7 @@ fn an_answer_to_something_else_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Bytes of the right length are a key, ciphertexts and answers, or refused; those of another length are refused.
+    /// Bytes of the right length are a key, ciphertexts and answers, or refused; bytes of another length are refused.
     #[test]
     fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..2 * 96)) {
         let (secret, public) = keys();
