@@ -101,7 +101,7 @@ pub enum CircuitError {
         line: u64,
         /// The stated number.
         field: Field,
-        /// Its value.
+        /// The value of that number.
         got: u64,
         /// The largest possible value.
         room: u64,

@@ -21,7 +21,7 @@ use crate::stream::Chunks;
 /// Fewer chunks than this are run one by one.
 const FEW_CHUNKS: usize = 4;
 
-/// How a dry run counts the costs of chunks.
+/// The way in which a dry run counts the costs of chunks.
 pub(crate) struct Counting {
     /// Whether equal chunks are run once and multiplied.
     alike: Cell<bool>,

@@ -19,7 +19,8 @@ use std::collections::VecDeque;
 use crate::error::{Error, Result};
 use crate::wire::{Abort, FrameType};
 
-/// How far a peer's number may be ahead of this party's: failed attempts of which this party received no message.
+/// The limit on how far a peer's number may be ahead of this party's: failed attempts of which this party received no
+/// message.
 const LARGEST_JUMP: u32 = 1 << 24;
 /// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
 const LONGEST_QUEUE: usize = 5;

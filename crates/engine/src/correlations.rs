@@ -44,7 +44,7 @@ impl<K: Ord + Clone> Demand<K> {
         &self.totals
     }
 
-    /// What each program step draws, by kind; steps that draw nothing are absent.
+    /// The draws of each program step, by kind; steps that draw nothing are absent.
     pub fn by_step(&self) -> &BTreeMap<u32, BTreeMap<K, usize>> {
         &self.by_step
     }
@@ -101,7 +101,7 @@ pub enum Ledger<K> {
     Stocked(Demand<K>),
 }
 
-/// How a draw is served.
+/// The way in which a draw is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Draw {
     /// Make it now, on a lane of [`Ctx::offline_child`].
@@ -169,7 +169,7 @@ pub(crate) struct Turns<K> {
     waiting: Vec<Waker>,
 }
 
-/// How a draw is served where correlations are made in turns.
+/// The way in which a draw is served if correlations are made in turns.
 pub(crate) enum Turn<K> {
     /// Make these correlations, on the lane with this number beside the draw's lane.
     Make(u64, BTreeMap<K, usize>),

@@ -1,4 +1,4 @@
-//! What a run costs: causal rounds and payload bytes, per phase and per program step.
+//! The costs of a run: causal rounds and payload bytes, per phase and per program step.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,14 +54,14 @@ pub struct StepCosts {
 /// One party's costs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// What depends on no input.
+    /// The costs that depend on no input.
     pub offline: Traffic,
-    /// What depends on inputs.
+    /// The costs that depend on inputs.
     pub online: Traffic,
     /// Whether a party sent without waiting, or some parties worked without the others. A dry run of one party among
     /// more than two cannot tell the others' rounds then.
     pub apart: bool,
-    /// By step number; steps that send nothing are absent.
+    /// The costs by step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
     /// Bytes of opened values that the party keeps until they are checked, by step number.
     pub kept: BTreeMap<u32, u64>,

@@ -11,13 +11,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A program step: the number that the executor gave it, and how to call it in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its number; smaller ones come first in the program.
+    /// The step's number; smaller ones come first in the program.
     pub id: u32,
-    /// Its name in messages, for instance `lt at score.py:14`.
+    /// The step's name in messages, for instance `lt at score.py:14`.
     pub name: std::rc::Rc<str>,
 }
 
-/// Why a run ended at another party; travels in the abort message, so it has a fixed small encoding.
+/// The reason why a run ended at another party. It travels in the abort message, so it has a fixed small encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// That party lost contact with `peer`.
@@ -25,7 +25,7 @@ pub enum Cause {
         /// The party that was lost.
         peer: usize,
     },
-    /// That party heard nothing from `peer` within the time-out.
+    /// That party received nothing from `peer` within the time-out.
     Silent {
         /// The party that was silent.
         peer: usize,
@@ -49,7 +49,7 @@ pub enum Cause {
     Bug,
     /// That party ran out of memory.
     Memory,
-    /// That party's session was over, by an earlier run that this party may have ended otherwise.
+    /// That party's session was over, by an earlier run that may have ended differently at this party.
     Over,
     /// `peer` left the session while that party waited for it.
     Left {
@@ -66,7 +66,7 @@ impl Cause {
     }
 }
 
-/// Why a run ended, by whose fault.
+/// The reason why a run ended, by whose fault it is.
 #[derive(Debug, thiserror::Error, Clone, PartialEq)]
 pub enum Error {
     /// The caller's fault; nothing was sent.
@@ -80,7 +80,7 @@ pub enum Error {
     Net {
         /// The party at the other end of the link.
         peer: usize,
-        /// How it failed.
+        /// The failure of the link.
         fault: Fault,
         /// The phase in which this party was.
         phase: Phase,
@@ -94,7 +94,7 @@ pub enum Error {
     Aborted {
         /// The party that gave up.
         by: usize,
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
     /// A peer sent what no honest party sends.
@@ -105,13 +105,13 @@ pub enum Error {
     Malformed {
         /// The party that sent it.
         peer: usize,
-        /// What is wrong with it.
+        /// The fault of the message.
         what: &'static str,
     },
     /// A check failed; nothing that depends on it was revealed.
     #[error("cheating detected: check `{check}` failed. Nothing was revealed; the session is closed")]
     Cheating {
-        /// Which check.
+        /// The check.
         check: &'static str,
     },
     /// A draw that no dry run recorded, or a second one of the same correlations.
@@ -131,7 +131,7 @@ pub enum Error {
     /// A memory allocation failed during a run.
     #[error("out of memory: a piece of {bytes} bytes could not be had. The session is over")]
     OutOfMemory {
-        /// Its size; 0 where it was small.
+        /// The size of the piece; 0 if it was small.
         bytes: u64,
     },
     /// This party was interrupted.
@@ -212,7 +212,7 @@ pub enum Misuse {
     },
 }
 
-/// How a link failed.
+/// The kind of a link's failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The connection closed.
@@ -231,7 +231,7 @@ pub enum Fault {
     Other(std::sync::Arc<str>),
 }
 
-/// How the parties' programs differ.
+/// The difference between the parties' programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
     /// The first node that differs from `peer`'s program; `None` where one program is a prefix of the other.
@@ -249,16 +249,16 @@ pub enum Mismatch {
     Request {
         /// The peer.
         peer: usize,
-        /// What this party asks for; empty where it is not given.
+        /// This party's request; empty if it is not given.
         here: std::sync::Arc<str>,
     },
     /// `peer` chose other options for the session.
     Options {
         /// The peer.
         peer: usize,
-        /// What it chose.
+        /// The peer's options.
         theirs: std::sync::Arc<str>,
-        /// What this party chose.
+        /// This party's options.
         ours: std::sync::Arc<str>,
     },
     /// `peer` is going to run the same program in another way.
@@ -328,7 +328,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What to do about a peer that is connected but sends nothing.
+/// The advice for a peer that is connected but sends nothing.
 const ASK: &str = "Its program may hang, wait for another party, compute for longer, or hold a message back: ask who \
     runs it. Where it needs longer, raise stall_timeout_s in [limits] of party.toml; 0 waits for ever";
 

@@ -53,7 +53,7 @@ impl<'a> Positions<'a> {
 pub struct Axis {
     /// Product of the lengths of the axes before it.
     pub outer: usize,
-    /// Its length.
+    /// The length of the axis.
     pub len: usize,
     /// Product of the lengths of the axes after it.
     pub inner: usize,
@@ -173,7 +173,7 @@ fn weigh(x: &Vector, rows: usize, signed: bool) -> Vector {
 pub enum LinearBits<'a> {
     /// The rows of a range.
     Rows(Range<usize>),
-    /// These rows.
+    /// The rows with these numbers.
     GatherRows(&'a [u32]),
     /// The lanes of a range.
     Lanes(Range<usize>),
@@ -185,7 +185,7 @@ pub enum LinearBits<'a> {
     RepeatRow(usize),
     /// x with this many rows of zeros below.
     ZerosBelow(usize),
-    /// For each list the sum of the rows in it.
+    /// One row for each list: the sum of the rows in it.
     SumRows(&'a [Vec<u32>]),
     /// All rows side by side, in one row.
     SideBySide,

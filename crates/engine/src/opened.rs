@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// checked, since a party that cheats may have changed it.
 pub struct Opened<T> {
     value: T,
-    /// Its number among the values that this party opened or was shown.
+    /// The number of this value among those that this party opened or was shown.
     number: u64,
 }
 

@@ -15,13 +15,13 @@ use crate::handshake::{Agreement, Greeting, Trace, agree};
 use crate::scheduler::{Core, driven};
 use crate::wire::{self, Abort, FrameType};
 
-/// How long a party that gives up tries to inform its peers.
+/// The time for which a party that gives up tries to inform its peers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a party that is done waits for links that accept none of the remaining data.
+/// The time for which a party that is done waits for links that accept none of the remaining data.
 const STALLED: Duration = Duration::from_secs(10);
-/// How often a flush checks for progress.
+/// The interval at which a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// How long a party goes on informing its peers after its user's second interrupt.
+/// The time for which a party goes on informing its peers after its user's second interrupt.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.

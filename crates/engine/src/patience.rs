@@ -15,14 +15,14 @@ const TIMES_PREDICTED: f64 = 10.0;
 /// The upper limit of all waits, whatever the prediction: a year.
 const LONGEST_S: f64 = 365.0 * 86_400.0;
 
-/// How long to wait for each peer, and how long this party has waited.
+/// The limits of waits for each peer, and the time that this party has waited.
 pub(crate) struct Patience {
     /// The user's limit; `None` is no limit.
     least: Cell<Option<Duration>>,
     /// The limit of the run under way or, between runs, of the last one, in which a peer may still be.
     limit: Cell<Option<Duration>>,
     predict: RefCell<Option<Predict>>,
-    /// How long this party has waited for each peer since that peer last sent something due.
+    /// The time that this party has waited for each peer since that peer last sent something due.
     waited: Vec<Cell<Duration>>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Core {
     /// The phase under way; the online phase until one has begun.
     pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
-    /// How a dry run counts equal chunks.
+    /// The way in which a dry run counts equal chunks.
     pub counting: Counting,
     /// The time of making correlations that the online phase waits for.
     pub making: MakingClock,

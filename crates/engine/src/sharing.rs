@@ -107,7 +107,8 @@ pub struct ComparisonMasks<A, B> {
     pub value: A,
     /// The k bits of r: row i holds bit i.
     pub bits: B,
-    /// In families that make them: row i holds the product of bits 2i and 2i + 1, for the requested number of pairs.
+    /// Row i holds the product of bits 2i and 2i + 1, for the requested number of pairs; `None` in families that do not
+    /// make products.
     pub products: Option<B>,
 }
 

@@ -77,9 +77,9 @@ pub(crate) enum Task<'a> {
     Pack(Pack<'a>),
     /// Copy the outputs of a batch from their slots.
     Store(Batch),
-    /// Nothing until a pack is wanted, which comes next.
+    /// Wait: the next thing to do is a pack, and none is wanted.
     Full,
-    /// Nothing: the end.
+    /// The end.
     Done,
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a peer is: a network address, or this process.
+/// The place of a peer: a network address, or this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(Option<Arc<str>>);
 
@@ -40,7 +40,7 @@ pub enum NetError {
     Lost {
         /// The peer's number.
         peer: usize,
-        /// Where it was.
+        /// The peer's last place.
         place: Place,
     },
 
@@ -52,7 +52,7 @@ pub enum NetError {
     LeftEarly {
         /// The peer's number.
         peer: usize,
-        /// Where it was.
+        /// The peer's last place.
         place: Place,
         /// A party that was never seen.
         missing: usize,
@@ -66,9 +66,9 @@ pub enum NetError {
     Timeout {
         /// The peer's number.
         peer: usize,
-        /// Where it was.
+        /// The peer's last place.
         place: Place,
-        /// How long nothing arrived.
+        /// The length of the silence.
         silent: Duration,
     },
 
@@ -88,7 +88,7 @@ pub enum NetError {
     Malformed {
         /// The peer's number.
         peer: usize,
-        /// Where it is.
+        /// The peer's place.
         place: Place,
         /// The fault.
         what: &'static str,
@@ -122,7 +122,7 @@ pub enum NetError {
     Refused {
         /// The peer's number, where known.
         peer: Option<usize>,
-        /// Where it is.
+        /// The peer's place.
         place: Place,
         /// The side that refused, and its reason.
         why: Refusal,
@@ -135,7 +135,7 @@ pub enum NetError {
     DuplicateParty {
         /// The number claimed twice.
         party: usize,
-        /// Where the second process was seen, or the peer that saw it.
+        /// The place where the second process was seen, or the peer that saw it.
         place: Place,
     },
 
@@ -147,7 +147,7 @@ pub enum NetError {
     Misconfigured {
         /// The peer's number.
         peer: usize,
-        /// Where it is.
+        /// The peer's place.
         place: Place,
         /// The difference.
         what: &'static str,
@@ -171,7 +171,7 @@ pub enum NetError {
         peer: usize,
         /// The address at which it should be.
         address: String,
-        /// How long this party waited.
+        /// The time that this party waited.
         waited: Duration,
         /// The last event.
         last: Attempt,
@@ -197,7 +197,7 @@ pub enum NetError {
     VersionMismatch {
         /// The peer's number.
         peer: usize,
-        /// Where it is.
+        /// The peer's place.
         place: Place,
         /// The peer's version.
         theirs: u32,

@@ -10,7 +10,7 @@ pub type Frame = Vec<u8>;
 /// Largest frame in bytes. A larger one is refused by [`Net::send`], and on arrival before memory is allocated for it.
 pub const MAX_FRAME: usize = 1 << 20;
 
-/// How long a call may wait.
+/// The limit of a call's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// No wait.

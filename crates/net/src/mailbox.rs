@@ -12,7 +12,7 @@ pub(crate) struct Mailbox<T> {
     changed: Condvar,
     /// Whether there are letters, to be read without the lock.
     filled: AtomicBool,
-    /// How long the owner polls before it sleeps, if its last wait was brief.
+    /// The time for which the owner polls before it sleeps, if its last wait was brief.
     patience: Duration,
     brief: AtomicBool,
 }

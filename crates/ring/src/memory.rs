@@ -36,7 +36,7 @@ pub fn keep_freed() {
 /// Returns zeros. Every page of a long vector is written before it is read: a page that is read first is the system's
 /// shared page of zeros, and its replacement at the first write interrupts all threads.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
-    /// At most as long as a page of any system.
+    /// A length that is at most that of a page of any system.
     const PAGE: usize = 4 << 10;
     shortage::check();
     let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));

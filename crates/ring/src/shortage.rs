@@ -28,7 +28,7 @@ struct Reserve {
 /// A failed allocation of a piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Its size; 0 if it was small.
+    /// The size of the piece; 0 if it was small.
     pub bytes: usize,
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 /// The instruction set of the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SimdPath {
-    /// What the target guarantees.
+    /// The instructions that the target guarantees.
     Portable,
     /// AVX2 with BMI1, BMI2, POPCNT.
     Avx2,

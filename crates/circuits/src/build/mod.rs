@@ -72,7 +72,7 @@ pub enum Goal {
 /// The reading of the bits of a number, lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Sign {
-    /// From 0 on.
+    /// Unsigned: from 0 on.
     Unsigned,
     /// Two's complement.
     Signed,
@@ -83,9 +83,9 @@ enum Node {
     /// 0; node 0 is the only one.
     Zero,
     Input,
-    /// Of two nodes, the lower first; neither negated.
+    /// The xor of two nodes, the lower first; neither is negated.
     Xor(u32, u32),
-    /// Of two bits, the lower first.
+    /// The and of two bits, the lower first.
     And(Bit, Bit),
 }
 

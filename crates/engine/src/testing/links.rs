@@ -12,7 +12,7 @@ use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
 use super::Change;
 use crate::wire::{self, FrameType, HEADER_BYTES, Piece, Tag};
 
-/// How often a waiting party checks whether all others wait, too.
+/// The interval at which a waiting party checks whether all others wait, too.
 const STEP: Duration = Duration::from_millis(1);
 
 /// A misbehaviour of a party's links.

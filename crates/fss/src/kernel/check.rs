@@ -101,9 +101,9 @@ mod tests {
 
     /// Shows why proofs are not TMMO, pi(pi(s) xor t) xor pi(s), whose blocks share pi(s). A cheater that inverts pi
     /// can shift pi(s) by the difference D of two leaves' tweaks. This gives the proof of the other leaf up to D, in
-    /// every block at once. Two nodes shifted in this way have one sum of proofs at both leaves. With our proofs, a
-    /// shift of both nodes does so for one block; two crossed shifts do so for two blocks, whatever the node is.
-    /// Neither makes two leaves safe: the argument needs that there would have to be three.
+    /// every block at once. So two nodes with this shift have one sum of proofs at both leaves. With our proofs, a
+    /// shift of both nodes does so for one block. Two crossed shifts do so for two blocks, whatever the node is. Two
+    /// leaves alone would therefore not be safe: the argument needs that a forgery takes three.
     #[test]
     fn shifts_of_two_leaves_agree_in_one_block_and_crossed_ones_in_two() {
         let permutation = Permutation::new(&KEY);

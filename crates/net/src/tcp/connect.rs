@@ -19,7 +19,7 @@ use super::pinned::{PROTOCOL, Pinned};
 use super::{PartyConfig, TcpConfig};
 use crate::{Attempt, ConfigProblem, NetError, Place, Refusal};
 
-/// How often the threads check for news.
+/// The interval at which the threads check for news.
 const TICK: Duration = Duration::from_millis(5);
 /// The pause between two calls to a peer that is not there yet.
 const REDIAL: Duration = Duration::from_millis(50);
@@ -28,7 +28,7 @@ const DIAL: Duration = Duration::from_secs(1);
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
 
-/// How the ends of a connection identify each other.
+/// The way in which the ends of a connection identify each other.
 pub(crate) enum Trust {
     Pinned(Pinned),
     #[cfg(feature = "testing")]
@@ -94,7 +94,7 @@ pub(crate) fn connect_all(
     })
 }
 
-/// What the threads report.
+/// The reports of the threads.
 enum News {
     Connected(usize, Box<Established>, Nonce),
     Tried(usize, Attempt),

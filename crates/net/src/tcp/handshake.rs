@@ -12,7 +12,7 @@ use super::channel::Channel;
 use super::hello::{HELLO_BYTES, Hello};
 use super::link::Established;
 
-/// How often a waiting handshake checks whether it should stop.
+/// The interval at which a waiting handshake checks whether it should stop.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// The reason why a handshake ended early.

@@ -184,7 +184,7 @@ impl Link {
         }
     }
 
-    /// One read of the socket; false if it had nothing.
+    /// Reads the socket once. Returns false if it had nothing.
     fn read_once(&mut self) -> Result<bool, NetError> {
         let Some(socket) = self.socket.as_mut() else { return Ok(false) };
         match socket.read(self.channel.room()) {

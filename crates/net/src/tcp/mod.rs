@@ -50,7 +50,7 @@ const MAX_PARTIES: usize = 1000;
 pub struct PartyConfig {
     /// `host:port` at which it can be reached.
     pub address: String,
-    /// Its certificate (PEM): only the holder of this one is accepted as this party. Not read by insecure links.
+    /// The party's certificate (PEM): only its holder is accepted as this party. Not read by insecure links.
     pub certificate: PathBuf,
 }
 
@@ -65,10 +65,10 @@ pub struct TcpConfig {
     pub key: PathBuf,
     /// The address to listen at, if it is not this party's own.
     pub listen: Option<String>,
-    /// How long to wait for all peers together.
+    /// The time to wait for all peers together.
     pub connect_timeout: Duration,
-    /// How long a peer may be silent before it counts as dead. A slow peer is not silent: a party sends heartbeats
-    /// while it computes.
+    /// The silence after which a peer counts as dead. A slow peer is not silent: a party sends heartbeats while it
+    /// computes.
     pub peer_timeout: Duration,
     /// The time between two heartbeats on a link on which nothing else is sent.
     pub heartbeat: Duration,

@@ -19,10 +19,10 @@ use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
 
 /// The event of an interrupt; links have their party's number.
 const WAKE: Token = Token(usize::MAX);
-/// How long dropping waits for a silent peer to read the last bytes.
+/// The time for which dropping waits for a silent peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for it still
-/// lie in the system's buffers, which go when the process does.
+/// The time for which dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for
+/// it still lie in the system's buffers, which go when the process does.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.

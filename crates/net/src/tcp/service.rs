@@ -9,9 +9,9 @@ use super::io_error;
 use super::link::Link;
 use crate::NetError;
 
-/// How often links are drained while the scheduler computes.
+/// The interval at which links are drained while the scheduler computes.
 const BUSY: Duration = Duration::from_millis(2);
-/// How rarely the thread wakes up while the scheduler waits for the network itself.
+/// The interval at which the thread wakes up while the scheduler waits for the network itself.
 const IDLE: Duration = Duration::from_millis(20);
 
 /// The state that a party's two threads share.
