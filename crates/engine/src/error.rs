@@ -1,5 +1,5 @@
-//! The errors of this crate, by whose fault they are. A message says what happened, where, and what to do; it never
-//! holds a secret.
+//! The errors of this crate, distinguished by who is at fault. A message says what happened, where, and what to do; it
+//! never holds a secret.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ impl Cause {
     }
 }
 
-/// The reason why a run ended, by whose fault it is.
+/// The reason why a run ended; the variants differ in who is at fault.
 #[derive(Debug, thiserror::Error, Clone, PartialEq)]
 pub enum Error {
     /// The caller's fault; nothing was sent.
@@ -273,8 +273,8 @@ pub enum Mismatch {
     },
 }
 
-/// A run may end well at one party and be interrupted at another. The other party then asks again for what the first
-/// has behind it.
+/// A run may end well at one party and be interrupted at another. The interrupted party may then ask again for a step
+/// that the first party has already finished.
 const STEPS_APART: &str = "; where one party was interrupted at a step that others finished, and does it again, \
     interrupt all of them and start the script anew everywhere";
 

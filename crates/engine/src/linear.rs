@@ -1,4 +1,4 @@
-//! Linear maps of shared values, as data: every family applies them to its shares, and to MAC shares where it has some.
+//! Linear maps of shared values, as data: every family applies them to its shares, and to tags where it has some.
 //!
 //! The set is closed, so each family decides how to apply a map to shares in a larger ring than their value's. For
 //! example, a slice is the same there, but reduction to a smaller ring is not.

@@ -138,7 +138,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// Chooses again between protocols with the same result; the agreements of the setup stay.
     fn choose(&self, _choices: &Choices) {}
 
-    /// Keeps as many bytes under way as fill the line, which takes memory.
+    /// Keeps enough bytes under way to fill a line that holds `_bytes` bytes, which takes memory.
     fn fill_line(&self, _bytes: usize) {}
 
     /// Records draws from here on, without making correlations.
@@ -208,8 +208,8 @@ pub trait Family: Computes + Stocks + 'static {
     /// The number of shares of each value that a party holds.
     fn shares(&self) -> u64;
 
-    /// The factor by which the memory of gadgets grows: about the number of shares, counted as often as correlations
-    /// made on the way hold them.
+    /// The factor of the working memory of gadgets: about the number of shares of a value, including those in
+    /// correlations made on the way.
     fn work_shares(&self) -> u64;
 
     /// Returns the bytes under way while `len` numbers are looked up in a table, which is given by its entries and
@@ -246,7 +246,8 @@ pub trait Family: Computes + Stocks + 'static {
     }
 }
 
-/// Returns the bytes under way in the stream of a look-up by rows of bits, with this factor for shares.
+/// Returns the bytes under way while `len` numbers are looked up by rows of bits in a stream, with this factor
+/// ([`Family::work_shares`]).
 pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
     /// Bytes of a window, and of each number where there are few.
     const WINDOW: u64 = 16 << 20;

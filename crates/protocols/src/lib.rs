@@ -16,7 +16,7 @@ pub enum Protocol {
     Rss,
     /// Additive and xor sharing, garbled circuits: 2 parties, semi-honest.
     Aby,
-    /// Additive sharing with MACs: any number of parties, malicious, all but one.
+    /// Additive sharing with tags: any number of parties, malicious, all but one.
     Spdz2k,
     /// Additive sharing between 2 parties, with correlations dealt by a third one: semi-honest.
     Pika,

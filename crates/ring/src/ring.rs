@@ -49,7 +49,7 @@ impl Carrier {
 
 impl Ring {
     /// The largest number of bits of a ring. Dtypes of users have fewer: elements of more than 128 bits are internal
-    /// values of protocols, such as MAC shares, and have neither [`mask`](Self::mask) nor codec.
+    /// values of protocols, such as tags, and have neither [`mask`](Self::mask) nor codec.
     pub const MOST_BITS: u32 = Carrier::U256.bits();
 
     /// Returns Z_2^bits.
