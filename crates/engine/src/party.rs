@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(10);
 /// The interval at which a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// The time for which a party goes on informing its peers after its user's second interrupt.
+/// The time for which a party goes on informing its peers after its user interrupts that, too.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.

@@ -140,8 +140,9 @@ pub trait Sharing {
     /// Whether the backend sends a factor of many products only once ([`Sharing::as_factor`]).
     const KEEPS_FACTORS: bool = false;
 
-    /// Factor by which the chunks of gadgets on long vectors are smaller than usual, and the chunks under way more. It
-    /// is above 1 in families whose shared bits take so much memory that usual chunks leave a core's caches.
+    /// Factor by which the chunks of gadgets on long vectors are smaller than usual, and by which more of them are
+    /// under way. It is above 1 in families whose shared bits take so much memory that usual chunks leave a core's
+    /// caches.
     const FINER: usize = 1;
 
     /// Returns [`Sharing::MOST_BITS`], or less at a party whose session options lower it.
