@@ -3,9 +3,10 @@
 //! **Source**: Waksman 1968, for any number of cells as in Beauquier and Darrot 2002 (AS-Waksman). n cells take
 //! sum ceil(log2 i) for i = 1..=n switches, which is n log2 n - n + 1 for powers of two, in 2 ceil(log2 n) - 1 layers.
 //!
-//! A network on n >= 3 cells has switches on pairs of inputs, a network on the upper cells of the pairs and one on the
-//! lower cells (and the last cell, if it has no pair), and switches on pairs of outputs, except for the last pair if n
-//! is even. Cells stay in place: the results of an inner network are in the cells that it was given.
+//! A network on n >= 3 cells has switches on pairs of inputs, then two inner networks, then switches on pairs of
+//! outputs, except for the last pair if n is even. One inner network is on the upper cells of the pairs. The other is
+//! on the lower cells, and on the last cell if it has no pair. Cells stay in place: the results of an inner network are
+//! in the cells that it was given.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

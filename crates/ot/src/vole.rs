@@ -17,9 +17,9 @@
 //! | 2 | sends c_i = u_i - x | w_i = w_i + digit_i c_i |
 //! | 3 | v = sum of 2^(f i) v_i | w = sum of 2^(f i) w_i |
 //!
-//! One round, by the owner, of sum of (m - f i) bits an element. A random x may be u_0; c_0 is then not sent. All
-//! functions here are local: a party that authenticates towards several peers sends to all of them at once. No timing
-//! depends on a secret.
+//! One round, by the owner, of sum of (m - f i) bits an element. A random x may be u_0; c_0 is then not sent. Apart
+//! from the setup, all functions here are local: a party that authenticates towards several peers sends to all of them
+//! at once. No timing depends on a secret.
 //!
 //! v_i = w_i + digit_i x mod 2^(m - f i) for each digit. A check may ask an owner for sums of these
 //! ([`Shares::weighed`], [`Vole::of_owner`]).
