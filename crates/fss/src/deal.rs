@@ -24,8 +24,9 @@ pub struct Dealt {
     pub first_bits: Wiped<Bits>,
 }
 
-/// Generates keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are consumed: a root that
-/// served two keys would reveal the xor of the masks. Batches are spread over [threads](quorate_ring::threads).
+/// Generates keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are consumed: with one root
+/// for two keys, masks would cancel and reveal the xor of what they hide. Batches are spread over
+/// [threads](quorate_ring::threads).
 ///
 /// # Panics
 /// Unless each side has as many roots as there are points, and every point lies in the domain.

@@ -14,8 +14,8 @@ pub const LARGE_BYTES: usize = 4 << 20;
 /// it back and asking for it again. Each of its arenas still gives back what exceeds 64 MiB at its end.
 ///
 /// This is a setting of the process, to be made once by its owner. It does nothing if environment variables
-/// (`MALLOC_...`, `GLIBC_TUNABLES`) configure the allocator. It does nothing to other allocators than the GNU C
-/// library's, which keep memory by themselves.
+/// (`MALLOC_...`, `GLIBC_TUNABLES`) configure the allocator. It does nothing to allocators other than the GNU C
+/// library's; those keep memory by themselves.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

@@ -1,8 +1,9 @@
 //! The predicted costs of operations on shapes: a thread's tally of work, in units of the kernels that would have done
 //! it.
 //!
-//! An operation on a shape charges the work that it would be on data, and takes no time here; an operation on data
-//! charges nothing. So a program's own code, run on shapes, counts its work. Other code measures the time of a unit.
+//! An operation on a shape charges the work that it would be on data. An operation on data charges nothing, and loses
+//! no time by metering. So a program's own code, run on shapes, counts its work. Other code measures the time of a
+//! unit.
 
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
