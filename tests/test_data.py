@@ -486,7 +486,7 @@ def test_forms() -> None:
 
 
 def test_a_large_form_takes_no_room(files: Path) -> None:
-    done = quorate("explain", "sums.py", "--form", "0=100000000x4:fixed64.16", "--form", "1=100000000:int64", cwd=files)
+    done = quorate("explain", "sums.py", "--form", "0=10000000x4:fixed64.16", "--form", "1=10000000:int64", cwd=files)
     assert done.returncode == 0, done
     assert "run 3 of 3" in done.stdout
 

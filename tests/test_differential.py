@@ -486,7 +486,7 @@ SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), prin
 
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
-@settings(SETTINGS, max_examples=80)
+@settings(SETTINGS, max_examples=30)
 @given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
 def test_integers(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, 0, bounded)
@@ -500,7 +500,7 @@ def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: b
 
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
-@settings(SETTINGS, max_examples=40)
+@settings(SETTINGS, max_examples=15)
 @given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
 def test_fixed_point(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)

@@ -100,7 +100,7 @@ def program(data: Any, mpc: qr.Session, dtype: qr.Dtype, bound: int | None) -> l
     return pool
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), place=st.sampled_from([*USUAL, *USUAL, *places()]), k=st.integers(4, 64), bounded=st.booleans())
 def test_plans_of_random_programs_are_exact(data: Any, place: Place, k: int, bounded: bool) -> None:
     dtype = qr.fixed(k, k // 3) if data.draw(st.booleans()) else qr.int(k)

@@ -181,13 +181,14 @@ def test_far_lines_have_more_under_way_which_counts(family: str) -> None:
     r = np.random.default_rng(4)
     x, y = r.integers(-(10**6), 10**6, (2, 70_000))
 
-    def ask(rtt_ms: float, **options: Any) -> int:
+    def planned(rtt_ms: float, *, run: bool = False, **options: Any) -> int:
         with qr.local(family, network=qr.Network(rtt_ms=rtt_ms, mbit=10_000), **options) as mpc:
             less = mpc.input(x, owner=0, dtype=qr.int(24)) < mpc.input(y, owner=1, dtype=qr.int(24))
             plan = mpc.explain(less)
-            assert (less.reveal() == (x < y)).all()
+            if run:
+                assert (less.reveal() == (x < y)).all()
         return plan.memory_bytes
 
-    near, far = ask(1), ask(12)
+    near, far = planned(1), planned(12, run=True)
     assert near + (family == DEFAULT) <= far <= near + 128 * 2**20
-    assert ask(12, max_memory="2GB") <= near
+    assert planned(12, max_memory="2GB") <= near

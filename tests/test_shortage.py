@@ -145,7 +145,7 @@ def test_large_sums_need_no_limit() -> None:
     """They run in pieces as with `max_memory`, without the option; the plan shows it, here and at any party."""
     for protocol in FAMILIES:
         with qr.local(protocol, sharings="A") as mpc:
-            rows = 40_000 if protocol == "rss" else 10_000  # gigabytes, whole
+            rows = 40_000 if protocol == "rss" else 3_000  # gigabytes, whole
             x = mpc.input(np.arange(rows) % 500, owner=0)
             plan = mpc.explain((x[:, None] == np.arange(500)).sum(0), network="lan")
             assert plan.refusal is None
