@@ -265,7 +265,7 @@ def test_likelihoods_of_categories() -> None:
 
 def test_likelihoods_that_cannot_be_told_apart_are_refused() -> None:
     X, y = load_digits(return_X_y=True)
-    with pytest.raises(qr.ModelError, match=r"apart to .* only, .*sample=.*var_smoothing"):
+    with pytest.raises(qr.ModelError, match=r"apart to .* only, .*bounds=.*var_smoothing"):
         from_sklearn(GaussianNB().fit(X, y), sample=X)
     smooth = GaussianNB(var_smoothing=0.01).fit(X, y)
     assert (from_sklearn(smooth, bounds=16).predict_clear(X) == smooth.predict(X)).all()
