@@ -170,7 +170,7 @@ impl Look<'_> {
     fn unseen(&self) -> Vec<BuildError> {
         let said = |&id: &NodeId| {
             let node = self.graph.node(id);
-            BuildError { fault: Fault::NotLooked { op: node.op.name() }, at: node.source.clone() }
+            BuildError::new(Fault::NotLooked { op: node.op.name() }, node.source.clone())
         };
         self.doubtful.iter().take(1).map(said).collect()
     }
@@ -293,7 +293,7 @@ impl Look<'_> {
         };
         let whole_bits = (shift > 0 && value.is_some()).then_some(bits);
         let what = Box::new(Excess { index, shown, whole_bits, advice });
-        BuildError { fault: Fault::Leaves { op: node.op.name(), dtype, what }, at: node.source.clone() }
+        BuildError::new(Fault::Leaves { op: node.op.name(), dtype, what }, node.source.clone())
     }
 
     /// Returns the warning for a result that loses digits, if it does.
@@ -301,7 +301,7 @@ impl Look<'_> {
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
         let fault = digits::lost(node, &nodes, &values, result)?;
-        Some(BuildError { fault, at: node.source.clone() })
+        Some(BuildError::new(fault, node.source.clone()))
     }
 
     /// Returns the warning for a result that differs from numpy's, if it does.
@@ -351,7 +351,7 @@ impl Look<'_> {
             }
             _ => return None,
         };
-        Some(BuildError { fault, at: node.source.clone() })
+        Some(BuildError::new(fault, node.source.clone()))
     }
 }
 

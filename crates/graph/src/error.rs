@@ -547,11 +547,16 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{fault} (at {at})")]
 pub struct BuildError {
-    pub fault: Fault,
+    pub fault: Box<Fault>,
     pub at: Source,
 }
 
 impl BuildError {
+    /// Returns the error of this fault at this place.
+    pub fn new(fault: Fault, at: Source) -> BuildError {
+        BuildError { fault: Box::new(fault), at }
+    }
+
     /// Returns the exception that this error becomes.
     pub fn kind(&self) -> Category {
         self.fault.kind()

@@ -535,7 +535,7 @@ impl Graph {
             return Ok(id);
         }
         let node = Node { source: source.clone(), ..node.clone() };
-        self.append(node).map_err(|fault| BuildError { fault, at: source })
+        self.append(node).map_err(|fault| BuildError::new(fault, source))
     }
 
     pub(crate) fn append(&mut self, mut node: Node) -> Result<NodeId, Fault> {

@@ -312,7 +312,7 @@ fn strict_programs_hold_every_operation_to_its_dtype() {
     let x = graph.at(at()).input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Real(3.0))).unwrap();
     let quotient = graph.at(at()).divide(x, x).unwrap();
     let error = graph.at(at()).binary(B::Add, quotient, Operand::int(&1)).unwrap_err();
-    assert!(matches!(error.fault, quorate_graph::Fault::MayOverflow { .. }), "{error}");
+    assert!(matches!(*error.fault, quorate_graph::Fault::MayOverflow { .. }), "{error}");
     let below = graph.at(at()).binary(B::Lt, quotient, Operand::int(&9)).unwrap();
     let most = graph.at(at()).select(below, quotient, Operand::int(&9)).unwrap();
     let above = graph.at(at()).binary(B::Gt, most, Operand::int(&-9)).unwrap();

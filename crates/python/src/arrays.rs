@@ -36,7 +36,7 @@ impl Session {
 
     fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
         let at = Source::new(line.0.as_str(), line.1);
-        dtype(parts).map_err(|fault| raise(py, &BuildError { fault, at }.into()))
+        dtype(parts).map_err(|fault| raise(py, &BuildError::new(fault, at).into()))
     }
 }
 

@@ -81,7 +81,7 @@ fn a_refused_input_leaves_the_program_as_it_was() {
     let x = input(&mut session, 0, &[1, 2]).unwrap();
     let before = session.with_graph(|graph| graph.hashes().to_vec()).unwrap();
     let refused = input(&mut session, 0, &[1, 101]);
-    assert!(matches!(refused, Err(SessionError::Build(e)) if matches!(e.fault, Fault::OutOfBound { .. })));
+    assert!(matches!(refused, Err(SessionError::Build(e)) if matches!(*e.fault, Fault::OutOfBound { .. })));
     assert_eq!(session.with_graph(|graph| graph.hashes().to_vec()).unwrap(), before);
     assert_eq!(reveal(&mut session, x).unwrap(), [1, 2]);
 }

@@ -168,7 +168,7 @@ impl<'g> Builder<'g> {
         let before = self.graph.len();
         build(self).map_err(|fault| {
             self.graph.truncate(before);
-            BuildError { fault, at: self.at.clone() }
+            BuildError::new(fault, self.at.clone())
         })
     }
 

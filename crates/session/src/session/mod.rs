@@ -166,7 +166,7 @@ impl Session {
         let Ok(mut program) = self.program.write() else { return Vec::new() };
         let fresh = program.graph.take_warnings();
         let at = |node: NodeId| program.graph.node(node).source.clone();
-        let fresh = fresh.into_iter().map(|w| BuildError { fault: w.fault, at: at(w.node) });
+        let fresh = fresh.into_iter().map(|w| BuildError::new(w.fault, at(w.node)));
         fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 

@@ -103,7 +103,7 @@ const LOST_AMONG: usize = 16;
 /// The node's [`BuildError`] with the user's line: wrong number of values, wrong kind, out of range, NaN or infinite.
 pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, BuildError> {
     let node = graph.node(id);
-    let at = |fault| BuildError { fault, at: node.source.clone() };
+    let at = |fault| BuildError::new(fault, node.source.clone());
     let ring = ring_of(node.dtype);
     if let (Data::Ints(values), Dtype::Int { .. } | Dtype::Uint { .. }) = (data, node.dtype) {
         let (lo, hi) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
