@@ -11,8 +11,8 @@ use crate::error::{BuildError, Fault, Shape};
 use crate::hash::Hash;
 use crate::interval::Interval;
 use crate::literals::{Literal, Literals};
-use crate::node::{Inputs, Node, NodeId, Op, Room, Source};
-use crate::origin::{Origin, origin};
+use crate::node::{Node, NodeId, Op, Room, Source};
+use crate::origin::origin;
 use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::repetitions::StepHashes;
@@ -427,20 +427,7 @@ impl Graph {
                 None
             }
         };
-        let inputs = Inputs::from(inputs);
-        let (source, origin) = (source.clone(), Origin::unknown());
-        let id = self.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })?;
+        let id = self.append(Node { interval, room, ..Node::new(op, inputs, shape, dtype, source) })?;
         if may_wrap && interval.is_none() && overflow.is_none() && !self.was_warned(id, About::Results) {
             overflow = Some(unbounded::fault(self, id));
         }
@@ -510,19 +497,7 @@ impl Graph {
         }
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
         let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
-        let (inputs, room, source, origin) = (Inputs::default(), Room::STATED, source.clone(), Origin::unknown());
-        let id = self.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })?;
+        let id = self.append(Node { interval, ..Node::new(op, vec![], shape, dtype, source) })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)
     }

@@ -323,6 +323,28 @@ pub struct Node {
 }
 
 impl Node {
+    /// Returns a node of which nothing is proven beyond its stated dtype. Adding it to a graph checks its operands.
+    pub(crate) fn new(op: Op, inputs: impl Into<Inputs>, shape: Vec<usize>, dtype: Dtype, source: &Source) -> Node {
+        Node {
+            op,
+            inputs: inputs.into(),
+            shape,
+            dtype,
+            interval: None,
+            sparse: None,
+            unproven: None,
+            room: Room::STATED,
+            source: source.clone(),
+            origin: Origin::unknown(),
+        }
+    }
+
+    /// Returns a node with this node's shape, dtype, range and room.
+    pub(crate) fn like(&self, op: Op, inputs: impl Into<Inputs>, source: &Source) -> Node {
+        let Node { interval, room, .. } = *self;
+        Node { interval, room, ..Node::new(op, inputs, self.shape.clone(), self.dtype, source) }
+    }
+
     /// Returns the number of elements (1 for a scalar).
     pub fn elements(&self) -> usize {
         self.shape.iter().product()

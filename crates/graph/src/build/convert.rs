@@ -7,7 +7,6 @@ use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Room};
-use crate::origin::Origin;
 use crate::shape;
 
 impl Builder<'_> {
@@ -60,18 +59,7 @@ impl Builder<'_> {
         if node.is_public() || node.interval.is_some() {
             return Ok(a);
         }
-        let held = Node {
-            op: Op::Reshape,
-            inputs: vec![a].into(),
-            shape: node.shape.clone(),
-            dtype: node.dtype,
-            interval: Some(node.dtype.range()),
-            sparse: None,
-            unproven: None,
-            room: node.room,
-            source: self.at.clone(),
-            origin: Origin::unknown(),
-        };
+        let held = Node { interval: Some(node.dtype.range()), ..node.like(Op::Reshape, vec![a], &self.at) };
         self.graph.append(held)
     }
 
@@ -109,24 +97,13 @@ impl Builder<'_> {
     /// Builds integers modulo 2. They are meant to wrap, so there is no warning.
     fn lowest_bit(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let (dtype, node) = (Dtype::Uint { bits: 1 }, self.graph.node(a));
-        let (shape, source, interval) = (node.shape.clone(), self.at.clone(), Some(Interval::BIT));
+        let shape = node.shape.clone();
         if let Op::Constant(values) = &node.op {
             let odd = values.to_vec().iter().map(|v| v & 1).collect();
-            return self.graph.push_constant(odd, shape, dtype, &source);
+            return self.graph.push_constant(odd, shape, dtype, &self.at);
         }
-        let (op, inputs, room, origin) = (Op::Convert, vec![a].into(), Room::STATED, Origin::unknown());
-        self.graph.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })
+        let odd = Node::new(Op::Convert, vec![a], shape, dtype, &self.at);
+        self.graph.append(Node { interval: Some(Interval::BIT), ..odd })
     }
 
     pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {

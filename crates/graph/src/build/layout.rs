@@ -3,8 +3,7 @@
 use super::{Builder, Operand, coerce};
 use crate::error::{Fault, Shape};
 use crate::index::{Index, Layer, Side};
-use crate::node::{Node, NodeId, Op};
-use crate::origin::Origin;
+use crate::node::{NodeId, Op};
 use crate::shape;
 
 /// A shuffled array must have fewer elements than this: protocols number all elements and a copy of each by words of 32
@@ -181,20 +180,7 @@ impl Builder<'_> {
             return Err(Fault::IndexOutOfRange { index, position: 0, len: arrays.len() });
         };
         let before = arrays[..index].iter().map(|&id| self.graph.node(id).elements()).sum();
-        let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
-        let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
-        let (inputs, source, origin) = (inputs.into(), self.at.clone(), Origin::unknown());
-        self.graph.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })
+        let part = self.graph.node(array).like(Op::Part { index, before }, vec![shuffled], &self.at);
+        self.graph.append(part)
     }
 }

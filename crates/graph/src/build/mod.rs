@@ -33,8 +33,7 @@ use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
-use crate::node::{Division, Inputs, Node, NodeId, Op, Room, Source};
-use crate::origin::Origin;
+use crate::node::{Division, Node, NodeId, Op, Room, Source};
 use crate::real::Real;
 use crate::shape;
 
@@ -239,21 +238,8 @@ impl<'g> Builder<'g> {
             (_, None) if self.graph.is_strict() => return Err(Fault::BoundRequired),
             (_, None) => None,
         };
-        let (shape, source) = (shape.to_vec(), self.at.clone());
         let op = Op::Input { owner, column: self.column.take() };
-        let (inputs, origin) = (Inputs::default(), Origin::unknown());
-        self.graph.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })
+        self.graph.append(Node { interval, room, ..Node::new(op, vec![], shape.to_vec(), dtype, &self.at) })
     }
 
     /// Adds public integers of type `dtype`: one value for each element, or one for all.

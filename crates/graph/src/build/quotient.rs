@@ -8,7 +8,6 @@ use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Room};
-use crate::origin::Origin;
 use crate::real::{self, MAX_FINE_FRAC};
 use crate::shape;
 
@@ -203,20 +202,8 @@ impl Builder<'_> {
         if node.is_public() || node.dtype.is_fixed() && node.room.grows {
             return Ok(id);
         }
-        let (op, inputs, shape, interval) = (Op::Reshape, vec![id].into(), node.shape.clone(), node.interval);
-        let (room, source) = (room.unwrap_or(Room::STATED), self.at.clone());
-        self.graph.append(Node {
-            op,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin: Origin::unknown(),
-        })
+        let node = Node { room: room.unwrap_or(Room::STATED), ..node.like(Op::Reshape, vec![id], &self.at) };
+        self.graph.append(node)
     }
 
     /// Builds the quotient of nodes in one ring, in this dtype.

@@ -3,8 +3,7 @@
 use super::{Builder, Built};
 use crate::error::Fault;
 use crate::interval::Interval;
-use crate::node::{Inputs, Node, NodeId, Op};
-use crate::origin::Origin;
+use crate::node::{Node, NodeId, Op};
 
 impl Builder<'_> {
     /// Builds the values of `a`, which the program states to lie between `low` and `high`, in units. Like the bound of
@@ -20,13 +19,7 @@ impl Builder<'_> {
         if column.is_none() || node.is_public() {
             return Ok(a);
         }
-        let same = Node {
-            op: Op::Reshape,
-            inputs: Inputs::from(vec![a]),
-            source: self.at.clone(),
-            origin: Origin::unknown(),
-            ..node.clone()
-        };
+        let same = node.like(Op::Reshape, vec![a], &self.at);
         let id = self.graph.append(same)?;
         self.graph.give_column(id, column);
         Ok(id)
@@ -38,19 +31,7 @@ impl Builder<'_> {
         if node.interval == interval || node.is_public() {
             return Ok(a);
         }
-        let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
-        let (inputs, origin) = (Inputs::from(vec![a]), Origin::unknown());
-        self.graph.append(Node {
-            op: Op::Reshape,
-            inputs,
-            shape,
-            dtype,
-            interval,
-            sparse: None,
-            unproven: None,
-            room,
-            source,
-            origin,
-        })
+        let stated = Node { interval, ..node.like(Op::Reshape, vec![a], &self.at) };
+        self.graph.append(stated)
     }
 }

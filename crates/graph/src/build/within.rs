@@ -13,8 +13,7 @@ use std::collections::VecDeque;
 use super::{Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{Inputs, Node, NodeId, Op};
-use crate::origin::Origin;
+use crate::node::{Node, NodeId, Op};
 use crate::unproven::{MOST, Unproven};
 
 /// The newest proofs: values, and the same values with their proof. The list follows from the program alone.
@@ -77,9 +76,8 @@ impl Builder<'_> {
         if values.as_slice() == [a] {
             return Ok(inputs[1]);
         }
-        let (inputs, source, origin) = (Inputs::from(inputs), self.at.clone(), Origin::unknown());
-        let node = self.graph.node(a).clone();
-        self.graph.append(Node { op: Op::Behind, inputs, source, origin, ..node })
+        let node = self.graph.node(a).like(Op::Behind, inputs, &self.at);
+        self.graph.append(node)
     }
 
     /// Builds a bit for each element: whether it lies outside its range. The lowest number of the range is moved to
@@ -112,8 +110,7 @@ impl Builder<'_> {
 
     /// Builds a result of which nothing is taken to be proven, without a warning that it may leave its dtype.
     fn in_whole_ring(&mut self, op: Op, inputs: Vec<NodeId>) -> Result<NodeId, Fault> {
-        let node = self.graph.node(inputs[0]).clone();
-        let (inputs, source, origin) = (Inputs::from(inputs), self.at.clone(), Origin::unknown());
-        self.graph.append(Node { op, inputs, interval: None, source, origin, ..node })
+        let node = self.graph.node(inputs[0]).like(op, inputs, &self.at);
+        self.graph.append(Node { interval: None, ..node })
     }
 }
