@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import FORMS, USUAL, Place, among
+from protocols import FORMS, USUAL, Place, among, usual
 from quorate.learn import gradient
 
 X = np.array([[0.75, -1.5, 2.0], [1.25, 0.5, -0.25]])
@@ -178,6 +178,34 @@ def test_lines_that_are_normalised_have_gradients(deviation: float) -> None:
         a = mpc.input(x, owner=0)
         [found] = gradient((qr.nn.layer_norm(a) * by).sum(), [a])
         assert np.abs(found.reveal() - wanted).max() < 2**-10 * np.abs(wanted).max() + 2**-15
+
+
+PROVING = [usual("spdz2k"), *FORMS]
+"""Where a range that rests on a stated bound is proven before anything goes by it."""
+
+
+def quotients_by_bounded(a: Any, b: Any) -> Any:
+    """By an input of one owner, and by what is made of inputs of two."""
+    return (a / b).sum() + (a / (a * a + b)).sum()
+
+
+@pytest.mark.parametrize("dtype", [qr.fixed(64, 16), qr.real], ids=["stated", "real"])
+@pytest.mark.parametrize("place", PROVING, ids=str)
+def test_gradients_go_through_proofs_of_bounds(place: Place, dtype: qr.Dtype) -> None:
+    x, y = np.array([0.75, -1.5, 2.0]), np.array([0.75, 1.5, 3.25])
+    by_x = 1 / y + (y - x * x) / (x * x + y) ** 2
+    by_y = -x / y**2 - x / (x * x + y) ** 2
+    with among(place) as mpc:
+        a = mpc.input(x, owner=0, dtype=dtype, bound=4)
+        b = mpc.input(y, owner=1, dtype=dtype, bound=(0.5, 4))
+        loss = quotients_by_bounded(a, b)
+        steps = [step["op"] for step in mpc._native.ancestors([loss._node], [])]
+        # The divisor b is its own proof; that of the sum is behind those of both.
+        assert (steps.count("assert_within"), steps.count("behind")) == (2, 1)
+        value, *found = mpc.reveal_all(loss, *gradient(loss, [a, b]))
+    assert value == pytest.approx(quotients_by_bounded(x, y), abs=2e-3)
+    for given, wanted in zip(found, [by_x, by_y], strict=True):
+        assert np.allclose(given, wanted, atol=2e-3), (given, wanted)
 
 
 def test_along_is_the_gradient_of_what_comes_after(three: qr.Session) -> None:
