@@ -267,6 +267,15 @@ class Session(Joint, Files, Announcing):
         finally:
             self._nothing_is_sent = before
 
+    @contextlib.contextmanager
+    def _errors_are_stated(self) -> Iterator[None]:
+        """Does not warn of lost digits of results that are built within the `with`: their errors are stated."""
+        self._native.set_errors_are_stated(True)
+        try:
+            yield
+        finally:
+            self._native.set_errors_are_stated(False)
+
     def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
         """Warns, once for each line, that the values which this party gives for another party's input are not used."""
         place = _source.line()

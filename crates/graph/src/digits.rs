@@ -70,7 +70,7 @@ impl Keep {
 /// nature, such as powers and softmax, are excluded: their errors are stated in units.
 pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
-    if is_large || !node.dtype.is_fixed() || node.is_public() {
+    if is_large || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
         return false;
     }
     match &node.op {

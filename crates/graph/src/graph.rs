@@ -42,6 +42,8 @@ pub struct Graph {
     pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
     rules: Rules,
+    /// Whether errors of results are stated by the code that builds nodes now.
+    errors_are_stated: bool,
     /// The names of files that contain lines: one string for all lines of a file.
     pub(crate) files: BTreeSet<Arc<str>>,
     pub(crate) literals: Literals,
@@ -373,6 +375,12 @@ impl Graph {
         self.proofs.truncate(len);
     }
 
+    /// Sets whether the code that builds nodes from here on states the errors of their results, as imported networks do.
+    /// Lost digits of such results are not reported.
+    pub fn set_errors_are_stated(&mut self, are_stated: bool) {
+        self.errors_are_stated = are_stated;
+    }
+
     /// Accepts the stated bound of an input without a proof. All parties must do so before building on the input.
     pub fn trust(&mut self, input: NodeId) {
         if let Some(node) = input.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
@@ -437,7 +445,7 @@ impl Graph {
     /// Warns that no value of a quotient has many bits, where values are not checked.
     pub(crate) fn warn_of_few(&mut self, id: NodeId) {
         let node = self.node(id);
-        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() {
+        if self.rules.watch != Watch::Program || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
             return;
         }
         if let Some(fault) = node.interval.and_then(|values| digits::few_bits(node.op.name(), node.dtype, values)) {
@@ -522,6 +530,7 @@ impl Graph {
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         let op = Hash::of_op(&node.op);
         node.origin = origin(self, id, &node, op)?;
+        node.error_is_stated = self.errors_are_stated;
         node.sparse = sparse::sparse(self, &node).map(Box::new);
         node.unproven = unproven::unproven(self, id, &node);
         self.hashes.push(before.then(&node, op));

@@ -316,6 +316,8 @@ pub struct Node {
     pub(crate) unproven: Option<Arc<Unproven>>,
     /// The room of results of this node.
     pub room: Room,
+    /// Whether the code that built the node states the error of its results, so that lost digits are not reported.
+    pub(crate) error_is_stated: bool,
     /// The line that the result belongs to in messages and plans.
     pub source: Source,
     /// The parties whose inputs it is made of, and how; found when the node is built.
@@ -334,6 +336,7 @@ impl Node {
             sparse: None,
             unproven: None,
             room: Room::STATED,
+            error_is_stated: false,
             source: source.clone(),
             origin: Origin::unknown(),
         }

@@ -403,6 +403,11 @@ impl Session {
         self.add(py, line, |mut b| b.places(NodeId(x)))
     }
 
+    /// Sets whether lost digits of results that are built from here on go unreported, as their errors are stated.
+    fn set_errors_are_stated(&self, py: Python<'_>, are_stated: bool) -> PyResult<()> {
+        self.lock()?.set_errors_are_stated(are_stated).map_err(|error| raise(py, &error))
+    }
+
     /// Accepts the stated bound of an input without a proof.
     fn trust(&self, py: Python<'_>, input: u32) -> PyResult<()> {
         self.lock()?.trust(NodeId(input)).map_err(|error| raise(py, &error))

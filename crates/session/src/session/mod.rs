@@ -175,6 +175,16 @@ impl Session {
         Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
     }
 
+    /// Sets whether the code that builds nodes from here on states the errors of their results
+    /// ([`Graph::set_errors_are_stated`]).
+    ///
+    /// # Errors
+    /// [`SessionError::WorkerGone`].
+    pub fn set_errors_are_stated(&mut self, are_stated: bool) -> Result<(), SessionError> {
+        self.program.write().map_err(|_| SessionError::WorkerGone)?.graph.set_errors_are_stated(are_stated);
+        Ok(())
+    }
+
     /// Accepts the stated bound of an input without a proof, where parties may cheat and bounds are proven. All parties
     /// must call this, before anything is built from the input.
     ///

@@ -153,7 +153,8 @@ class NetworkShape(Questions):
         inputs = zip(self.all_inputs, given, strict=True)
         entered = [one.array(mpc, x, owners[1], rows, self.ring) for one, x in inputs]
         weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept, self.ring)
-        return run(mpc, self.steps, weights, entered, self.ring)
+        with mpc._errors_are_stated():
+            return run(mpc, self.steps, weights, entered, self.ring)
 
     def given(self, asked: Asked, mpc: Any) -> list[Any]:
         """Returns this party's values for each input, None where another party has it.
