@@ -119,7 +119,10 @@ def test_a_picture_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_correlations_are_listed_where_asked() -> None:
-    shown = [quorate("explain", "examples/score.py", "--protocol", "aby", *more, cwd=ROOT, check=True) for more in ([], ["--correlations"])]
+    shown = [
+        quorate("explain", "examples/score.py", "--protocol", "aby", *more, cwd=ROOT, check=True)
+        for more in ([], ["--correlations"])
+    ]
     assert ["drawn by" in done.stdout for done in shown] == [False, True]
 
 
