@@ -230,6 +230,6 @@ def test_other_sums_are_refused_by_name() -> None:
         file.add(0, file.last, 0.1, 81)
         kind, _, last, options = file.operators[0]
         file.operators[0] = kind, given, last if made is None else made, options
-        # What operator 0 makes is not used where its output is the network's input.
-        words = "it takes what no operator before it gives" if made == 0 else "it (has 3 inputs|gives no tensor)"
-        refused(file, rf"ADD \(operator {int(made == 0)}\): {words}")
+        # Operator 1 takes the result of operator 0, which is none if its number is -1.
+        words = "1\\): it takes what no operator" if made == -1 else "0\\): it (has 3 inputs|gives no tensor)"
+        refused(file, rf"ADD \(operator {words}")

@@ -419,7 +419,8 @@ def _no_result(value: Any, which: str, what: str) -> str:
     """Returns the message for a value that `what`, "reveal" or "explain", does not take; `which` names the argument."""
     which = f", {which}," if which else ""
     if isinstance(value, SecretArray):
-        return f"{what}: the array{which} is of another session: {what} it there"
+        there = "explain it there" if what == "explain" else "reveal it there"
+        return f"{what}: the array{which} is of another session: {there}"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
         several = "explain" if what == "explain" else "reveal_all"
         return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {several}(*arrays)"

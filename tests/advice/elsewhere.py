@@ -255,7 +255,7 @@ _BY_TEST: dict[str, list[str]] = {
         "make keys with `quorate keygen`",
         "make one with `quorate keygen`",
     ],
-    "test_deployment.py::test_keygen_again_says_what_it_does_with_the_old_key": [
+    "test_deployment.py::test_keygen_keeps_a_key_that_is_there": [
         "move it away to make a new one",
     ],
     "test_deployment.py::test_files_that_are_not_there": [

@@ -439,9 +439,15 @@ SESSIONS = [
     ),
     Case("leave it out, it is public", "mpc.reveal_all(given(3), 'name')", "mpc.reveal_all(given(3))", [3]),
     Case(
-        "{}: the array{} is of another session: {} it there",
+        "reveal it there",
         "other = qr.local('rss'); x = other.input(3, owner=0); mpc.reveal_all(x)",
         "other = qr.local('rss'); x = other.input(3, owner=0); other.reveal_all(x)",
+        [3],
+    ),
+    Case(
+        "explain it there",
+        "other = qr.local('rss'); x = other.input(3, owner=0); mpc.explain(x)",
+        "other = qr.local('rss'); x = other.input(3, owner=0); (other.explain(x), x)[1]",
         [3],
     ),
     Case(

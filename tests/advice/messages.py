@@ -15,7 +15,7 @@ CRATES = ROOT / "crates"
 
 VERBS = (
     "add|allow|approve|ask|call|check|choose|clip|close|compare|compute|connect|convert|copy|correct|cut|"
-    "decompose|del|divide|do|drop|encode|enlarge|exchange|export|fill|fit|fold|free|give|guard|impute|import|"
+    "decompose|del|divide|do|drop|encode|enlarge|exchange|explain|export|fill|fit|fold|free|give|guard|impute|import|"
     "input|insert|install|interrupt|keep|leave|let|list|look|lower|make|mask|measure|move|multiply|name|"
     "normalise|number|open|pad|pass|pick|pip|prepare|put|raise|read|rebuild|record|reduce|reload|remove|"
     "rename|repeat|replace|report|rescale|reshape|resize|restart|return|reveal|round|run|say|scale|see|select|"

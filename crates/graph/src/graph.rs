@@ -375,8 +375,8 @@ impl Graph {
         self.proofs.truncate(len);
     }
 
-    /// Sets whether the code that builds nodes from here on states the errors of their results, as imported networks do.
-    /// Lost digits of such results are not reported.
+    /// Sets whether the code that builds nodes from here on states the errors of their results, as an imported network
+    /// does. Lost digits of such results are not reported.
     pub fn set_errors_are_stated(&mut self, are_stated: bool) {
         self.errors_are_stated = are_stated;
     }

@@ -149,7 +149,7 @@ def moved(chain: Chain, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Returns t and a flag for each threshold: the chain's result is at most it for x <= t, or for x > t if True.
 
     >>> moved(Chain(0, (("sub", 1.0), ("mul", -2.0))), np.array([4.0], np.float32))
-    (array([-1.00000012]), array([ True]))
+    (array([-1.00000024]), array([ True]))
     """
     dtype = thresholds.dtype
     most = int(encode_ordered(np.array([np.finfo(dtype).max], dtype))[0])
