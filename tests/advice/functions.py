@@ -448,7 +448,7 @@ SESSIONS = [
         "explain it there",
         "other = qr.local('rss'); x = other.input(3, owner=0); mpc.explain(x)",
         "other = qr.local('rss'); x = other.input(3, owner=0); (other.explain(x), x)[1]",
-        [3],
+        3,
     ),
     Case(
         "input: party {} is here{}: give its values",
