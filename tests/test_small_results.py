@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,64 @@ def test_a_real_with_more_fractional_bits_is_an_argument_of_every_function() -> 
         assert qr.sigmoid(x).reveal() == pytest.approx(1 / (1 + np.exp(-values)), abs=2**-15)
         assert mpc.concatenate([x, x + 5]).reveal() == pytest.approx(np.concatenate([values, values + 5]), abs=2**-20)
         assert (x < 0.0001).reveal().tolist() == (values < 0.0001).tolist()
+
+
+def _exactly(values: np.ndarray, by: Fraction, dtype: qr.Dtype) -> list[Fraction]:
+    """Products with a number, in units, of what the values are in the dtype."""
+    return [Fraction(round(Fraction(v) * 2**dtype.frac)) * by for v in values]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_wide_numbers_times_public_ones_are_right_to_two_units(name: str) -> None:
+    """No ring holds 120 bits times the digits of a double: they are multiplied in two parts."""
+    dtype, values = qr.fixed(120, 40), np.array([1.0, -2.5, 12_345.678, 1e22, -6e23, 2.0**-40])
+    with qr.local(name, check=False) as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        x = mpc.input(values, owner=0, dtype=dtype)
+        given = {Fraction(c): x * c for c in (0.3, -0.7, 1e-20)} | {1 / Fraction(-0.3): x / -0.3}
+        assert {got.dtype for got in given.values()} == {dtype}
+        for c, got in given.items():
+            for exact, units in zip(_exactly(values, c, dtype), got.reveal(units=True), strict=True):
+                # What is divided may be saturated.
+                assert abs(int(units) - exact) <= 2 or abs(exact) >= 2**119, (c, units)
+
+
+def test_products_with_public_numbers_in_the_largest_ring_there_is() -> None:
+    """With short keys rings have 32 bits, as many as the numbers."""
+    values = np.array([1.5, -20_000.25, 12_345.5])
+    with qr.local("spdz2k", mac=48, check=False) as mpc:
+        x = mpc.input(values, owner=0, dtype=qr.fixed(32, 16))
+        assert (x * 0.3).reveal() == pytest.approx(values * 0.3, abs=2 * 2**-16)
+        assert (x / 3.7).reveal() == pytest.approx(values / 3.7, abs=2 * 2**-16)
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_public_factor_of_which_nothing_is_left_is_named(shadow: bool) -> None:
+    values = np.array([12.5, -3.25, 8.0])
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(values, owner=0, dtype=qr.fixed(64, 16), bound=16)
+        with pytest.warns(qr.errors.RangeWarning, match=r"where the exact result is") as said:
+            assert (x * 1e-7).reveal().tolist() == [0.0, 0.0, 0.0]
+        message = str(said[0].message)
+        k = int(re.findall(r"by 2\*\*(\d+) first", message)[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert _kept((x * 2**k * 1e-7).reveal() / 2**k, values * 1e-7)
+            for bits, frac in re.findall(r"x\.astype\(qr\.fixed\((\d+), (\d+)\)\)", message):
+                assert _kept((x.astype(qr.fixed(int(bits), int(frac))) * 1e-7).reveal(), values * 1e-7)
+
+
+@pytest.mark.parametrize("frac", [40, 60])
+def test_logarithms_with_many_fractional_bits_are_within_what_is_proven(frac: int) -> None:
+    """The first argument is the one at which most is lost."""
+    values = np.array(
+        [1 + 2.0**-16 - 2.0**-32, 1.0, 1 + 2.0**-24 - 2.0**-32, 1.4375 + 2.0**-16 - 2.0**-32, 3e5, 2.0**-30]
+    )
+    with qr.local("rss") as mpc:
+        found = qr.log(mpc.input(values, owner=0, dtype=qr.fixed(120, frac))).reveal()
+    off = np.abs(found - np.log(values))
+    assert off.max() <= 2**-22.9
+    assert off[0] > 2**-24, "the bound is nearly reached"
 
 
 # Each loses digits, as no bound is stated for small values; with the fix that the message advises.

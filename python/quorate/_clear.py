@@ -224,21 +224,16 @@ def _converted(step: Step, operand: Operand, either_way: bool) -> Span:
 
 
 def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
-    """Multiplies by whole + factors / 2^shift, rounded to the nearest, or either way; saturated beyond the limits."""
+    """Multiplies by reals, rounded to the nearest, or either way; saturated beyond the limits."""
     if step.scaling is None:
         raise ValueError("a scaling names what it multiplies by")
-    x, shift = value.astype(object), step.numbers[0]
+    x, by = value.astype(object), step.scaling
     most = limits(step.dtype)[1]
-    whole, factors, limit = step.scaling
-    rest = factors * x
-    ends = [whole * x + ((rest + ((1 << shift) >> 1)) >> shift)]
-    if either_way:
-        ends += [whole * x + (rest >> shift), whole * x - (-rest >> shift)]
-    beyond = np.asarray((abs(x) > limit) & (limit < most)).astype(bool)
-    instead = np.where((x > 0) == (whole > 0), *(np.asarray(end, object) for end in (most, -most)))
-    ends = [np.where(beyond, instead, np.asarray(end, object)) for end in ends]
+    beyond = np.asarray((abs(x) > by.limits) & (by.limits < most)).astype(bool)
+    instead = np.where((x > 0) == (by.reals > 0), *(np.asarray(end, object) for end in (most, -most)))
+    ends = [np.where(beyond, instead, np.asarray(end, object)) for end in by.ends(x, either_way)]
     why = f"{int(beyond.sum())} of its results do not fit {step.dtype}" if beyond.any() else ""
-    exact = np.asarray(whole * x, float) + np.asarray(rest, float) / 2.0**shift
+    exact = np.asarray(x, float) * by.reals
     return Span(np.minimum.reduce(ends), np.maximum.reduce(ends), ends[0], saturates=why, exact=exact)
 
 

@@ -27,6 +27,50 @@ _LONGEST_LIST = 4
 
 
 @dataclasses.dataclass
+class Product:
+    """Multiples by whole + factors / 2^shift."""
+
+    whole: np.ndarray
+    factors: np.ndarray
+    shift: int
+
+    def ends(self, x: np.ndarray, either_way: bool) -> list[np.ndarray]:
+        """Of integers: to the nearest, and rounded either way."""
+        whole, rest = self.whole * x, self.factors * x
+        ends = [whole + ((rest + ((1 << self.shift) >> 1)) >> self.shift)]
+        return [*ends, whole + (rest >> self.shift), whole - (-rest >> self.shift)] if either_way else ends
+
+
+@dataclasses.dataclass
+class Scaling:
+    """What a scaling multiplies by.
+
+    Attributes:
+        lower: for all numbers, or for their low bits where there is an upper one.
+        limits: the magnitudes beyond which it saturates (the largest element where it does not).
+        reals: the numbers themselves.
+        from_bit: how many low bits there are.
+        upper: for the other bits.
+    """
+
+    lower: Product
+    limits: np.ndarray
+    reals: np.ndarray
+    from_bit: int | None
+    upper: Product | None
+
+    def ends(self, x: np.ndarray, either_way: bool) -> list[np.ndarray]:
+        """Of integers, what the multiples may be: to the nearest first."""
+        if self.upper is None or self.from_bit is None:
+            return self.lower.ends(x, either_way)
+        high = x >> self.from_bit
+        both = zip(
+            self.lower.ends(x - (high << self.from_bit), either_way), self.upper.ends(high, either_way), strict=True
+        )
+        return [low + high for low, high in both]
+
+
+@dataclasses.dataclass
 class Step:
     """One node of the program.
 
@@ -41,8 +85,7 @@ class Step:
         divisors: the divisors of a floor division or a remainder.
         circuit: the circuit of a circuit's evaluation.
         table: for a look-up, the number that the first entry belongs to, and all entries, in ring units.
-        scaling: the factor of a scaling, as the whole part and the rest times 2^shift; and the magnitudes beyond which
-            it saturates (the dtype's largest number where it does not).
+        scaling: the factors of a scaling.
         what: a description of the step, with its place.
         line: file and line.
     """
@@ -58,7 +101,7 @@ class Step:
     divisors: np.ndarray | None
     circuit: _quorate.Circuit | None
     table: tuple[int, np.ndarray] | None
-    scaling: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+    scaling: Scaling | None
     what: str
     line: tuple[str, int]
 
@@ -83,10 +126,16 @@ class Step:
         )
 
 
-def _scaling(raw: dict[str, Any], shape: tuple[int, ...], dtype: Dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    none = [_clear.limits(dtype)[1]]
-    whole, factors, limits = raw["whole"], raw["factors"], raw.get("limits", none)
-    return _every(whole, shape), _every(factors, shape), _every(limits, shape)
+def _scaling(raw: dict[str, Any], shape: tuple[int, ...], dtype: Dtype) -> Scaling:
+    def product(whole: list[int], factors: list[int], shift: int) -> Product:
+        return Product(_every(whole, shape), _every(factors, shape), shift)
+
+    lower = product(raw["whole"], raw["factors"], raw["numbers"][0])
+    limits = _every(raw.get("limits", [_clear.limits(dtype)[1]]), shape)
+    reals = np.asarray(raw["reals"], float)
+    reals = np.full(shape, reals[0]) if len(reals) == 1 else reals.reshape(shape)
+    from_bit, *upper = raw.get("upper", (None,))
+    return Scaling(lower, limits, reals, from_bit, product(*upper) if upper else None)
 
 
 def _spread(values: list[int] | None, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -41,6 +41,7 @@ fn convolved() {
 #[test]
 fn scales() {
     wide::scales::<Aby>(2);
+    wide::scales_in_parts::<Aby>(2);
 }
 
 #[test]

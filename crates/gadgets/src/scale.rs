@@ -4,13 +4,15 @@
 //! ring, if that is larger than its own. To round to the nearest, half of 2^shift is added and the product truncated
 //! exactly; to round down or up, the product is truncated probabilistically. n x is added modulo 2^k, in which the sum
 //! is right whenever it fits. If limits are given, the signs of x, x - L - 1 and x + L show whether x is beyond its
-//! limit: neither difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
+//! limit: neither difference wraps for the sign of x with which it counts. If no ring holds m x, x is split in two by an
+//! exact truncation; both parts are multiplied side by side and added. **Model**: that of the sharing.
 //!
 //! | | rounds | bytes |
 //! |---|---|---|
 //! | no fractional bits | 0 | 0 |
 //! | the product fits the ring of x | a truncation | of a truncation |
 //! | it does not | Convert and a truncation there | of both |
+//! | in two parts | a truncation, and those of the part that takes more | of the truncation and of both parts |
 //! | limits, side by side with that | an MSB, a bit to the ring, a selection | of three MSBs, an AND, and both others |
 //!
 //! Timing depends only on lengths and on the public numbers.
@@ -38,6 +40,17 @@ pub struct Scale<'a> {
     /// L: numbers of larger magnitude become the largest element, with the sign of n x. No number is beyond a limit
     /// that is the largest element itself. Empty: no number is beyond.
     pub limits: &'a [i128],
+    /// Where x is cut in two: the multiples of floor(x / 2^t), which are added to these of the t low bits.
+    pub upper: Option<Upper<'a>>,
+}
+
+/// Multiples of the upper bits of x.
+#[derive(Clone, Copy, Debug)]
+pub struct Upper<'a> {
+    /// t.
+    pub from: u32,
+    /// What these are; without limits, and not cut.
+    pub scale: &'a Scale<'a>,
 }
 
 /// The rounding of m x to a number without fractional bits.
@@ -55,15 +68,16 @@ pub enum Rounding {
 /// [`Misuse`] for a wrong count of public numbers, and whatever ends a run.
 pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    for numbers in [by.whole, by.factors, by.limits] {
+    let upper = by.upper.iter().flat_map(|upper| [upper.scale.whole, upper.scale.factors]);
+    for numbers in [by.whole, by.factors, by.limits].into_iter().chain(upper) {
         if numbers.len() > 1 && numbers.len() != len {
             return Err(Misuse::Length { what: "a scaling", left: len, right: numbers.len() }.into());
         }
     }
     if by.limits.is_empty() {
-        return multiple(s, ctx, x, by).await;
+        return whole_multiple(s, ctx, x, by).await;
     }
-    let scaled = async |ctx: Ctx| multiple(s, &ctx, x, by).await;
+    let scaled = async |ctx: Ctx| whole_multiple(s, &ctx, x, by).await;
     let (scaled, (beyond, sign)) = ctx.join(scaled, async |ctx: Ctx| beyond(s, &ctx, x, by.limits).await).await?;
     let most = (ring.mask() >> 1) as i128;
     let signed: Vec<i128> = by.whole.iter().map(|n| n.signum() * most).collect();
@@ -71,6 +85,17 @@ pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Re
     let flipped = times(s, ctx, &sign, &signed.iter().map(|most| -2 * most).collect::<Vec<_>>());
     let instead = s.add_public(&flipped, &numbers(ctx, ring, &signed, len));
     s.mux(ctx, &beyond, &instead, &scaled).await
+}
+
+/// The multiple, in one product or two, right where it fits.
+async fn whole_multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
+    let Some(upper) = by.upper else { return multiple(s, ctx, x, by).await };
+    let high = s.trunc_exact(ctx, x, upper.from).await?;
+    let low = s.sub(x, &s.linear(&high, &Linear::Scale(1 << upper.from)));
+    let of_low = async |ctx: Ctx| multiple(s, &ctx, &low, by).await;
+    let of_high = async |ctx: Ctx| multiple(s, &ctx, &high, upper.scale).await;
+    let (of_low, of_high) = ctx.join(of_low, of_high).await?;
+    Ok(s.add(&of_low, &of_high))
 }
 
 /// Returns n x + m x / 2^shift, right if it fits.

@@ -5,6 +5,7 @@ use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::ranges::{Known, product_shift};
+use crate::scale::Scale;
 use crate::sparse::adds_one;
 
 /// A right shift of a fixed-point value, which may be rounded either way.
@@ -42,12 +43,16 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
             let proven_bits = known.and_then(|known| bits(product(op, inputs, known[0], known[1])));
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }
-        (Op::Scale(scale), _) => (scale.shift > 0).then_some(Cut {
-            shift: scale.shift,
-            ring_bits: scale.ring_bits,
-            proven_bits: Some(scale.product_bits),
-            is_any_value: false,
-        }),
+        (Op::Scale(scale), _) => {
+            // Of two products the one that is nearer to the end of its ring.
+            let cut = scale.parts().filter(|part| part.shift > 0).min_by_key(|part| part.ring_bits - part.product_bits);
+            cut.map(|&Scale { shift, ring_bits, product_bits, .. }| Cut {
+                shift,
+                ring_bits,
+                proven_bits: Some(product_bits),
+                is_any_value: false,
+            })
+        }
         (Op::Convert, [from]) if from.dtype.is_fixed() && dtype.is_fixed() && from.dtype.frac() > dtype.frac() => {
             let (shift, ring_bits) = (from.dtype.frac() - dtype.frac(), from.dtype.bits());
             Some(Cut { shift, ring_bits, proven_bits: known.and_then(|known| bits(known[0])), is_any_value: true })

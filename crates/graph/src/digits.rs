@@ -75,7 +75,7 @@ pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Inte
     }
     match &node.op {
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
-        Op::Scale(scale) => scale.shift > 0,
+        Op::Scale(scale) => scale.rounds(),
         Op::FloorDiv(divisors) => !is_mean(graph.node(node.inputs[0]), divisors),
         Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
         // A user who converts states which bits are dropped.
@@ -183,10 +183,9 @@ fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>>
             products.into_iter().map(|product| product as f64 / units).collect()
         }
         Op::Scale(scale) => {
-            let (whole, factors) = (scale.whole.expand(x.len()), scale.factors.expand(x.len()));
-            let unit = f64::from(scale.shift).exp2();
-            let one = |i: usize| x[i] as f64 * (whole[i] as f64 + factors[i] as f64 / unit);
-            (0..x.len()).map(one).collect()
+            let reals = scale.reals();
+            let real = |i: usize| reals[if reals.len() == 1 { 0 } else { i }];
+            (0..x.len()).map(|i| x[i] as f64 * real(i)).collect()
         }
         Op::FloorDiv(divisors) => {
             let divisor = |i: usize| divisors[if divisors.len() == 1 { 0 } else { i }] as f64;

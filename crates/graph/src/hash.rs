@@ -11,6 +11,7 @@ use crate::column::{Column, Meaning};
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
 use crate::node::{Axis, Division, Node, NodeId, Op};
+use crate::scale::Scale;
 use crate::units::Units;
 
 /// Keys that separate the kinds of hashes. A derived key would have to be computed anew for each node.
@@ -155,6 +156,12 @@ impl Writer {
         self.0.update(&(size as u64).to_le_bytes());
     }
 
+    fn scale(&mut self, scale: &Scale) {
+        [&scale.whole, &scale.factors].into_iter().for_each(|units| self.units(&units.to_vec()));
+        self.sizes([scale.shift, scale.product_bits, scale.ring_bits].into_iter().map(|bits| bits as usize));
+        self.units(&scale.limits.as_ref().map(Units::to_vec).unwrap_or_default());
+    }
+
     fn sizes(&mut self, sizes: impl ExactSizeIterator<Item = usize>) {
         self.size(sizes.len());
         sizes.for_each(|s| self.size(s));
@@ -272,9 +279,12 @@ impl Writer {
             Op::Constant(values) => self.units(&values.to_vec()),
             Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
             Op::Scale(scale) => {
-                [&scale.whole, &scale.factors].into_iter().for_each(|units| self.units(&units.to_vec()));
-                self.sizes([scale.shift, scale.product_bits, scale.ring_bits].into_iter().map(|bits| bits as usize));
-                self.units(&scale.limits.as_ref().map(Units::to_vec).unwrap_or_default());
+                self.scale(scale);
+                if let Some(upper) = &scale.upper {
+                    self.text("upper");
+                    self.size(upper.from as usize);
+                    self.scale(&upper.scale);
+                }
             }
             Op::IntDivide(Division { quotient_bits, .. }) => {
                 self.sizes(quotient_bits.iter().map(|&bits| bits as usize)); // the name gives the rest

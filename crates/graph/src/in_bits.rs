@@ -320,8 +320,12 @@ fn single(divisors: &[i128]) -> Option<i128> {
     divisors.iter().all(|&divisor| divisor == first).then_some(first)
 }
 
-/// Returns the whole part, the factor, and the limit, if there is one, where they are the same for all elements.
+/// Returns the whole part, the factor, and the limit, if there is one, where they are the same for all elements and one
+/// product is enough.
 fn scale_of_all(by: &Scale) -> Option<(i128, i128, Option<i128>)> {
+    if by.upper.is_some() {
+        return None;
+    }
     let limit = match &by.limits {
         None => None,
         Some(limits) => Some(single(&limits.to_vec())?),

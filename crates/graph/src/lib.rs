@@ -77,7 +77,7 @@ pub use properties::{Memory, Outcome, Pieces, Properties, Wraps};
 pub use ready::Ready;
 pub use real::Real;
 pub use reference::{EvalError, eval_clear};
-pub use scale::Scale;
+pub use scale::{Scale, Upper};
 pub use table::{MOST_ENTRIES, Table};
 pub use tabulated::PairTable;
 pub use units::Units;

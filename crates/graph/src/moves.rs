@@ -26,7 +26,6 @@ use crate::index::Index;
 use crate::node::{Node, NodeId, Op};
 use crate::origin::Owners;
 use crate::shape;
-use crate::units::Units;
 
 /// The number of moves in a row of elements of different origins after which all of them count as elements of an input.
 const DEEPEST: u32 = 4096;
@@ -107,8 +106,7 @@ impl Raw {
                 return kept_where(from, public.iter().map(stays));
             }
             Op::Scale(by) => {
-                let times = |units: &Units| units.expand(node.elements()).into_iter();
-                return kept_where(source(0), times(&by.whole).zip(times(&by.factors)).map(|(n, m)| n != 0 || m != 0));
+                return kept_where(source(0), by.keeps(node.elements()).into_iter());
             }
             Op::FloorDiv(by) if node.dtype.is_fixed() || **by == [1] => return source(0).0,
             Op::MatMul { batch, m, k, n } => return taken_by_matrix(graph, inputs, [*batch, *m, *k, *n]),

@@ -87,6 +87,8 @@ pub enum Memory {
     Signs,
     /// Products in rings of up to twice the bits.
     WideProducts,
+    /// The same twice, side by side.
+    TwoWideProducts,
     /// A public table, and one-hot rows of bits.
     Table,
     /// Tables and powers, of a few sizes.
@@ -160,8 +162,10 @@ impl Op {
             Op::Shr(_) => of("shr", true, Elements, Bits, Never),
             Op::FloorDiv(_) => of("floor_div", true, Elements, Memory::WideProducts, Never),
             Op::Remainder(_) => local("remainder", Elements, Never),
-            Op::Scale(scale) if scale.shift > 0 || scale.limits.is_some() => {
-                of("scale", true, Elements, Memory::WideProducts, Easily)
+            Op::Scale(scale) if scale.talks() => {
+                let two = scale.upper.is_some();
+                let memory = if two { Memory::TwoWideProducts } else { Memory::WideProducts };
+                of("scale", true, Elements, memory, Easily)
             }
             Op::Scale(_) => local("scale", Elements, Easily),
             Op::IntDivide(Division { give, .. }) => {

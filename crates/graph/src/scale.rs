@@ -6,9 +6,11 @@
 //! is taken that keeps this at a quarter of a unit for every proven x. So the result is within 3/4 of a unit, and
 //! equals x c where that is a whole number of units. If m is exact at a smaller s, that s is taken. Where r is
 //! negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x goes into a larger
-//! ring.
+//! ring. Where no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The multiples of x' by 2^t c
+//! and of x'' by c are added; each product takes half of the bits.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::dtype::Dtype;
 use crate::graph::Truncation;
@@ -32,6 +34,19 @@ pub struct Scale {
     /// Limits: beyond this magnitude, the result is the largest element with the sign of n x. A limit that is the
     /// largest element itself has no effect.
     pub limits: Option<Units>,
+    /// Where no ring holds m x for every x: these numbers are then for the low bits of x alone.
+    pub upper: Option<Box<Upper>>,
+    /// The reals themselves: one, or one for each element.
+    reals: Arc<[f64]>,
+}
+
+/// What the upper bits of a number are multiplied by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upper {
+    /// How many low bits there are.
+    pub from: u32,
+    /// For x / 2^from, rounded down; without limits.
+    pub scale: Scale,
 }
 
 /// A real number as an exact fraction: whole + rest / parts, where whole is the nearest integer.
@@ -40,6 +55,8 @@ pub(crate) struct Ratio {
     whole: i128,
     rest: i128,
     parts: i128,
+    /// As a double.
+    real: f64,
 }
 
 /// Returns m and e with |c| = m / 2^e for an odd m, or 0.
@@ -63,19 +80,19 @@ impl Ratio {
         }
     }
 
-    fn new(negative: bool, top: i128, parts: i128) -> Ratio {
+    fn new(real: f64, top: i128, parts: i128) -> Ratio {
         let (whole, rest) = (top / parts, top % parts);
         let up = i128::from(rest > parts - rest);
-        let sign = if negative { -1 } else { 1 };
-        Ratio { whole: sign * (whole + up), rest: sign * (rest - up * parts), parts }
+        let sign = if real < 0.0 { -1 } else { 1 };
+        Ratio { whole: sign * (whole + up), rest: sign * (rest - up * parts), parts, real }
     }
 
-    /// Returns the ratio of c, which is below 2^64; 0 where |c| < 2^-73.
+    /// Returns the ratio of c, which is below 2^64, within 2^-125.
     pub(crate) fn of(c: f64) -> Ratio {
         match significand(c) {
-            (_, MOST..) => Ratio::new(false, 0, 1),
-            (m, e @ 0..) => Ratio::new(c < 0.0, m, 1 << e),
-            (m, e) => Ratio::new(c < 0.0, m << -e, 1),
+            (m, e @ MOST..) => Ratio::new(c, m.checked_shr((e - MOST + 1) as u32).unwrap_or(0), 1 << (MOST - 1)),
+            (m, e @ 0..) => Ratio::new(c, m, 1 << e),
+            (m, e) => Ratio::new(c, m << -e, 1),
         }
     }
 
@@ -83,10 +100,21 @@ impl Ratio {
     pub(crate) fn inverse(c: f64) -> Option<Ratio> {
         let ratio = match significand(c) {
             (_, MOST..) => return None,
-            (m, e @ 0..) => Ratio::new(c < 0.0, 1 << e, m),
-            (m, e) => Ratio::new(c < 0.0, 1, m << -e),
+            (m, e @ 0..) => Ratio::new(c.recip(), 1 << e, m),
+            (m, e) => Ratio::new(c.recip(), 1, m << -e),
         };
         (ratio.whole.abs() < 1 << 63).then_some(ratio)
+    }
+
+    /// The ratio times 2^bits, if its nearest integer has less than 127 bits.
+    fn shifted(self, bits: u32) -> Option<Ratio> {
+        let Ratio { mut whole, mut rest, parts, real } = self;
+        for _ in 0..bits {
+            rest *= 2;
+            let carry = if rest.abs() > parts - rest.abs() { rest.signum() } else { 0 };
+            (whole, rest) = (whole.checked_mul(2)?.checked_add(carry)?, rest - carry * parts);
+        }
+        Some(Ratio { whole, rest, parts, real: real * f64::from(bits).exp2() })
     }
 
     /// Whether this is an integer.
@@ -147,11 +175,26 @@ fn product_shr(x: i128, m: i128, e: u32) -> i128 {
 
 /// Numbers from 2^126 on are beyond all rings.
 const MOST: i32 = 126;
+/// Fractional bits that factors may lack: a result is within 1/4 2^SPARE and a half unit then.
+const SPARE: u32 = 2;
+/// By how many units a sum of two rounded products may lie below that of a smaller number.
+const UNEVEN: i128 = 6;
 
 /// Returns the number of fractional bits of a public number with which its rounding changes products with numbers of
 /// this size, not 0, by at most a quarter.
 pub(crate) fn enough_bits(size: i128) -> u32 {
     129 - (size - 1).leading_zeros()
+}
+
+/// Fractional bits that the rests of ratios have to have for numbers in `x`: none where nothing is left of them.
+fn wanted_bits(ratios: &[Ratio], x: Interval) -> u32 {
+    let size = x.lo().abs().max(x.hi().abs());
+    if ratios.iter().all(|ratio| ratio.is_near_whole(size)) {
+        return 0;
+    }
+    let needed = enough_bits(size);
+    let exact = ratios.iter().map(|ratio| ratio.bits()).try_fold(0, |most, bits| bits.map(|b| most.max(b)));
+    exact.unwrap_or(needed).min(needed)
 }
 
 /// Ratios, with the data that saturation of products needs.
@@ -173,7 +216,17 @@ impl Scale {
         let limits = multiples.divisors.map(|all| all.iter().map(limit).collect::<Vec<_>>());
         let reach = limits.iter().flatten().max().copied().filter(|&limit| limit < most);
         let x = reach.map_or(x, |reach| x.clamped(Interval::new(-reach, reach)));
-        let size = x.lo().abs().max(x.hi().abs());
+        let room = multiples.most_bits - free;
+        let scale = Scale::in_one(ratios, x, (dtype, free), room);
+        let scale = match scale.lacks(x, ratios) > SPARE {
+            true => Scale::in_two(ratios, x, (dtype, free), room).unwrap_or(scale),
+            false => scale,
+        };
+        Scale { limits: limits.map(|limits| Units::from(limits.as_slice())), ..scale }
+    }
+
+    /// One product for each number, as precise as `room` bits hold it; `free` bits of its ring are left.
+    fn in_one(ratios: &[Ratio], x: Interval, (dtype, free): (Dtype, u32), room: u32) -> Scale {
         let whole: Vec<i128> = ratios.iter().map(|ratio| ratio.whole).collect();
         let mut scale = Scale {
             whole: Units::from(whole.as_slice()),
@@ -181,24 +234,42 @@ impl Scale {
             shift: 0,
             product_bits: 1,
             ring_bits: dtype.bits(),
-            limits: limits.map(|limits| Units::from(limits.as_slice())),
+            limits: None,
+            upper: None,
+            reals: ratios.iter().map(|ratio| ratio.real).collect(),
         };
-        if !ratios.iter().all(|ratio| ratio.is_near_whole(size)) {
-            let needed = enough_bits(size);
-            let exact = ratios.iter().map(|ratio| ratio.bits()).try_fold(0, |most, bits| bits.map(|b| most.max(b)));
-            let first = exact.unwrap_or(needed).min(needed);
-            // A product that may be rounded up takes at most a quarter of its ring.
-            scale.fraction(ratios, x, first, multiples.most_bits - free);
+        // A product that may be rounded up takes at most a quarter of its ring.
+        scale.fraction(ratios, x, wanted_bits(ratios, x), room);
+        if scale.shift > 0 {
             scale.ring_bits = dtype.bits().max(scale.product_bits + free).max(scale.shift + 2);
         }
         scale
+    }
+
+    /// How many fractional bits the factors lack, where they are not exact.
+    fn lacks(&self, x: Interval, ratios: &[Ratio]) -> u32 {
+        match wanted_bits(ratios, x) {
+            wanted if self.shift == wanted => 0,
+            _ => enough_bits(x.lo().abs().max(x.hi().abs())) - self.shift,
+        }
+    }
+
+    /// A product of the low half of each number's bits, and one of the upper half.
+    fn in_two(ratios: &[Ratio], x: Interval, dtype: (Dtype, u32), room: u32) -> Option<Scale> {
+        // The low bits take a sign, which the upper ones have.
+        let from = (x.signed_bits() - 1) / 2;
+        let shifted = ratios.iter().map(|ratio| ratio.shifted(from)).collect::<Option<Vec<_>>>()?;
+        let scale = Scale::in_one(&shifted, x.shr(from), dtype, room);
+        let low = Scale::in_one(ratios, Interval::new(0, (1 << from) - 1), dtype, room);
+        Some(Scale { upper: Some(Box::new(Upper { from, scale })), ..low })
     }
 
     /// Returns `x` / 2^shift, rounded to the nearest, for numbers whose sum with half a unit fits the dtype.
     pub(crate) fn shifted(shift: u32, x: Interval, dtype: Dtype) -> Scale {
         let product_bits = x.add(Interval::new(0, 1 << (shift - 1))).signed_bits();
         let [whole, factors] = [0, 1].map(|one| Units::from([one]));
-        Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits: None }
+        let reals = Arc::from([f64::from(shift).exp2().recip()]);
+        Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits: None, upper: None, reals }
     }
 
     /// Sets the factors for the largest shift, from `shift` down, with which products have at most `most_bits`.
@@ -214,6 +285,36 @@ impl Scale {
         }
     }
 
+    /// The products, of which one number has one or two.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Scale> {
+        std::iter::once(self).chain(self.upper.as_deref().map(|upper| &upper.scale))
+    }
+
+    /// Whether results are rounded, or saturated.
+    pub(crate) fn talks(&self) -> bool {
+        self.limits.is_some() || self.upper.is_some() || self.shift > 0
+    }
+
+    /// Whether some result may be no exact multiple.
+    pub(crate) fn rounds(&self) -> bool {
+        let whole = || self.whole.expand(self.reals.len()).into_iter().zip(&*self.reals);
+        self.upper.is_some() || self.shift > 0 || whole().any(|(whole, &real)| whole as f64 != real)
+    }
+
+    /// What elements are multiplied by, as doubles: one, or one for each.
+    pub fn reals(&self) -> &[f64] {
+        &self.reals
+    }
+
+    /// Of each of `count` elements, whether it is multiplied by more than 0.
+    pub(crate) fn keeps(&self, count: usize) -> Vec<bool> {
+        let mut keeps = vec![false; count];
+        for units in self.parts().flat_map(|part| [&part.whole, &part.factors]) {
+            keeps.iter_mut().zip(units.expand(count)).for_each(|(keeps, unit)| *keeps |= unit != 0);
+        }
+        keeps
+    }
+
     /// Returns an upper bound on the number of different multiples.
     fn count(&self) -> usize {
         let lens = [Some(&self.whole), Some(&self.factors), self.limits.as_ref()];
@@ -222,18 +323,31 @@ impl Scale {
 
     /// Returns the multiples of `x`, before they wrap.
     pub(crate) fn apply(&self, x: &[i128], most: i128) -> Vec<i128> {
-        let half = if self.shift == 0 { 0 } else { 1 << (self.shift - 1) };
-        let [whole, factors] = [&self.whole, &self.factors].map(|units| units.expand(x.len()));
+        let whole = self.whole.expand(x.len());
         let limits = self.limits.as_ref().map(|limits| limits.expand(x.len()));
         let limit = |i: usize| limits.as_ref().map_or(most, |limits| limits[i]);
+        let low = self.product(x.len());
+        let upper = self.upper.as_ref().map(|upper| (upper.from, upper.scale.product(x.len())));
+        let multiple = |i: usize, x: i128| match &upper {
+            None => low(i, x),
+            Some((from, upper)) => low(i, x & ((1 << from) - 1)).saturating_add(upper(i, x >> from)),
+        };
         let one = |(i, &x): (usize, &i128)| match limit(i) {
             limit if limit < most && x.abs() > limit => x.signum() * whole[i].signum() * most,
-            _ => {
-                let rest = factors[i].saturating_mul(x).saturating_add(half) >> self.shift;
-                whole[i].saturating_mul(x).saturating_add(rest)
-            }
+            _ => multiple(i, x),
         };
         x.iter().enumerate().map(one).collect()
+    }
+
+    /// The multiple of a number that element `i` has, in one product.
+    fn product(&self, count: usize) -> impl Fn(usize, i128) -> i128 + use<> {
+        let shift = self.shift;
+        let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
+        let [whole, factors] = [&self.whole, &self.factors].map(|units| units.expand(count));
+        move |i, x| {
+            let rest = factors[i].saturating_mul(x).saturating_add(half) >> shift;
+            whole[i].saturating_mul(x).saturating_add(rest)
+        }
     }
 
     /// Returns the range of the multiples of `x`, before they wrap; if rounded either way, they may be a unit higher or
@@ -242,11 +356,14 @@ impl Scale {
         let (most, count) = (dtype.range().hi(), self.count());
         let ends = [x.lo(), x.hi()].map(|x| Interval::spanning(&self.apply(&vec![x; count], most)));
         let reach = ends[0].union(ends[1]);
-        if truncation == Truncation::Exact || self.shift == 0 {
-            return reach;
-        }
-        let either_way = reach.add(Interval::new(-1, 1));
-        if self.limits.is_some() { either_way.clamped(dtype.range()) } else { either_way }
+        let either_way = match truncation {
+            Truncation::Exact => 0,
+            Truncation::Probabilistic => self.parts().filter(|part| part.shift > 0).count() as i128,
+        };
+        // Two roundings: a larger number may have a result that is lower by what both are off.
+        let uneven = if self.upper.as_ref().is_some_and(|upper| upper.scale.rounds()) { UNEVEN } else { 0 };
+        let reach = reach.add(Interval::new(-either_way - uneven, either_way + uneven));
+        if self.limits.is_some() { reach.clamped(dtype.range()) } else { reach }
     }
 
     /// Whether some number of `x` may have a saturated result.
@@ -270,25 +387,27 @@ impl Scale {
 
     /// Returns the scale for elements that take the numbers at these places.
     pub(crate) fn gathered(&self, index: &[u32]) -> Scale {
-        self.each(|units| {
-            let all = units.to_vec();
-            index.iter().map(|&i| all[i as usize]).collect()
-        })
+        self.each(&index.iter().map(|&i| i as usize).collect::<Vec<_>>())
     }
 
     /// Returns the scale of the elements `range`.
     pub fn part(&self, range: Range<usize>) -> Scale {
-        self.each(|units| units.part(range.clone()))
+        self.each(&range.collect::<Vec<_>>())
     }
 
-    /// Returns the scale with other numbers where there is one for each element.
-    fn each(&self, of: impl Fn(&Units) -> Vec<i128>) -> Scale {
+    /// Returns the scale with the numbers at these places where there is one for each element.
+    fn each(&self, places: &[usize]) -> Scale {
         let mut scale = self.clone();
         for units in [&mut scale.whole, &mut scale.factors].into_iter().chain(&mut scale.limits) {
             if units.len() > 1 {
-                *units = Units::from(of(units).as_slice());
+                let all = units.to_vec();
+                *units = Units::from(places.iter().map(|&i| all[i]).collect::<Vec<_>>().as_slice());
             }
         }
+        if scale.reals.len() > 1 {
+            scale.reals = places.iter().map(|&i| scale.reals[i]).collect();
+        }
+        scale.upper = scale.upper.map(|upper| Box::new(Upper { scale: upper.scale.each(places), ..*upper }));
         scale
     }
 }
@@ -350,13 +469,24 @@ mod tests {
             let ratio = Ratio::of(c);
             assert!(2 * ratio.rest.abs() <= ratio.parts);
             if c.abs() < 1e-22 {
-                assert_eq!((ratio.whole, ratio.rest, Ratio::inverse(c)), (0, 0, None), "{c}");
+                let near = (ratio.rest as f64 / ratio.parts as f64 - c).abs() <= f64::from(-125).exp2();
+                assert!(near && ratio.whole == 0 && Ratio::inverse(c).is_none(), "{c}: {ratio:?}");
                 continue;
             }
             let (top, bottom) = fraction(c);
             assert_eq!((top, bottom), (ratio.whole * ratio.parts + ratio.rest, ratio.parts), "{c}");
             let inverse = Ratio::inverse(c).unwrap();
             assert!(2 * inverse.rest.abs() <= inverse.parts);
+            for (ratio, bits) in
+                [ratio, inverse].into_iter().flat_map(|ratio| [0, 1, 7, 40, 60].map(|bits| (ratio, bits)))
+            {
+                let shifted = ratio.shifted(bits).unwrap();
+                assert!(2 * shifted.rest.abs() <= shifted.parts && shifted.parts == ratio.parts);
+                // Modulo 2^128, which the products may leave.
+                let number = |ratio: Ratio| ratio.whole.wrapping_mul(ratio.parts).wrapping_add(ratio.rest);
+                assert_eq!(number(shifted), number(ratio).wrapping_mul(1 << bits), "{c} 2^{bits}");
+                assert_eq!(shifted.real, ratio.real * f64::from(bits).exp2());
+            }
             let back = (inverse.whole * inverse.parts + inverse.rest).checked_mul(top);
             assert_eq!(back, bottom.checked_mul(inverse.parts), "1 / {c}");
             inverted += 1;

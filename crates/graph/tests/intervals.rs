@@ -122,7 +122,7 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
         Op::Shl(bits) => each(&|i| of(0)[i] * (1 << bits)),
         Op::Shr(bits) => each(&|i| of(0)[i].div_euclid(1 << bits)),
         Op::FloorDiv(d) => each(&|i| (of(0)[i] * d[0].signum()).div_euclid(d[0].abs())),
-        Op::Scale(scale) if scale.limits.is_none() => {
+        Op::Scale(scale) if scale.limits.is_none() && scale.upper.is_none() => {
             let half = if scale.shift == 0 { 0 } else { 1 << (scale.shift - 1) };
             let [n, m] = [&scale.whole, &scale.factors].map(|units| units.to_vec()[0]);
             each(&|i| n * of(0)[i] + (m * of(0)[i] + half).div_euclid(1 << scale.shift))

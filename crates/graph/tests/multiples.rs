@@ -2,6 +2,8 @@
 //! and that results are near those of the exact reals, whether or not the dtype holds these.
 
 use crate::common::{FIX, Program, message};
+use num_bigint::BigInt;
+use proptest::prelude::*;
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Dtype, Graph, NodeId, Op, Operand, Rings, Rules, Source, Truncation,
 };
@@ -236,4 +238,100 @@ fn rings_that_the_family_lacks() {
     let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits with these options: \
                   use a narrower dtype, or mac=64";
     assert_eq!(message(wide), wanted);
+}
+
+/// A real as an exact fraction.
+fn exactly(c: f64) -> (BigInt, BigInt) {
+    let (bits, sign) = (c.to_bits(), if c < 0.0 { -1 } else { 1 });
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let top = BigInt::from(sign) * BigInt::from(if exponent == 0 { fraction } else { fraction | 1 << 52 });
+    match exponent.max(1) - 1075 {
+        up @ 0.. => (top << up as usize, BigInt::from(1)),
+        down => (top, BigInt::from(1) << -down as usize),
+    }
+}
+
+/// Numbers of a dtype of every size, their dtype, the largest ring, and a factor that is no multiple of a unit.
+fn factors() -> impl Strategy<Value = (Dtype, u32, Vec<i128>, f64)> {
+    let dtype = (8u32..=120).prop_flat_map(|bits| (Just(bits), 0..bits.min(60), bits..=126));
+    let numbers = prop::collection::vec((any::<i128>(), 0u32..120), 12);
+    let factor = (1.0..2.0f64, prop_oneof![4 => -8i32..8, 1 => -110i32..40], any::<bool>());
+    (dtype, numbers, factor).prop_map(|((bits, frac, ring), numbers, (size, exponent, negative))| {
+        let dtype = Dtype::Fixed { bits, frac };
+        let down = |(x, down): (i128, u32)| x >> (128 - bits) >> (down % bits);
+        let mut xs: Vec<i128> = numbers.into_iter().map(down).collect();
+        xs.extend([dtype.range().lo(), dtype.range().hi()]);
+        let c = size * f64::from(exponent).exp2();
+        (dtype, ring, xs, if negative { -c } else { c })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    /// Whatever the dtype, the rings and the factor are: products and quotients are within two units of the exact ones,
+    /// and those that the dtype does not hold are saturated, or wrap.
+    #[test]
+    fn multiples_are_near_the_exact_ones(
+        (dtype, most_bits, xs, c) in factors(),
+        (is_quotient, either_way, bound_bits) in (any::<bool>(), any::<bool>(), prop_oneof![Just(None), (0u32..120).prop_map(Some)]),
+    ) {
+        let truncation = if either_way { Truncation::Probabilistic } else { Truncation::Exact };
+        let rings = Rings { family: "toy", most_bits };
+        let mut p = Program { graph: Graph::with(Rules { rings, truncation, ..Rules::default() }), ..Program::default() };
+        let most = dtype.range().hi();
+        let bound = bound_bits.map(|bits| (1i128 << bits.min(dtype.bits() - 1)) - 1).map(|bound| bound >> dtype.frac());
+        let inside = |&x: &i128| bound.is_none_or(|bound| x.abs() <= bound << dtype.frac());
+        let xs: Vec<i128> = xs.into_iter().filter(inside).collect();
+        let x = p.at().input(0, 3, &[xs.len()], dtype, bound.map(Bound::Int)).unwrap();
+        p.inputs.insert(x, xs.clone());
+        let built = match is_quotient {
+            true => p.at().divide(x, Operand::real(&c)),
+            false => p.at().binary(B::Mul, x, Operand::real(&c)),
+        };
+        // Some have no results, or go the way of quotients by secrets, or of the dtype's own numbers.
+        let Ok(id) = built else { return Ok(()) };
+        if !matches!(p.graph.node(id).op, Op::Scale(_)) {
+            return Ok(());
+        }
+        let got = p.values(id, dtype, &[xs.len()]);
+        let range = p.graph.node(id).range();
+        let (top, bottom) = if is_quotient { let (a, b) = exactly(c); (b, a) } else { exactly(c) };
+        for (&x, &got) in xs.iter().zip(&got) {
+            prop_assert!(range.contains(got), "{} by {}: {} in {:?}", x, c, got, range);
+            let exact = BigInt::from(x) * &top;
+            let size = BigInt::from(most) * &bottom;
+            if exact.magnitude() >= size.magnitude() {
+                let signs = x.signum() * c.signum() as i128;
+                prop_assert!(!is_quotient || (got - signs * most).abs() <= 2, "{} by {}: {}", x, c, got);
+                continue;
+            }
+            let off = BigInt::from(got) * &bottom - exact;
+            let units = BigInt::from(if either_way { 3 } else { 2 }) * &bottom;
+            prop_assert!(off.magnitude() <= units.magnitude(), "{} by {} is {}: {:?}", x, c, got, p.graph.node(id).op);
+        }
+    }
+}
+
+/// What no ring holds is multiplied in two parts: to a unit, where a single product had bits left for one percent.
+#[test]
+fn wide_numbers_keep_their_digits() {
+    let dtype = Dtype::Fixed { bits: 120, frac: 40 };
+    let mut p = Program::default();
+    let xs: Vec<i128> = [1, -3, 1 << 40, 12_345 << 40, -(1 << 118), (1 << 119) - 1].into();
+    let x = p.input(&[6], dtype, &xs);
+    let product = p.at().binary(B::Mul, x, Operand::real(&0.3)).unwrap();
+    let Op::Scale(scale) = &p.graph.node(product).op else { panic!("a scaling") };
+    let upper = scale.upper.as_ref().unwrap();
+    assert!(upper.scale.shift == 0 && scale.shift == 54, "all bits of the double: the upper part is exact");
+    let (top, bottom) = exactly(0.3);
+    for (&x, &got) in xs.iter().zip(&p.values(product, dtype, &[6])) {
+        let off: BigInt = (BigInt::from(got) * &bottom - BigInt::from(x) * &top) * 2;
+        assert!(off.magnitude() <= bottom.magnitude(), "{x} * 0.3 is {got}, to the nearest");
+    }
+    let quotient = p.at().divide(x, Operand::real(&0.3)).unwrap();
+    let quotients = p.values(quotient, dtype, &[6]);
+    assert_eq!(quotients[4..], [-dtype.range().hi(), dtype.range().hi()]);
+    assert!((quotients[1] + 10).abs() <= 1, "the sum of two roundings");
+    assert_eq!([quotients[0], quotients[2]], [3, 3_665_038_759_253]);
 }

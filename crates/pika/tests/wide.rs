@@ -40,6 +40,7 @@ fn convolved() {
 #[test]
 fn scales() {
     wide::scales::<Pika>(N);
+    wide::scales_in_parts::<Pika>(N);
 }
 
 #[test]

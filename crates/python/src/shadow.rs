@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use quorate_graph::{Graph, NodeId, Op};
+use quorate_graph::{Graph, NodeId, Op, Upper};
 
 use crate::circuit::Circuit;
 use crate::errors::raise;
@@ -72,6 +72,10 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     if let Op::Scale(scale) = &node.op {
         out.set_item("whole", scale.whole.to_vec())?;
         out.set_item("factors", scale.factors.to_vec())?;
+        out.set_item("reals", scale.reals().to_vec())?;
+        if let Some(Upper { from, scale }) = scale.upper.as_deref() {
+            out.set_item("upper", (*from, scale.whole.to_vec(), scale.factors.to_vec(), scale.shift))?;
+        }
         scale.limits.as_ref().map_or(Ok(()), |limits| out.set_item("limits", limits.to_vec()))?;
     }
     out.set_item("what", graph.describe(id))?;

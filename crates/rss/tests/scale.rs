@@ -6,7 +6,7 @@ use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_ring::Ring;
 
 fn by<'a>(whole: &'a [i128], factors: &'a [i128], shift: u32, ring: u32, bits: u32) -> Scale<'a> {
-    Scale { whole, factors, shift, ring: Ring::of(ring), bits, rounding: Rounding::Nearest, limits: &[] }
+    Scale { whole, factors, shift, ring: Ring::of(ring), bits, rounding: Rounding::Nearest, limits: &[], upper: None }
 }
 
 /// Returns the multiple of x, rounded to the nearest and modulo 2^k.

@@ -41,6 +41,7 @@ fn convolved() {
 #[test]
 fn scales() {
     [3, 5].iter().for_each(|&n| wide::scales::<Rss>(n));
+    [3, 5].iter().for_each(|&n| wide::scales_in_parts::<Rss>(n));
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn wide_rings() {
     }
     wide::conversions::<Spdz2k>(2);
     wide::scales::<Spdz2k>(3);
+    wide::scales_in_parts::<Spdz2k>(3);
     wide::integer_division::<Spdz2k>(2, 40, true);
     wide::public_division::<Spdz2k>(2, 40);
     wide::real_functions::<Spdz2k>(2, 64, 16);

@@ -101,9 +101,8 @@ def _shr(made: Made, g: Factored) -> Given:
 
 
 def _scale(made: Made, g: Factored) -> Given:
-    whole, factors, _ = made.step.scaling or (0, 0, 0)
-    ratios = np.asarray(whole, float) + np.asarray(factors, float) * 2.0 ** -made.step.numbers[0]
-    return [made.where(0, lambda: times_public(g, ratios * _unit(made)))]
+    ratios = 0.0 if made.step.scaling is None else made.step.scaling.reals
+    return [made.where(0, lambda: times_public(g, np.asarray(ratios) * _unit(made)))]
 
 
 def _floor_div(made: Made, g: Factored) -> Given:

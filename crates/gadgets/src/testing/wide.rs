@@ -8,7 +8,7 @@ use super::{Tested, agreed, noise, open_bits, shown};
 use crate::extremum::{Best, arg_extremum, extremum};
 use crate::floor_div::{Range, floor_div};
 use crate::int_div::{Known, remainder};
-use crate::scale::{Rounding, Scale, scale};
+use crate::scale::{Rounding, Scale, Upper, scale};
 use crate::{Sign, Width, convert, int_div, real};
 
 /// Returns x modulo 2^k, with its sign.
@@ -257,6 +257,7 @@ pub fn scales<S: Tested>(n: usize) {
             bits,
             rounding: Rounding::Nearest,
             limits: &[],
+            upper: None,
         };
         let (multiples, limited) = agreed::<S, _>(n, async |s, ctx| {
             let a = share_wide(s, ctx, Ring::of(k), &x).await?;
@@ -269,6 +270,49 @@ pub fn scales<S: Tested>(n: usize) {
             let wanted = if x.abs() > limit { x.signum() * ends(k).1 } else { multiple(x, 1) };
             assert_eq!(limited[i], wanted, "n {n} k {k}, with a limit: {x}");
         }
+    }
+}
+
+/// Multiples in two parts: of the low bits of 120, and of the others by the same factor times 2^59.
+pub fn scales_in_parts<S: Tested>(n: usize) {
+    let (k, from, shift) = (120, 59, 54);
+    // 0.3 as a double, exactly.
+    let factor = 5_404_319_552_844_595;
+    let [upper_factor, of_upper] = [[0], [factor << (from - shift)]];
+    let upper = Scale {
+        whole: &of_upper,
+        factors: &upper_factor,
+        shift: 0,
+        ring: Ring::of(k),
+        bits: k - from,
+        rounding: Rounding::Nearest,
+        limits: &[],
+        upper: None,
+    };
+    let (low, top) = ends(k);
+    let limit = top / 5;
+    let mut x: Vec<i128> = numbers(k, 13, 10).into_iter().map(|x| x.clamp(low, top)).collect();
+    x.extend([low, top, -1, 0, 1, limit, -limit, limit + 1]);
+    let by = Scale {
+        whole: &[0],
+        factors: &[factor],
+        shift,
+        ring: Ring::of(k),
+        bits: from + 1,
+        upper: Some(Upper { from, scale: &upper }),
+        ..upper
+    };
+    let (multiples, limited) = agreed::<S, _>(n, async |s, ctx| {
+        let a = share_wide(s, ctx, Ring::of(k), &x).await?;
+        let limited = scale(s, ctx, &a, &Scale { whole: &[1], limits: &[limit], ..by }).await?;
+        Ok((open(s, ctx, &scale(s, ctx, &a, &by).await?).await?, open(s, ctx, &limited).await?))
+    });
+    for (i, &x) in x.iter().enumerate() {
+        let (above, below) = (x >> from, x & ((1 << from) - 1));
+        let multiple = (factor << (from - shift)) * above + ((factor * below + (1 << (shift - 1))) >> shift);
+        assert_eq!(multiples[i], multiple, "n {n}: {x}");
+        let wanted = if x.abs() > limit { x.signum() * top } else { wrapped(k, multiple + below) };
+        assert_eq!(limited[i], wanted, "n {n}, with a limit: {x}");
     }
 }
 

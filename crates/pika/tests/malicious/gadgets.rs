@@ -46,6 +46,7 @@ fn wide_rings() {
     wide::matrices_and_shuffles::<PikaMalicious>(N, 65);
     wide::conversions::<PikaMalicious>(N);
     wide::scales::<PikaMalicious>(N);
+    wide::scales_in_parts::<PikaMalicious>(N);
     wide::integer_division::<PikaMalicious>(N, 40, true);
     wide::public_division::<PikaMalicious>(N, 40);
     wide::real_functions::<PikaMalicious>(N, 64, 16);

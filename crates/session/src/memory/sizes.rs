@@ -153,6 +153,7 @@ pub(crate) fn bytes_with_windows<B: Family>(
         Memory::Shuffle => 3 * all.iter().sum::<u64>(),
         // Products in a ring of up to twice the bits; bits that decide where to saturate.
         Memory::WideProducts => 8 * longest * shares * 16,
+        Memory::TwoWideProducts => 2 * 8 * longest * shares * 16,
         // Powers, their sums and products, in a ring of 64 bits.
         Memory::Softmax => 8 * longest * shares * 8,
         // Differences, joined operands, halves of a tree.
@@ -211,6 +212,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64, 
         Memory::Signs => elements(120, 3 * longest),
         Memory::Circuit => 2 * WINDOW_BYTES,
         Memory::WideProducts => elements(160, longest),
+        Memory::TwoWideProducts => elements(160, 2 * longest),
         Memory::Table => 0, // each family counts its look-ups by itself
         Memory::Bounded => elements(550, longest),
         Memory::Powers => elements(650, longest),

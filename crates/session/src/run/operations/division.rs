@@ -2,7 +2,7 @@
 
 use quorate_engine::{Ctx, Linear, Result};
 use quorate_gadgets::int_div::Known;
-use quorate_gadgets::scale::{Rounding, Scale};
+use quorate_gadgets::scale::{Rounding, Scale, Upper};
 use quorate_gadgets::{Computes, floor_div};
 use quorate_graph::{Division, Give, Interval, NodeId, Units};
 use quorate_ring::{Ring, Vector};
@@ -10,6 +10,26 @@ use quorate_ring::{Ring, Vector};
 use crate::run::executor::Executor;
 use crate::run::operations::Pair;
 use crate::work::value::Value;
+
+/// What numbers are multiplied by, written out.
+struct Factors {
+    whole: Vec<i128>,
+    factors: Vec<i128>,
+    shift: u32,
+    ring: Ring,
+}
+
+impl Factors {
+    fn of(by: &quorate_graph::Scale) -> Factors {
+        let [whole, factors] = [&by.whole, &by.factors].map(Units::to_vec);
+        Factors { whole, factors, shift: by.shift, ring: Ring::of(by.ring_bits) }
+    }
+
+    fn scale<'a>(&'a self, bits: u32, rounding: Rounding, limits: &'a [i128], upper: Option<Upper<'a>>) -> Scale<'a> {
+        let Factors { whole, factors, shift, ring } = self;
+        Scale { whole, factors, shift: *shift, ring: *ring, bits, rounding, limits, upper }
+    }
+}
 
 impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn floor_div(
@@ -54,16 +74,19 @@ impl<S: Computes> Executor<'_, S> {
         operand: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let graph = self.work.graph;
-        let [whole, factors] = [&by.whole, &by.factors].map(Units::to_vec);
-        let by = Scale {
-            whole: &whole,
-            factors: &factors,
-            shift: by.shift,
-            ring: Ring::of(by.ring_bits),
-            bits: graph.node(graph.node(id).inputs[0]).range().signed_bits(),
-            rounding: if self.rounds_either_way(id) { Rounding::EitherWay } else { Rounding::Nearest },
-            limits: &by.limits.as_ref().map(Units::to_vec).unwrap_or_default(),
+        let bits = graph.node(graph.node(id).inputs[0]).range().signed_bits();
+        let rounding = if self.rounds_either_way(id) { Rounding::EitherWay } else { Rounding::Nearest };
+        let limits = by.limits.as_ref().map(Units::to_vec).unwrap_or_default();
+        let factors = Factors::of(by);
+        let Some(upper) = &by.upper else {
+            let by = factors.scale(bits, rounding, &limits, None);
+            return Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?));
         };
+        let of_upper = Factors::of(&upper.scale);
+        let of_upper = of_upper.scale(bits.saturating_sub(upper.from).max(1), rounding, &[], None);
+        let upper = Upper { from: upper.from, scale: &of_upper };
+        // The low bits are no negative number.
+        let by = factors.scale(upper.from + 1, rounding, &limits, Some(upper));
         Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?))
     }
 
