@@ -10,7 +10,7 @@ use crate::interval::Interval;
 ///
 /// - powers of arguments above 8: in addition, within a relative 2^-27;
 /// - roots of more than 64 bits, and roots and reciprocals with more than 16 fractional bits: within a relative 2^-28;
-/// - logarithms with more than 16 fractional bits: within 2^-24.
+/// - logarithms with more than 16 fractional bits: within 2^-22.9.
 ///
 /// Outside its domain a function returns the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
