@@ -34,6 +34,23 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Tests that are said to follow messages meet them (`advice/elsewhere.py`)."""
+    from advice.elsewhere import listed
+
+    wanted = listed(item.path.name, item.name)
+    if not wanted:
+        return (yield)
+    from advice.heard import heard, unheard  # not before threads are limited, above
+
+    with heard() as texts:
+        result = yield
+    unmet = unheard(wanted, texts)
+    assert not unmet, f"advice/elsewhere.py has messages that this test does not meet: {unmet}"
+    return result
+
+
 @pytest.fixture(autouse=True)
 def _no_command_line() -> Iterator[None]:
     """Forgets options that a command set in this process, so that the next test's `qr.session()` is a local one."""

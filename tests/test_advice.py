@@ -7,14 +7,19 @@ followed by a test of its own (`follows`), or is named below with the test that 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+import quorate as qr
 import test_advice_alone  # noqa: F401 - it notes which messages its tests follow
 from advice import arrays, functions, importers, ranges, tables
 from advice.case import FOLLOWED, Case, check, followed, parts
-from advice.elsewhere import ELSEWHERE, NO_ADVICE
+from advice.elsewhere import ELSEWHERE, IN_CRATES, NO_ADVICE, listed
+from advice.heard import heard, unheard
 from advice.messages import HOLE, messages
 
 CASES: list[Case] = [*ranges.RANGES, *arrays.CASES, *functions.CASES, *importers.CASES, *tables.CASES]
@@ -29,7 +34,7 @@ def test_what_a_message_advises_gives_the_right_result(case: Case, tmp_path: Pat
 def test_every_message_that_advises_is_followed() -> None:
     """The list of messages and the cases agree: a message without a case fails, and a case without a message."""
     named = [part for case in CASES for part in parts(case.of)]
-    known = [*named, *FOLLOWED, *(part.replace("{}", HOLE) for part in [*ELSEWHERE, *NO_ADVICE])]
+    known = [*named, *FOLLOWED, *(part.replace("{}", HOLE) for part in [*ELSEWHERE, *IN_CRATES, *NO_ADVICE])]
     gone = [f"no message has {part.replace(HOLE, '{}')!r}" for part in known if not followed(part)]
     left = [message for message in messages() if not any(part in message.text for part in known)]
     unlike = [*gone, *(f"no case follows {message.place}: {message.shown!r}" for message in left)]
@@ -43,5 +48,30 @@ def test_every_message_that_advises_is_followed() -> None:
 
 @pytest.mark.parametrize("test", sorted(set(ELSEWHERE.values())))
 def test_what_follows_a_message_elsewhere_is_there(test: str) -> None:
-    file, _, name = test.partition("::")
-    assert re.search(rf"^def {name}\b", (TESTS / file).read_text(encoding="utf-8"), re.MULTILINE)
+    """That it meets the message is looked at when it runs (`heard`)."""
+    file, _, named = test.partition("::")
+    name, _, words = named.partition(" @ ")
+    source = (TESTS / file).read_text(encoding="utf-8")
+    assert re.search(rf"^def {name}\b", source, re.MULTILINE)
+    assert words in source and listed(file, f"{name}[{words}]")
+
+
+@pytest.mark.parametrize(("file", "error"), IN_CRATES.values())
+def test_what_a_crate_meets_is_there(file: str, error: str) -> None:
+    assert error in (TESTS.parent / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore::quorate.InputWarning")
+def test_a_message_that_is_not_met_is_said() -> None:
+    part = "Give the same options at every party"
+    [message] = followed(part)
+    with heard() as texts, pytest.raises(qr.ConfigError):
+        raise qr.ConfigError(message.shown)
+    assert not unheard([part], texts)
+    with heard() as texts:
+        warnings.warn(message.shown, qr.InputWarning, stacklevel=1)
+        subprocess.run([sys.executable, "-c", f"print({message.shown!r})"], check=True, capture_output=True)
+    assert not unheard([part], texts)
+    with heard() as texts:
+        pass
+    assert unheard([part], texts) == [part]

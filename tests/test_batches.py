@@ -279,6 +279,7 @@ def test_refusals_under_a_limit_name_the_question() -> None:
         soft = VotingClassifier([("a", LogisticRegression(max_iter=500))], voting="soft").fit(X, y)
         with pytest.raises(ModelError, match="party 0 owns the models: call predict on what from_sklearn"):
             from_sklearn(soft, sample=X).shape.predict(mpc, X)
+        assert (from_sklearn(soft, sample=X).predict(mpc, X[::30]) == soft.predict(X[::30])).all()
         with pytest.raises(qr.ShapeError, match=r"records have shape \(150, 3\)"):
             model.predict(mpc, X[:, :3])
 

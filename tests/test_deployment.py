@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from deploying import LIMIT_SECONDS, QUORATE, Deployment, Ended, Wire, error_of
+from deploying import LIMIT_SECONDS, QUORATE, Deployment, Ended, Wire, error_of, free_ports
 
 SCORE = Path(__file__).resolve().parent.parent / "examples" / "score.py"
 
@@ -143,6 +143,10 @@ def test_callables_are_called_at_the_owner_only(deployment: Deployment) -> None:
     body = "def read():\n    print('read')\n    return [7]\n"
     script = deployment.script(body + "print(mpc.input(read, owner=2, shape=(1,), dtype=qr.int(8)).reveal())")
     assert [e.out.split() for e in deployment.run(script)] == [["[7]"], ["[7]"], ["read", "[7]"]]
+    given = deployment.run(deployment.script("print(mpc.input([7], owner=2, shape=(1,), dtype=qr.int(8)).reveal())"))
+    assert [e.out.strip() for e in given] == ["[7]"] * 3
+    said = ["or give a callable with them, which is called at the owner alone" in e.err for e in given]
+    assert said == [True, True, False]
 
 
 def test_who_computes_is_waited_for(deployment: Deployment) -> None:
@@ -262,6 +266,66 @@ def test_two_processes_of_one_party(deployment: Deployment) -> None:
     assert first.end().status == 1
 
 
+def test_keys_that_are_no_keys_are_made_anew(deployment: Deployment) -> None:
+    script, key = deployment.script(PRODUCT), deployment.folder / "party0.key"
+    kept = key.read_bytes()
+
+    def told() -> str:
+        ended = deployment.start(0, script).end()
+        assert ended.status == 2, ended
+        return error_of(ended)
+
+    key.chmod(0o644)
+    assert "can be read by other users; run chmod 600 on it" in told()
+    key.chmod(0o600)
+    key.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+    assert "is not a usable key; make one with `quorate keygen`" in told()
+    key.unlink()
+    assert "make keys with `quorate keygen`" in told()
+    key.write_bytes(kept)
+    key.chmod(0o600)
+    assert statuses(deployment.run(script)) == [0, 0, 0]
+
+
+def test_who_leaves_before_all_are_there_is_named(deployment: Deployment) -> None:
+    script = deployment.script(PRODUCT)
+    running = [deployment.start(me, script) for me in (0, 1)]
+    deployment.wait_until_listening(0, 1)
+    time.sleep(1)
+    running[0].kill()
+    assert "had not come: start party 2, or look at party 0's output" in error_of(running[1].end())
+    running[0].end()
+    assert statuses(deployment.run(script)) == [0, 0, 0]
+
+
+def test_two_processes_with_one_configuration(deployment: Deployment) -> None:
+    script = deployment.script(PRODUCT)
+    twin = Path(deployment.config(2)).read_text()
+    twin = re.sub(r"listen = .*", f'listen = "127.0.0.1:{free_ports(1)[0]}"', twin)
+    running = [deployment.start(0, script), deployment.start(2, script)]
+    running.append(deployment.start(2, script, config=deployment.config(9, twin)))
+    said = [party.end().err for party in running]
+    assert any("two processes run as party 2" in err and "each party runs once" in err for err in said), said
+    assert statuses(deployment.run(script)) == [0, 0, 0]
+
+
+def test_sizes_of_what_others_have_are_stated(deployment: Deployment) -> None:
+    ended = deployment.run(deployment.script("print(mpc.input([4, 5] if mpc.me == 1 else None, owner=1).reveal())"))
+    for e in (ended[0], ended[2]):
+        assert "state shape= and dtype= at all parties; how many rows there are can be told" in error_of(e)
+    told = (
+        "values = [4, 5] if mpc.me == 1 else None\n"
+        "rows = mpc.announce(lambda: len(values), owner=1)\n"
+        "print(mpc.input(values, owner=1, shape=(rows,), dtype=qr.int(64)).reveal())"
+    )
+    assert [e.out.strip() for e in deployment.run(deployment.script(told))] == ["[4 5]"] * 3
+    sets = "print(qr.apps.psi(mpc, [10, 20] if mpc.me == 0 else None, [20, 30] if mpc.me == 1 else None{}))"
+    ended = deployment.run(deployment.script(sets.format("")))
+    assert "psi: this party does not have all values: state their sizes" in error_of(ended[2])
+    ended = deployment.run(deployment.script(sets.format(", sizes=(2, 2), reveal_to=0")))
+    assert ended[0].out.strip() == "[20]", ended
+
+
 def test_a_certificate_that_is_not_pinned(deployment: Deployment) -> None:
     deployment.limits["connect_timeout_s"] = 12.0
     script = deployment.script(PRODUCT)
@@ -296,6 +360,10 @@ def test_scripts_that_differ(deployment: Deployment) -> None:
         assert "script.py:6" in error_of(e), error_of(e)
     assert "add of" in error_of(ended[1])
     assert "mul of" in error_of(ended[0])
+    ended = deployment.run(deployment.script(f"{PRODUCT}(x if mpc.me != 1 else y).reveal()"))
+    for e in ended:
+        assert "reveals other values" in error_of(e) and "start the script anew everywhere" in error_of(e)
+    assert statuses(deployment.run(deployment.script(f"{PRODUCT}x.reveal()"))) == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -562,6 +630,7 @@ for _ in range(2):
         (x * x).reveal()
     except qr.QuorateError as error:
         print(type(error).__name__)
+        print(error, file=sys.stderr)
 """
     )
     running = deployment.start_all(deployment.script(body))

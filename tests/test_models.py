@@ -155,6 +155,7 @@ def test_owners_and_what_they_must_bring() -> None:
             shape.predict(mpc, X)
         with pytest.raises(qr.ModelError, match="owns the records"):
             model.predict(mpc, rows=4)
+        assert (model.predict(mpc, X[::20]) == fitted("tree", X, y).predict(X[::20])).all()
         with pytest.raises(qr.ShapeError, match="rows"):
             model.predict(mpc, X, rows=4)
         for owners in ({"model_owner": 3}, {"data_owner": -1}, {"reveal_to": 3}):

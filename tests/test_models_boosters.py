@@ -150,7 +150,9 @@ TREE = ["tree_info", 0, "tree_structure"]
         ("lightgbm", ["objective"], "regression sqrt", "regression are"),
         ("lightgbm", ["average_output"], True, "gbdt"),
         ("lightgbm", [*TREE, "missing_type"], "Zero", "zero_as_missing=False"),
-        ("lightgbm", [*TREE, "threshold"], float("nan"), "not finite"),
+        ("lightgbm", [*TREE, "threshold"], float("nan"), "a threshold that is not finite"),
+        ("lightgbm", [*TREE, "left_child"], {"leaf_value": float("nan")}, "has numbers that are not finite"),
+        ("xgboost", ["learner", "learner_model_param", "base_score"], "NaN", "begins with numbers that are not finite"),
         ("lightgbm", [*TREE, "left_child"], {"leaf_value": 1.0, "leaf_coeff": []}, "linear_tree=False"),
         ("lightgbm", ["tree_info"], [], "no trees"),
     ],
@@ -158,6 +160,14 @@ TREE = ["tree_info", 0, "tree_structure"]
 def test_what_is_refused_says_what_is_not(library: str, path: list[Any], value: Any, words: str) -> None:
     with pytest.raises(qr.ModelError, match=words):
         IMPORTS[library](changed(library, path, value))
+    trained_as_said(library, "diabetes")
+
+
+def trained_as_said(library: str, name: str) -> None:
+    """A model that is trained and written as messages have it predicts what its library does."""
+    answers, records = known(library, name), records_of(name)
+    model = IMPORTS[library](answers["model"])
+    assert np.abs(model.predict_clear(records) - np.array(answers["predict"])).max() <= model.margin_bound
 
 
 def test_estimators_of_other_libraries_are_told_apart() -> None:
@@ -181,36 +191,37 @@ XGB_PARAM = ["learner", "learner_model_param"]
 
 
 @pytest.mark.parametrize(
-    ("library", "path", "value"),
+    ("library", "path", "value", "words"),
     [
-        ("xgboost", [*XGB_TREE, "split_indices", 0], 999),
-        ("xgboost", [*XGB_TREE, "split_indices", 0], -1),
-        ("xgboost", [*XGB_TREE, "left_children", 0], 0),
-        ("xgboost", [*XGB_TREE, "right_children", 0], 1),
-        ("xgboost", [*XGB_TREE, "right_children", 0], 10**6),
-        ("xgboost", [*XGB_TREE, "right_children"], [2]),
-        ("xgboost", [*XGB_TREE, "left_children"], "no list"),
-        ("xgboost", [*XGB_PARAM, "base_score"], "1.5"),
-        ("xgboost", [*XGB_PARAM, "base_score"], "NaN"),
-        ("xgboost", [*XGB_PARAM, "num_feature"], "0"),
-        ("xgboost", ["learner", "gradient_booster", "model", "tree_info", 0], 7),
-        ("xgboost", ["learner", "gradient_booster"], None),
-        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], 999),
-        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], -1),
-        ("lightgbm", ["tree_info", 0, "tree_structure", "left_child"], {}),
-        ("lightgbm", ["tree_info", 0, "tree_structure"], 5),
-        ("lightgbm", ["num_tree_per_iteration"], "x"),
+        ("xgboost", [*XGB_TREE, "split_indices", 0], 999, "none of its"),
+        ("xgboost", [*XGB_TREE, "split_indices", 0], -1, "none of its"),
+        ("xgboost", [*XGB_TREE, "left_children", 0], 0, "or several nodes"),
+        ("xgboost", [*XGB_TREE, "right_children", 0], 1, "or several nodes"),
+        ("xgboost", [*XGB_TREE, "right_children", 0], 10**6, "or several nodes"),
+        ("xgboost", [*XGB_TREE, "right_children"], [2], "damaged"),
+        ("xgboost", [*XGB_TREE, "left_children"], "no list", "version that is not known"),
+        ("xgboost", [*XGB_PARAM, "base_score"], "1.5", "and no probability"),
+        ("xgboost", [*XGB_PARAM, "base_score"], "NaN", "and no probability"),
+        ("xgboost", [*XGB_PARAM, "num_feature"], "0", "none of its"),
+        ("xgboost", ["learner", "gradient_booster", "model", "tree_info", 0], 7, "does not have"),
+        ("xgboost", ["learner", "gradient_booster"], None, "version that is not known"),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], 999, "none of its"),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], -1, "none of its"),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "left_child"], {}, "not supported"),
+        ("lightgbm", ["tree_info", 0, "tree_structure"], 5, "version that is not known"),
+        ("lightgbm", ["num_tree_per_iteration"], "x", "version that is not known"),
     ],
 )
-def test_damaged_models_are_refused(library: str, path: list[Any], value: Any) -> None:
+def test_damaged_models_are_refused(library: str, path: list[Any], value: Any, words: str) -> None:
     model = known(library, "breast_cancer")["model"]
     model = json.loads(model) if isinstance(model, str) else model
     inner = model
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value
-    with pytest.raises(qr.ModelError):
+    with pytest.raises(qr.ModelError, match=words):
         IMPORTS[library](model)
+    trained_as_said(library, "breast_cancer")
 
 
 def test_a_tree_that_is_its_own_child_is_refused() -> None:

@@ -415,8 +415,15 @@ def test_parameters_that_are_not_finite(bad: float) -> None:
     with pytest.raises(ModelError, match="not finite"):
         from_sklearn(fitted)
     holes = np.array([[0.0], [0.0], [np.nan], [np.nan]])
-    with pytest.raises(ModelError, match="missing values"):
+    with pytest.raises(ModelError, match="trained with missing values: impute them"):
         from_sklearn(DecisionTreeClassifier().fit(holes, [0, 0, 1, 1]))
+    filled = np.nan_to_num(holes, nan=9.0)
+    assert from_sklearn(DecisionTreeClassifier().fit(filled, [0, 0, 1, 1])).predict_clear(filled).tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 def test_bounds_and_tolerance() -> None:

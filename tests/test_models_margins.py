@@ -82,6 +82,12 @@ def test_whatever_differs_was_named(digits: tuple[np.ndarray, np.ndarray]) -> No
         predicted, words = told(model, X[1500:])
         differing += int((predicted != network.predict(X[1500:])).sum())
         assert len(words) == 1 and "tighter bounds" in words[0]
+        # Of records that are no ties, tighter bounds are enough.
+        likely = np.sort(network.predict_log_proba(X[1500:]))
+        apart = X[1500:][likely[:, -1] - likely[:, -2] > 0.02]
+        assert told(model, apart)[1] != []
+        predicted, words = told(qr.models.from_sklearn(network, bounds=1.0), apart)
+        assert words == [] and (predicted == network.predict(apart)).all()
     assert differing > 0
 
 

@@ -270,6 +270,15 @@ def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
         from_sklearn(CalibratedClassifierCV(LinearSVC(), cv=2).fit(X, y))
 
 
+def test_steps_are_put_inside_of_a_calibration() -> None:
+    X, y = (part[:120] for part in load_breast_cancer(return_X_y=True))
+    outside = CalibratedClassifierCV(make_pipeline(PCA(2), LinearSVC()), ensemble=False)
+    with pytest.raises(qr.ModelError, match="inside of it are too many: put all inside"):
+        from_sklearn(make_pipeline(StandardScaler(), outside).fit(X, y))
+    inside = CalibratedClassifierCV(make_pipeline(StandardScaler(), PCA(2), LinearSVC()), ensemble=False).fit(X, y)
+    assert (from_sklearn(inside).predict_clear(X) == inside.predict(X)).all()
+
+
 @pytest.mark.parametrize("load", [load_wine, load_iris], ids=["wine", "iris"])
 @pytest.mark.parametrize("name", ["inside", "outside", "ridge"])
 def test_calibrated_classifiers_of_several_classes(name: str, load: Callable[..., Any]) -> None:

@@ -116,6 +116,47 @@ def test_other_parties_need_the_shape_alone() -> None:
             VotingShape(**{**json.loads(described), **fields})
 
 
+# Trees take no scaled records.
+NUMBERS = [("l", LinearSVC(random_state=0)), ("s", make_pipeline(StandardScaler(), LogisticRegression())), HARD[2]]
+INSIDE = [
+    (
+        name,
+        make_pipeline(
+            StandardScaler(), *([step for _, step in member.steps] if hasattr(member, "steps") else [member])
+        ),
+    )
+    for name, member in NUMBERS
+]
+TOGETHER = VotingClassifier(HARD[2:])
+SHARES = VotingClassifier([("a", LogisticRegression(max_iter=500)), ("b", GaussianNB())], voting="soft")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message", "instead"),
+    [
+        (VotingClassifier([("v", TOGETHER)]), "joins several .*: put its members here", [TOGETHER]),
+        (
+            VotingClassifier([("v", SHARES)]),
+            'joins several .*: use voting="soft", or put its members here',
+            [VotingClassifier([("v", SHARES)], voting="soft"), VotingClassifier(SHARES.estimators)],
+        ),
+        (
+            make_pipeline(StandardScaler(), VotingClassifier(NUMBERS)),
+            "inside of it are too many: put all of them inside",
+            [VotingClassifier(INSIDE)],
+        ),
+    ],
+    ids=["votes", "shares", "steps"],
+)
+def test_what_is_advised_of_members_works(estimator: Any, message: str, instead: list[Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match=message):
+        from_sklearn(estimator.fit(X, y), sample=X)
+    for followed in instead:
+        model = from_sklearn(followed.fit(X, y), sample=X)
+        assert (model.predict_clear(X) == followed.predict(X)).all()
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
@@ -212,8 +253,13 @@ def test_numbers_too_large_for_secrets_are_refused_at_once() -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))
     large = LinearRegression().fit(X, X[:, 0] * 1e13)
     assert from_sklearn(large).predict_clear(X).shape == (20,)
+    both = VotingRegressor([("a", Ridge()), ("b", LinearRegression())])
     with pytest.raises(qr.ModelError, match="too large for secret numbers"):
-        from_sklearn(VotingRegressor([("a", Ridge()), ("b", LinearRegression())]).fit(X, X[:, 0] * 1e13))
+        from_sklearn(both.fit(X, X[:, 0] * 1e13))
+    smaller = both.fit(X, X[:, 0] * 1e13 / 1e13)
+    with qr.local("rss") as mpc:
+        found = from_sklearn(smaller, sample=X).predict(mpc, X)
+    assert found == pytest.approx(smaller.predict(X), abs=1e-3)
 
 
 def test_no_member_is_asked_about_records_that_another_refuses() -> None:

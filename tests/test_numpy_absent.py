@@ -228,6 +228,20 @@ def test_every_hint_has_a_case_or_is_said_in_words() -> None:
     assert not {*CASES} & SAID
 
 
+def test_results_in_turn_are_stacked() -> None:
+    values = np.array([7, 2, 4, -1])
+    with stated("rss") as mpc:
+        x = mpc.input(values, owner=0)
+        with pytest.raises(
+            qr.QuorateError, match=r"results in turn, np\.stack of x\[0\], f\(x\[0\], x\[1\]\) and so on"
+        ):
+            np.subtract.accumulate(x)
+        turns = [x[0]]
+        for i in range(1, 4):
+            turns.append(turns[-1] - x[i])
+        assert np.stack(turns).reveal().tolist() == np.subtract.accumulate(values).tolist()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_said_instead_gives_what_numpy_gives(name: str) -> None:
     expression, given, of = CASES[name]

@@ -154,6 +154,19 @@ def test_secret_outputs_have_room_in_the_ring_of_reals(bound: float, bits: int, 
         assert np.abs(made.reveal() - model.predict_clear(x)).max() <= model.error_bound + 2**-16
 
 
+def test_secret_outputs_that_reals_do_not_hold_are_revealed_or_divided() -> None:
+    large, x = 2.0**60, np.array([[2.0**60, 2.0**59, -(2.0**60)]])
+    model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=large)
+    by = {"c": np.float32(2.0**40)}
+    divided = from_onnx(model_of([("Div", ["x", "c"], ["a"], {}), ("Relu", ["a"], ["y"], {})], (3,), by), bound=large)
+    with qr.local("rss") as mpc:
+        with pytest.raises(ModelError, match="reveal them, or let the network divide them"):
+            model.predict(mpc, x, reveal=False)
+        assert np.abs(model.predict(mpc, x) - model.predict_clear(x)).max() <= model.error_bound
+        small = divided.predict(mpc, x, reveal=False).reveal()
+    assert np.abs(small - divided.predict_clear(x)).max() <= divided.error_bound + 2**-16
+
+
 def test_secret_outputs_beyond_the_ring_of_reals_are_refused() -> None:
     model = from_onnx(model_of([("Relu", ["x"], ["y"], {})], (3,), {}), bound=1e15)
     x = np.array([[1e15, 5e14, -1e15]])
@@ -407,6 +420,8 @@ def test_broken_files_are_refused_in_words(seed: int, tmp_path: Path) -> None:
 def test_inputs_of_other_types_are_refused(kind: str) -> None:
     with pytest.raises(ModelError, match=f"the input 'x' is {kind.lower()}; networks with inputs of float32"):
         from_onnx(relu(getattr(TensorProto, kind)), bound=1)
+    exported = from_onnx(relu(TensorProto.FLOAT), bound=1)
+    assert exported.predict_clear(np.ones((1, *exported.shape.sizes))).min() >= 0
 
 
 def test_sizes_that_are_not_known_are_asked_for() -> None:
@@ -444,6 +459,12 @@ def test_weights_in_other_files_are_read_or_named(tmp_path: Path) -> None:
     data.unlink()
     with pytest.raises(ModelError, match=r"files that are not there: net\.data"):
         from_onnx(path, bound=1.0)
+    onnx.save(small(random_number(0)), str(path), **sizes)
+    apart = onnx.load(str(path), load_external_data=False)
+    with pytest.raises(ModelError, match="in another file: give the path of the model, beside which it lies"):
+        from_onnx(apart, bound=1.0)
+    for given in (path, onnx.load(str(path))):
+        assert from_onnx(given, bound=1.0).error_bound == from_onnx(small(random_number(0)), bound=1.0).error_bound
 
 
 def test_nothing_is_read_from_the_folder_where_the_process_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,6 +495,14 @@ def test_nothing_is_read_from_the_folder_where_the_process_is(tmp_path: Path, mo
         from_onnx(tmp_path / "net.onnx", bound=1.0)
 
 
+def test_a_tolerance_is_met_with_more_bits() -> None:
+    proto = small(random_number(0))
+    fine = from_onnx(proto, bound=2.0)
+    with pytest.raises(ModelError, match=r"more than the tolerance .*: state more bits= and weight_bits="):
+        from_onnx(proto, bound=2.0, bits=12, weight_bits=12, tolerance=2 * fine.error_bound)
+    assert from_onnx(proto, bound=2.0, bits=24, weight_bits=24, tolerance=2 * fine.error_bound).shape == fine.shape
+
+
 def test_bounds_are_stated() -> None:
     proto = relu()
     with pytest.raises(ModelError, match="how large inputs are"):
@@ -483,8 +512,13 @@ def test_bounds_are_stated() -> None:
             from_onnx(proto, bound=bad)
     with pytest.raises(ModelError, match="sample has shape"):
         from_onnx(proto, sample=np.ones((1, 5)))
-    with pytest.raises(ModelError, match="from -3 to 1, beyond bound=1"):
+    with pytest.raises(ModelError, match=r"from -3 to 1, beyond bound=1.*state a larger bound, or scale"):
         from_onnx(proto, bound=1, sample=[[0.5, -3, 1, 1]])
+    for bound, sample in ((3, [[0.5, -3, 1, 1]]), (1, [[0.5 / 3, -1, 1 / 3, 1 / 3]])):
+        assert from_onnx(proto, bound=bound, sample=sample).predict_clear(sample).min() == 0
+    with pytest.raises(ModelError, match=r"is beyond 2\^100 or below its inverse; rescale the inputs"):
+        from_onnx(proto, bound=1e31)
+    assert from_onnx(proto, bound=1e31 / 1e30).shape.high == 10
     for bits in (7, 31, 24.5, "24"):
         with pytest.raises(ModelError, match="no whole number between 8 and 30"):
             from_onnx(proto, bound=1, bits=bits)
@@ -521,7 +555,11 @@ def test_inputs_of_the_wrong_shape_or_scale_are_refused_before_anything_is_sent(
             model.predict(mpc, np.full((1, 1, 8, 8), np.nan))
         with pytest.raises(ModelError, match="party 0 owns the model"):
             model.shape.predict(mpc, np.zeros((1, 1, 8, 8)))
+        with pytest.raises(ModelError, match="party 1 owns the inputs: give them as X"):
+            model.predict(mpc, rows=1)
         assert max(mpc.stats().online.bytes_sent) == 0
+        scaled = np.full((1, 1, 8, 8), 255.0) / 255
+        assert np.abs(model.predict(mpc, scaled) - model.predict_clear(scaled)).max() <= model.error_bound + 2**-16
 
 
 def test_several_inputs_and_outputs_are_named() -> None:

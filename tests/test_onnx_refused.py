@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from test_onnx_operators import Net, model_of, one, whole
+from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 
 REFUSED: dict[str, tuple[Net, str]] = {
     **{
@@ -132,6 +132,22 @@ def test_what_would_differ_from_the_file_is_refused(name):
     net, words = REFUSED[name]
     with pytest.raises(qr.ModelError, match=words):
         qr.models.from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
+
+
+# What its message advises, in place of what is refused.
+INSTEAD = {
+    "noise": {"training": np.array(False)},
+    "a mask that only raises": {"m": np.float32([0, -np.inf])},
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_what_is_refused_works_as_its_message_has_it(name):
+    net, words = REFUSED[name]
+    with pytest.raises(qr.ModelError, match=words):
+        qr.models.from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
+    followed = model_of(net.nodes, net.sizes, {**net.constants, **INSTEAD[name]}, net.opset)
+    compare(followed, floats(random_number(1), 3, *net.sizes))
 
 
 def test_networks_of_any_number_of_inputs_are_tried_with_few(monkeypatch):

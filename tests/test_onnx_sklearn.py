@@ -252,21 +252,43 @@ def test_bounds_are_what_scalers_saw() -> None:
         from_onnx(scaled, tolerance=1e-9)
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "kernel": (lambda: SVC(), "kernel='linear'"),
-    "lengths": (lambda: make_pipeline(Normalizer(), LogisticRegression()), "transform the records before"),
-    "components": (lambda: make_pipeline(PCA(2), DecisionTreeClassifier()), "fit them on the records themselves"),
-    "several": (lambda: AdaBoostClassifier(n_estimators=2), "import the parts by themselves"),
+LENGTHS = Normalizer().fit(IRIS[0])
+
+# What is refused, in which words, what is fitted and imported instead, and how records come to it.
+REFUSED: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "kernel": (lambda: SVC(), "kernel='linear'", lambda: SVC(kernel="linear"), np.asarray),
+    "lengths": (
+        lambda: make_pipeline(Normalizer(), LogisticRegression()),
+        "transform the records before",
+        lambda: LogisticRegression(),
+        LENGTHS.transform,
+    ),
+    "components": (
+        lambda: make_pipeline(PCA(2), DecisionTreeClassifier()),
+        "fit them on the records themselves",
+        lambda: DecisionTreeClassifier(max_depth=3),
+        np.asarray,
+    ),
+    "several": (
+        lambda: AdaBoostClassifier(n_estimators=2),
+        "import the parts by themselves",
+        lambda: AdaBoostClassifier(n_estimators=2, random_state=0).fit(*IRIS).estimators_[0],
+        np.asarray,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_says_what_to_do(name: str) -> None:
-    make, words = REFUSED[name]
+    make, words, instead, before = REFUSED[name]
     proto = converted(make(), *IRIS)
     with pytest.raises(ModelError, match=words) as caught:
         from_onnx(proto, sample=IRIS[0])
     assert len(str(caught.value)) < 2000
+    records = before(IRIS[0])
+    followed = converted(instead(), records, IRIS[1])
+    found = from_onnx(followed, sample=records).predict_clear(records)
+    assert (found == answers(followed, records.astype(np.float32))[0]).all()
 
 
 # ---- files by hand --------------------------------------------------------------------------------------------------

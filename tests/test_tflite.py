@@ -297,6 +297,11 @@ def test_files_of_pictures_are_read(tmp_path: Path) -> None:
     image.fromarray(photos[0][1:]).save(tmp_path / "small.png")
     (tmp_path / "cut.png").write_bytes(paths[0].read_bytes()[:60])
     with qr.local("rss") as mpc:
+        other = from_tflite(network(np.random.default_rng(8)))
+        with pytest.raises(ModelError, match=r"files of pictures are uint8 of one or three colours.*: give an array"):
+            other.decision_function(mpc, paths)
+        array = pictures(np.random.default_rng(8), "UINT8")
+        assert (other.decision_function(mpc, array) == other.decision_function_clear(array)).all()
         wanted = model.decision_function_clear(photos)
         assert (model.decision_function(mpc, paths) == wanted).all()
         assert (model.decision_function(mpc, str(paths[0])) == wanted[:1]).all()
@@ -405,9 +410,10 @@ def test_files_that_are_no_quantised_networks_are_refused(tmp_path: Path) -> Non
     file.tensor((1, 4))
     w = file.tensor((2, 4), None, 0, np.ones((2, 4)))
     file.then("FULLY_CONNECTED", (1, 2), None, 0, [w], FusedActivationFunction=NONE)
-    with pytest.raises(ModelError, match="is float32: the network is not quantised"):
+    with pytest.raises(ModelError, match="is float32: the network is not quantised; convert it with full integer"):
         from_tflite(file.bytes())
     r = np.random.default_rng(8)
+    assert from_tflite(network(r)).decision_function_clear(pictures(r, "UINT8")).shape[0] == 2
     with pytest.raises(ModelError, match="4 labels for outputs of shape"):
         from_tflite(network(r), labels=range(4))
     with pytest.raises(ModelError, match="mode='fast' is none of 'exact', 'paper'"):

@@ -122,6 +122,7 @@ def test_what_is_no_module_or_cannot_be_exported_is_refused() -> None:
     with pytest.raises(ModelError, match=r"^from_torch: torch cannot export this.*give an example of these") as error:
         qr.models.from_torch(words, np.zeros((1, 2)))
     assert "\n" not in str(error.value)
+    assert qr.models.from_torch(words, np.zeros((1, 2), np.int64)).shape.sizes == (2,)
 
 
 def test_each_part_of_a_module_keeps_its_mode() -> None:

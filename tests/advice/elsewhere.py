@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
-#: By test, parts of messages that it produces and follows.
-_BY_TEST: dict[str, list[str]] = {
+#: By test, parts of messages that it produces and follows. Every run of the test must produce all of them. Behind an @
+#: stand words that select runs by the name of their parameters (see `heard`).
+BY_TEST: dict[str, list[str]] = {
+    "test_deployment.py::test_two_processes_with_one_configuration": [
+        "each party runs once: check `me` in the configurations",
+    ],
+    "test_deployment.py::test_who_leaves_before_all_are_there_is_named": [
+        "start party {}, or look at party {}'s output",
+    ],
+    "test_deployment.py::test_sizes_of_what_others_have_are_stated": [
+        "state shape= and dtype= at all parties; how many rows there are can be told",
+        "this party does not have all values: state their sizes",
+    ],
+    "test_deployment.py::test_keys_that_are_no_keys_are_made_anew": [
+        "make one with `quorate keygen`",
+        "make keys with `quorate keygen`",
+        "run chmod 600 on it",
+    ],
+    "test_deployment.py::test_a_party_that_is_there_and_sends_nothing": [
+        "raise stall_timeout_s in [limits] of party.toml; 0 waits for ever",
+    ],
     "test_onnx_quantised.py::test_what_a_file_computes_of_constants_is_run": [
         "make constants of all inputs but one, inputs=",
     ],
@@ -20,26 +39,41 @@ _BY_TEST: dict[str, list[str]] = {
         "leave inputs out of the sample that come to 0 there",
         "or let the network add a constant before it",
     ],
-    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do": [
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ several": [
         "import the parts by themselves, or the estimator by from_sklearn",
+    ],
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ components": [
         "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",
+    ],
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ lengths": [
         "of features: transform the records before they are input, and fit the pipeline on those",
     ],
-    "test_models_boosters.py::test_lightgbms_own_form_is_the_same_model": [
+    "test_models_boosters.py::test_forms_of_lightgbms_that_are_refused": [
         "a tree of this model is damaged: a child that is no node; write it again",
     ],
-    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works": [
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ kernels": [
         "LINEAR is: fit with kernel='linear'",
-        "probabilities of an SVM, by which onnxruntime decides: fit SVC(probability=False)",
-        "an output that is neither a label nor numbers: name another one, output=",
-        "several outputs, of which none is a label: say which, output=",
-        "several outputs are computed of networks of real numbers: name one, output=",
-        "of features: encode categories by OneHotEncoder",
-        "of float64, which it rounds to float32: convert the pipeline for float32",
-        "behind steps that change features: encode the features themselves",
     ],
-    "test_deployment.py::test_a_party_that_accepts_and_is_silent": [
-        "raise stall_timeout_s in [limits] of party.toml; 0 waits for ever",
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ probabilities": [
+        "probabilities of an SVM, by which onnxruntime decides: fit SVC(probability=False)",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ constants": [
+        "an output that is neither a label nor numbers: name another one, output=",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ outputs": [
+        "several outputs, of which none is a label: say which, output=",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ lists": [
+        "several outputs are computed of networks of real numbers: name one, output=",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ codes": [
+        "of features: encode categories by OneHotEncoder",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ doubles": [
+        "of float64, which it rounds to float32: convert the pipeline for float32",
+    ],
+    "test_onnx_sklearn.py::test_what_files_of_other_writers_are_told_works @ behind": [
+        "behind steps that change features: encode the features themselves",
     ],
     "test_data.py::test_identifiers_keep_their_zeros": [
         "leave the column out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True)",
@@ -49,10 +83,20 @@ _BY_TEST: dict[str, list[str]] = {
     ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
         "and divide results by 2**{} again where they are large",
+    ],
+    "test_small_results.py::test_a_public_factor_of_which_nothing_is_left_is_named @ False": [
         "give what it works on more fractional bits, x.astype(qr.{}), or {}",
+    ],
+    "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ quotient": [
         "multiply what is divided by 2**{} first",
+    ],
+    "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ reciprocal": [
         "divide its argument by 2**{} first",
+    ],
+    "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ rsqrt": [
         "divide its argument by 4**{} first",
+    ],
+    "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ product": [
         "multiply a factor by 2**{} first",
     ],
     "test_small_results.py::test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped": [
@@ -60,41 +104,61 @@ _BY_TEST: dict[str, list[str]] = {
     ],
     "test_learn_digits.py::test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works": [
         "leave dtype= of the inputs out, so that results grow",
+    ],
+    "test_learn_digits.py::test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works @ state one with 32": [
         "or state one with 32, qr.fixed(96, 32)",
     ],
     "test_learn_digits.py::test_a_gradient_without_room_says_so_and_the_advice_works": [
         "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)",
     ],
-    "test_models_boosters.py::test_predictions_are_the_librarys": [
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ reg:squarederror are": [
         "are: train the model for one of these",
+    ],
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ one model for each": [
         "XGBoost with several targets is not supported; train one model for each",
+    ],
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ no trees": [
         "this model has no trees, or not as many for each class; train it again",
-        "a tree of this model has numbers that are not finite; train it again",
+    ],
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ a threshold that is not finite": [
         "a tree has a threshold that is not finite; train the model again",
     ],
-    "test_models_boosters.py::test_models_are_read_from_files_texts_and_objects": [
-        "write those, booster[: booster.best_iteration + 1].save_model(...)",
-        "a tree is of a class that this model, of {}, does not have; write it again",
-        "this is no model: give what {} gives, not {}",
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ has numbers that are not finite": [
+        "a tree of this model has numbers that are not finite; train it again",
+    ],
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ begins with numbers": [
         "this model begins with numbers that are not finite; write it again",
+    ],
+    "test_models_boosters.py::test_what_is_refused_says_what_is_not @ 2 of 4 rounds": [
+        "write those, booster[: booster.best_iteration + 1].save_model(...)",
+    ],
+    "test_models_boosters.py::test_models_are_read_from_files_texts_and_objects": [
+        "this is no model: give what {} gives, not {}",
+    ],
+    "test_models_boosters.py::test_damaged_models_are_refused @ does not have": [
+        "a tree is of a class that this model, of {}, does not have; write it again",
+    ],
+    "test_models_boosters.py::test_damaged_models_are_refused @ or several nodes": [
         "or several nodes'; write it again",
+    ],
+    "test_models_boosters.py::test_damaged_models_are_refused @ none of its": [
         "a tree of this model asks for a feature that is none of its {}; write it again",
+    ],
+    "test_models_boosters.py::test_damaged_models_are_refused @ and no probability": [
         "this model's base_score is {}, and no probability; write it again",
+    ],
+    "test_models_boosters.py::test_damaged_models_are_refused @ version that is not known": [
         "or of a version that is not known ({}); write it again",
     ],
     "test_models_boosters.py::test_categories_are_refused": [
         "splits by categories are not supported: encode categories as numbers",
     ],
-    "test_models_roles.py::test_all_parties_declare_the_same_and_owners_alone_give_values": [
+    "test_models.py::test_owners_and_what_they_must_bring": [
         "party {} owns the model: call {} on what from_sklearn returned there",
         "party {} owns the records: give them as X there",
     ],
-    "test_models_voting.py::test_other_parties_need_the_shape_alone": [
+    "test_batches.py::test_refusals_under_a_limit_name_the_question": [
         "party {} owns the models: call {} on what from_sklearn returned there",
-    ],
-    "test_onnx.py::test_parties_without_the_model_need_its_shape_alone": [
-        "party {} owns the model: call {} on what {} returned there",
-        "party {} owns the inputs: give them as X there",
     ],
     "test_tflite.py::test_files_of_pictures_are_read": [
         "X: files of pictures are uint8 of one or three colours",
@@ -105,19 +169,25 @@ _BY_TEST: dict[str, list[str]] = {
         "is no .npy file of numbers, as np.save writes them: read others yourself, and give the array",
         "holds arrays by names: give one of them, numpy.load(path)[{}]",
     ],
-    "test_models_voting.py::test_voters_agree_with_the_estimator": [
+    "test_models_voting.py::test_what_is_advised_of_members_works @ steps": [
         "steps before a {} and inside of it are too many: put all of them inside",
-        "inside of it are too many: put all inside",
+    ],
+    "test_models_voting.py::test_what_is_advised_of_members_works @ votes": [
         "put its members here",
+    ],
+    "test_models_voting.py::test_what_is_advised_of_members_works @ shares": [
         'use voting="soft", or ',
     ],
-    "test_models_numbers.py::test_networks_without_bounds_say_how_far_numbers_are_off": [
+    "test_models_pipelines.py::test_steps_are_put_inside_of_a_calibration": [
+        "inside of it are too many: put all inside",
+    ],
+    "test_models_margins.py::test_whatever_differs_was_named": [
         "scale the features alike before training, or state tighter bounds",
     ],
     "test_models_voting.py::test_numbers_too_large_for_secrets_are_refused_at_once": [
         "state tighter bounds=, or fit the estimator on targets and features of smaller units",
     ],
-    "test_models_boosters.py::test_missing_values_are_refused": [
+    "test_models_clear.py::test_parameters_that_are_not_finite": [
         "it was trained with missing values: impute them",
     ],
     "test_onnx_embeddings.py::test_bounds_and_samples_go_by_the_tables": [
@@ -149,6 +219,8 @@ _BY_TEST: dict[str, list[str]] = {
     ],
     "test_onnx.py::test_deep_networks_need_a_sample_and_say_so": [
         "give sample= inputs like those to come",
+    ],
+    "test_onnx.py::test_a_tolerance_is_met_with_more_bits": [
         "more than the tolerance {}: state {}",
     ],
     "test_onnx.py::test_bounds_are_stated": [
@@ -156,8 +228,10 @@ _BY_TEST: dict[str, list[str]] = {
         "state a larger bound, or scale the sample as inputs will be",
         "is beyond 2^100 or below its inverse; rescale the inputs",
     ],
-    "test_onnx_axes.py::test_operators_along_axes_are_onnxruntimes": [
+    "test_onnx_refused.py::test_what_is_refused_works_as_its_message_has_it @ noise": [
         "training mode: export the network as it predicts",
+    ],
+    "test_onnx_refused.py::test_what_is_refused_works_as_its_message_has_it @ a mask that only raises": [
         "mask with -inf, or state a smaller bound= of the inputs",
     ],
     "test_onnx.py::test_a_layer_that_nothing_bounds_is_named_with_what_would_do": [
@@ -167,41 +241,34 @@ _BY_TEST: dict[str, list[str]] = {
         "put them into {}",
         "give the path of the model, beside which it lies, or read it by onnx.load",
     ],
-    "test_onnx.py::test_whole_networks": [
+    "test_onnx.py::test_inputs_of_other_types_are_refused": [
         "export it so, without quantisation or half precision",
     ],
     "test_onnx.py::test_sizes_that_are_not_known_are_asked_for": [
         "give shape= of one input, without the batch, as it will be: {}",
     ],
-    "test_onnx.py::test_secret_outputs_have_room_in_the_ring_of_reals": [
+    "test_onnx.py::test_secret_outputs_that_reals_do_not_hold_are_revealed_or_divided": [
         "reveal them, or let the network divide them",
     ],
     "test_onnx.py::test_inputs_of_the_wrong_shape_or_scale_are_refused_before_anything_is_sent": [
+        "party {} owns the model: call {} on what {} returned there",
+        "party {} owns the inputs: give them as X there",
         "scale them as they were for training, or let the model's owner state a larger bound",
     ],
-    "test_torch.py::test_modules_predict_as_in_torch": [
+    "test_torch.py::test_what_is_no_module_or_cannot_be_exported_is_refused": [
         "give an example of these, of an integer type",
     ],
-    "test_tflite.py::test_mobilenet_equals_tflite_layer_by_layer": [
+    "test_tflite.py::test_files_that_are_no_quantised_networks_are_refused": [
         "convert it with full integer quantisation, inputs and outputs included, or export it to ONNX",
     ],
-    "test_numpy_absent.py::test_every_hint_has_a_case_or_is_said_in_words": [
+    "test_numpy_absent.py::test_results_in_turn_are_stacked": [
         "results in turn, np.stack of x[0], f(x[0], x[1]) and so on",
-    ],
-    "test_apps_deployed.py::test_values_come_from_their_owners_and_results_go_where_they_should": [
-        "this party does not have all values: state their sizes",
     ],
     "test_apps_psi_texts.py::test_texts_that_hash_alike_are_refused": [
         "psi: two different texts have one hash: number the elements instead",
     ],
-    "test_frames.py::test_who_has_no_values_is_told_of_announce": [
-        "state shape= and dtype= at all parties; how many rows there are can be told",
-    ],
     "test_deployment.py::test_callables_are_called_at_the_owner_only": [
         "or give a callable with them, which is called at the owner alone",
-    ],
-    "test_deployment.py::test_declarations_that_differ": [
-        "pass them to `input` at party {}",
     ],
     "test_data.py::test_every_command_takes_the_same_script": [
         "give OWNER=FILE, such as {} 0=data.csv",
@@ -216,31 +283,19 @@ _BY_TEST: dict[str, list[str]] = {
     "test_plan.py::test_what_was_not_computed_decides_nothing": [
         "run it instead, or guard this part",
     ],
-    "test_interrupts.py::test_what_one_process_has_seen_is_what_all_see_wherever_another_is_interrupted": [
-        "interrupt all of them and start the script anew everywhere",
-    ],
     "test_deployment.py::test_scripts_that_differ": [
+        "interrupt all of them and start the script anew everywhere",
         "Run the same script everywhere",
     ],
     "test_trust.py::test_parties_that_choose_differently_are_told_what_differs": [
         "Give the same options at every party",
-        "Say which sharings it shall run in, alike at every party",
     ],
     "test_deployment.py::test_after_a_lost_party_the_session_is_over": [
         "Check that party's process and network, then open a new session",
         "Open a new one",
     ],
-    "test_deployment.py::test_a_script_that_fails_takes_the_others_along": [
-        "look at that party's output first",
-    ],
-    "test_deployment.py::test_who_leaves_early_is_reported_to_who_waits": [
-        "start party {}, or look at party {}'s output",
-    ],
     "test_deployment.py::test_a_certificate_that_is_not_pinned": [
         "compare the fingerprints that `quorate keygen` printed and exchange the .crt files again",
-    ],
-    "test_deployment.py::test_two_parties_with_one_number": [
-        "each party runs once: check `me` in the configurations",
     ],
     "test_deployment.py::test_a_port_in_use": [
         "stop it (another run of this party?) or choose another port",
@@ -251,17 +306,10 @@ _BY_TEST: dict[str, list[str]] = {
     "test_deployment.py::test_a_name_that_does_not_resolve": [
         "correct it, or look at the name service of this machine",
     ],
-    "test_deployment.py::test_keygen_then_a_configuration_by_hand_then_a_run": [
-        "make keys with `quorate keygen`",
-        "make one with `quorate keygen`",
-    ],
     "test_deployment.py::test_keygen_keeps_a_key_that_is_there": [
         "move it away to make a new one",
     ],
-    "test_deployment.py::test_files_that_are_not_there": [
-        "run chmod 600 on it",
-    ],
-    "test_configurations.py::test_configurations": [
+    "test_configurations.py::test_configurations @ an address without a port": [
         'has no port: write it as "host:port"',
     ],
     "test_shortage.py::test_what_cannot_fit_is_refused_before_anything_is_sent": [
@@ -273,13 +321,27 @@ _BY_TEST: dict[str, list[str]] = {
     "test_spdz2k.py::test_short_keys_are_for_narrow_values_and_weak_ones_are_asked_for": [
         "take mac=64, or a smaller dtype if this step fits with one",
     ],
-    "test_operations.py::test_who_deals_proves_no_choice": [
-        "let party 0 or 1 input it",
-    ],
+}
+
+#: What only the tests of a crate meet: the file, and the error.
+IN_CRATES: dict[str, tuple[str, str]] = {
+    "look at that party's output first": ("crates/net/tests/failures.rs", "NetError::Lost"),
 }
 
 #: By a part of the message, the test.
-ELSEWHERE: dict[str, str] = {part: test for test, parts in _BY_TEST.items() for part in parts}
+ELSEWHERE: dict[str, str] = {part: test for test, parts in BY_TEST.items() for part in parts}
+
+
+def listed(file: str, name: str) -> list[str]:
+    """The parts of messages that a run of a test is to meet."""
+    function, _, parameters = name.partition("[")
+
+    def is_meant(test: str) -> bool:
+        which, _, words = test.partition(" @ ")
+        return which == f"{file}::{function}" and words in parameters
+
+    return [part for test, parts in BY_TEST.items() if is_meant(test) for part in parts]
+
 
 #: By a part of the string, the reason why there is nothing to follow.
 NO_ADVICE: dict[str, str] = {
@@ -318,6 +380,8 @@ NO_ADVICE: dict[str, str] = {
     "install the same release of Quorate everywhere": "there is one release in a test",
     "a program holds at most 2^32 - 1 operations": "more than a test can build",
     "has too many elements: an array holds at most 2^32 - 1; split it": "more than a test can hold",
+    "pass them to `input` at party {}": "Python checks this before, and says `give its values`",
+    "let party 0 or 1 input it": "programs refuse this before, by a message of their own",
     "division, roots and logarithms take at most 60 bits": "programs refuse this before, by a message of their own",
     "real functions take at most 16 bits after the point": "programs refuse this before, by a message of their own",
     "the ring is too small for the results of this function": "programs refuse this before, by a message of their own",
