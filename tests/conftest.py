@@ -36,7 +36,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Tests that are said to follow messages meet them (`advice/elsewhere.py`)."""
+    """Fails a test that `advice/elsewhere.py` lists with messages that it does not produce."""
     from advice.elsewhere import listed
 
     wanted = listed(item.path.name, item.name)

@@ -40,16 +40,16 @@ pub struct Scale<'a> {
     /// L: numbers of larger magnitude become the largest element, with the sign of n x. No number is beyond a limit
     /// that is the largest element itself. Empty: no number is beyond.
     pub limits: &'a [i128],
-    /// Where x is cut in two: the multiples of floor(x / 2^t), which are added to these of the t low bits.
+    /// The multiples of floor(x / 2^t), where x is split in two. The fields above then apply to the t low bits.
     pub upper: Option<Upper<'a>>,
 }
 
-/// Multiples of the upper bits of x.
+/// The multiplication of the upper bits of x.
 #[derive(Clone, Copy, Debug)]
 pub struct Upper<'a> {
     /// t.
     pub from: u32,
-    /// What these are; without limits, and not cut.
+    /// The factors; without limits, and not split again.
     pub scale: &'a Scale<'a>,
 }
 
@@ -87,7 +87,7 @@ pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Re
     s.mux(ctx, &beyond, &instead, &scaled).await
 }
 
-/// The multiple, in one product or two, right where it fits.
+/// Returns the multiple, in one product or two, correct where it fits.
 async fn whole_multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let Some(upper) = by.upper else { return multiple(s, ctx, x, by).await };
     let high = s.trunc_exact(ctx, x, upper.from).await?;

@@ -34,16 +34,17 @@ pub struct Scale {
     /// Limits: beyond this magnitude, the result is the largest element with the sign of n x. A limit that is the
     /// largest element itself has no effect.
     pub limits: Option<Units>,
-    /// Where no ring holds m x for every x: these numbers are then for the low bits of x alone.
+    /// The factors of the upper bits of x, where no ring holds m x for every x. The fields above then apply to the low
+    /// bits alone.
     pub upper: Option<Box<Upper>>,
     /// The reals themselves: one, or one for each element.
     reals: Arc<[f64]>,
 }
 
-/// What the upper bits of a number are multiplied by.
+/// The multiplication of the upper bits of each number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upper {
-    /// How many low bits there are.
+    /// The number of low bits.
     pub from: u32,
     /// For x / 2^from, rounded down; without limits.
     pub scale: Scale,
@@ -106,7 +107,7 @@ impl Ratio {
         (ratio.whole.abs() < 1 << 63).then_some(ratio)
     }
 
-    /// The ratio times 2^bits, if its nearest integer has less than 127 bits.
+    /// Returns the ratio times 2^bits, if its nearest integer has less than 127 bits.
     fn shifted(self, bits: u32) -> Option<Ratio> {
         let Ratio { mut whole, mut rest, parts, real } = self;
         for _ in 0..bits {
@@ -175,9 +176,9 @@ fn product_shr(x: i128, m: i128, e: u32) -> i128 {
 
 /// Numbers from 2^126 on are beyond all rings.
 const MOST: i32 = 126;
-/// Fractional bits that factors may lack: a result is within 1/4 2^SPARE and a half unit then.
+/// Fractional bits that factors may lack. A result is then within 2^SPARE / 4 + 1/2 units.
 const SPARE: u32 = 2;
-/// By how many units a sum of two rounded products may lie below that of a smaller number.
+/// The units by which a sum of two rounded products may lie below that of a smaller number.
 const UNEVEN: i128 = 6;
 
 /// Returns the number of fractional bits of a public number with which its rounding changes products with numbers of
@@ -186,7 +187,7 @@ pub(crate) fn enough_bits(size: i128) -> u32 {
     129 - (size - 1).leading_zeros()
 }
 
-/// Fractional bits that the rests of ratios have to have for numbers in `x`: none where nothing is left of them.
+/// Returns the fractional bits that factors need for numbers in `x`: none where their rests are negligible.
 fn wanted_bits(ratios: &[Ratio], x: Interval) -> u32 {
     let size = x.lo().abs().max(x.hi().abs());
     if ratios.iter().all(|ratio| ratio.is_near_whole(size)) {
@@ -225,7 +226,8 @@ impl Scale {
         Scale { limits: limits.map(|limits| Units::from(limits.as_slice())), ..scale }
     }
 
-    /// One product for each number, as precise as `room` bits hold it; `free` bits of its ring are left.
+    /// Returns the scale with one product for each number, as precise as `room` bits hold it. `free` bits of the ring
+    /// stay unused.
     fn in_one(ratios: &[Ratio], x: Interval, (dtype, free): (Dtype, u32), room: u32) -> Scale {
         let whole: Vec<i128> = ratios.iter().map(|ratio| ratio.whole).collect();
         let mut scale = Scale {
@@ -246,7 +248,7 @@ impl Scale {
         scale
     }
 
-    /// How many fractional bits the factors lack, where they are not exact.
+    /// Returns the number of fractional bits that the factors lack; 0 where they are exact.
     fn lacks(&self, x: Interval, ratios: &[Ratio]) -> u32 {
         match wanted_bits(ratios, x) {
             wanted if self.shift == wanted => 0,
@@ -254,9 +256,9 @@ impl Scale {
         }
     }
 
-    /// A product of the low half of each number's bits, and one of the upper half.
+    /// Returns the scale with one product of the low half of each number's bits, and one of the upper half.
     fn in_two(ratios: &[Ratio], x: Interval, dtype: (Dtype, u32), room: u32) -> Option<Scale> {
-        // The low bits take a sign, which the upper ones have.
+        // The low bits need one bit more for a sign.
         let from = (x.signed_bits() - 1) / 2;
         let shifted = ratios.iter().map(|ratio| ratio.shifted(from)).collect::<Option<Vec<_>>>()?;
         let scale = Scale::in_one(&shifted, x.shr(from), dtype, room);
@@ -285,28 +287,28 @@ impl Scale {
         }
     }
 
-    /// The products, of which one number has one or two.
+    /// Iterates over the one or two products of a number.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Scale> {
         std::iter::once(self).chain(self.upper.as_deref().map(|upper| &upper.scale))
     }
 
-    /// Whether results are rounded, or saturated.
+    /// Whether the parties exchange messages: results are rounded, or saturated.
     pub(crate) fn talks(&self) -> bool {
         self.limits.is_some() || self.upper.is_some() || self.shift > 0
     }
 
-    /// Whether some result may be no exact multiple.
+    /// Whether some result may differ from the exact multiple.
     pub(crate) fn rounds(&self) -> bool {
         let whole = || self.whole.expand(self.reals.len()).into_iter().zip(&*self.reals);
         self.upper.is_some() || self.shift > 0 || whole().any(|(whole, &real)| whole as f64 != real)
     }
 
-    /// What elements are multiplied by, as doubles: one, or one for each.
+    /// Returns the factors as doubles: one, or one for each element.
     pub fn reals(&self) -> &[f64] {
         &self.reals
     }
 
-    /// Of each of `count` elements, whether it is multiplied by more than 0.
+    /// Returns for each of `count` elements whether its factor is not 0.
     pub(crate) fn keeps(&self, count: usize) -> Vec<bool> {
         let mut keeps = vec![false; count];
         for units in self.parts().flat_map(|part| [&part.whole, &part.factors]) {
@@ -339,7 +341,7 @@ impl Scale {
         x.iter().enumerate().map(one).collect()
     }
 
-    /// The multiple of a number that element `i` has, in one product.
+    /// Returns a function that multiplies a number by the factor of element `i`, in one product.
     fn product(&self, count: usize) -> impl Fn(usize, i128) -> i128 + use<> {
         let shift = self.shift;
         let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
@@ -360,7 +362,7 @@ impl Scale {
             Truncation::Exact => 0,
             Truncation::Probabilistic => self.parts().filter(|part| part.shift > 0).count() as i128,
         };
-        // Two roundings: a larger number may have a result that is lower by what both are off.
+        // After two roundings a larger number may have a lower result.
         let uneven = if self.upper.as_ref().is_some_and(|upper| upper.scale.rounds()) { UNEVEN } else { 0 };
         let reach = reach.add(Interval::new(-either_way - uneven, either_way + uneven));
         if self.limits.is_some() { reach.clamped(dtype.range()) } else { reach }

@@ -273,7 +273,7 @@ pub fn scales<S: Tested>(n: usize) {
     }
 }
 
-/// Multiples in two parts: of the low bits of 120, and of the others by the same factor times 2^59.
+/// Tests multiples in two parts: of the low bits of 120, and of the others by the same factor times 2^59.
 pub fn scales_in_parts<S: Tested>(n: usize) {
     let (k, from, shift) = (120, 59, 54);
     // 0.3 as a double, exactly.

@@ -11,7 +11,7 @@ use crate::run::executor::Executor;
 use crate::run::operations::Pair;
 use crate::work::value::Value;
 
-/// What numbers are multiplied by, written out.
+/// The factors of a scaling, expanded.
 struct Factors {
     whole: Vec<i128>,
     factors: Vec<i128>,
@@ -85,7 +85,7 @@ impl<S: Computes> Executor<'_, S> {
         let of_upper = Factors::of(&upper.scale);
         let of_upper = of_upper.scale(bits.saturating_sub(upper.from).max(1), rounding, &[], None);
         let upper = Upper { from: upper.from, scale: &of_upper };
-        // The low bits are no negative number.
+        // The low bits are not negative: their sign takes one bit more.
         let by = factors.scale(upper.from + 1, rounding, &limits, Some(upper));
         Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?))
     }
