@@ -7,6 +7,7 @@ mod costs;
 mod docs;
 mod flow;
 mod gadgets;
+mod hidden;
 mod misuse;
 mod primitives;
 mod privacy;

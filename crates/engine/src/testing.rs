@@ -4,7 +4,7 @@ mod links;
 mod views;
 
 pub use links::{At, Liar, Lie, What, lying};
-pub use views::leaks;
+pub use views::{Column, columns, leaks, tells};
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,5 +1,8 @@
 //! Tests of inputs by outside clients: packets that all parties accept open to the values; all others are refused.
 
+use std::collections::BTreeSet;
+
+use crate::coalitions::coalitions;
 use crate::common::*;
 use quorate_engine::Sharing;
 use quorate_ring::{Ring, Vector};
@@ -77,5 +80,29 @@ fn every_packet_is_fresh() {
         assert_eq!(a[..16], b[..16]);
         let same = a[16..].iter().zip(&b[16..]).filter(|(a, b)| a == b).count();
         assert!(same < (a.len() - 16) / 8, "{same} bytes of {} are alike", a.len());
+    }
+}
+
+/// Every share but one comes from a seed of its own, and the last one is masked by all of them: whichever share a
+/// coalition lacks, nothing that it has says what the share is.
+#[test]
+fn every_share_of_a_packet_is_fresh() {
+    const HEADER_BYTES: usize = 32;
+    let (ring, len) = (Ring::of(64), 40);
+    for n in [3, 5, 7] {
+        let (mut seeds, mut elements) = (BTreeSet::new(), Vec::new());
+        for _ in 0..2 {
+            for (party, packet) in client::share(&Vector::zeros(ring, len), n).unwrap().iter().enumerate() {
+                let last = if party >= (n - 1) / 2 { 8 * len } else { 0 };
+                let (of_seeds, rest) = packet[HEADER_BYTES..].split_at(packet.len() - HEADER_BYTES - last);
+                seeds.extend(of_seeds.chunks_exact(32).map(<[u8]>::to_vec));
+                if party + 1 == n {
+                    elements.extend(rest.chunks_exact(8).map(<[u8]>::to_vec));
+                }
+            }
+        }
+        assert_eq!(seeds.len(), 2 * (coalitions(n).count() - 1), "n {n}");
+        let distinct: BTreeSet<&Vec<u8>> = elements.iter().collect();
+        assert!(distinct.len() == 2 * len && !distinct.contains(&vec![0; 8]), "n {n}");
     }
 }

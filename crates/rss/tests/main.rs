@@ -11,6 +11,7 @@ mod docs;
 mod flow;
 mod forms;
 mod gadgets;
+mod hidden;
 mod int_div;
 mod masks;
 mod misuse;

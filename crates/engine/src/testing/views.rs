@@ -41,9 +41,83 @@ fn packed(views: &[Vec<u64>]) -> Vec<u128> {
     views.iter().map(pack).collect()
 }
 
+/// A bit of each of many lanes, 64 of them a word.
+pub type Column = Vec<u64>;
+
+/// Standard deviations from balance that no sum of independent columns has by chance: one in 10^11 has.
+const DEVIATIONS: u64 = 7;
+
+/// The bits of a message that has as many bits of every lane: row after row, and as elements that are packed one after
+/// the other, in so many `parts` of the message, each of all lanes. What is read in the wrong way mixes lanes, which
+/// makes nothing depend on a secret that did not before. A message of another length has no columns.
+pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
+    assert!(lanes > 0 && lanes.is_multiple_of(64), "whole words of lanes");
+    let bits = 8 * bytes.len();
+    if !bits.is_multiple_of(lanes) {
+        return Vec::new();
+    }
+    let bit = |at: usize| u64::from(bytes[at / 8] >> (at % 8) & 1);
+    // The bit of every lane, from a first one on and so many apart.
+    let gather = |first: usize, step: usize| {
+        let word = |word: usize| (0..64).fold(0, |all, lane| all | bit(first + (64 * word + lane) * step) << lane);
+        (0..lanes / 64).map(word).collect::<Column>()
+    };
+    let mut all: Vec<Column> = (0..bits / lanes).map(|row| gather(row * lanes, 1)).collect();
+    for &parts in parts.iter().filter(|&parts| bits.is_multiple_of(lanes * parts)) {
+        let width = bits / lanes / parts;
+        for start in (0..parts).map(|part| part * lanes * width) {
+            all.extend((0..width).map(|i| gather(start + i, width)));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether a column of what was seen, or the sum of one with one of what was seen `beside` it, goes with a sum of hidden
+/// bits: is equal to it in more lanes than half of them, or in less, than chance would have it.
+///
+/// # Panics
+/// Where hidden bits are not uniform themselves, so that everything would go with some of their sums.
+pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
+    let words = hidden[0].len();
+    let hidden: Vec<Column> = (1..1usize << hidden.len())
+        .map(|of| {
+            let mut sum = vec![0; words];
+            let chosen = hidden.iter().enumerate().filter(|(i, _)| of >> i & 1 == 1);
+            chosen.for_each(|(_, column)| xor_assign(&mut sum, column));
+            sum
+        })
+        .collect();
+    let zeros = vec![0; words];
+    assert!(hidden.iter().all(|hidden| balanced(hidden, &zeros)), "what is hidden is not uniform");
+    let tells = |column: &Column| hidden.iter().any(|hidden| !balanced(column, hidden));
+    let mut sum = zeros.clone();
+    let mut with_another = |column: &Column, other: &Column| {
+        sum.copy_from_slice(column);
+        xor_assign(&mut sum, other);
+        tells(&sum)
+    };
+    seen.iter().any(|column| tells(column) || beside.iter().any(|other| with_another(column, other)))
+}
+
+fn xor_assign(into: &mut [u64], column: &[u64]) {
+    into.iter_mut().zip(column).for_each(|(into, word)| *into ^= word);
+}
+
+/// Whether two columns are alike in half of the lanes, as chance has it.
+fn balanced(a: &[u64], b: &[u64]) -> bool {
+    let lanes = 64 * a.len() as u64;
+    let mut ones = 0;
+    for (a, b) in a.iter().zip(b) {
+        ones += u64::from((a ^ b).count_ones());
+    }
+    (2 * ones).abs_diff(lanes).pow(2) < DEVIATIONS.pow(2) * lanes
+}
+
 #[cfg(test)]
 mod tests {
-    use super::leaks;
+    use super::{columns, leaks, tells};
 
     #[test]
     fn views_leak_what_they_depend_on_and_nothing_else() {
@@ -61,5 +135,49 @@ mod tests {
         assert!(leaks(&seen(|[x, r, _]| vec![x ^ r, r]), &of(|[_, r, _]| r), &secret));
         assert!(!leaks(&masked, &of(|[_, _, s]| s), &of(|[x, _, s]| x << 1 | s)));
         assert!(!leaks(&[], &[], &[]));
+    }
+
+    /// Words that look random.
+    fn noise(words: usize, name: u64) -> Vec<u64> {
+        let mut state = name;
+        let mut next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
+        };
+        (0..words).map(|_| next() >> 32 | next() >> 32 << 32).collect()
+    }
+
+    #[test]
+    fn sums_of_columns_tell_what_they_go_with() {
+        const WORDS: usize = 32;
+        let [x, y, r, s] = [1, 2, 3, 4].map(|name| noise(WORDS, name));
+        let of = |bits: &dyn Fn(usize) -> u64| (0..WORDS).map(bits).collect::<Vec<u64>>();
+        let hidden = [x.clone(), y.clone()];
+        let masked = of(&|i| x[i] & y[i] ^ r[i]);
+        let beside = [masked.clone(), s.clone(), vec![0; WORDS]];
+        assert!(!tells(&beside, &beside, &hidden));
+        assert!(tells(&beside, std::slice::from_ref(&r), &hidden), "a mask that is seen, too");
+        assert!(tells(&[of(&|i| x[i] & y[i])], &[], &hidden), "a product");
+        assert!(tells(&[of(&|i| x[i] ^ y[i])], &[], &hidden), "a sum");
+        assert!(tells(&[of(&|i| x[i] & r[i])], &[], &hidden), "what is masked sometimes");
+    }
+
+    #[test]
+    fn columns_are_read_as_rows_and_as_elements() {
+        const LANES: usize = 128;
+        let words = noise(3 * LANES / 64, 5);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bit = |at: usize| words[at / 64] >> (at % 64) & 1;
+        let column = |of: &dyn Fn(usize) -> usize| {
+            let word = |first: usize| (0..64).fold(0, |word, i| word | bit(of(first + i)) << i);
+            (0..LANES / 64).map(|i| word(64 * i)).collect::<Vec<u64>>()
+        };
+        let all = columns(&bytes, LANES, &[1, 3]);
+        for i in 0..3 {
+            // Elements of a bit each, of one block after the other, are rows.
+            assert!(all.contains(&column(&|lane| i * LANES + lane)) && all.contains(&column(&|lane| 3 * lane + i)));
+        }
+        assert_eq!((all.len(), columns(&bytes[1..], LANES, &[1, 3]).len()), (6, 0));
     }
 }

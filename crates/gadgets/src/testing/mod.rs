@@ -12,6 +12,7 @@ use crate::{Gadgets, Width};
 pub mod convolutions;
 pub mod exhaustive;
 pub mod lookups;
+pub mod secrets;
 pub mod wide;
 
 /// A sharing under test.
