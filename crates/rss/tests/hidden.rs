@@ -25,7 +25,7 @@ const LEN: usize = BLOCKS * LANES;
 const KNOWN_BYTES: usize = 512;
 
 /// Columns of which sums of two are looked at: of more the columns alone, for time.
-const MOST_PAIRED: usize = 128;
+const MOST_PAIRED: usize = 192;
 
 /// What runs on secrets that nobody knows, or makes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +72,9 @@ impl Work {
             }
             Work::RandomBits => (vec![], vec![rss.low_bit(&rss.random_bits(ctx, RING, LEN).await?)]),
             Work::EdaBits => (vec![], vec![rss.edabits(ctx, RING, None, LEN).await?.bits]),
-            Work::CutEdaBits => (vec![], vec![rss.edabits(ctx, RING, Some(2), LEN).await?.bits]),
+            Work::CutEdaBits => (vec![], vec![rss.edabits(ctx, Ring::of(2), Some(1), LEN).await?.bits]),
             Work::WideEdaBits => (vec![], vec![rss.wide_edabits(ctx, RING, Ring::of(7), LEN).await?.bits]),
-            Work::TruncMasks => (vec![rss.trunc_masks(ctx, RING, 1, LEN).await?.value], vec![]),
+            Work::TruncMasks => (vec![rss.trunc_masks(ctx, Ring::of(3), 1, LEN).await?.value], vec![]),
         })
     }
 }
@@ -121,7 +121,8 @@ impl Case {
             let open = async |ctx: &Ctx| {
                 let mut opened: Vec<Bits> = Vec::new();
                 for x in &elements {
-                    opened.push(rss.open(ctx, x).await?.to_bits(0..RING.bits()));
+                    let value = rss.open(ctx, x).await?;
+                    opened.push(value.to_bits(0..value.ring().bits()));
                 }
                 for x in &bits {
                     opened.push(rss.open_bits(ctx, x).await?.clone());

@@ -75,7 +75,8 @@ pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
 }
 
 /// Whether a column of what was seen, or the sum of one with one of what was seen `beside` it, goes with a sum of hidden
-/// bits: is equal to it in more lanes than half of them, or in less, than chance would have it.
+/// bits: is equal to it in more lanes than half of them, or in less, than chance would have it. Or whether the sum of
+/// any columns is one of hidden bits in every lane, where columns are fewer than half of the lanes.
 ///
 /// # Panics
 /// Where hidden bits are not uniform themselves, so that everything would go with some of their sums.
@@ -91,6 +92,9 @@ pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
         .collect();
     let zeros = vec![0; words];
     assert!(hidden.iter().all(|hidden| balanced(hidden, &zeros)), "what is hidden is not uniform");
+    if 2 * (seen.len() + beside.len()) <= 64 * words && spans(seen.iter().chain(beside), &hidden) {
+        return true;
+    }
     let tells = |column: &Column| hidden.iter().any(|hidden| !balanced(column, hidden));
     let mut sum = zeros.clone();
     let mut with_another = |column: &Column, other: &Column| {
@@ -99,6 +103,26 @@ pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
         tells(&sum)
     };
     seen.iter().any(|column| tells(column) || beside.iter().any(|other| with_another(column, other)))
+}
+
+/// Whether one of some columns is a sum of others.
+fn spans<'c>(columns: impl Iterator<Item = &'c Column>, hidden: &[Column]) -> bool {
+    // Each with a lane in which those after it, and what is left of others, are zero.
+    let mut basis: Vec<(usize, Column)> = Vec::new();
+    let rest = |basis: &[(usize, Column)], column: &Column| {
+        let mut rest = column.clone();
+        for (lane, other) in basis {
+            if rest[lane / 64] >> (lane % 64) & 1 == 1 {
+                xor_assign(&mut rest, other);
+            }
+        }
+        let word = rest.iter().position(|&word| word != 0)?;
+        Some((64 * word + rest[word].trailing_zeros() as usize, rest))
+    };
+    for column in columns {
+        basis.extend(rest(&basis, column));
+    }
+    hidden.iter().any(|hidden| rest(&basis, hidden).is_none())
 }
 
 fn xor_assign(into: &mut [u64], column: &[u64]) {
@@ -161,6 +185,9 @@ mod tests {
         assert!(tells(&[of(&|i| x[i] & y[i])], &[], &hidden), "a product");
         assert!(tells(&[of(&|i| x[i] ^ y[i])], &[], &hidden), "a sum");
         assert!(tells(&[of(&|i| x[i] & r[i])], &[], &hidden), "what is masked sometimes");
+        let parts = [r.clone(), s.clone(), of(&|i| x[i] ^ r[i] ^ s[i])];
+        assert!(tells(&parts, &[], &hidden), "a sum of many");
+        assert!(!tells(&parts[1..], &parts[1..], &hidden), "a sum of which a part lacks");
     }
 
     #[test]
