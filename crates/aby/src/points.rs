@@ -30,6 +30,7 @@ use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
 use quorate_fss::{Growing, Roots, Shape, Side};
 use quorate_ot::source::Choices;
 use quorate_ot::{ReceivedCots, SentCots};
+use quorate_ring::chosen::Masks;
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
@@ -119,7 +120,8 @@ impl Transfers {
 /// Returns the bit of each lane as a word of zeros or ones.
 fn masks(bits: &Bits) -> Zeroizing<Vec<u128>> {
     let words = bits.words_of(0);
-    Zeroizing::new((0..bits.lanes()).map(|k| 0u128.wrapping_sub((words[k / 64] >> (k % 64) & 1).into())).collect())
+    let masks = Masks::new();
+    Zeroizing::new((0..bits.lanes()).map(|k| masks.block(words[k / 64], k % 64)).collect())
 }
 
 /// Xors words with others.

@@ -14,6 +14,7 @@
 //! The shares' sum is sum 2^i a_i b = a b. Rounds 2, with checks 4. The sender sends (k+1)/2 bits an OT on average.
 
 use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_ring::chosen::Masks;
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Vector, Wiped, pack_words, unpack_words};
 use zeroize::{Zeroize, Zeroizing};
@@ -137,7 +138,7 @@ fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Ve
     }
     let (mut share, mut row) = (Zeroizing::new(vec![0u64; len]), vec![0u64; len]);
     let mut rest = answer;
-    let mut choices = Zeroizing::new(Vec::new());
+    let (mut choices, masks) = (Zeroizing::new(Vec::new()), Masks::new());
     for i in 0..k {
         let (bytes, after) = rest.split_at(((k - i) as usize * len).div_ceil(8));
         rest = after;
@@ -147,7 +148,7 @@ fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Ve
         let pads = &received.blocks.as_slice()[i as usize * len..(i as usize + 1) * len];
         let each = share.iter_mut().zip(&row).zip(pads).enumerate();
         for (e, ((share, y), pad)) in each {
-            let chosen = 0u64.wrapping_sub(u64::from(choices[e / 8] >> (e % 8) & 1));
+            let chosen = masks.word(choices[e / 8].into(), e % 8);
             *share = share.wrapping_add((*pad as u64).wrapping_add(y & chosen) << i);
         }
     }

@@ -14,6 +14,7 @@
 //! Entries are in Z_2^l, l up to 64. Table i is elements i N to (i+1) N - 1. Row b of an index is its bit b.
 
 use quorate_engine::{Ctx, Misuse, Result};
+use quorate_ring::chosen::Masks;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -26,7 +27,7 @@ use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
 /// Returns z x in GF(2^128) modulo z^128 + z^7 + z^2 + z + 1.
 fn double(x: u128) -> u128 {
-    (x << 1) ^ (0x87 & 0u128.wrapping_sub(x >> 127))
+    (x << 1) ^ (0x87 & Masks::new().block((x >> 64) as u64, 63))
 }
 
 /// Returns j(z) x, for j of at most four bits; x is secret, j is not.
@@ -161,7 +162,7 @@ fn select(tables: &Vector, index: &Bits) -> Vector {
 
 /// Returns all ones if a = b, else 0; both are below 2^32.
 fn equal_mask(a: u64, b: u64) -> u64 {
-    0u64.wrapping_sub(((a ^ b).wrapping_sub(1)) >> 63)
+    Masks::new().word((a ^ b).wrapping_sub(1), 63)
 }
 
 #[cfg(test)]

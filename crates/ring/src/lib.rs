@@ -44,6 +44,7 @@
 compile_error!("quorate-ring fills and packs carrier words as little-endian bytes");
 
 mod bits;
+pub mod chosen;
 pub mod columns;
 mod conv;
 mod error;

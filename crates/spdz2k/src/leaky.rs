@@ -29,6 +29,7 @@ use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
 use quorate_ring::Bits;
+use quorate_ring::chosen::Masks;
 use quorate_ring::meter::{Kernel, charge};
 use zeroize::Zeroizing;
 
@@ -225,7 +226,7 @@ fn first(blocks: &Blocks, len: usize) -> Blocks {
 
 /// Returns all ones if bit i is one, and 0 otherwise.
 fn word(x: &MacBits, i: usize) -> u128 {
-    0u128.wrapping_sub((x.own.words_of(0)[i / 64] >> (i % 64) & 1).into())
+    Masks::new().block(x.own.words_of(0)[i / 64], i % 64)
 }
 
 /// Returns x D + K(x) + M(x) for bit i.

@@ -5,6 +5,7 @@
 
 use quorate_engine::{LinearBits, RowStep, UpdateBits};
 use quorate_ot::{Blocks, PIECES};
+use quorate_ring::chosen::{self, Masks};
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
 
@@ -233,12 +234,12 @@ impl MacBits {
                 into.become_shape();
                 return;
             }
-            let lanes = chosen.lanes().max(1);
+            let (lanes, masks) = (chosen.lanes().max(1), Masks::new());
             let rows = into.as_mut_slice().chunks_mut(lanes).zip(from.as_slice().chunks(lanes)).enumerate();
             for (row, (into, from)) in rows {
                 for ((into, from), &word) in into.chunks_mut(64).zip(from.chunks(64)).zip(chosen.words_of(row)) {
                     for (i, (into, from)) in into.iter_mut().zip(from).enumerate() {
-                        *into ^= from & all_ones_if(word >> i & 1);
+                        *into ^= from & masks.block(word, i);
                     }
                 }
             }
@@ -359,35 +360,26 @@ pub(crate) fn add(into: &mut [u128], from: &[u128]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
 }
 
-/// Returns all ones for 1, and 0 for 0.
-pub(crate) fn all_ones_if(bit: u64) -> u128 {
-    0u128.wrapping_sub(bit.into())
-}
-
 /// Changes each block by a mask from its bit, row after row: 0, or all ones.
 fn each_chosen(blocks: &mut [u128], bits: &Bits, change: impl Fn(&mut u128, u128)) {
     let rows = blocks.chunks_mut(bits.lanes().max(1)).take(bits.rows());
     for (row, blocks) in rows.enumerate() {
-        for (blocks, &word) in blocks.chunks_mut(64).zip(bits.words_of(row)) {
-            for (i, block) in blocks.iter_mut().enumerate() {
-                change(block, all_ones_if(word >> i & 1));
-            }
-        }
+        chosen::each(blocks, bits.words_of(row), &change);
     }
 }
 
 /// Sets blocks to zero where a bit is not set.
 fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
-    chosen(blocks, bits, |block, bit| *block &= bit);
+    change_chosen(blocks, bits, |block, bit| *block &= bit);
 }
 
 /// Adds a block where a bit is set.
 pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
-    chosen(blocks, bits, |into, bit| *into ^= block & bit);
+    change_chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
 /// Changes each block by a mask from its bit; shapes stay shapes.
-fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
+fn change_chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     chosen_from(blocks, 0, bits, change);
 }
 

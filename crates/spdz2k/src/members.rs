@@ -2,9 +2,10 @@
 
 use quorate_engine::{LinearBits, Positions};
 use quorate_ot::Blocks;
+use quorate_ring::chosen::Masks;
 use quorate_ring::{Bits, Wiped};
 
-use crate::macs::{MacBits, add, all_ones_if, charge, charge_fetched, chosen_from, shape_of};
+use crate::macs::{MacBits, add, charge, charge_fetched, chosen_from, shape_of};
 
 impl MacBits {
     /// Flips bits as [`MacBits::flipped`] does, in place, from bit `start` on.
@@ -57,11 +58,11 @@ impl MacBits {
                 into.become_shape();
                 return;
             }
-            let from = &from.as_slice()[start..];
+            let (from, masks) = (&from.as_slice()[start..], Masks::new());
             for (i, (into, places)) in into.as_mut_slice().chunks_mut(64).zip(places.chunks(64)).enumerate() {
                 let word = chosen.map_or(u64::MAX, |chosen| chosen.words_of(0)[i]);
                 for (i, (into, &place)) in into.iter_mut().zip(places).enumerate() {
-                    *into ^= from[place as usize] & all_ones_if(word >> i & 1);
+                    *into ^= from[place as usize] & masks.block(word, i);
                 }
             }
         });

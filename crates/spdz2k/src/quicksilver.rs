@@ -23,6 +23,7 @@
 
 use quorate_crypto::{ct_eq, gf128};
 use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::chosen::Masks;
 use quorate_ring::{Bits, meter};
 use zeroize::Zeroizing;
 
@@ -252,7 +253,8 @@ fn bit_of(words: &[u64], start: usize) -> impl Fn(usize) -> u64 + '_ {
 
 /// Adds blocks where bits are 1.
 fn add_where(into: &mut [u128], bit: impl Fn(usize) -> u64, blocks: impl Fn(usize) -> u128) {
-    into.iter_mut().enumerate().for_each(|(i, into)| *into ^= blocks(i) & 0u128.wrapping_sub(bit(i).into()));
+    let masks = Masks::new();
+    into.iter_mut().enumerate().for_each(|(i, into)| *into ^= blocks(i) & masks.block(bit(i), 0));
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sums weighted by coins: over GF(2^64), of bits and of blocks of two elements; and products by z in GF(2^128).
 
 use quorate_crypto::gf64;
+use quorate_ring::chosen::{self, Masks};
 use quorate_ring::{Bits, meter};
 use zeroize::Zeroizing;
 
@@ -18,16 +19,7 @@ pub fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
 
 /// Returns the sum of the weights of the set bits, of one row; 0 for a shape.
 pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
-    let mut sum = 0;
-    if bits.is_shape() {
-        return sum;
-    }
-    for (weights, word) in weights.chunks(u64::BITS as usize).zip(bits.words_of(0)) {
-        for (i, weight) in weights.iter().enumerate() {
-            sum ^= weight & 0u64.wrapping_sub(word >> i & 1);
-        }
-    }
-    sum
+    if bits.is_shape() { 0 } else { chosen::sum(weights, bits.words_of(0)) }
 }
 
 /// Charges a dry run with the weighing of `count` blocks: each takes as long as a loop over `WEIGHED_BYTES` bytes.
@@ -67,7 +59,7 @@ fn joined([low, high]: [u64; 2]) -> u128 {
 
 /// Returns z x in GF(2^128), modulo z^128 + z^7 + z^2 + z + 1.
 pub(crate) fn doubled(x: u128) -> u128 {
-    x << 1 ^ 0x87 & 0u128.wrapping_sub(x >> 127)
+    x << 1 ^ 0x87 & Masks::new().block((x >> 64) as u64, 63)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Vectors and bits.
 
+use quorate_ring::chosen::{self, Masks};
 use quorate_ring::{Bits, Conv, Halves, Module, Ring, Tally, Vector, columns};
 
 use super::Case;
@@ -71,7 +72,36 @@ fn halves(pads: &[Vec<u128>; 2]) -> Halves<'_> {
     Halves { low: &pads[0], high: &pads[1] }
 }
 
+/// Secret blocks of 128 bits.
+fn secret_blocks() -> Vec<u128> {
+    let mut blocks: Vec<u128> = words(LEN, 7).into_iter().map(u128::from).collect();
+    hide(&mut blocks);
+    blocks
+}
+
+/// A bit for each of them, and more.
+fn choices() -> Vec<u64> {
+    let mut choices = words(LEN.div_ceil(64), 8);
+    hide(&mut choices);
+    choices
+}
+
 pub const CASES: &[Case] = &[
+    ("ring: a block where bits choose it", || chosen::xor(&mut secret_blocks(), &choices(), secret_blocks()[0])),
+    ("ring: blocks that bits keep", || chosen::each(&mut secret_blocks(), &choices(), |block, mask| *block &= mask)),
+    ("ring: sums of chosen words", || {
+        let mut all = words(LEN, 6);
+        hide(&mut all);
+        std::hint::black_box(chosen::sum(&all, &choices()));
+    }),
+    ("ring: blocks that a mask each chooses", || {
+        let (masks, choices, mut blocks) = (Masks::new(), choices(), secret_blocks());
+        for (i, block) in blocks.iter_mut().enumerate() {
+            *block ^= *block << 1 & masks.block(choices[i / 64], i % 64);
+            *block ^= u128::from(masks.word(choices[i / 64], i % 64) & 0x87);
+        }
+        std::hint::black_box(blocks);
+    }),
     ("ring: sums", || both(|x, y| x.add_assign(y))),
     ("ring: differences", || both(|x, y| x.sub_assign(y))),
     ("ring: differences, turned round", || both(|x, y| x.rsub_assign(y))),

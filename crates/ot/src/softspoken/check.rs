@@ -2,6 +2,7 @@
 //! fixed.
 
 use quorate_crypto::{ct_eq, gf64};
+use quorate_ring::chosen::Masks;
 use quorate_ring::threads::{side_by_side, threads};
 use zeroize::Zeroize;
 
@@ -94,8 +95,9 @@ pub(super) fn answer(instance: u128, u: Digest, mut columns: Vec<Digest>) -> [u8
 pub(super) fn holds(instance: u128, delta: u128, mut columns: Vec<Digest>, answer: &[u8]) -> bool {
     let Some((u, hash)) = answer.split_at_checked(16) else { return false };
     let u = u.as_chunks::<8>().0;
+    let masks = Masks::new();
     for (j, column) in columns.iter_mut().enumerate() {
-        let bit = 0u64.wrapping_sub((delta >> j) as u64 & 1);
+        let bit = masks.word((delta >> j) as u64, 0);
         column.iter_mut().zip(u).for_each(|(digest, u)| *digest ^= u64::from_le_bytes(*u) & bit);
     }
     let expected = hash_of(instance, &columns);

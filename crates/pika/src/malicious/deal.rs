@@ -321,10 +321,6 @@ fn xor_chosen(into: &mut Blocks, bits: &Bits, block: u128) {
     }
     let lanes = bits.lanes().max(1);
     for (row, into) in into.as_mut_slice().chunks_mut(lanes).take(bits.rows()).enumerate() {
-        for (into, &word) in into.chunks_mut(64).zip(bits.words_of(row)) {
-            for (i, into) in into.iter_mut().enumerate() {
-                *into ^= block & 0u128.wrapping_sub((word >> i & 1).into());
-            }
-        }
+        quorate_ring::chosen::xor(into, bits.words_of(row), block);
     }
 }

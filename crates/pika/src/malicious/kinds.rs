@@ -356,5 +356,6 @@ fn weighed(bits: &Summands<Vector>, rows: &std::ops::Range<u32>, len: usize) -> 
 /// Returns all ones where a bit of one row is set; nothing for a shape.
 pub(crate) fn bit_masks(bits: &Bits) -> impl Iterator<Item = u64> + '_ {
     let (words, lanes) = if bits.is_shape() { (&[][..], 0) } else { (bits.words_of(0), bits.lanes()) };
-    (0..lanes).map(move |i| 0u64.wrapping_sub(words[i / 64] >> (i % 64) & 1))
+    let masks = quorate_ring::chosen::Masks::new();
+    (0..lanes).map(move |i| masks.word(words[i / 64], i % 64))
 }

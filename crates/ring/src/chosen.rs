@@ -1,0 +1,86 @@
+//! What secret bits choose: masks of all ones or none, and sums of the words that bits pick.
+//!
+//! Nothing here branches on a bit: a mask is `0 - (bit & one)` with a `one` that the compiler does not know, so that it
+//! makes no branch of it (docs/decisions/0083).
+
+use std::hint::black_box;
+
+/// Makes masks of secret bits: all ones for 1, 0 for 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Masks {
+    one: u64,
+}
+
+impl Default for Masks {
+    fn default() -> Masks {
+        Masks::new()
+    }
+}
+
+impl Masks {
+    /// The barrier: once before a loop.
+    #[inline]
+    pub fn new() -> Masks {
+        Masks { one: black_box(1) }
+    }
+
+    /// Of bit `i` of a word, as a word.
+    #[inline]
+    pub fn word(self, word: u64, i: usize) -> u64 {
+        0u64.wrapping_sub(word >> i & self.one)
+    }
+
+    /// Of bit `i` of a word, as a block of 128 bits.
+    #[inline]
+    pub fn block(self, word: u64, i: usize) -> u128 {
+        0u128.wrapping_sub((word >> i & self.one).into())
+    }
+}
+
+/// Changes each block by its bit's mask. Bits are packed, 64 to a word, lowest first; what is left over of either stays.
+#[inline]
+pub fn each(blocks: &mut [u128], bits: &[u64], change: impl Fn(&mut u128, u128)) {
+    let masks = Masks::new();
+    for (blocks, &word) in blocks.chunks_mut(u64::BITS as usize).zip(bits) {
+        for (i, block) in blocks.iter_mut().enumerate() {
+            change(block, masks.block(word, i));
+        }
+    }
+}
+
+/// Adds a block, bit by bit modulo 2, to those whose bit is set.
+pub fn xor(blocks: &mut [u128], bits: &[u64], block: u128) {
+    each(blocks, bits, |into, mask| *into ^= block & mask);
+}
+
+/// The sum modulo 2 of the words whose bit is set.
+pub fn sum(words: &[u64], bits: &[u64]) -> u64 {
+    let (masks, mut sum) = (Masks::new(), 0);
+    for (words, &chosen) in words.chunks(u64::BITS as usize).zip(bits) {
+        for (i, word) in words.iter().enumerate() {
+            sum ^= word & masks.word(chosen, i);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_choose() {
+        let bits: [u64; 2] = [0x8000_0000_0000_0005, 2];
+        let is_set = |i: usize| bits[i / 64] >> (i % 64) & 1 == 1;
+        let words: Vec<u64> = (1..=70).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let expected = (0..70).filter(|&i| is_set(i)).fold(0, |sum, i| sum ^ words[i]);
+        assert_eq!(sum(&words, &bits), expected);
+        let mut blocks: Vec<u128> = words.iter().map(|&word| word.into()).collect();
+        xor(&mut blocks, &bits, u128::MAX);
+        for (i, (block, word)) in blocks.iter().zip(&words).enumerate() {
+            assert_eq!(*block, u128::from(*word) ^ if is_set(i) { u128::MAX } else { 0 });
+        }
+        let masks = Masks::default();
+        assert_eq!((masks.word(4, 2), masks.word(4, 1), masks.block(1 << 63, 63)), (u64::MAX, 0, u128::MAX));
+    }
+}
