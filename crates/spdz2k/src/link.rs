@@ -182,3 +182,40 @@ impl Spdz2k {
         Ok((vectors.pop().ok_or(NO_LINKS)?, bits.pop().ok_or(NO_LINKS)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+
+    use super::*;
+    use crate::params::Params;
+
+    /// Sums of bits that are zero would be seen as zeros.
+    #[test]
+    fn what_is_opened_of_links_is_masked() {
+        const TIMES: usize = 4;
+        let params = Params::new(32, true).unwrap();
+        let heard = parties(2, |mut party| {
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let work = async |ctx: &Ctx| {
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                for _ in 0..TIMES {
+                    let zeros = s.keys.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?.remove(0);
+                    s.elements_of(ctx, &zeros).await?;
+                }
+                Ok(())
+            };
+            run.phase(Phase::Offline, work).unwrap();
+            run.finish();
+            party.insecure_transcript()
+        });
+        let length = Ring::of(1).packed_bytes(params.inner_bits() as usize);
+        for heard in heard {
+            let said: Vec<_> = heard.iter().filter(|message| message.bytes.len() == length).collect();
+            assert!(said.len() >= 2 * TIMES, "as bits and as elements, {} messages", said.len());
+            assert!(said.iter().all(|message| message.bytes.iter().any(|&byte| byte != 0)), "nothing masks a row");
+        }
+    }
+}

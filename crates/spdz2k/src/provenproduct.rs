@@ -181,3 +181,44 @@ fn proof(made: &Correlated, claim: &Claim, chi: &[u64], (peer, mask): (usize, us
     pack(&linear, &mut message);
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+
+    use super::*;
+    use crate::params::Params;
+
+    /// Coins of two bits are 0 in one of four proofs, of which nothing is left but the mask.
+    #[test]
+    fn proofs_of_products_are_masked() {
+        const TIMES: usize = 96;
+        let (params, bit) = (Params::insecure(2, 1), Ring::of(1));
+        let words = params.words(bit);
+        let heard = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let keys = run.phase(Phase::Offline, async |ctx| Keys::setup(ctx, params, None).await).unwrap();
+            run.finish();
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let work = async |ctx: &Ctx| {
+                for _ in 0..TIMES {
+                    keys.own_triples(ctx, 0, bit, 1).await?;
+                }
+                Ok(())
+            };
+            run.phase(Phase::Offline, work).unwrap();
+            run.finish();
+            party.insecure_transcript()
+        });
+        let length = words.packed_bytes(1);
+        let said: Vec<_> = heard[1].iter().filter(|message| message.bytes.len() == 2 * length).collect();
+        // Whatever else is as long comes before the proof.
+        assert!(!said.is_empty() && said.len().is_multiple_of(TIMES), "{} messages", said.len());
+        let proofs = said.chunks_exact(said.len() / TIMES).filter_map(|all| all.last());
+        let zeros = proofs.filter(|proof| is_zero(&unpack(words, 1, &proof.bytes[length..]).unwrap())).count();
+        // Three of uniform ones, and more than 24 of products alone.
+        assert!(zeros < 14, "{zeros} of {TIMES} proofs say nothing");
+    }
+}

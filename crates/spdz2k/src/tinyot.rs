@@ -315,3 +315,40 @@ impl Keys {
 fn zeros(dry: bool, len: usize) -> Wiped<Bits> {
     Wiped(if dry { Bits::shape(1, len) } else { Bits::zeros(1, len) })
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+
+    use super::*;
+    use crate::params::Params;
+
+    /// Sums of chosen bits that are zero would be seen as zeros.
+    #[test]
+    fn what_parties_tell_of_chosen_bits_is_masked() {
+        const TIMES: usize = 3;
+        let heard = parties(3, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let params = Params::new(32, true).unwrap();
+            let keys = run.phase(Phase::Offline, async |ctx| Keys::setup(ctx, params, None).await).unwrap();
+            run.finish();
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let work = async |ctx: &Ctx| {
+                for _ in 0..TIMES {
+                    keys.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?;
+                }
+                Ok(())
+            };
+            run.phase(Phase::Offline, work).unwrap();
+            run.finish();
+            party.insecure_transcript()
+        });
+        for heard in heard {
+            let said: Vec<_> = heard.iter().filter(|message| message.bytes.len() == BASIS / 8).collect();
+            assert!(said.len() >= 2 * TIMES, "{} sums", said.len());
+            assert!(said.iter().all(|message| message.bytes.iter().any(|&byte| byte != 0)), "nothing masks a sum");
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod common;
 mod compared;
 mod convolution;
 mod gadgets;
+mod masks;
 mod matrix;
 mod misuse;
 mod numbers;

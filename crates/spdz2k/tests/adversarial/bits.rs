@@ -6,14 +6,17 @@ use quorate_spdz2k::{By, Keys, Kind, Params, Spdz2k, Twist};
 
 use super::outcomes::is_found;
 
-/// A party that proves its bits and then uses another one for its MACs would know the error of an edaBit.
+/// A party proves its bits and then uses another one for its MACs, or two others that leave their sum as it is. It would
+/// know the error of an edaBit.
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
         // These are so short that their bits are proven.
         for kind in [Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, Kind::TruncMask { bits: 4, cut: 2 }] {
-            let ends = lied(n, cheat, &kind, Twist::MacBit);
-            assert!(ends.iter().all(is_found), "{kind}: {ends:?}");
+            for by in [By::Plus(0), By::Pair(0)] {
+                let ends = lied_by(n, cheat, &kind, (Twist::MacBit, by));
+                assert!(ends.iter().all(is_found), "{kind}, {by:?}: {ends:?}");
+            }
         }
     }
 }
@@ -57,14 +60,16 @@ fn sharings_that_are_not_of_zero_are_found() {
     }
 }
 
-/// A share is wrong where the lowest bit of an element is opened: a daBit of several parties would be two different
-/// bits. The last openings are checked before correlations are used.
+/// A share is wrong where the lowest bit of an element is opened, or two are, one up and one down: a daBit of several
+/// parties would be two different bits. The last openings are checked before correlations are used.
 #[test]
 fn a_dabit_that_is_two_bits_is_found() {
     for (n, cheat) in [(3, 0), (3, 2), (4, 1)] {
-        let ends = lied(n, cheat, &Kind::DaBit { bits: 4 }, Twist::Lowest);
-        let tags = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("tags"));
-        assert!(ends.iter().all(is_found) && ends.iter().any(tags), "party {cheat} of {n}: {ends:?}");
+        for by in [By::Plus(0), By::Pair(0)] {
+            let ends = lied_by(n, cheat, &Kind::DaBit { bits: 4 }, (Twist::Lowest, by));
+            let tags = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("tags"));
+            assert!(ends.iter().all(is_found) && ends.iter().any(tags), "{by:?} of party {cheat} of {n}: {ends:?}");
+        }
     }
 }
 

@@ -73,6 +73,8 @@ fn numbers_that_are_no_bits_are_found() {
         (2, 0, dabits, By::Plus(1)),
         (2, 1, dabits, By::Minus(1)),
         (2, 1, random, By::Plus(1)),
+        (2, 0, dabits, By::Pair(1)),
+        (3, 1, numbers, By::Pair(1)),
     ] {
         let ends = parties(n, |mut party| {
             let mut run = party.begin_alone().unwrap();
@@ -280,7 +282,8 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
     ] {
         for &bit in bits {
             for (n, party) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
-                for by in [By::Plus(bit), By::Minus(bit)] {
+                // A pair is of two numbers of one message, up and down: each row counts them by coins of its own.
+                for by in [By::Plus(bit), By::Minus(bit), By::Pair(bit)] {
                     let ends = online(n, &[(party, twist, by)]);
                     // An error of 2^62 modulo 2^64 passes for a key that is a multiple of 4.
                     let is_guess = (twist, bit) == (Twist::Row, 62);
