@@ -128,7 +128,10 @@ class ResourceError(QuorateError, MemoryError):
 
 
 class RunAborted(QuorateError, RuntimeError):
-    """Another party stopped the run: it was interrupted, or it refused its own input. The session can be used again."""
+    """Another party stopped the run: it was interrupted, it refused its own input, or its script failed.
+
+    The session can be used again, except under `spdz2k` and malicious `pika` once correlations were made.
+    """
 
 
 class ShadowError(QuorateError, ArithmeticError):
