@@ -80,7 +80,7 @@ class Progress:
         if not self._warned and (predicted_bytes or 0) > _MUCH_BYTES:
             self._warned = True
             text = at(
-                f"reveal: this run is predicted to send {number_bytes(predicted_bytes or 0)} from each party; Ctrl-C "
+                f"reveal: this run is predicted to send {number_bytes(predicted_bytes or 0)} from one party; Ctrl-C "
                 "ends it at all parties, and mpc.explain(...) of the same arrays shows which lines send how much"
             )
             warnings.warn_explicit(text, CostWarning, *_source.line())

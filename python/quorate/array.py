@@ -133,7 +133,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("sub", other, self)
 
     def __mul__(self, other: Any) -> SecretArray:
-        """Multiplies. Fixed point is rounded down; with public reals that the dtype does not hold, within 2^-f.
+        """Multiplies. Fixed point is rounded down; by a public real that the dtype does not hold, within 2 units.
 
         Rounds: rss 11, aby 9, spdz2k 10, pika 10. For fixed point by secrets; integers take 1.
         """
