@@ -29,7 +29,7 @@ class Composed:
         return cast("SecretArray", self)
 
     def __abs__(self) -> SecretArray:
-        """Returns magnitudes, for a comparison and 1 round. The magnitude of the lowest integer wraps, as in numpy.
+        """Returns magnitudes, in a comparison and 1 round. The magnitude of the lowest integer wraps, as in numpy.
 
         Example:
             >>> import quorate as qr
@@ -57,15 +57,17 @@ class Composed:
         return x if max is None else x._session.minimum(x, max)
 
     def mean(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
-        """Returns the mean over an axis or all, rounded down to a multiple of 2^-f; for integers and bits of 2^-16.
+        """Returns the mean over one, several or all axes, rounded down to a multiple of 2^-f.
 
-        The mean of integers and bits is a real. Sums of fixed point must fit the dtype, or they wrap; the number of
-        elements need not fit. Sums of integers never wrap: they get the bits that the elements' range takes, which
-        without a `bound=` takes a conversion of each element. With `dtype=` the elements convert first. The mean costs
-        as much as `sum() // n`: a truncation for 2^m elements, and for other numbers of elements a conversion into a
-        wider ring in addition.
+        The mean of integers and bits is a real, rounded down to a multiple of 2^-16. Their sums never wrap, since they
+        get enough bits for the elements' range; without a `bound=` this takes a conversion of each element. Sums of
+        fixed point wrap if they do not fit the dtype; the number of elements need not fit it. With `dtype=` the
+        elements convert first.
 
-        Rounds: rss 26, aby 20, spdz2k 22, pika 22. For 1000 elements; fewer for 1024.
+        The mean costs as much as `sum() // n`: a truncation where n is a power of two, otherwise a conversion into a
+        wider ring and a truncation.
+
+        Rounds: rss 26, aby 20, spdz2k 22, pika 22. This is for 1000 elements; 1024 take fewer.
 
         Raises:
             DtypeError: the sum of integers takes more than 104 bits.
@@ -89,7 +91,7 @@ class Composed:
     def round(self, decimals: int = 0) -> SecretArray:
         """Rounds to whole numbers, halves to even as in numpy, in the same dtype. Integers and bits stay as they are.
 
-        For fixed point it takes an MSB of f + 1 bits and then a truncation.
+        For fixed point it takes the most significant bit of f + 1 bits, as a comparison does, and then a truncation.
 
         Rounds: rss 20, aby 16, spdz2k 16, pika 16.
 
@@ -148,17 +150,17 @@ class Composed:
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
         """Returns the integers with a proof that, in each row along an axis, one element is 1 and all others are 0.
 
-        Where parties may cheat (`spdz2k`, malicious `pika`) the owner of the inputs proves this. Later inputs of the
+        Where parties may cheat (`spdz2k`, malicious `pika`), the owner of the inputs proves this. Later inputs of the
         program are sent only after the proof was checked. It takes a product for each element, two rounds, and a check.
-        Rows that are computed from inputs of several owners are refused, and so are rows of party 2 of `pika`, which
-        deals. In semi-honest protocols it costs nothing.
+        Rows that are computed from inputs of several owners are refused. So are rows of party 2 of `pika`, which deals
+        the correlations. In semi-honest protocols nothing is proven, and it costs nothing.
 
         Use the returned array: the proof runs where a result needs it, and delays later inputs of the same request
         until then. The rows of the original array remain unproven.
 
         Raises:
-            CheatingDetected: when it runs: a row is not one-hot, even by mistake.
-            ConfigError: the dealing party input the rows; or, when it runs, no party can prove them.
+            CheatingDetected: during the run: a row is not one-hot. An owner's mistake raises it, too.
+            ConfigError: the rows are an input of the dealing party; or, during the run, no single party can prove them.
             DtypeError: the elements are not integers.
             ShapeError: rows are empty, or have more elements than the dtype has values.
 
@@ -177,15 +179,15 @@ class Composed:
     def as_factor(self) -> SecretArray:
         """Returns the array as a factor: numbers, such as weights, that a session multiplies by many times.
 
-        On semi-honest `pika`, a product by a factor sends the other operand alone. The masked factor is opened once, in
-        the first product that needs it (its elements are sent then). While the factor lives, party 2 keeps its mask,
-        and parties 0 and 1 keep the opened values.
+        With semi-honest `pika`, a product by a factor sends only the other operand. The masked factor is sent and
+        opened once, in the first product that needs it. While the factor lives, party 2 keeps its mask, and parties 0
+        and 1 keep the opened values.
 
         This applies to products of matrices, convolutions, and element-wise products of up to some thousand elements,
         in the array's own dtype. Slices, transposes (except by `qr.nn.linear`) and conversions by `astype` of a factor
-        are not factors. Neither are the pieces of a product that is cut along it for lack of memory. Reals with neither
-        a dtype nor a bound are multiplied in a larger dtype, so state one of them. In other protocols, for bits, and
-        under `max_memory=`, the array itself is returned.
+        are not factors. If a product is cut along a factor for lack of memory, the pieces of the factor are not
+        factors, either. Reals with neither a dtype nor a bound are multiplied in a larger dtype, so state one of them.
+        In other protocols, for bits, and under `max_memory=`, the array itself is returned.
 
         Rounds: pika 1, when it is first needed.
 
@@ -207,7 +209,7 @@ class Composed:
         return bool(self._me()._session._native.is_factor(self._me()._node))
 
     def bits(self) -> SecretArray:
-        """Returns the k bits of each element along a new last axis, lowest first; for fixed point, those of x 2^f.
+        """Returns the k bits of each element along a new last axis, lowest first; of fixed point the bits of x 2^f.
 
         Negative numbers are in two's complement. It takes about log2(k) rounds.
 
@@ -241,8 +243,11 @@ class Composed:
     def to(self, sharing: str) -> SecretArray:
         """Converts the values to the sharing "A" (arithmetic), "B" (Boolean) or "Y" (Yao).
 
+        In A the parties hold summands in Z_2^k, in B xor shares of bits, in Y labels of garbled circuits.
+
         An operation whose secret operands were all put into one sharing by `to` runs in that sharing, if the sharing
-        supports it. For other operations the planner decides. Under `max_memory=` everything stays in A.
+        supports it. For other operations the planner, which predicts costs, chooses a sharing. Under `max_memory=`
+        everything stays in A.
 
         Rounds: about log2(k) from A to B, 1 back, 2 messages into Y; none where the values are in the sharing already.
 

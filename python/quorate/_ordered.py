@@ -43,7 +43,7 @@ class Ordered:
         return restore(_network.sort(keys, [], stable=False, descending=descending)[0])
 
     def argsort(self, axis: int | None = -1, *, descending: bool = False, kind: Any = None) -> SecretArray:
-        """Returns the positions that sort an axis, as int(64), for three times the work of `sort`.
+        """Returns the positions that sort an axis, as int(64). It takes three times as many comparisons as `sort`.
 
         The order is stable: equal elements keep their order. numpy's `kind` is ignored.
 
@@ -62,11 +62,11 @@ class Ordered:
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
         """Returns the k largest (or smallest) elements of an axis in order, and their positions, as int(64).
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For k = 10.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. This is for k = 10.
 
         Which of several equal elements are taken is arbitrary, but the same in every run. It takes about n (log2(k)^2 /
-        4 + log2(k)) comparisons, log2(k)^2 / 2 + log2(n / k) log2(2k) of them deep. Sorting all takes n log2(n)^2 / 4,
-        which is also the cost for k near n. Positions cost nothing where they are not used.
+        4 + log2(k)) comparisons, and is log2(k)^2 / 2 + log2(n / k) log2(2k) comparisons deep. Sorting all takes n
+        log2(n)^2 / 4 comparisons, which is also the cost for k near n. Positions cost nothing if they are not used.
 
         Raises:
             ShapeError: k is not from 0 to the size of the axis.
@@ -87,12 +87,12 @@ class Ordered:
         return restore(values), restore(picked)
 
     def partition(self, kth: Any, axis: int | None = -1) -> SecretArray:
-        """Returns a copy with the k-th smallest element in its place.
+        """Returns a copy in which the element at position `kth` is the one that sorting would put there.
 
-        No larger elements stand before it, and no smaller ones after it. `kth` may be several numbers. It costs as much
-        as a `topk` of the elements before it, or of those after it where they are fewer.
+        No larger elements stand before it, and no smaller ones after it. `kth` counts from 0, and may be several
+        numbers. It costs as much as a `topk` of the elements up to it, or of those from it on, whichever are fewer.
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For the tenth.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. This is for the tenth smallest.
 
         Example:
             >>> import quorate as qr
@@ -106,7 +106,7 @@ class Ordered:
     def argpartition(self, kth: Any, axis: int | None = -1) -> SecretArray:
         """Returns the positions that `partition` an axis, as int(64). It takes as many comparisons as `partition`.
 
-        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. For the tenth.
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. This is for the tenth smallest.
 
         Example:
             >>> import quorate as qr

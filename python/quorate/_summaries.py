@@ -54,7 +54,7 @@ class Summaries:
         return cast("SecretArray", self)
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
-        """Raises to a public whole power by squaring: `x ** 3` takes two products in turn. Results wrap in the dtype.
+        """Raises to a public whole power by squaring: `x ** 3` is two products deep. Results wrap in the dtype.
 
         Rounds: rss 2, aby 2, spdz2k 2, pika 2.
 
@@ -84,7 +84,9 @@ class Summaries:
     def prod(
         self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
     ) -> SecretArray:
-        """Returns the product over one, several or all axes; log2(n) products deep. It wraps; 1 for no elements.
+        """Returns the product over one, several or all axes; log2(n) products deep.
+
+        Results wrap in the k bits of the dtype. The product of no elements is 1.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -105,7 +107,9 @@ class Summaries:
         return x if where is True else x._session.where(where, x, nothing)
 
     def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Returns a bit: whether any element is not zero. log2(n) rounds; for numbers after a comparison of each.
+        """Returns a bit: whether any element is not zero.
+
+        It takes log2(n) rounds. Numbers take a test for equality with 0 first.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -118,7 +122,9 @@ class Summaries:
         return self._of(self._truth(), "any", operator.or_, axis, keepdims, 0)
 
     def all(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Returns a bit: whether no element is zero. log2(n) rounds; for numbers after a comparison of each.
+        """Returns a bit: whether no element is zero.
+
+        It takes log2(n) rounds. Numbers take a test for equality with 0 first.
 
         Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
@@ -150,14 +156,14 @@ class Summaries:
         """Returns the variance: the sum of squared deviations from the mean, divided by n - ddof.
 
         For fixed point the mean is rounded down to a multiple of 2^-f, so each deviation is off by less than 2^-f.
-        Squares and the quotient are rounded. Squares must fit the dtype. For integers and bits the result is a real:
-        the exact variance, rounded down to a multiple of 2^-16.
+        Squares and the quotient are rounded, too. The squares, and their sum, must fit the dtype. For integers and bits
+        the result is a real: the exact variance, rounded down to a multiple of 2^-16.
 
         Rounds: rss 63, aby 49, spdz2k 54, pika 54.
 
-        Integers convert to reals first where n^2 squares may take more than 103 bits, as with int(64) without `bound=`.
-        Numbers beyond 2^43 then raise `RangeError` in a local session; in a deployment a `RangeWarning` says that they
-        may wrap.
+        Integers convert to reals first where n^2 times the largest square may take more than 103 bits, as with int(64)
+        without `bound=`. Numbers beyond 2^43 then raise `RangeError` in a local session; in a deployment a
+        `RangeWarning` says that they may wrap.
 
         Raises:
             ShapeError: there are `ddof` elements or fewer.
@@ -182,11 +188,11 @@ class Summaries:
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Returns the standard deviation, the root of `var`, within 2 units (of 2^-16 where the dtype's are finer).
+        """Returns the standard deviation, the root of `var`, within 2 units of 2^-f (of 2^-16 if f is larger than 16).
 
-        It is the root of the sum of squares over n - ddof. Two cases take the root of the rounded `var` instead, which
-        is coarse below 0.01. One is a stated dtype without `bound=` whose squares have no room in 103 bits. The other
-        is rings of 32 bits (`mac=48`).
+        It is computed as the root of the sum of squared deviations, divided by the root of n - ddof. Two cases take the
+        root of the rounded `var` instead, which is coarse below 0.01. One is a stated dtype without `bound=` whose
+        squares have no room in 103 bits. The other is rings of 32 bits (`mac=48`).
 
         Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 
@@ -215,15 +221,15 @@ class Summaries:
         return x.max(axis, keepdims) - x.min(axis, keepdims)
 
     def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False, *, method: str = "linear") -> SecretArray:
-        """Returns quantiles by public q from 0 to 1, linear between neighbours as in numpy.
+        """Returns the quantiles at public q from 0 to 1, linear between neighbours as in numpy.
 
         Several q give results along new first axes.
 
-        It sorts only as far as necessary, as `partition` does. Between two elements of fixed point it multiplies by a
-        public number: within 2^-f. For integers the result is the element itself where q falls on one. Between two it
-        is a real within 2^-16, also for fractions such as 1/3. Where q has many digits, the position between two
-        integers is the nearest fraction for which there is room. For int(64) without a `bound=` it is off by at most
-        2^-38 of their distance.
+        It sorts only as far as necessary, as `partition` does. Between two elements of fixed point the error is at most
+        2^-f. For integers the result is the element itself where q falls on one. Between two integers it is a real
+        within 2^-16, also for fractions such as 1/3. If q has more digits than there is room for, it is rounded to the
+        nearest fraction that has room. For int(64) without a `bound=` this moves the result by at most 2^-38 of the
+        distance between the two integers.
 
         Rounds: rss 669, aby 470, spdz2k 537, pika 537 for 1000 elements.
 

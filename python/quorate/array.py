@@ -36,6 +36,16 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     Made by `Session.input`, `Session.constant` and by operations. It has numpy's operators, slicing, broadcasting and
     reductions; comparisons return arrays of bits. `reveal` runs the program.
 
+    In these docstrings k is the number of bits of a dtype, f the number of its fractional bits, and n the number of
+    elements along an axis. A unit is 2^-f. A truncation drops fractional bits of a product and rounds the result, which
+    takes rounds of its own. "log2(n) comparisons deep" means that log2(n) comparisons run one after another, and all
+    others beside them.
+
+    `Rounds:` gives the online rounds of an operation with each protocol, for numbers of 64 bits without bounds: `rss`
+    with three parties, `spdz2k` with two, `aby` without garbled circuits, `pika` with edaBits.
+
+    Counts and positions are int(64), or int(32) where the session has no wider rings (`mac=48`).
+
     Attributes:
         shape: as in numpy.
         dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)` or `qr.bit`.
@@ -133,9 +143,12 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("sub", other, self)
 
     def __mul__(self, other: Any) -> SecretArray:
-        """Multiplies. Fixed point is rounded down; by a public real that the dtype does not hold, within 2 units.
+        """Multiplies. Products of fixed point are rounded down to a multiple of 2^-f.
 
-        Rounds: rss 11, aby 9, spdz2k 10, pika 10. For fixed point by secrets; integers take 1.
+        A product with a public real that is no multiple of 2^-f, such as 0.1, is within 2^-f of the exact product. It
+        is within 2^(1 - f) where no ring holds the product, as for fixed(120, 40) without a bound.
+
+        Rounds: rss 11, aby 9, spdz2k 10, pika 10. This is for secret fixed point; products of integers take 1.
         """
         return self._binary("mul", self, other)
 
@@ -143,13 +156,18 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> SecretArray:
-        """Divides fixed point, and integers as reals. Quotients that do not fit saturate; `//` gives whole quotients.
+        """Divides. Quotients of integers are reals; `//` gives whole quotients.
 
-        Quotients by secrets are within 4 units (above 64 bits 4 units or 2^-28 of the quotient, whichever is more). By
-        public numbers they are rounded down, or to the nearest where the dtype does not hold the number (0.1). Small
-        reals get more fractional bits.
+        A quotient that does not fit saturates: it becomes the largest number of the dtype, with the quotient's sign. A
+        quotient by a secret 0 saturates, too, and 0 / 0 is 0.
 
-        Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers one or two truncations.
+        Quotients by secrets are within 4 units; above 64 bits they are within 4 units or 2^-28 of the quotient,
+        whichever is more. Quotients by public numbers are rounded down, and in one case towards 0 (docs/numbers.md has
+        a table). If the public number is no multiple of 2^-f (0.1), they are rounded to the nearest unit. Small
+        quotients of `qr.real` get more fractional bits.
+
+        Rounds: rss 63, aby 54, spdz2k 54, pika 54. This is for quotients by secrets; quotients by public numbers take
+        one or two truncations.
 
         Example:
             >>> import quorate as qr
@@ -171,22 +189,23 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
 
     def __floordiv__(self, other: Any) -> SecretArray:
-        """Divides towards minus infinity, as numpy does, exactly for all numbers; integers also by secrets.
+        """Divides and rounds towards minus infinity, exactly, as numpy does. Integers may be divided by secrets, too.
 
-        Division by a secret 0 gives 0, and so does `%`. The one quotient that does not fit, of the lowest number by -1,
-        wraps.
+        `x // y` and `x % y` are 0 where a secret y is 0. Only the lowest number divided by -1 does not fit, and wraps.
 
-        Rounds and bytes: public powers of two take a truncation. Other public numbers take a conversion into a ring of
-        about twice the bits and a truncation there; only the truncation where stated bounds prove that products fit the
-        dtype; at 64 bits a comparison more. Where only two quotients are possible it is one comparison. `%` is free.
-        Secrets of w bits take 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds 2.
-        Bounds on the operands reduce this.
+        Rounds and bytes depend on the divisor. A public power of two takes a truncation. Any other public number takes
+        a conversion into a ring of about twice the bits, a truncation there and, for numbers of 64 bits, a comparison.
+        It takes the truncation alone where stated bounds prove that products fit the dtype. Where only two quotients
+        are possible, it takes one comparison. `%` by public numbers costs as much as `//`.
 
-        Rounds: rss 466, aby 465, spdz2k 465, pika 465. By secrets of 64 bits.
+        A secret divisor of w bits takes 1 + log2(w) rounds for each bit of the quotient, and about log2(k) + 4 more.
+        `%` by secrets takes 2 rounds more than `//`. Bounds on the operands reduce all of this.
+
+        Rounds: rss 466, aby 465, spdz2k 465, pika 465. This is for secret divisors of 64 bits.
 
         Raises:
             RangeError: a public divisor is zero, or negative for unsigned integers; a remainder may not fit the dtype.
-            DtypeError: the divisor is secret, for fixed point, which divides with `/`; or real, for integers.
+            DtypeError: fixed point is divided by a secret, for which there is `/`; or integers are divided by a real.
 
         Example:
             >>> import quorate as qr
@@ -267,7 +286,9 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
-        """Ands bits in 1 round, as `|` ors them; `^` and `~` are local. Integers go bit by bit, after `bits()`.
+        """Returns the AND of bits, in 1 round. `|` takes 1 round, too; `^` and `~` are local.
+
+        Integers are combined bit by bit, which first takes `bits()`.
 
         Example:
             >>> import quorate as qr
@@ -296,7 +317,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def __lt__(self, other: Any) -> SecretArray:
         """Compares exactly and returns bits, as do `<=`, `>` and `>=`. Comparing with 0 or a power of two costs less.
 
-        Rounds: rss 9, aby 6, spdz2k 7, pika 7. `pika` compares by keys in 1 round where that is predicted to be faster.
+        Rounds: rss 9, aby 6, spdz2k 7, pika 7. `pika` compares by dealt keys, in 1 round, where that is predicted to be
+        faster.
 
         Example:
             >>> import quorate as qr
@@ -336,7 +358,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         raise TypeError("secret arrays are unhashable: == gives secret bits; use id(x) to tell arrays apart")
 
     def __matmul__(self, other: Any) -> SecretArray:
-        """Multiplies matrices in 1 round. Fixed point takes a truncation of each result in addition.
+        """Multiplies matrices in 1 round. Each result of fixed point is then truncated, which takes further rounds.
 
         Example:
             >>> import quorate as qr
@@ -364,9 +386,10 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
     def dot(self, other: Any, *, dtype: Dtype | None = None) -> SecretArray:
-        """Returns numpy's dot product, in one multiplication round. Bytes grow with the number of results.
+        """Returns numpy's dot product, in one multiplication round.
 
-        It wraps in the dtype of the operands, as `@` does; with `dtype=` secret operands convert to that dtype first.
+        Results wrap in the dtype of the operands, as with `@`; with `dtype=` secret operands convert to that dtype
+        first. With `rss` bytes grow with the number of results, with the other protocols with the size of the operands.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
@@ -391,7 +414,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def sum(
         self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = True
     ) -> SecretArray:
-        """Returns the sum over an axis or all; of bits, the number of ones as int(64). Local (of bits: 1 round).
+        """Returns the sum over one, several or all axes. Local; for bits it counts the ones as int(64), in 1 round.
 
         Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits. A local
         session raises `RangeError` where it would wrap. With `dtype=` the elements convert first (`astype`, with its
@@ -414,7 +437,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return total if initial is None else total + initial
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Returns the maximum; log2(n) comparisons deep. For bits it says whether any is 1, in log2(n) rounds.
+        """Returns the maximum; log2(n) comparisons deep. For bits it is 1 if any is 1, and takes log2(n) rounds.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -430,7 +453,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         return self._reduce("max", axis, keepdims)
 
     def min(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Returns the minimum; log2(n) comparisons deep. For bits it says whether all are 1, in log2(n) rounds.
+        """Returns the minimum; log2(n) comparisons deep. For bits it is 1 if all are 1, and takes log2(n) rounds.
 
         Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
@@ -477,13 +500,14 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         """Converts the elements to another dtype.
 
         Numbers convert into each other; bits become 0 and 1. Where fractional bits are dropped, the result is rounded
-        *towards minus infinity*: -2.5 becomes -3, where numpy's `astype(int)` gives -2 (a local session and the shadow
-        report this). A value that does not fit raises `RangeError` in a local session. In a deployment it wraps, as in
-        numpy, and a `RangeWarning` names the lines where that is possible.
+        *towards minus infinity*: -2.5 becomes -3, where numpy's `astype(int)` gives -2. A local session warns of this,
+        and so does `shadow=True`. A value that does not fit raises `RangeError` in a local session. In a deployment it
+        wraps, as in numpy, and a `RangeWarning` names the lines where that is possible.
+
         Conversions to fewer bits are local, those to more take about log2(k) rounds. Dropping fractional bits takes a
         truncation.
 
-        Rounds: rss 9, aby 7, spdz2k 8, pika 8. From 64 bits to 96.
+        Rounds: rss 9, aby 7, spdz2k 8, pika 8. This is for a conversion from 64 bits to 96.
 
         Example:
             >>> import quorate as qr
@@ -552,20 +576,21 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     def reveal(self, to: int | Sequence[int] | None = None, *, units: bool = False) -> Any:
         """Runs the program and opens this array.
 
-        Rounds: rss 1, aby 1, spdz2k 6, pika 1.
+        Rounds: rss 1, aby 1, spdz2k 6, pika 1. `spdz2k` checks all opened values of a run before it hands out results.
 
         Args:
             to: the party, or the parties, that learn it; None for all. Others get None; a local session gets the value.
-            units: returns fixed point as exact integers, the numbers times 2^f; float64 has 53 bits (`RangeWarning`).
+            units: whether fixed point is returned as exact integers, the numbers times 2^f. Otherwise it is returned as
+                float64, which has 53 bits; a `RangeWarning` says where a number of a stated dtype has more.
 
         Returns:
-            A numpy array: int64, uint64, float64 or bool, Python's integers for those of more than 64 bits; a numpy
-            scalar for an array without axes.
+            A numpy array of int64, uint64, float64 or bool. Integers of more than 64 bits are Python's integers. An
+            array without axes gives a numpy scalar.
 
         Raises:
             RangeError: in a local session, an intermediate value leaves its dtype. The message says where, by how much,
                 and what to do.
-            ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended early; values that were computed before
+            ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended early. Values that earlier runs computed
                 are kept.
 
         Example:

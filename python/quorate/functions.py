@@ -33,7 +33,7 @@ def _real(name: str, x: Any) -> SecretArray:
 
 
 def sigmoid(x: SecretArray) -> SecretArray:
-    """Returns 1 / (1 + e^-x), within 1.5 units for every x.
+    """Returns 1 / (1 + e^-x), within 1.5 units of 2^-f for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -47,7 +47,7 @@ def sigmoid(x: SecretArray) -> SecretArray:
 
 
 def tanh(x: SecretArray) -> SecretArray:
-    """Returns the hyperbolic tangent, within 2 units for every x.
+    """Returns the hyperbolic tangent, within 2 units of 2^-f for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -61,7 +61,7 @@ def tanh(x: SecretArray) -> SecretArray:
 
 
 def gelu(x: SecretArray) -> SecretArray:
-    """Returns x times the normal distribution function of x, within 1.5 units for every x.
+    """Returns x P(z <= x) for a standard normal z, within 1.5 units of 2^-f for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -75,7 +75,9 @@ def gelu(x: SecretArray) -> SecretArray:
 
 
 def exp(x: SecretArray) -> SecretArray:
-    """Returns e^x, within 2 units for x <= 8, relative 2^-27 above; the dtype's largest number where it does not fit.
+    """Returns e^x, within 2 units of 2^-f for x <= 8; the dtype's largest number where it does not fit.
+
+    For larger x the error is at most 1 unit plus 2^-27 of the result.
 
     Rounds: rss 28, aby 26, spdz2k 26, pika 26.
 
@@ -89,8 +91,9 @@ def exp(x: SecretArray) -> SecretArray:
 
 
 def log(x: SecretArray) -> SecretArray:
-    """Returns the natural logarithm, within 1 unit (or 2^-22.9, if that is more) for every x > 0; the dtype's lowest
-    number elsewhere.
+    """Returns the natural logarithm, within 1 unit of 2^-f for every x > 0; the dtype's lowest number elsewhere.
+
+    Where a unit is less than 2^-22.9, the error is at most 2^-22.9.
 
     Rounds: rss 33, aby 30, spdz2k 31, pika 31.
 
@@ -104,9 +107,9 @@ def log(x: SecretArray) -> SecretArray:
 
 
 def sqrt(x: SecretArray) -> SecretArray:
-    """Returns the square root, within 2 units for every x >= 0; 0 where x is negative.
+    """Returns the square root, within 2 units of 2^-f for every x >= 0; 0 where x is negative.
 
-    Rounds: rss 45, aby 41, spdz2k 42, pika 42. A quarter fewer where x is below 2^(62 - 2f), by its dtype or its bound.
+    Rounds: rss 45, aby 41, spdz2k 42, pika 42. A quarter fewer where x is proven to be below 2^(62 - 2f).
 
     Example:
         >>> import quorate as qr
@@ -118,7 +121,7 @@ def sqrt(x: SecretArray) -> SecretArray:
 
 
 def rsqrt(x: SecretArray) -> SecretArray:
-    """Returns 1 / sqrt(x), within 2 units for every x > 0; the dtype's largest number elsewhere.
+    """Returns 1 / sqrt(x), within 2 units of 2^-f for every x > 0; the dtype's largest number elsewhere.
 
     Rounds: rss 33, aby 31, spdz2k 31, pika 31.
 
@@ -132,7 +135,9 @@ def rsqrt(x: SecretArray) -> SecretArray:
 
 
 def reciprocal(x: SecretArray) -> SecretArray:
-    """Returns 1 / x, within 2 units; the dtype's largest number for 0, and with the sign of x where it does not fit.
+    """Returns 1 / x, within 2 units of 2^-f.
+
+    Where the result does not fit, it is the dtype's largest number with the sign of x; for 0 it is the largest number.
 
     Rounds: rss 35, aby 33, spdz2k 33, pika 33.
 
@@ -161,7 +166,9 @@ def relu(x: SecretArray) -> SecretArray:
 
 
 def softmax(x: SecretArray, axis: int = -1) -> SecretArray:
-    """Returns e^x over its sum along an axis, within 1 unit, no matter how far apart the elements are.
+    """Returns e^x over its sum along an axis, within 1 unit of 2^-f, no matter how far apart the elements are.
+
+    This holds for up to 2^(35 - f) elements along the axis; each 2^(36 - f) more add a unit to the error.
 
     Rounds: rss 110, aby 92, spdz2k 97, pika 97.
 

@@ -50,18 +50,20 @@ def lookup(
     domain. A table that is itself secret is a secret array of one axis. Positions in it count from 0, and a position
     out of range gives 0, at the cost of `mpc.take`.
 
-    Rounds do not depend on the number of elements: 2 with `pika` and `aby`. `mpc.explain` predicts the bytes of a
-    look-up of n bits. With `pika` a key of 16 (n - 5) bytes is dealt to two parties. With `aby` they make it themselves
-    (320 bytes each for 16 bits). With `rss` and `spdz2k` bytes grow with 2^(n/2). Work grows with 2^n.
+    Rounds do not depend on the number of elements: 2 with `pika` and `aby`, and those of the comparisons. `mpc.explain`
+    predicts bytes. For each number that is looked up in a table of 2^n entries, `pika` deals a key of 16 (n - 5) bytes
+    to two parties. With `aby` the two parties make the key themselves (320 bytes each for 16 bits). With `rss` and
+    `spdz2k` bytes grow with 2^(n/2). Work grows with 2^n.
 
-    Rounds: rss 20, aby 9, spdz2k 17, pika 10. For 64 bits in a table of 256 numbers.
+    Rounds: rss 20, aby 9, spdz2k 17, pika 10. This is for numbers of 64 bits in a table of 256 entries, with the
+    comparisons.
 
     Args:
         x: secret numbers: integers, fixed point or bits; or several arrays, whose shapes broadcast.
         fn: a function, or the entries of all numbers of the domain in order, or a secret array of entries.
-        domain: the lowest number, and the end of the domain, which is excluded as in `range`. Without it the domain of
-            a function is the proven range of `x` (by `bound=`, or by the operations before it), at most 2^20 units. The
-            domain of an array is 0 to its length.
+        domain: the lowest number, and the end of the domain, which does not belong to it, as in `range`. Without it the
+            domain of a function is the proven range of `x` (by `bound=`, or by the operations before it), at most 2^20
+            units. The domain of an array is 0 to its length.
         dtype: the dtype of the result. Without it the dtype of `x`; `qr.bit` where all entries are booleans.
         input_bits: looks up only this number of leading bits of the domain's numbers, at most 26. Lower bits are
             dropped first, exactly and towards minus infinity, and fn gets numbers without them. It takes a truncation,
