@@ -136,9 +136,9 @@ class Joint:
     def take(self, x: Any, index: SecretArray, axis: int | None = None) -> SecretArray:
         """Returns elements at secret positions along an axis, or of the flattened array; 0 for positions out of range.
 
-        Every position is compared with all n of the axis, and a product with the resulting bits selects the element:
-        work grows with n for each position. Negative positions are out of range. Range analysis proves that results lie
-        between the smallest and the largest of 0 and the elements.
+        Every position is compared with all n positions of the axis, and a product with the resulting bits selects the
+        element: work grows with n for each position. Negative positions are out of range. Range analysis proves that
+        results lie between the smallest and the largest of 0 and the elements.
 
         Use axis=0 for the rows of a matrix. Without `axis=` positions count in the flattened array, as in `numpy.take`;
         for arrays of several axes an `InputWarning` says so.
@@ -259,8 +259,7 @@ class Joint:
         """Sorts keys along an axis, and puts other arrays in the same order.
 
         Each of the others has the shape of the keys, or that shape and further axes: rows move together. Which elements
-        are compared depends on the length alone. It is about log2(n)^2 / 2 comparisons deep, each followed by a
-        selection.
+        are compared depends on the length alone. It is about log2(n)^2 / 2 comparisons deep, each followed by a `swap`.
 
         Rounds: rss 605, aby 494, spdz2k 495, pika 495 for 1000 elements.
 
@@ -303,7 +302,7 @@ class Joint:
         Each key is compared with each group, once for all later calls; a sum is then a product of matrices. Keys out of
         range are in no group; a `RangeWarning` says so where they are possible.
 
-        Rounds: rss 9, aby 8, spdz2k 8, pika 8. For sums in 8 groups.
+        Rounds: rss 9, aby 8, spdz2k 8, pika 8. This is for sums in 8 groups.
 
         Example:
             >>> import quorate as qr
@@ -325,7 +324,7 @@ class Joint:
 
         Keys are secret integers along one axis. `values` belong to the keys of the right side, which should be
         distinct; the bit `unique` of the result says whether they are. Only both sizes are disclosed. It takes two
-        sorts of all rows, and log2(rows) selections between them.
+        sorts of all rows and, between them, log2(rows) selections (`where`) one after another.
 
         Args:
             left: the keys to look up.
@@ -335,7 +334,7 @@ class Joint:
                 not even itself, and may occur more than once. With None every number is a key. Keys that cannot be that
                 number, such as `qr.uint`, cost nothing for it; others take a test for equality each.
 
-        Rounds: rss 585, aby 439, spdz2k 440, pika 440. For 100 keys on both sides.
+        Rounds: rss 585, aby 439, spdz2k 440, pika 440. This is for 100 keys on each side.
 
         Returns:
             `matched` and `values`, a row for each key of the left side and in its order, and the bit `unique`.
@@ -351,12 +350,13 @@ class Joint:
         return join(left, right, values, missing)
 
     def group_sums(self, keys: SecretArray, *values: SecretArray) -> SortedGroups:
-        """Sums values by secret keys; the number of groups stays secret. A sort, then log2(rows) selections deep.
+        """Sums values by secret keys; the number of groups stays secret.
 
         The result has a row for each element. One row of each group holds its sum, and the others are 0. Where the
-        number of groups is public, `group_by` costs less.
+        number of groups is public, `group_by` costs less. It takes a sort, then log2(rows) selections (`where`) one
+        after another.
 
-        Rounds: rss 295, aby 210, spdz2k 238, pika 238. For 100 elements.
+        Rounds: rss 295, aby 210, spdz2k 238, pika 238. This is for 100 elements.
 
         Returns:
             `counts` (whether a row holds a group), `keys`, `sizes` and `sums`, by ascending key.
@@ -378,9 +378,10 @@ class Joint:
         broadcast and are the batch. Arrays are `qr.bit`; public 0s and 1s may take the place of some.
 
         Rounds and bytes:
-            the circuit's AND-depth in rounds, whatever the batch. For each AND of each instance a party sends, online,
-            rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits, spdz2k 2 bits (to each of the others), pika 2
-            bits. Where the planner takes garbled circuits (aby), there are two messages in all.
+            as many rounds as there are ANDs on the circuit's longest path, for any batch. For each AND of each circuit
+            in the batch a party sends online: rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits, spdz2k 2 bits
+            (to each of the others), pika 2 bits. Where the planner takes garbled circuits (aby), there are two messages
+            in all.
 
         Raises:
             ShapeError: the number of inputs or the length of a last axis is wrong, or leading axes do not broadcast.

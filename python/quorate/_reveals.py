@@ -51,7 +51,7 @@ class RevealPlan:
 
     @property
     def warning(self) -> str | None:
-        """A warning where the reveal shows a party's own input to others; None if it does not, or is announced."""
+        """A warning if the reveal shows a party's own input to others; None otherwise, and for announced values."""
         if not self.inputs_of or self.tells:
             return None
         others = "all parties" if self.to is None else _named(self.to, "")

@@ -41,8 +41,8 @@ def session(**options: Any) -> Session:
     It takes the options of `qr.local`. Options of the command line override them.
 
     Under `quorate party` this process is one party. Under `quorate run` it is one of several processes on this machine,
-    one for each party. Under `quorate explain` nothing is sent, and `reveal` returns placeholders. Otherwise all
-    parties run in this process.
+    one for each party. Under `quorate explain` nothing is sent, and `reveal` returns placeholders without values.
+    Otherwise all parties run in this process.
     """
     chosen = {**options, **settings.options}
     if settings.config is not None:

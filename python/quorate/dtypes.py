@@ -45,7 +45,7 @@ class Dtype:
 
     @property
     def parts(self) -> tuple[str, builtins.int, builtins.int]:
-        """The parts that the native module takes."""
+        """The dtype in the form that the native module takes."""
         return "real" if self.grows else self.kind, self.bits, self.frac
 
 
@@ -79,7 +79,8 @@ def uint(bits: builtins.int = 64) -> Dtype:
 def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
     """Returns the dtype of fixed point: two's complement of `bits` bits (at most 120), `frac` of them after the point.
 
-    Results have the operands' dtype; results that may leave it are reported. With `real` they get the bits they need.
+    Results have the operands' dtype, and a warning names results that may leave it. Results of `real` get the bits that
+    they need.
 
     >>> fixed(32, 8)
     fixed(32, 8)
@@ -96,7 +97,8 @@ bit = Dtype("bit", 1)
 real = Dtype("fixed", 64, 16, grows=True)
 """The default dtype of real inputs: 16 bits after the point, magnitudes up to 2^26 or `bound=`.
 
-Inputs have 64 bits; results get the bits that their proven range takes, up to 120.
+Inputs have 64 bits; results get the bits that their proven range takes, up to 120. Inputs with a `bound=` below 1/16,
+and results whose proven range is as small, get more bits after the point, up to 60.
 """
 
 

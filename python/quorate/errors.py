@@ -63,13 +63,14 @@ class ModelWarning(UserWarning):
 
 
 class CircuitError(QuorateError, ValueError):
-    """A circuit file that cannot be read, or values that do not fit the circuit's inputs."""
+    """A circuit file that cannot be read, or bits that do not fit the circuit's inputs."""
 
 
 class RangeWarning(UserWarning):
-    """A result may leave its dtype and wrap, given the stated bounds. Under `strict=True` it is a `RangeError`.
+    """A result may leave its dtype and wrap, loses digits, or differs from numpy's as its function documents.
 
-    To remove the warning, state a smaller `bound=`, or use a wider dtype.
+    Under `strict=True` a result that may leave its dtype is a `RangeError`. To remove the warning, follow its message:
+    mostly, state a smaller `bound=`, or use a wider dtype.
     """
 
 
@@ -86,7 +87,10 @@ class CostWarning(UserWarning):
 
 
 class ConfigError(QuorateError, ValueError):
-    """A configuration, party, network or key that cannot be used; found before anything is sent."""
+    """An option, configuration, party, network or key that cannot be used.
+
+    If a session cannot be opened with it, this is found before anything is sent.
+    """
 
 
 class NotApproved(ConfigError):
@@ -110,7 +114,7 @@ class PeerTimeout(QuorateError, TimeoutError):
 
 
 class CheatingDetected(QuorateError, RuntimeError):
-    """A consistency check failed. Nothing was revealed and the session is over."""
+    """A consistency check failed. The run revealed nothing, and the session is over."""
 
 
 class PoolExhausted(QuorateError, RuntimeError):
@@ -118,9 +122,10 @@ class PoolExhausted(QuorateError, RuntimeError):
 
 
 class ResourceError(QuorateError, MemoryError):
-    """A run that needs more memory than there is.
+    """A run that needs more memory than a party has free.
 
-    It is refused before anything is sent. If memory runs out during the run, the session ends at every party.
+    It is refused before anything is sent. If memory runs out during the run, the session ends at every party. A run
+    that exceeds `max_memory=` is a `ConfigError` instead.
 
     >>> issubclass(ResourceError, (QuorateError, MemoryError))
     True
@@ -128,9 +133,9 @@ class ResourceError(QuorateError, MemoryError):
 
 
 class RunAborted(QuorateError, RuntimeError):
-    """Another party stopped the run: it was interrupted, it refused its own input, or its script failed.
+    """Another party stopped the run: it was interrupted, refused its own input, or its script failed.
 
-    The session can be used again, except under `spdz2k` and malicious `pika` once correlations were made.
+    The session can be used again, except where parties may cheat (`spdz2k`, malicious `pika`).
     """
 
 
@@ -149,9 +154,9 @@ class ShadowError(QuorateError, ArithmeticError):
 
 
 class SessionClosed(QuorateError, RuntimeError):
-    """The session was closed, or ended by a lost peer. Open a new one.
+    """The session was closed, or has ended because a peer was lost. Open a new one.
 
-    Where parties may cheat, a run that was stopped, here or at another party, ends the session, too.
+    Where parties may cheat (`spdz2k`, malicious `pika`), a run that is stopped at any party ends the session, too.
     """
 
 

@@ -31,10 +31,11 @@ class PhasePlan:
     """The predicted cost of one phase.
 
     Attributes:
-        rounds: causal rounds.
-        bytes_sent: payload by party.
+        rounds: the length of the longest chain of messages, each of which depends on the one before.
+        bytes_sent: the payload bytes that each party sends.
         compute_seconds: seconds in which parties compute; offline, the phase's dry run is included.
-        network_seconds: seconds in which parties wait for messages; online, for each other's last messages, too.
+        network_seconds: seconds in which parties wait for messages. Online, this includes the last messages, by which
+            parties tell each other that all can finish.
         bookkeeping_seconds: the part of `compute_seconds` for planning, dry runs and scheduling. It is measured by a
             clock, and therefore differs from one plan to the next; all other seconds follow from the work to be done.
     """
@@ -64,14 +65,15 @@ class StepPlan:
     Attributes:
         what: the operation, its shape and dtype.
         line: "file:number" of the line that made it.
-        bytes_sent: online payload by party.
+        bytes_sent: the payload bytes that each party sends online.
         rounds: spans of rounds, each as (round after which it begins, round after which it is done). There may be
-            several, since a value and its reveal may lie apart.
+            several, since the reveal of a value may come long after its computation.
         correlations: the correlations that it draws, by kind.
         compute_seconds: the parties' seconds of computing for this step.
         sharing: "A", "B" or "Y", where the planner chose among several; None where there was one.
-        runner_up: the best other sharing, and by how many seconds the whole request would take longer with it. Negative
-            where a short request was not planned, because planning takes longer than it saves.
+        runner_up: the best other sharing, and the seconds by which the whole request would take longer with it. They
+            are negative if the other sharing is faster and was not chosen, because planning a short request takes
+            longer than it saves.
     """
 
     what: str
@@ -103,7 +105,7 @@ class StepPlan:
         )
 
     def chosen(self) -> str:
-        """Returns the sharing, and the seconds by which the runner-up would take longer, or less long."""
+        """Returns a text: the sharing, and the seconds that the runner-up would take more or less."""
         if self.sharing is None or self.runner_up is None:
             return self.sharing or ""
         other, more = self.runner_up
@@ -118,11 +120,11 @@ class LinePlan:
         line: "file:number".
         text: the text of the line, where its file can be read.
         rounds: the number of rounds in which some step of the line is under way.
-        bytes_sent: online payload by party.
+        bytes_sent: the payload bytes that each party sends online.
         correlations: the correlations that its steps draw, by kind.
         memory_bytes: the size of one party's shares of the line's values and correlations.
-        compute_seconds, network_seconds: seconds if the line ran by itself. Lines that do not depend on each other
-            share rounds, so a program may take less than the sum of its lines.
+        compute_seconds, network_seconds: seconds of computing and of waiting, if the line ran by itself. Lines that do
+            not depend on each other share rounds, so a program may take less than the sum of its lines.
     """
 
     line: str
@@ -160,12 +162,12 @@ class Truncations:
 
     Attributes:
         exact: the number of elements rounded down.
-        probabilistic: the number of elements rounded down or up, at most a unit off.
+        probabilistic: the number of elements rounded down or up, at most a unit (2^-f) off.
         assumed: the number of elements, among the probabilistic ones, whose range no stated bound proves. They are
             right if the product, before its fractional bits are dropped, stays below a quarter of its ring in
             magnitude.
-        failure_probability: an upper bound on the probability that any element of the program is further off, if that
-            assumption holds.
+        failure_probability: an upper bound on the probability that any element of the program is off by more than a
+            unit, if that assumption holds.
     """
 
     exact: int = 0
@@ -264,7 +266,7 @@ class Plan:
         return self.offline.seconds + self.online.seconds
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns all attributes as a dictionary for JSON, with the total `seconds` wherever parts of it are listed."""
+        """Returns all attributes as a dictionary for JSON, with the total `seconds` beside its parts."""
 
         def plain(value: Any) -> Any:
             if dataclasses.is_dataclass(value):

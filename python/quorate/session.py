@@ -41,7 +41,7 @@ _FLOAT_BITS = 53
 
 
 class Network:
-    """A network to simulate or to price: round-trip time in milliseconds, bandwidth in Mbit/s.
+    """A network to simulate, or to predict seconds for: round-trip time in milliseconds, bandwidth in Mbit/s.
 
     >>> Network(rtt_ms=70, mbit=100)
     Network(rtt_ms=70.0, mbit=100.0)
@@ -163,14 +163,14 @@ class Session(Joint, Files, Announcing):
             bound: the largest magnitude, or the lowest and the highest value, bound=(0, 3), where they are known.
                 Comparisons then cost less, and range analysis starts from the bound. Reals with neither a dtype nor a
                 bound may not exceed 2^26 = 67,108,864 in magnitude.
-            bound_check: matters where parties may cheat. With "proven", the owner proves a stated bound wherever a
-                position or a divisor depends on it, at the cost of a comparison for each element. "trusted" omits the
+            bound_check: whether a stated bound is proven where parties may cheat. With "proven", the owner proves it if
+                a position or a divisor depends on it, at the cost of a comparison for each element. "trusted" omits the
                 proof. All parties must give the same value.
 
         Rounds and bytes:
-            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data
-            owners of "pika": none. "spdz2k", and malicious "pika": 1 round, in which the owner sends an element to each
-            of the others.
+            "rss": 1 round; the owner sends t elements for each element of the input, where n = 2t + 1 is the number of
+            parties. "aby", and the data owners of "pika": none. "spdz2k", and malicious "pika": 1 round, in which the
+            owner sends an element to each of the others.
 
         Raises:
             RangeError: a value does not fit the dtype or the bound, or is NaN or infinite.
@@ -313,7 +313,7 @@ class Session(Joint, Files, Announcing):
             arrays: the arrays to open.
             to: the party, or the parties, that learn them; None for all. Several parties receive them separately, in
                 the same rounds.
-            units: returns fixed point as integers, the numbers times 2^f.
+            units: whether fixed point is returned as exact integers, the numbers times 2^f.
 
         Returns:
             The values of each array, as `SecretArray.reveal` returns them.
@@ -360,7 +360,7 @@ class Session(Joint, Files, Announcing):
             network: "lan", "wan" or a `Network`. The seconds are then those of a deployment on that network, with each
                 party on a machine like this one. Without it they are those of this session; in a local session all
                 parties share the cores of this machine. Bytes, rounds and memory are always those of this session. A
-                deployment on a slow link may hold more, since more messages are under way at a time.
+                deployment on a slow link may take more memory, since more messages are under way at a time.
 
         Example:
             >>> import quorate as qr
@@ -380,7 +380,7 @@ class Session(Joint, Files, Announcing):
     def measure_network(self) -> Network:
         """Measures round-trip time and bandwidth between the parties by two small programs, run a few times each.
 
-        Like a reveal, every party of a deployment calls it at the same place in the program. Each party gets its own
+        As with a reveal, every party of a deployment calls it at the same place in the program. Each party gets its own
         measurement. In a local session the links are this machine's memory, or those of the simulated network.
 
         Example:
@@ -492,8 +492,9 @@ def local(
     """Opens a session with all parties in this process. They run the real protocol between their threads.
 
     Args:
-        protocol: "rss" (an honest majority of 3, 5 or 7 parties), "aby" (two parties), "spdz2k" (any number, of which
-            all but one may cheat) or "pika" (two parties and a third that deals).
+        protocol: "rss" (3, 5 or 7 semi-honest parties with an honest majority), "aby" (two semi-honest parties),
+            "spdz2k" (two or more, of which all but one may cheat) or "pika" (two parties and a third that deals
+            correlations; semi-honest unless `malicious=True`).
         parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby"; 2 or more for "spdz2k", 2 if not stated; 3 for
             "pika".
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
@@ -506,36 +507,40 @@ def local(
               number.
             - `max_memory="4GB"`: the memory that a party may use. Large steps run in pieces; steps that cannot be cut
               and do not fit are refused. Without it the limit is the free memory where the parties run.
-            - `sharings="A+Y"`: the sharings that the planner may use; "auto" for all that the protocol has.
+            - `sharings="A+Y"`: the sharings that the planner may choose from for each operation (docs/sharings.md);
+              "auto" for all that the protocol has.
             - `offline_weight=0.1`: for the planner, the weight of a second of the offline phase relative to one online.
-            - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than always
+            - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than rounding
               down; `explain` prints the risk of a wrong result.
             - `shadow=True`: numpy repeats every operation. The first result that differs raises `ShadowError` with its
               line and values. For debugging only: every value of the program is opened in this process.
             - `seed=7`: all random numbers derive from this number, so that runs are the same, byte for byte. Insecure.
-            - `forms="masked" | "edabits" | "randbits"`: with "rss", compare numbers by opening them masked, which takes
-              fewer rounds online. "masked" uses the cheapest kind of correlations; "edabits" and "randbits" are the
-              paper's. "auto" takes what is predicted to be faster on `network`; without a network, three parties use
-              their own form, in half the bytes.
+            - `forms="auto" | "masked" | "edabits" | "randbits"`: with "rss", how numbers are compared, and how
+              correlations are made. Under "auto" three parties compare on the summands that they know. Otherwise
+              numbers are opened masked, which takes fewer rounds online. "edabits" (from contributions) and "randbits"
+              (from random bits) make correlations as the paper does. "auto" and "masked" make them in the way that is
+              predicted to be faster on `network`; without a network, three parties make them from summands, in half the
+              bytes.
             - `mac=64 | 48 | 32`: with "spdz2k", bits of the MAC keys. 64 are for values of up to 126 bits, with 57-bit
               statistical security. 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) send less, and are for values of
               up to 32 bits, intermediate ones included.
             - `comparisons="auto" | "edabits" | "keys"`: with semi-honest "pika", how numbers are compared and
-              truncated. Keys take one round and 1.8 kB of dealing at 64 bits; edaBits take six rounds and 19 bytes.
-              "auto" takes what is predicted to be faster for that number of elements on `network`, or within a process.
+              truncated. For each number of 64 bits, keys take one round and 1.8 kB of dealing, edaBits six rounds and
+              19 bytes. "auto" takes what is predicted to be faster for the number of elements on `network` or, without
+              one, within a process.
             - `malicious=True`: with "pika", any one of the three parties may cheat arbitrarily, the dealing party
               included; experimental. It takes `mac`, too.
             - `allow_weak=True`: permits less than 40 bits of statistical security.
-            - `random_bits="dabit" | "sqrt"`: with "spdz2k", two parties make random bits from bits that both prove, or
-              by the paper's square roots.
-            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" also computes on them as
-              the paper does.
+            - `random_bits="dabit" | "sqrt"`: with "spdz2k", how two parties make random bits: from bits that each of
+              them proves ("dabit"), or by the paper's square roots ("sqrt").
+            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared. "auto" gives them MACs of their
+              own. "elements" and "paper" share them as elements mod 2; "paper" also computes on them as the paper does.
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is our own
-              and sends least. "bucket" has published parts only, and sends at least four times as much. "twokeys" is
-              our own, too, has a shorter security argument, and sends half as much again as "t3".
-            - `matrices="elementwise" | "experimental"`: with "spdz2k", how products are made in which a party knows one
-              of the matrices. "experimental" uses matrix triples, which send an eighth for an SVM of 10 classes and
-              2048 features. They were attacked by one reader beside their authors.
+              and sends least. "bucket" consists of published protocols only, and sends at least four times as much.
+              "twokeys" is our own, too, has a shorter security argument, and sends half as much again as "t3".
+            - `matrices="elementwise" | "experimental"`: with "spdz2k", how matrices are multiplied if a party knows one
+              of them. "experimental" uses matrix triples where they send less: an eighth of the bytes for an SVM of 10
+              classes and 2048 features. Besides their authors, only one reader has tried to attack them.
 
     Raises:
         ConfigError: an unknown protocol, network or option, options that do not go together, or a number of parties
@@ -563,10 +568,10 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) describes. Waits for the other parties.
 
     The file, or `quorate party --approve`, may list approved runs; all others are then refused. Either may also name an
-    audit log, in which reveals are recorded. An approval is for the first session of a process with the file.
+    audit log, in which reveals are recorded. In one process, approvals hold for the first session with the file.
 
     While the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143, and the peers are told.
-    Your own handler for SIGTERM stays in place.
+    If you have set a handler for SIGTERM before, it stays in place instead.
 
     Args:
         path: this party's configuration.
@@ -574,7 +579,8 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
             all parties.
 
     Raises:
-        ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
+        ConfigError: the file or a key cannot be used, a peer's certificate is not the pinned one, or the audit log
+            cannot be written.
         ProgramMismatch: another party chose other options.
         ConfigError: the audit log cannot be written.
         PeerTimeout: a party did not connect in time.

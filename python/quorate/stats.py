@@ -25,9 +25,10 @@ class PhaseStats:
         compute_seconds: seconds in which the parties' threads ran on a core, added up as in a plan. They are those of
             the busiest party or, where parties of this process share its cores, of the busiest core. Further threads
             (`threads=`) and the threads of links are not included.
-        rounds: causal rounds.
-        bytes_sent: payload by party of this process: of all parties in a local session, of one in a deployment.
-        wire_bytes: payload, framing, handshakes and TLS, by party of this process.
+        rounds: the length of the longest chain of messages, each of which depends on the one before.
+        bytes_sent: the payload bytes that each party of this process sent: all parties in a local session, one in a
+            deployment.
+        wire_bytes: the bytes of payload, framing, handshakes and TLS that each party of this process sent.
         correlations: the number of correlations made, by kind (offline only).
     """
 
@@ -46,7 +47,7 @@ class LineStats:
     Attributes:
         line, text: "file:number", and the text of the line where its file can be read.
         rounds: the number of rounds in which some step of the line was under way.
-        bytes_sent: payload by party of this process.
+        bytes_sent: the payload bytes that each party of this process sent.
         seconds: seconds in which some step of the line was under way, at the slowest party of this process. They
             include waiting for peers, and for steps of other lines that run in parallel.
         busy_seconds: seconds in which the thread of the busiest party of this process worked on the line.

@@ -62,8 +62,8 @@ def nearest(
         bound: the largest magnitude of a coordinate. Distances are computed in the fewest bits that bound and dtype
             allow. Without a bound, and with a dtype too wide for exact distances, coordinates are limited so that
             distances fit 64 bits.
-        index: whether to reveal which record it is.
-        distance: whether to reveal the squared distance.
+        index: whether to reveal the index of the nearest record.
+        distance: whether to reveal its squared distance from the query.
         reveal_to: the party, or the parties, that learn the result; by default the query's owner. `"owners"` means both
             owners, None all parties. With `"nobody"` the result stays secret, for further computation.
 
@@ -72,9 +72,9 @@ def nearest(
         two. None at parties that do not learn it. Secret arrays for `"nobody"`.
 
     Rounds and bytes:
-        One product of matrices, then log2(records) comparisons and selections deep, records - 1 of them for each query.
-        Online (`mpc.explain` has the offline phase, too), for 512 records of 4 coordinates up to 10,000, one query: rss
-        75 rounds, 20 kB; aby 56 rounds, 21 kB; spdz2k 68 rounds, 32 kB; pika 56 rounds, 16 kB.
+        One product of matrices, then records - 1 comparisons and selections for each query, log2(records) of them one
+        after another. Online (`mpc.explain` has the offline phase, too), for 512 records of 4 coordinates up to 10,000,
+        one query: rss 75 rounds, 20 kB; aby 56 rounds, 21 kB; spdz2k 68 rounds, 32 kB; pika 56 rounds, 16 kB.
 
     Raises:
         RangeError: at the owner alone: a coordinate does not fit the dtype or the bound.

@@ -28,27 +28,27 @@ MOST_BITS = 32
 
 
 def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
-    """Computes base to the power of exponent modulo modulus, element by element; each of the three secret or public.
+    """Computes base to the power of exponent modulo modulus, element by element. Each of the three is secret or public.
 
     It equals Python's `pow(base, exponent, modulus)`, and is 0 where the modulus is 0. The three arguments broadcast.
 
     Args:
         mpc: a session.
         base: a secret array of `qr.uint(k)` or bits, or public whole numbers from 0 on; up to 64 bits.
-        exponent: of the same types as base. Fewer bits are cheaper: each takes two modular products.
-        modulus: of the same types as base, up to 32 bits. Modular products take twice its bits.
+        exponent: of the same types as base. Fewer bits are cheaper: each bit takes two modular products.
+        modulus: of the same types as base, up to 32 bits. Modular products are computed with twice its bits.
 
     Returns:
         A secret array with the bits of the largest modulus.
 
     Rounds and bytes:
-        One modular product deep for each bit of the exponent, and one for the base; log2 of the exponent's bits deep
-        where base and modulus are public. A product modulo a secret w-bit number takes about w (1 + log2 w) rounds,
-        modulo a public one about 30. A bit of a public exponent that is 0 in all elements costs a square only.
-        Online (`mpc.explain` has the offline phase, too), with an exponent of 8 bits, modulo a secret number of 32
-        bits: rss 1960 rounds, 12 kB; aby 1937 rounds, 26 kB; spdz2k 1951 rounds, 26 kB; pika 1939 rounds, 23 kB; and
-        modulo a public one of 17 bits: rss 196 rounds, 1.2 kB; aby 157 rounds, 1.8 kB; spdz2k 188 rounds, 4.4 kB; pika
-        176 rounds, 1.3 kB.
+        It is one modular product deep for each bit of the exponent, and one more for the base. Where base and modulus
+        are public, it is only log2(bits of the exponent) products deep. A product modulo a secret w-bit number takes
+        about w (1 + log2 w) rounds, modulo a public one about 30. A bit of a public exponent that is 0 in all elements
+        costs only a square. Online (`mpc.explain` has the offline phase, too), with an exponent of 8 bits, modulo a
+        secret number of 32 bits: rss 1960 rounds, 12 kB; aby 1937 rounds, 26 kB; spdz2k 1951 rounds, 26 kB; pika 1939
+        rounds, 23 kB; and modulo a public one of 17 bits: rss 196 rounds, 1.2 kB; aby 157 rounds, 1.8 kB; spdz2k 188
+        rounds, 4.4 kB; pika 176 rounds, 1.3 kB.
 
     Raises:
         RangeError: a public number is negative or has too many bits.

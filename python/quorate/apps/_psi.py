@@ -60,24 +60,25 @@ def psi(
         sizes: the public numbers of elements; mandatory where a set is not given.
         bits: the bits of an element, up to 64 (63 where sets are padded). Fewer are cheaper; 64 cost three times as
             much as 63.
-        cardinality: reveals the number of shared elements, and not which they are.
+        cardinality: whether to reveal the number of shared elements, instead of the elements.
         payload: a number for each element of one party's set, in the set's order, given in the same way as the sets.
-            The sum of the numbers of shared elements is revealed, and not which they are.
+            The sum of the numbers that belong to shared elements is revealed, and not the elements.
         payload_owner: the party that has the payload; the second of the owners unless stated.
         payload_dtype: the dtype of the payload and of its sum. At the other parties it also states that there is a
             payload.
         reveal_to: the party, or the parties, that learn the result. `"owners"` means both owners, None all parties.
             With `"nobody"` the result stays secret, for further computation.
-        duplicates: `"refuse"` them, or `"remove"` them, which pads the set.
-        texts: the elements are texts, which both owners hash to `bits` bits, at least 62, with SHA-256. Sets of n and m
-            texts then have a false match with probability n m / 2^bits. Texts match only if they are identical: agree
-            on case, blanks and Unicode's normal form beforehand. With `padded`, or with duplicates to remove, state
-            bits=62, which costs less.
-        padded: sets may have fewer elements than `sizes` states, so that only these bounds are public. Keys then have
-            one bit more.
+        duplicates: `"refuse"` raises an error if an element occurs twice; `"remove"` keeps one of equal elements, and
+            pads the set.
+        texts: whether elements are texts, which both owners hash to `bits` bits, at least 62, with SHA-256. Sets of n
+            and m texts then have a false match with probability n m / 2^bits. Texts match only if they are identical:
+            agree on case, blanks and Unicode's normal form beforehand. With `padded`, or with duplicates to remove,
+            state bits=62, which costs less.
+        padded: whether sets may have fewer elements than `sizes` states, so that only these upper bounds are public.
+            Dummies fill the sets up, and keys have one bit more.
 
     Returns:
-        The shared elements, ascending; of texts the hashes, at a party that does not have these texts itself. With
+        The shared elements, ascending. A party that does not have these texts itself gets their hashes. With
         `cardinality` it is their number, with a `payload` the sum, with both a pair of the two. None at parties that do
         not learn it. For `"nobody"` secret arrays; of the elements (values, bits) in random order, with value 0 where
         the bit is 0.

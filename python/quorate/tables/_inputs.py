@@ -126,8 +126,8 @@ class Files:
 
         Where the script does not state `shape=`, the owner announces shape and dtype, which are public. The
         announcement is an input that is revealed to all before the program goes on, in a run that the plan and `stats`
-        show. A party that expects a form can have the announcement compared with it (`--form 0=114x30:fixed64.16`, or a
-        file of the same form).
+        show. The shape and dtype together are the form of the file. A party that expects a certain form can have the
+        announcement compared with it (`--form 0=114x30:fixed64.16`, or a file of the same form).
 
         Args:
             path: the file, if the command line names none.

@@ -62,9 +62,10 @@ def read(
 
     Args:
         path: the file; its suffix selects the format. Parquet and Arrow need pyarrow (`pip install pyarrow`).
-        columns: names, or numbers from 0, of the wanted columns in this order; a single name or number gives (rows,).
-        header: for CSV, whether the first line names the columns. If not stated, it does where one of its cells is not
-            a number.
+        columns: names, or numbers from 0, of the wanted columns in this order; a single name or number gives an array
+            of shape (rows,).
+        header: for CSV, whether the first line names the columns. If not stated, it does if one of its cells is not a
+            number.
         delimiter: for CSV, the character between cells. If not stated, it is the most frequent of comma, semicolon, tab
             and bar in the first line.
 

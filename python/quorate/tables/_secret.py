@@ -64,7 +64,7 @@ class Frame:
     `frame["age"]` is a secret array, `frame[["age", "town"]]` a frame of fewer columns. Columns of words and dates are
     compared with words and dates, as in `frame["town"] == "Oslo"`. A column of words can be combined only with columns
     of the same words in the same order; others raise `DtypeError`. Results of arithmetic, such as `x + 0`, are plain
-    numbers.
+    numbers and no longer words or dates.
 
     Attributes:
         columns: the names, in their order.
@@ -137,9 +137,10 @@ class Announcing:
     """The methods of `Session` that announce public facts about data, and that input tables of named columns."""
 
     def announce(self, number: int | Callable[[], int] | None = None, owner: int | None = None) -> int:
-        """Announces a whole number from 0 to 2^31 - 1 of its owner to all parties, such as its number of rows.
+        """Announces a whole number from 0 to 2^31 - 1 that one party has, such as its number of rows, to all parties.
 
-        It is an input that is revealed at once, in a run of its own, which the plan and `stats` show.
+        `number`, or a callable that returns it, is used at the owner only. It is an input that is revealed at once, in
+        a run of its own, which the plan and `stats` show.
 
         Example:
             >>> import quorate as qr
@@ -188,7 +189,7 @@ class Announcing:
             columns: for each column its dtype; or a list of the words that it may have, which become codes from 0 on;
                 or `datetime.date`, which becomes days from 1970-01-01 (`qr.days`), as int(32). Names and words are part
                 of the program that parties agree on (`ProgramMismatch`).
-            rows: the number of rows, if all parties have it.
+            rows: the number of rows, if all parties know it.
             bound_check: as in `input`, for the codes of words.
 
         Raises:
