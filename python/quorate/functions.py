@@ -151,7 +151,7 @@ def reciprocal(x: SecretArray) -> SecretArray:
 
 
 def relu(x: SecretArray) -> SecretArray:
-    """Returns x where it is positive, 0 elsewhere, exactly; also for integers. A comparison and 1 round.
+    """Returns x where it is positive, 0 elsewhere, exactly; also for integers. It takes a comparison and 1 round.
 
     Rounds: rss 10, aby 7, spdz2k 8, pika 8.
 

@@ -78,10 +78,10 @@ def psi(
             Dummies fill the sets up, and keys have one bit more.
 
     Returns:
-        The shared elements, ascending. A party that does not have these texts itself gets their hashes. With
-        `cardinality` it is their number, with a `payload` the sum, with both a pair of the two. None at parties that do
-        not learn it. For `"nobody"` secret arrays; of the elements (values, bits) in random order, with value 0 where
-        the bit is 0.
+        The shared elements, ascending. Where elements are texts, a party that does not have them gets their hashes.
+        With `cardinality` it is their number, with a `payload` the sum, with both a pair of the two. None at parties
+        that do not learn it. For `"nobody"` secret arrays; of the elements (values, bits) in random order, with value 0
+        where the bit is 0.
 
     Rounds and bytes:
         For sets of n elements about n log2(2n) comparisons and exchanges of keys (and payloads), log2(2n) deep. Then 2n

@@ -37,7 +37,7 @@ class TrainingPlan:
 
     @property
     def rounds(self) -> int:
-        """The number of causal rounds online."""
+        """The number of rounds online."""
         return self.records.online.rounds + sum(count * plan.online.rounds for count, plan in self.steps)
 
     @property

@@ -69,7 +69,8 @@ class Estimator(Params):
         Raises:
             RangeError: the ranges of X and y do not prove that no number wraps. NaN and infinity are refused earlier,
                 by the input.
-            ShapeError, DtypeError: X and y are not secret, or differ in length; a batch is larger than all records.
+            ShapeError, DtypeError: X and y are not secret, or differ in length; or `batch_size` is more than the number
+                of records.
             ConfigError: the classes are not stated.
         """
         x, t, shape = self._given(X, y)
@@ -92,7 +93,10 @@ class Estimator(Params):
 
     @sessionless
     def explain(self, X: Any, y: Any, network: str | Network | None = None) -> TrainingPlan:
-        """Predicts the cost of `fit` for these arrays, by dry runs. Nothing is sent. Every party calls it, as `fit`."""
+        """Predicts the cost of `fit` for these arrays, by dry runs. Nothing is sent.
+
+        As with `fit`, every party calls it.
+        """
         x, t, shape = self._given(X, y)
         rows = x.shape[0]
         generator = self._schedule.generator()
@@ -121,7 +125,7 @@ class Estimator(Params):
         return state.parameters
 
     def fit_clear(self, X: Any, y: Any) -> Trained:
-        """Trains in float64 on public records, by the schedule of `fit`; the results differ by rounding only.
+        """Trains in float64 on public records, by the same steps as `fit`; the results differ by rounding only.
 
         Returns:
             The trained model; the estimator does not change.
@@ -202,8 +206,8 @@ class Estimator(Params):
     def score(self, X: Any, y: Any) -> SecretArray:
         """Returns R squared of predictions, as a secret number.
 
-        It is 1 less the squared errors over the squared deviations of y. Known ranges of X and y (`bound=`, `clip`)
-        reduce its cost. It is undefined where all of y is one number.
+        It is 1 - (sum of squared errors) / (sum of squared deviations of y from its mean). Known ranges of X and y
+        (`bound=`, `clip`) reduce its cost. It is undefined if all elements of y are equal.
 
         Args:
             X: secret records (records, features).

@@ -22,28 +22,28 @@ __all__ = ["gradient"]
 def gradient(
     loss: SecretArray, parameters: Sequence[SecretArray], *, along: SecretArray | None = None
 ) -> list[SecretArray]:
-    """Returns the gradient of a loss by each of several arrays, by reverse mode. It reveals and runs nothing.
+    """Returns the gradient of a loss with respect to several arrays, by reverse mode. It reveals and runs nothing.
 
     Parameters are independent variables: gradients end at them, even where one parameter was computed from another.
-    Bits are constants. The derivative of `mpc.where(x > 0, x, 0)`, and so of `qr.relu` and `clip`, is therefore that of
-    the selected side. Where the loss is a mean, the factor 1/n is applied at the end.
+    Bits count as constants. The derivative of `mpc.where(x > 0, x, 0)`, and so of `qr.relu` and `clip`, is therefore
+    that of the selected side. Where the loss is a mean, the factor 1/n is applied at the end.
 
     Call it before the loss is revealed. After a reveal, intermediate values that no array of yours holds are computed
     again, for which the input arrays must still exist.
 
     Args:
-        loss: fixed point, of any shape with `along`, else one number.
+        loss: a fixed-point array: one number or, with `along`, of any shape.
         parameters: fixed-point arrays from which the loss is computed.
-        along: the gradient, by `loss`, of a value that is computed from it, in the shape of `loss`. It gives log losses
-            their short form: `gradient(scores, weights, along=qr.sigmoid(scores) - labels)`.
+        along: the gradient, with respect to `loss`, of a value that is computed from `loss`. It has the shape of
+            `loss`. Log losses then have a short form: `gradient(scores, weights, along=qr.sigmoid(scores) - labels)`.
 
     Returns:
         Arrays of the parameters' shapes and dtypes. Their error is that of their operations, each of which states its
-        own; products are rounded down. Small slopes, such as 1/n of a sum, are kept multiplied by powers of two, as far
-        as ranges prove that there is room. A `RangeWarning` names an operation without room.
+        own; products are rounded down. Small gradients, such as those with a factor 1/n, are kept multiplied by powers
+        of two, as far as ranges prove that there is room. A `RangeWarning` names an operation without room.
 
-    Rounds and bytes: for each product of the loss those of one product, for each matrix product those of two, for
-    additions and moves none. `mpc.explain` of the result predicts them.
+    Rounds and bytes: each product in the loss takes those of one product, each matrix product those of two, additions
+    and moves none. `mpc.explain` of the result predicts them.
 
     Raises:
         DtypeError: an operation between a parameter and the loss has no derivative here (sorts, look-ups, rounding to

@@ -25,8 +25,8 @@ class _Linear:
 class LogisticRegression(_Linear, Classifier):
     """Logistic regression on secret records, of two classes or, by softmax, of more.
 
-    `fit` reveals nothing: `coef_` (1 or classes, features) and `intercept_` are secret arrays. Schedule, classes and
-    shapes are public.
+    `fit` reveals nothing: `coef_` (1 or classes, features) and `intercept_` are secret arrays. Public are the schedule
+    (number, size and order of batches, factors of steps), classes and shapes.
 
     Args:
         classes: the possible labels, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Not needed if labels are bits. A
@@ -43,8 +43,8 @@ class LogisticRegression(_Linear, Classifier):
         fit_intercept: whether the model has an intercept.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the orders. It is public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
-            bound, this is proven; else weights are clipped in each step (`weights_clipped_`).
+        weight_bound: weights never leave [-weight_bound, weight_bound]. If the steps of the training cannot reach the
+            bound, this is proven; otherwise each step clips weights (`weights_clipped_`).
         fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
@@ -54,7 +54,7 @@ class LogisticRegression(_Linear, Classifier):
         n_features_in_, n_iter_: the numbers of features and of epochs.
         weights_clipped_: whether steps clip weights.
 
-    Error: that of fixed point in each step; `fit_clear` has none. Rounds of a step: see `explain`.
+    Error: each step rounds to fixed point; `fit_clear` does not. Rounds of a step: see `explain`.
 
     Source: stochastic gradient descent with momentum; B. T. Polyak, 1964.
 
@@ -111,8 +111,8 @@ class LinearRegression(_Linear, Estimator):
         fit_intercept: whether the model has an intercept.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the orders. It is public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
-            bound, this is proven; else weights are clipped in each step (`weights_clipped_`).
+        weight_bound: weights never leave [-weight_bound, weight_bound]. If the steps of the training cannot reach the
+            bound, this is proven; otherwise each step clips weights (`weights_clipped_`).
         fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
@@ -121,7 +121,7 @@ class LinearRegression(_Linear, Estimator):
         n_features_in_, n_iter_: the numbers of features and of epochs.
         weights_clipped_: whether steps clip weights.
 
-    Error: that of fixed point in each step; `fit_clear` has none.
+    Error: each step rounds to fixed point; `fit_clear` does not.
 
     Source: stochastic gradient descent with momentum; B. T. Polyak, 1964.
 

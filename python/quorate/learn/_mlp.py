@@ -33,7 +33,8 @@ def _activation(given: Any) -> str:
 class MLPClassifier(Classifier):
     """A dense network that learns classes from secret records, by the log loss.
 
-    `fit` reveals nothing: `coefs_` and `intercepts_` are secret arrays. Sizes, schedule and classes are public.
+    `fit` reveals nothing: `coefs_` and `intercepts_` are secret arrays. Public are sizes, classes and the schedule
+    (number, size and order of batches, factors of steps).
 
     Args:
         hidden_layer_sizes: the numbers of units of the hidden layers.
@@ -49,9 +50,9 @@ class MLPClassifier(Classifier):
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
-            bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
-            layers, proofs need a smaller bound, such as 2.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. If the steps of the training cannot reach the
+            bound, this is proven; otherwise each step clips weights (`weights_clipped_`). With two or more hidden
+            layers, a smaller bound such as 2 is needed to prove that no number wraps.
         fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
@@ -61,7 +62,7 @@ class MLPClassifier(Classifier):
         n_features_in_, n_iter_: the numbers of features and of epochs.
         weights_clipped_: whether steps clip weights.
 
-    Error: that of fixed point in each step; `fit_clear` has none.
+    Error: each step rounds to fixed point; `fit_clear` does not.
 
     Source: back-propagation with momentum; D. E. Rumelhart, G. E. Hinton, R. J. Williams, 1986.
 
@@ -119,9 +120,9 @@ class MLPRegressor(Estimator):
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.
-        weight_bound: weights never leave [-weight_bound, weight_bound]. Where the schedule is too short to reach the
-            bound, this is proven; else weights are clipped in each step (`weights_clipped_`). With two or more hidden
-            layers, proofs need a smaller bound, such as 2.
+        weight_bound: weights never leave [-weight_bound, weight_bound]. If the steps of the training cannot reach the
+            bound, this is proven; otherwise each step clips weights (`weights_clipped_`). With two or more hidden
+            layers, a smaller bound such as 2 is needed to prove that no number wraps.
         fraction_bits: the training computes in `qr.fixed(64, fraction_bits)`, 12 to 24.
         verbose: whether each epoch is announced on stderr.
 
@@ -130,7 +131,7 @@ class MLPRegressor(Estimator):
         n_features_in_, n_iter_: the numbers of features and of epochs.
         weights_clipped_: whether steps clip weights.
 
-    Error: that of fixed point in each step; `fit_clear` has none.
+    Error: each step rounds to fixed point; `fit_clear` does not.
 
     Source: back-propagation with momentum; D. E. Rumelhart, G. E. Hinton, R. J. Williams, 1986. P. J. Huber, 1964.
 

@@ -38,7 +38,7 @@ def from_xgboost(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
     Raises:
         ModelError: this is no such model; or it has categories, dropped trees, several targets, rounds after an early
             stop, or an objective other than "binary:logistic", "multi:softprob", "multi:softmax" and those of "reg:"
-            whose numbers are sums.
+            whose predictions are plain sums over trees.
     """
     return _unbroken(lambda: _from_xgboost(model, classes))
 
@@ -90,7 +90,8 @@ def from_lightgbm(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
 
     Raises:
         ModelError: this is no such model; or it has categories, linear trees, zeros that count as missing, averaged
-            trees, or an objective other than binary, multiclass and those of regression whose numbers are sums.
+            trees, or an objective other than binary, multiclass and those of regression whose predictions are plain
+            sums over trees.
     """
     return _unbroken(lambda: _from_lightgbm(model, classes))
 

@@ -119,7 +119,7 @@ class Model(Questions):
         tell((id(self), notice), because(question, words, why), *found, add=add)
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """Predicts by the same integer computation in the clear, for comparison: no session, nothing is secret.
+        """Predicts in the clear by the same integer computation, for comparison; it needs no session.
 
         The last of 16 fractional bits of tanh and logistic may differ, since numpy computes them here.
         """

@@ -104,19 +104,20 @@ class Questions:
             reveal_to: the party that learns the predictions: by default the records' owner; None for all.
             rows: the number of records, where X is None.
             reveal: False reveals nothing, and returns a secret array for the rest of the program. Labels that are whole
-                numbers keep their values, two truth values become bits, and all others become their places in
+                numbers keep their values, True and False become bits, and all others become their places in
                 `shape.classes`. Labels of a multilabel model are bits; numbers of a regression are `qr.fixed(64, 16)`.
+                Labels of networks from ONNX and TFLite always become their places in `shape.labels`.
             batch: the number of records that are scored at a time, the same at all parties. None: all at once, or as
-                many as fit in the session's `max_memory=`. A record that is refused ends the question when its batch
-                comes.
+                many as fit in the session's `max_memory=`. An invalid record raises its error when its batch comes.
+                With `reveal=False` pass a part of X at a time instead.
 
-        The first question of a session shares the model's secrets, and all further ones use these shares. They are
-        freed with the model, with the shape that stands for it at other parties, or with the session. So all parties
-        ask the same model, or keep the `Shape` as long as its owner keeps the model.
+        The first call in a session shares the model's secrets, and all further calls use these shares. A party frees
+        its shares when its `Model`, or the `Shape` that stands for it, is deleted, or when the session ends. So keep
+        these objects at all parties for as long as the owner keeps the model.
 
         Returns:
-            An array of labels, or of numbers for a regression; None at a party that does not learn them; a secret array
-            with `reveal=False`.
+            An array of labels, or of numbers for a regression; a dictionary by name, for a network with several
+            outputs. None at a party that does not learn them. With `reveal=False` secret arrays.
 
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
@@ -140,13 +141,13 @@ class Questions:
     ) -> Any:
         """Returns the classes' probabilities, (records, classes), for the arguments of `predict`.
 
-        Probabilities give the decisions of the model away: the logistic function or softmax that makes them from
-        decisions can be inverted. So the decisions are revealed (for several classes only their differences), and the
-        party that learns them computes the probabilities. With `reveal=False` these are computed on secrets, as
-        `qr.fixed(64, 16)`: each is within `margin_bound` plus 2^-14.
+        Decisions are the scores that `decision_function` returns. Probabilities disclose them, since the logistic
+        function or softmax that makes probabilities from decisions can be inverted. So the decisions are revealed (for
+        several classes only their differences), and the party that learns them computes the probabilities. With
+        `reveal=False` these are computed on secrets, as `qr.fixed(64, 16)`: each is within `margin_bound` plus 2^-14.
 
         Raises:
-            ModelError: this model has no probabilities.
+            ModelError: this model has no probabilities. Networks from ONNX and TFLite have none.
         """
         return self._ask("predict_proba", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 
@@ -164,11 +165,12 @@ class Questions:
     ) -> Any:
         """Returns the decisions, (records,) or (records, classes), for the arguments of `predict`.
 
-        Each is within `margin_bound` of the estimator's. Decisions reveal more about the model than classes do. With
-        `reveal=False` they are `qr.fixed(64, 16)`, rounded down.
+        Each is within `margin_bound` of the estimator's. For networks they are the outputs, within `error_bound` of the
+        clear network's. Decisions reveal more about the model than classes do. With `reveal=False` they are
+        `qr.fixed(64, 16)`, rounded down.
 
         Raises:
-            ModelError: this model has no such decisions.
+            ModelError: this model has no such decisions, or `reveal=False` is given for a quantised network.
         """
         return self._ask("decision_function", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 

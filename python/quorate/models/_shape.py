@@ -44,16 +44,17 @@ class Shape(Questions):
         layers: for a network: the number of neurons of each hidden layer.
         activation: for a network: the activation of the hidden layers.
         layer_scales: for a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
-        multilabel: for a network: whether every label is predicted for itself.
-        link: how `predict_proba` follows from the decisions, if it does. `"sigmoids"`: as shares of logistic functions,
-            which no question returns.
+        multilabel: for a network: whether each label is predicted independently of the others.
+        link: how `predict_proba` follows from the decisions, if it does. `"sigmoids"`: as shares of logistic functions;
+            no method returns these.
         float64: for trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: the names of the features, in order, if the estimator was fitted on a table that has them. Records with
             names must have the same ones; records without names are accepted. Names are public, as class labels are.
-        columns: what the records' owner computes of each record before it is input, unless that is its features alone:
-            `(feature, ("value",))`, `(feature, ("square",))`, `(feature, ("in", a, b))`, which is 1 for these
-            categories and else 0, and `(feature, ("out", a, b))`, the opposite. `scales` are then those of the columns.
-        known: the features that must have one of some categories: `(feature, (a, b))`.
+        columns: the columns that the records' owner computes from each record before it is input; not set if these are
+            the features themselves: `(feature, ("value",))`, `(feature, ("square",))`, `(feature, ("in", a, b))`, which
+            is 1 for these categories and else 0, and `(feature, ("out", a, b))`, the opposite. `scales` are then those
+            of the columns.
+        known: the features whose value must be one of these categories: `(feature, (a, b))`.
         points: for nearest neighbors: the number of records that the model has.
         neighbors: for nearest neighbors: the number of points that vote.
 

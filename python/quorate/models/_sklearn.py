@@ -51,8 +51,8 @@ def from_sklearn(
         tolerance: if given, a model whose `margin_bound` is larger is refused.
 
     In a local session `predict` warns (`ModelWarning`) if records are so close to a tie that the estimator may have
-    decided otherwise. Every question warns if numbers may be off by much for their size. In a deployment the model's
-    owner is warned if `margin_bound` is large.
+    decided otherwise. Every method warns if its numbers may have a large error relative to their size. In a deployment
+    the model's owner is warned if `margin_bound` is large.
 
     Raises:
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or its

@@ -12,7 +12,7 @@ class Support:
     """A supported estimator.
 
     Attributes:
-        methods: the questions that the model answers.
+        methods: the methods that the model has.
         targets: what the estimator may have been trained to predict.
         limits: the options of the estimator that are refused; empty if none is.
         agreement: when results equal the estimator's.

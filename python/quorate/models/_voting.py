@@ -44,8 +44,8 @@ class VotingShape(Questions):
 
     Attributes:
         members: the members' shapes.
-        how: `"votes"`, the label that most members give, the first of equal ones; `"probabilities"`, the largest mean;
-            `"numbers"`, means of a regression.
+        how: `"votes"`, the label that most members give, the first of equally frequent ones; `"probabilities"`, the
+            largest mean; `"numbers"`, means of a regression.
         weights: the weight of each member; whole numbers for votes.
         classes: the labels, in order; none for a regression.
     """
@@ -103,7 +103,7 @@ class VotingShape(Questions):
 class VotingModel(Questions):
     """A model that joins several, as `from_sklearn` returns it for a VotingClassifier or VotingRegressor.
 
-    It answers the same questions as a `Model`. A CalibratedClassifierCV of several folds becomes one, too.
+    It has the same methods as a `Model`. A CalibratedClassifierCV of several folds becomes one, too.
 
     Attributes:
         members: the models.

@@ -14,7 +14,7 @@ __all__ = ["elu", "hard_sigmoid", "hard_swish", "leaky_relu", "prelu", "relu6", 
 
 
 def relu6(x: SecretArray) -> SecretArray:
-    """Limits x to the range 0 to 6, exactly; also for integers. Two comparisons.
+    """Limits x to the range 0 to 6, exactly; also for integers. It takes two comparisons.
 
     Example:
         >>> import quorate as qr
@@ -27,7 +27,7 @@ def relu6(x: SecretArray) -> SecretArray:
 
 
 def leaky_relu(x: SecretArray, slope: float = 0.01) -> SecretArray:
-    """Returns x where it is positive, elsewhere x times the public `slope`. For fixed point; a comparison.
+    """Returns x where it is positive, elsewhere x times the public `slope`. x is fixed point. It takes a comparison.
 
     Example:
         >>> import quorate as qr
@@ -58,7 +58,7 @@ def prelu(x: SecretArray, slope: Any) -> SecretArray:
 
 
 def silu(x: SecretArray) -> SecretArray:
-    """Returns x times its sigmoid, within 1 unit plus 1.5 units times |x|.
+    """Returns x times its sigmoid, within 1 + 1.5 |x| units of 2^-f.
 
     Example:
         >>> import quorate as qr
@@ -71,7 +71,7 @@ def silu(x: SecretArray) -> SecretArray:
 
 
 def elu(x: SecretArray, alpha: float = 1.0) -> SecretArray:
-    """Returns x where it is positive, alpha (e^x - 1) elsewhere; within 2 alpha + 1 units.
+    """Returns x where it is positive, alpha (e^x - 1) elsewhere; within 2 alpha + 1 units of 2^-f.
 
     Example:
         >>> import quorate as qr
@@ -86,7 +86,7 @@ def elu(x: SecretArray, alpha: float = 1.0) -> SecretArray:
 
 
 def hard_sigmoid(x: SecretArray, alpha: float = 1 / 6, beta: float = 0.5) -> SecretArray:
-    """Returns alpha x + beta, limited to the range 0 to 1. Two comparisons.
+    """Returns alpha x + beta, limited to the range 0 to 1. It takes two comparisons.
 
     Example:
         >>> import quorate as qr
@@ -99,7 +99,7 @@ def hard_sigmoid(x: SecretArray, alpha: float = 1 / 6, beta: float = 0.5) -> Sec
 
 
 def hard_swish(x: SecretArray) -> SecretArray:
-    """Returns x times its hard sigmoid. Two comparisons and a product.
+    """Returns x times its hard sigmoid. It takes two comparisons and a product.
 
     Example:
         >>> import quorate as qr

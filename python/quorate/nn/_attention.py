@@ -26,9 +26,9 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: floa
         key: (..., keys, size).
         value: (..., keys, values).
         mask: (queries, keys), preceded by the other axes where arrays have them. Numbers, public or secret, are added
-            to the scaled products; a public `-inf` hides a key. Booleans, public or secret, select the keys that are
-            seen. Public masks cost nothing, and must show each query at least one key. A query to which a secret mask
-            shows no key gets the mean of all values.
+            to the scaled products; a public `-inf` hides a key. Booleans, public or secret, are True for keys that a
+            query uses. Public masks cost nothing, and must leave each query at least one key. A query to which a secret
+            mask leaves no key gets the mean of all values.
         scale: 1 / sqrt(size) if not given.
 
     Example:

@@ -79,9 +79,9 @@ def conv2d(
 
     It takes one round, and those of a truncation where both are fixed point. With `rss` each party sends its share of
     the results, for filters of any size. With `aby` and `pika` each pixel and each weight is opened once. With `spdz2k`
-    both factors of each product are opened, or each matrix once where matrix triples take less. Public filters, or
-    public images, need only local work. Fixed point is rounded down once, after each sum; results that the ring does
-    not hold wrap, as in products of matrices.
+    both factors of each product are opened, or each matrix once where matrix triples take less
+    (`matrices="experimental"`). Public filters, or public images, need only local work. Each sum of fixed point is
+    rounded down once. Results that the ring does not hold wrap, as in products of matrices.
 
     Args:
         x: images (batch, channels, rows, columns), or (batch, rows, columns, channels) where `layout` is "NHWC".

@@ -30,8 +30,8 @@ def batch_norm(
 ) -> SecretArray:
     """Returns (x - mean) / sqrt(variance + eps) times weight, plus bias, with one number of each for each channel.
 
-    Where the variance is secret, its root is computed under the protocol, one for each channel. A party that has the
-    variance can fold the factor into the layer before, at no cost. The root is within 2 units of 2^-f, so with a secret
+    If the variance is secret, the protocol computes a root for each channel. A party that has the variance can fold the
+    factor into the weights of the layer before, at no cost. The root is within 2 units of 2^-f, so with a secret
     variance v results have a relative error of up to 2^(1 - f) sqrt(v).
 
     Args:
@@ -79,13 +79,14 @@ def batch_norm(
 def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: float = 2**-16) -> SecretArray:
     """Returns (x - mean) / sqrt(variance + eps) times weight, plus bias, along the last axis of fixed point.
 
-    Lines of any deviation are first scaled to one size by powers of two. It takes some comparisons and a root for each
-    line, and two products for each number. With 16 bits after the point, results have a relative error of 2^-12, and in
-    addition the rounding of the line's mean, one unit, relative to the line's deviation.
+    A line is the numbers along the last axis. Each line is first multiplied by a power of two that brings its deviation
+    to a common size. It takes some comparisons and a root for each line, and two products for each number. With 16 bits
+    after the point, results have a relative error of 2^-12. The rounding of the line's mean adds one unit divided by
+    the line's deviation.
 
-    Squares are rounded one by one, to a unit, where x has no bound, or one for which squares have no room in a stated
-    dtype. This matters for deviations below 0.1. The squares must also fit that dtype: `qr.fixed(64, 16)` holds squares
-    of deviations up to 10^4. State a bound or a wider dtype.
+    Each square is rounded by itself, to a unit, in two cases: x has no bound, or the squares that its bound allows have
+    no room in a stated dtype. This matters for deviations below 0.1. The squares must also fit that dtype:
+    `qr.fixed(64, 16)` holds squares of deviations up to 10^4. State a bound or a wider dtype.
 
     Args:
         x: fixed point, or integers.

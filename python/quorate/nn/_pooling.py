@@ -127,7 +127,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     layout: str = "NCHW",
 ) -> SecretArray:
-    """Returns the mean of each window of fixed point: the sum times a public number, rounded once.
+    """Returns the mean of each window of fixed point: the sum of the window times a public number, rounded once.
 
     The sums are local. Zeros outside of an image count as elements, as in PyTorch. With `count_include_pad=False` they
     do not, as in TensorFlow and by default in ONNX.

@@ -35,9 +35,9 @@ def conv_transpose2d(
     With `layout="NHWC"`, as in TFLite, images are (batch, rows, columns, channels), and filters (filters of a group,
     rows, columns, channels).
 
-    It is computed as a convolution, at its cost. Results whose positions agree modulo the stride are a convolution with
-    a filter of their own, a part of the flipped given filter. So no zeros are inserted between pixels, except with both
-    strides and dilations above 1.
+    It is computed as a convolution, at its cost. Results whose positions leave the same remainder modulo the stride
+    form a convolution, whose filter is a part of the given filter, flipped. So no zeros are inserted between pixels,
+    unless strides and dilations are both above 1.
 
     Example:
         >>> import quorate as qr

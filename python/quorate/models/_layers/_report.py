@@ -12,12 +12,12 @@ from quorate._tables import text_table
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The result of `Network.report`.
+    """The result of `Network.report` and `QuantisedNetwork.report`.
 
     Attributes:
         count: the number of inputs.
         agreement: the share of inputs for which both networks have the same largest output.
-        differing: the places of the other inputs.
+        differing: the indices of the other inputs.
         largest_error: the largest measured distance of an output from the clear network's.
         error_bound: the proven bound on that distance.
         layers: for each layer its name, the largest measured error, and the proven bound.

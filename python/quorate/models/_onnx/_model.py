@@ -53,10 +53,10 @@ class Network(Questions):
         error_bound: a proven bound on the distance of outputs from the clear network's, computed without rounding. The
             proof uses the bound on inputs and the weights, and holds for all inputs within the bound. If layers are
             clipped (`sample=`), it holds for inputs that reach no limit. Behind a layer normalisation with `sample=`,
-            it holds for inputs whose lines deviate at least a quarter as much as the sample's least. It stays with the
-            model's owner.
+            it holds for inputs whose lines have at least a quarter of the smallest deviation in the sample. It stays
+            with the model's owner.
         margin_bound: labels equal the clear network's for every input whose two largest outputs (before a last softmax)
-            are further apart.
+            are further apart than this.
     """
 
     shape: NetworkShape
@@ -94,7 +94,7 @@ class Network(Questions):
             options: other options of `qr.local`.
 
         Returns:
-            How many largest outputs agree, and the largest error of the outputs and of each layer.
+            The share of inputs whose largest output agrees, and the largest error of the outputs and of each layer.
         """
         ours: list[list[Array]] = []
         clear: list[list[Array]] = []
@@ -185,21 +185,21 @@ def from_onnx(
     Args:
         model: a path, or an `onnx.ModelProto`. Its inputs are float32 or float64, with the batch as the first axis of
             the first input. They may be int32 or int64 if they are row numbers of tables, as tokens are. For several
-            inputs, questions take a dictionary by name, each with the batch as its first axis.
+            inputs, `predict` and the like take a dictionary by name, each with the batch as its first axis.
         bound: the largest magnitude of the inputs, or (lowest, highest). It is public. Row numbers of tables need none.
             For several inputs: one for all, or a dictionary; the same holds for `sample` and `shape`.
         sample: inputs like those to come. Without a bound, other inputs may reach twice the largest magnitude there. If
             the proven range of a layer is far larger than the sample's, its results are clipped to a power of two at or
             above four times the sample's. Networks of many layers or with layer normalisations need a sample. The error
-            of a normalisation is proven for lines that deviate at least a quarter as much as the sample's least. The
-            power of two is public, the sample is not.
+            of a normalisation is proven for lines that have at least a quarter of the smallest deviation in the sample.
+            The power of two is public, the sample is not.
         shape: for one input, its shape without the batch, if the file leaves sizes open.
         output: the name of the value to compute, if the model has several outputs; or a list of names, for which
-            questions return a dictionary.
-        inputs: the role of inputs, by name: "secret" (the default), "public" if all parties give them, or an array of
-            constants, which become a part of the model. Of such constants, these are public in `model.shape`, as they
-            are for the file's own: factors and limits of one element, places that are taken, sizes, branches and hidden
-            places.
+            `predict` and the like return a dictionary.
+        inputs: the role of each input, by name: "secret" (the default), "public" if all parties give them, or an array
+            of constants, which become a part of the model. Some constants are public in `model.shape`, whether they are
+            given here or stand in the file: factors and limits of one element, indices of elements that are taken,
+            sizes, choices of branches, and positions that masks hide.
         labels: the labels of the outputs along the last axis: `predict` then returns the label of the largest one. They
             are public.
         bits: the bits of inputs and of the layers' results, 8 to 30; by default 24. Fewer cost less and are less

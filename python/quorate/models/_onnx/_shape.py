@@ -97,12 +97,12 @@ class NetworkShape(Questions):
             raise ModelError(f"this is not the shape of a network: table_rows={listed_rows} do not go with its steps")
 
     def bits_of(self, place: int) -> int:
-        """Returns the bits of an array: no number in it exceeds 2^bits units."""
+        """Returns the bits of an array: no number in it exceeds 2^bits units in magnitude."""
         return int(self.steps[place - 1]["bits"])
 
     @property
     def all_inputs(self) -> list[Input]:
-        """The inputs that questions give, in order."""
+        """The inputs of the network, in order."""
         first = Input(self.sizes, self.low, self.high, self.bits, self.table_rows, self.name)
         return [first, *(Input.described(public, self.bits) for public in self.inputs)]
 
@@ -146,7 +146,7 @@ class NetworkShape(Questions):
         owners: tuple[int, int],
         kept: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """Returns all arrays, from the first input on.
+        """Builds the program, and returns its arrays: the first input, then the result of each step.
 
         `given` has the values of each input. The network's secrets are put into `kept`, or taken from there.
         """
@@ -160,7 +160,7 @@ class NetworkShape(Questions):
         """Returns this party's values for each input, None where another party has it.
 
         Raises:
-            ModelError: an input is missing, or X has others.
+            ModelError: an input is missing, or X has one that the network does not have.
         """
         found = listed(asked.X, self.all_inputs)
         mine = asked.has_records(mpc)

@@ -33,9 +33,10 @@ class QuantisedNetwork(Questions):
     """A quantised network with a public shape and secret weights, as `from_tflite` returns it.
 
     `predict` returns the label of the largest output, the first of equal ones. If the network was imported without
-    `labels=`, it returns the output's place; for outputs with rows and columns, the place in
-    `decision_function(...)[i].ravel()`. `decision_function` returns the outputs as the file's 8-bit numbers, for a last
-    softmax its arguments. `shape` is for the other parties, who call the same methods on it.
+    `labels=`, it returns the position of the output; for outputs with rows and columns, the position in
+    `decision_function(...)[i].ravel()`. `decision_function` returns the outputs as the file's 8-bit numbers; if the
+    last layer is a softmax, it returns the softmax's arguments. `shape` is for the other parties, who call the same
+    methods on it.
 
     Attributes:
         shape: what the other parties may know; give it to them.
@@ -49,7 +50,7 @@ class QuantisedNetwork(Questions):
         return f"QuantisedNetwork(inputs {self.shape.sizes}, {len(self.shape.steps)} steps, {self.shape.mode})"
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """Returns the labels, or places of the largest outputs, of the clear network, by TFLite's reference kernels."""
+        """Returns labels, or positions of the largest outputs, of the clear network, by TFLite's reference kernels."""
         best = self.shape.as_given(self._clear(X)[-1]).reshape(len(X), -1).argmax(axis=1)
         return best if self.shape.labels is None else np.asarray(self.shape.labels)[best]
 
@@ -68,8 +69,8 @@ class QuantisedNetwork(Questions):
             options: other options of `qr.local`.
 
         Returns:
-            How many largest outputs agree, and the largest difference of the outputs and of each layer. For mode
-            "exact" the proven bound is 0. For "paper" no bound is proven, which is shown as `inf`.
+            The share of inputs whose largest output agrees, and the largest difference of the outputs and of each
+            layer. For mode "exact" the proven bound is 0. For "paper" no bound is proven, which is shown as `inf`.
         """
         self.shape.encode(X)
         values, ours, clear = np.asarray(X), [], []

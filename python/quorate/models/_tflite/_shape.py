@@ -44,7 +44,8 @@ class QuantisedShape(Questions):
         channels: the place of images' channels: "last", as in TFLite's files, or "first", as in ONNX's.
         given: for inputs that are real numbers, the scale and the zero point by which their owner quantises them to 8
             bits; None if inputs are 8-bit numbers.
-        real: for outputs that are real numbers, the scale and the zero point of the 8-bit numbers that are revealed.
+        real: for outputs that are real numbers, the scale and the zero point by which they follow from the 8-bit
+            numbers that are revealed.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -94,7 +95,7 @@ class QuantisedShape(Questions):
         return "\n".join([head, *text_table(("", "step", "weights", "public"), rows, 4)])
 
     def encode(self, X: Any) -> Integers:
-        """Returns inputs as numbers from 0 on, channels first; raises before anything is sent if they are not 8-bit."""
+        """Returns inputs as numbers from 0 to 255, channels first. Others raise an error before anything is sent."""
         values = np.asarray(X)
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
             sizes = ", ".join(map(str, self.sizes))
@@ -115,7 +116,10 @@ class QuantisedShape(Questions):
         return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 and self.channels == "last" else whole
 
     def program(self, mpc: Any, owned: Owned, X: Any, rows: int, owner: int) -> list[Any]:
-        """Returns all arrays, from the input on, each less its base, which the model's owner has."""
+        """Builds the program, and returns its arrays: the input, then the result of each step.
+
+        From each array its base is subtracted, a number that only the model's owner has.
+        """
         turned = len(self.sizes) == 3 and self.channels == "last"
         sizes = (self.sizes[2], *self.sizes[:2]) if turned else self.sizes
         first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
@@ -124,7 +128,7 @@ class QuantisedShape(Questions):
         return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
 
     def as_given(self, values: Any) -> Any:
-        """Moves channels to their place in the file; for arrays that are secret or not."""
+        """Returns a secret or public array with its channels on the axis where the file has them."""
         return values.transpose(0, 2, 3, 1) if values.ndim == 4 and self.channels == "last" else values
 
     def as_outputs(self, values: Any) -> Any:
