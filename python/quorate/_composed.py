@@ -117,7 +117,7 @@ class Composed:
 
         They have the elements' dtype and wrap in its k bits, as `sum` does; with `dtype=` the elements convert first.
 
-        Rounds: rss 1, aby 1, spdz2k 1, pika 1. For bits; sums of numbers are local.
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. This is for bits; sums of numbers are local.
 
         Example:
             >>> import quorate as qr

@@ -378,10 +378,10 @@ class Joint:
         broadcast and are the batch. Arrays are `qr.bit`; public 0s and 1s may take the place of some.
 
         Rounds and bytes:
-            as many rounds as there are ANDs on the circuit's longest path, for any batch. For each AND of each circuit
-            in the batch a party sends online: rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits, spdz2k 2 bits
-            (to each of the others), pika 2 bits. Where the planner takes garbled circuits (aby), there are two messages
-            in all.
+            The number of rounds is the number of ANDs on the circuit's longest path, for any batch. For each AND of
+            each circuit in the batch a party sends online: rss 1 bit (to each of t parties, n = 2t + 1), aby 2 bits,
+            spdz2k 2 bits (to each of the others), pika 2 bits. Where the planner takes garbled circuits (aby), there
+            are two messages in all.
 
         Raises:
             ShapeError: the number of inputs or the length of a last axis is wrong, or leading axes do not broadcast.

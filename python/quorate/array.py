@@ -389,7 +389,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         """Returns numpy's dot product, in one multiplication round.
 
         Results wrap in the dtype of the operands, as with `@`; with `dtype=` secret operands convert to that dtype
-        first. With `rss` bytes grow with the number of results, with the other protocols with the size of the operands.
+        first. Results of fixed point are then truncated. With `rss` bytes grow with the number of results, with the
+        other protocols with the size of the operands.
 
         Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
@@ -420,7 +421,7 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         session raises `RangeError` where it would wrap. With `dtype=` the elements convert first (`astype`, with its
         cost), as in numpy. `where=`, public or secret bits, selects the elements that count; `initial` is added.
 
-        Rounds: rss 1, aby 1, spdz2k 1, pika 1. For bits; sums of numbers are local.
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. This is for bits; sums of numbers are local.
 
         Example:
             >>> import quorate as qr

@@ -198,6 +198,8 @@ class Plan:
         reveals: the values that are revealed, in order. Nothing else about the parties' inputs is disclosed.
         program: the hash of the program that makes these values, of who learns them, and of all runs before.
             `--approve` takes it.
+        protocol, parties: those of the session.
+        security: a description of who may cheat.
         network: the network for which seconds are predicted; None for the one that this session runs on.
         offline, online: the phases.
         correlations: the correlations that the offline phase makes, by kind.

@@ -53,6 +53,7 @@ def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
     Raises:
         RangeError: a public number is negative or has too many bits.
         DtypeError: a secret number has a sign or too many bits; or all three are public.
+        ShapeError: the shapes of the three do not broadcast.
 
     Example:
         >>> import quorate as qr
