@@ -109,6 +109,8 @@ def log(x: SecretArray) -> SecretArray:
 def sqrt(x: SecretArray) -> SecretArray:
     """Returns the square root, within 2 units of 2^-f for every x >= 0; 0 where x is negative.
 
+    Above 64 bits, or with more than 16 fractional bits, it is within 2 units or 2^-28 of the root, whichever is more.
+
     Rounds: rss 45, aby 41, spdz2k 42, pika 42. A quarter fewer where x is proven to be below 2^(62 - 2f).
 
     Example:
@@ -122,6 +124,8 @@ def sqrt(x: SecretArray) -> SecretArray:
 
 def rsqrt(x: SecretArray) -> SecretArray:
     """Returns 1 / sqrt(x), within 2 units of 2^-f for every x > 0; the dtype's largest number elsewhere.
+
+    With more than 16 fractional bits, it is within 2 units or 2^-28 of the result, whichever is more.
 
     Rounds: rss 33, aby 31, spdz2k 31, pika 31.
 
@@ -138,6 +142,7 @@ def reciprocal(x: SecretArray) -> SecretArray:
     """Returns 1 / x, within 2 units of 2^-f.
 
     Where the result does not fit, it is the dtype's largest number with the sign of x; for 0 it is the largest number.
+    With more than 16 fractional bits, the error is at most 2 units or 2^-28 of the result, whichever is more.
 
     Rounds: rss 35, aby 33, spdz2k 33, pika 33.
 
