@@ -1,10 +1,9 @@
 //! Dry runs that run one of many equal chunks and multiply its costs: [`Ctx::stream_alike`].
 //!
 //! A shape has no data, so all chunks of equal length in a long row do the same work. A dry run for figures alone
-//! ([`Ctx::count_alike`]) runs one of these chunks and multiplies its bytes, draws, local work and bookkeeping. The
-//! rounds of the row are those of one chunk in any case. A dry run whose draws a real run looks up by name has to run
-//! every chunk.
-//! chunk.
+//! ([`Ctx::count_alike`]) runs one of these chunks. It multiplies the bytes, draws and local work of that chunk, and
+//! the seconds that its scheduling takes (*bookkeeping*). The rounds of the row are those of one chunk in any case. If
+//! a real run will look up its draws by the names that the dry run recorded, the dry run has to run every chunk.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -1,7 +1,7 @@
 //! Work of one party ahead of the phase to which it belongs: [`Ctx::alone`].
 //!
-//! Lanes, uses and randomness are those of that phase, and vectors have values, but nothing is sent. Example: a garbler
-//! garbles the circuits of the online phase while it is still in the offline phase.
+//! Lanes, uses and randomness are those of that later phase, and vectors have values, but nothing is sent. Example: a
+//! garbler garbles the circuits of the online phase while it is still in the offline phase.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::scheduler::{Core, driven};
 
 impl Ctx {
-    /// Runs `work` as the first phase of this kind in this run, at this party alone and without costs. Draws of
+    /// Runs `work` at this party alone and without costs, as if it were the first `phase` phase of this run. Draws of
     /// correlations leave the stock unchanged, so that the phase itself can draw them again.
     ///
     /// # Errors

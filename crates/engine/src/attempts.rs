@@ -8,7 +8,7 @@
 //!
 //! | this party | the abort concerns |
 //! |---|---|
-//! | has answered that peer's greeting a (also while running) | the present attempt if `own` <= a, otherwise the next |
+//! | has answered the peer's greeting of number a (or is running) | the present attempt if `own` <= a, else the next |
 //! | is greeting and has not received that peer's greeting | the present attempt if `number` is not below its number |
 //! | is idle | the next attempt if `number` is not below its number; otherwise it is the echo of an old failure |
 //!

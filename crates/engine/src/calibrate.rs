@@ -19,21 +19,21 @@ use crate::lockstep::{Lockstep, Member};
 use crate::party::{Party, Run};
 use crate::rates::{Rates, cores};
 
-/// Elements of a vector that stays in a core's caches; elements of one of `FAR_HELD` vectors that together fit no
-/// cache.
+/// `NEAR`: elements of a vector that stays in a core's caches. `FAR`: elements of each of `FAR_HELD` vectors that
+/// together fit no cache.
 const NEAR: usize = 1 << 13;
 const FAR: usize = 1 << 20;
 const FAR_HELD: usize = 4;
-/// Elements of a typical vector of a program, of which many are used in turn; elements of a vector that costs little
-/// more than its allocation.
+/// `SOME`: elements of a typical vector of a program, of which many are used in turn. `FEW`: elements of a vector that
+/// costs little more than its allocation.
 const SOME: usize = 1 << 12;
 const FEW: usize = 8;
 /// Bytes of the vectors that a party uses in turn.
 const HELD: usize = 4 << 20;
-/// Seconds of one sample; a kernel gets a few, after one that warms up.
+/// Seconds of one sample. A kernel gets `SAMPLES` samples, after one that warms up.
 const SAMPLE_SECONDS: f64 = 0.2e-3;
 const SAMPLES: usize = 5;
-/// The number of successive rounds, of lanes side by side, and of long messages side by side.
+/// The numbers of successive rounds (`ROUNDS`), of lanes side by side (`LANES`), and of long messages side by side.
 const ROUNDS: usize = 100;
 const LANES: usize = 200;
 const LONG_LANES: usize = 16;

@@ -1,7 +1,8 @@
 //! The ledger of correlations: recorded in a dry run, made in bulk offline, used once online.
 //!
-//! The name of a draw is (lane, use), which all parties compute alike; its place in the stock follows from the dry run.
-//! So the parties agree on every position whatever the timing. A position can be drawn only once: its entry is removed.
+//! The name of a draw is (lane, use), which all parties compute alike. Its place in the stock follows from the dry run.
+//! So the parties agree on every place in the stock, in whatever order messages arrive. Each place can be drawn only
+//! once: its entry is then removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

@@ -58,8 +58,8 @@ pub struct Costs {
     pub offline: Traffic,
     /// The costs that depend on inputs.
     pub online: Traffic,
-    /// Whether a party sent without waiting, or some parties worked without the others. A dry run of one party among
-    /// more than two cannot tell the others' rounds then.
+    /// Whether a party sent without waiting, or some parties worked without the others. If so, a dry run of one party
+    /// among more than two does not give the other parties' rounds.
     pub apart: bool,
     /// The costs by step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,

@@ -18,7 +18,8 @@ use crate::scheduler::Core;
 use crate::table::{Lane, Message, Want};
 use crate::wire::Tag;
 
-/// Bytes that one lane may send ahead of a peer's reads. Covers 100 Mbit/s at 300 ms.
+/// Bytes that one lane may send ahead of a peer's reads: its initial *credit*. A peer grants new credit as it reads. 4
+/// MiB keep a line of 100 Mbit/s with a round trip of 300 ms busy.
 const LANE_WINDOW: u64 = 4 << 20;
 
 /// A lane of a run, at one party. Forks are made by [`Ctx::join`], [`Ctx::join_all`] and [`Ctx::stream`].
@@ -34,7 +35,7 @@ pub struct Ctx {
     pub(crate) members: Option<Rc<[usize]>>,
     /// Factor by which the number of chunks under way in a stream of this lane is larger than usual.
     pub(crate) windows: Cell<usize>,
-    /// The lane's messages and credit, once it has sent or received.
+    /// The lane's messages and credit (the bytes that each peer still lets it send), once it has sent or received.
     channels: OnceCell<Rc<Lane>>,
 }
 
@@ -195,7 +196,8 @@ impl Ctx {
 
     /// Sends `outgoing` and receives `incoming`, in that order of peers: one round.
     ///
-    /// Every party of the lane calls it in step, even one that only sends or only receives; the round counts for all.
+    /// Every party of the lane calls it in step (at the same place in the lane's sequence of calls), even a party that
+    /// only sends or only receives. The round counts for all of them.
     ///
     /// # Errors
     /// Whatever ends the run; [`Error::Malformed`] if a message's length does not match its shape.
@@ -305,8 +307,8 @@ impl Ctx {
         self.core.post(to, self.lane, self.depth().saturating_add(1), length, write)
     }
 
-    /// Waits until the peer has read most of the bytes that earlier rounds of this lane sent. It never waits within a
-    /// round (`again`): the peer may itself be sending, and reads only after that.
+    /// Waits until the peer has read most of the bytes that earlier rounds of this lane sent. With `again`, that is,
+    /// within a round, it never waits: the peer may itself be sending, and reads only after that.
     pub(crate) async fn wait_for_credit(&self, to: usize, again: bool) -> Result<()> {
         self.check_peer(to)?;
         if again || self.is_dry() {

@@ -1,6 +1,6 @@
 //! Causal depth: the number of messages in the longest chain that led to a lane's present state.
 
-/// A lane's depth at this party, and at the others.
+/// A lane's depth at this party, and at the other parties.
 ///
 /// A message carries its sender's depth. A dry run receives no messages: it computes the others' depth from what both
 /// ends of each call do. This is exact between two parties, and among more if all do the same. Otherwise it is the

@@ -212,7 +212,7 @@ pub enum Misuse {
     },
 }
 
-/// The kind of a link's failure.
+/// The way in which a link failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The connection closed.
@@ -408,11 +408,11 @@ impl Error {
         }
     }
 
-    /// Whether the session is over: a lost peer, cheating, memory that ran out, or keys that ended at some party. After
-    /// any other error the session can be used again.
+    /// Whether the session is over: a peer was lost or left, a party cheated or sent a malformed message, memory ran
+    /// out, or some party has keys that must not be used again. After any other error the session can be used again.
     pub fn is_final(&self) -> bool {
         match self {
-            // A peer that hangs may come back: families whose parties may cheat end their keys.
+            // A peer that hangs may come back. Families whose parties may cheat give up their keys by themselves.
             Error::Net { fault: Fault::Stalled { .. }, .. } => false,
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
             // Work that was under way may be half done, and its correlations drawn again.

@@ -67,7 +67,7 @@ impl Wake for ChildWaker {
     }
 }
 
-/// A child's place at a bell. It has rung once when it is made, so that the child is polled a first time.
+/// A child's place at a bell. It rings once when it is made, so that the child is polled a first time.
 struct Place {
     child: Arc<ChildWaker>,
     waker: Waker,
@@ -109,7 +109,7 @@ impl<'a, T> Child<'a, T> {
     }
 }
 
-/// A finished [`Ctx::join`]: both results.
+/// The result of [`Ctx::join`]: those of both pieces of work.
 pub type Join<A, B> = (A, B);
 
 impl Ctx {

@@ -1,4 +1,4 @@
-//! Lanes: the path of forks that leads to a piece of a program, as a number that all parties compute alike.
+//! Identities of lanes: the path of forks that leads to a lane, as a number that all parties compute alike.
 
 use std::sync::LazyLock;
 

@@ -1,9 +1,16 @@
 //! A party of a computation: deterministic scheduling, lanes, causal rounds, flow control, costs, one abort for all.
 //!
-//! Protocols are async functions over vectors. They communicate through a [`Ctx`], which has the party's number, its
-//! lane and its depth, and never through a socket. [`Party`] runs them over real links. [`dry::run`] runs the same
-//! functions on vectors without data: this gives their exact rounds, bytes and demand for correlations before anything
-//! is sent.
+//! Protocols are async functions over vectors. They communicate through a [`Ctx`], never through a socket. A [`Ctx`]
+//! has the party's number, its *lane* and its *depth*. [`Party`] runs protocols over real links. [`dry::run`] runs the
+//! same functions on *shapes*: vectors that have a ring and a length but no data. This gives their exact rounds, bytes
+//! and demand for correlations before anything is sent.
+//!
+//! - A *lane* is a sequence of steps with messages of its own. Lanes fork, and parallel lanes share rounds.
+//! - The *depth* of a lane is the number of messages in the longest chain that led to its present state. Rounds are
+//!   counted by it.
+//! - Parties call a function *in step* if each of them calls it at the same place in the sequence of calls on its lane.
+//! - A *draw* is one use of correlations. Its name is (lane, use): all parties number the uses of a lane alike.
+//! - A *family* (in code also *backend*) implements [`Sharing`], and [`Stocks`] if it makes correlations.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -85,7 +85,8 @@ pub enum Linear<'a> {
     Shl(u32),
     /// x in a ring that is not larger.
     Reduce(Ring),
-    /// 2^shift x in this ring, which has at most `shift` bits more than that of x: the wraps of x vanish there.
+    /// 2^shift x in this ring, which has at most `shift` bits more than the ring Z_2^k of x. A multiple of 2^k in x
+    /// becomes a multiple of the size of the new ring, so it vanishes.
     Raise(Ring, u32),
     /// Sums over an axis.
     SumAxis(Axis),

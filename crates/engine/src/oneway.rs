@@ -5,7 +5,8 @@
 //!
 //! Both ends call it in step: one sends, the other receives. As in an exchange, a sender waits for credit only before
 //! it sends, and only for what it sent earlier. It therefore waits only for a party at an earlier step of the lane, and
-//! no circle of waits can arise. Among more than two parties only [`dry::together`](crate::dry::together) knows depths.
+//! no circle of waits can arise. Among more than two parties only [`dry::together`](crate::dry::together) gives exact
+//! depths.
 
 use std::ops::Deref;
 

@@ -1,7 +1,7 @@
 //! Opened values and the checks that they need. Gadgets compute on an unchecked opened value, but it leaves a party
 //! only after every opening up to it was checked.
 //!
-//! If all parties follow the protocol, there is nothing to check, and the checks here cost nothing.
+//! In families whose parties all follow the protocol there is nothing to check, and the checks here cost nothing.
 
 use std::ops::Deref;
 
@@ -53,7 +53,8 @@ impl<T> Believed<T> {
     }
 }
 
-/// The number of values that a party has opened so far, without and with the results that were revealed to it.
+/// The number of values that a party has opened so far: without the results that were revealed to it (`opened`), and
+/// with them (`all`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Openings {
     opened: u64,
@@ -77,7 +78,7 @@ impl Checked {
     /// Ends a check that began with these openings ([`Ctx::openings`]).
     ///
     /// # Errors
-    /// [`Error::Cheating`] unless it holds.
+    /// [`Error::Cheating`] unless `holds`.
     pub fn if_it_holds(check: &'static str, before: Openings, holds: bool) -> Result<Checked> {
         match holds {
             true => Ok(Checked { opened: before.opened, all: before.all }),

@@ -12,8 +12,8 @@ use crate::scheduler::Core;
 use crate::table::Lane;
 use crate::wire::Tag;
 
-/// This party's view of the progress along a row of work. Each party reports to the others how many first pieces of the
-/// row it has done.
+/// This party's view of the progress along a row of work. Each party reports to the others that it has done the first
+/// `done` pieces of the row.
 ///
 /// Reports cost no round. The first work that is unfinished anywhere must be allowed everywhere: then no party waits
 /// here for ever.
@@ -45,18 +45,18 @@ impl Pace {
         }
     }
 
-    /// The number of first pieces that this party reported last.
+    /// The number `done` that this party reported last ([`Pace::report`]).
     pub fn reported(&self) -> usize {
         self.reported.get() as usize
     }
 
-    /// The number of first pieces that the slowest peer has reported.
+    /// The number `done` that the slowest peer has reported.
     pub fn slowest(&self) -> usize {
         self.lane.slowest(&self.peers).0 as usize
     }
 
-    /// Waits until every peer has reported at least `needed` first pieces. It keeps one waker only: that of the last
-    /// caller.
+    /// Waits until every peer has reported that it has done at least the first `needed` pieces. It keeps one waker
+    /// only: that of the last caller.
     ///
     /// # Errors
     /// [`Mismatch::Left`] where the slowest peer has left the session.

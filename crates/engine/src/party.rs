@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(10);
 /// The interval at which a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// The time for which a party goes on informing its peers after its user interrupts that, too.
+/// The time for which a party that gives up goes on informing its peers after its user has interrupted it once more.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.
@@ -70,7 +70,8 @@ impl Party {
         self.core.sent.clone()
     }
 
-    /// Whether the session is over: a peer was lost or cheated, a party ran out of memory, or its keys have ended.
+    /// Whether the session is over: a peer was lost or cheated, a party ran out of memory, or an earlier run left keys
+    /// that must not be used again.
     pub fn is_over(&self) -> bool {
         self.over
     }

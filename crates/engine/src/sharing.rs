@@ -1,9 +1,9 @@
 //! The operations that every backend provides on shared values: the vocabulary of gadgets.
 //!
-//! A backend has arithmetic shares `A` of vectors over Z_2^k, for any k, and Boolean shares `B` of bit matrices (rows
-//! by lanes). Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work
-//! on shapes. Public values are plain [`Vector`] and [`Bits`], which are shapes, too, in a dry run: code must not
-//! branch on them.
+//! A backend has arithmetic shares `A` of vectors over Z_2^k, for any k, and Boolean shares `B` of bit matrices. These
+//! have rows and lanes: a lane is a column, usually the bits of one number. (A lane of bits is not a lane of [`Ctx`].)
+//! Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on shapes.
+//! Public values are plain [`Vector`] and [`Bits`], which are shapes, too, in a dry run: code must not branch on them.
 
 use quorate_ring::{Bits, Conv, Ring, Vector};
 
@@ -12,7 +12,7 @@ use crate::error::{Misuse, Result};
 use crate::linear::{Linear, LinearBits, Update, UpdateBits};
 use crate::opened::{Checked, Opened};
 
-/// A bilinear form on two vectors: what one multiplication round can compute.
+/// A bilinear form on two vectors. Each of them takes one round of multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// Element by element.
@@ -123,7 +123,8 @@ pub struct TruncMasks<A> {
     pub top: A,
 }
 
-/// One party's end of a secret-sharing scheme. All parties call the same operations in the same order on each lane.
+/// One party's end of a secret-sharing scheme: the trait that a new protocol implements. All parties call the same
+/// operations in the same order on each lane of [`Ctx`].
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Sharing {
     /// Shares of a vector over Z_2^k.
@@ -137,7 +138,7 @@ pub trait Sharing {
     /// size.
     const MOST_BITS: u32;
 
-    /// Whether the backend sends a factor of many products only once ([`Sharing::as_factor`]).
+    /// Whether [`Sharing::as_factor`] saves messages: the backend then sends a factor of many products only once.
     const KEEPS_FACTORS: bool = false;
 
     /// Factor by which the chunks of gadgets on long vectors are smaller than usual, and by which more of them are
@@ -165,15 +166,15 @@ pub trait Sharing {
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
     /// x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
-    /// Records on a shape which party knows the value, as an input of that party, or that none does. Families in which
-    /// this makes no difference ignore it.
+    /// In a dry run, marks the shape x as a value that party `known` knows, as it knows its own input; `None` means
+    /// that no party knows it. Families in which this makes no difference ignore it.
     fn say_who_knows(&self, _x: &mut Self::A, _known: Option<usize>) {}
     /// Returns the one party that knows all of x, as far as the family keeps track of that.
     fn who_knows(&self, _x: &Self::A) -> Option<usize> {
         None
     }
-    /// Records on a shape that it is a factor of this name, as [`Sharing::as_factor`] makes them, or with `None` that
-    /// it is no longer one.
+    /// In a dry run, marks the shape x as the factor of this name that [`Sharing::as_factor`] would return. `None`
+    /// removes the mark.
     fn say_factor(&self, _x: &mut Self::A, _name: Option<u32>) {}
     /// Applies a linear map to x.
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
@@ -216,7 +217,7 @@ pub trait Sharing {
     /// Returns 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. Mostly
     /// local; one round where bits have MACs of their own.
     async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
-    /// x and y. One round.
+    /// The AND of x and y, bit by bit. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
     /// Opens x to all parties, to compute on. One round.
     async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;

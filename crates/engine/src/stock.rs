@@ -158,7 +158,8 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     }
 }
 
-/// A family that makes correlations.
+/// A family that makes correlations. It defines the kinds and how to make each of them; the default bodies store them
+/// and hand them out.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Stocks: Sharing {
     /// Kinds of correlations.

@@ -29,7 +29,8 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Chunks of about 4 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element` of memory.
+    /// Returns chunks of about 4 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element`
+    /// bytes of memory for each element.
     pub fn of_bytes(len: usize, bytes_per_element: usize) -> Chunks {
         const CHUNK_BYTES: usize = 4 << 20;
         const WINDOW_BYTES: usize = 16 << 20;

@@ -66,7 +66,7 @@ pub(crate) struct Lane {
     label: OnceCell<(Phase, Option<Step>)>,
 }
 
-/// The kinds of things that a lane waits for from a peer.
+/// What a lane waits for from a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Message,

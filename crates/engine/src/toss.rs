@@ -1,8 +1,8 @@
-//! Coin tossing by commitment: no party can steer the coins, and none knows them before all have committed.
+//! Coin tossing by commitment: no party can influence the coins, and none learns them before all have committed.
 //!
-//! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious,
-//! all but one. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes the coins can only
-//! abort.
+//! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious;
+//! all parties but one may cheat. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes
+//! the coins can only abort.
 
 use quorate_crypto::{SessionId, os_random};
 

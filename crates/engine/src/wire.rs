@@ -8,7 +8,7 @@
 //! | start, trace, node | the handshake's greeting, node hashes, or one node in words |
 //! | goodbye | nothing |
 //!
-//! Header: kind (u8), worker (u8, zero as long as a party has one scheduler), run number (u32, little endian).
+//! Header: type of frame (u8), worker (u8, zero as long as a party has one scheduler), run number (u32, little endian).
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl FrameType {
         [FrameType::Data, FrameType::Abort, FrameType::Start, FrameType::Trace, FrameType::Goodbye, FrameType::Node];
 }
 
-/// The kind of a piece.
+/// The type of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// The last (or only) piece of a message; `number` is its causal depth.

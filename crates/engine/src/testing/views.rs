@@ -41,15 +41,17 @@ fn packed(views: &[Vec<u64>]) -> Vec<u128> {
     views.iter().map(pack).collect()
 }
 
-/// A bit of each of many lanes, 64 of them a word.
+/// One bit of every lane, 64 lanes to a word. A lane is one element of the vectors that the parties compute on.
 pub type Column = Vec<u64>;
 
-/// Standard deviations from balance that no sum of independent columns has by chance: one in 10^11 has.
+/// The number of standard deviations from balance that counts as a dependence. One sum of independent columns in 10^11
+/// reaches it by chance.
 const DEVIATIONS: u64 = 7;
 
-/// The bits of a message that has as many bits of every lane: row after row, and as elements that are packed one after
-/// the other, in so many `parts` of the message, each of all lanes. What is read in the wrong way mixes lanes, which
-/// makes nothing depend on a secret that did not before. A message of another length has no columns.
+/// Returns the columns of a message that holds the same number of bits of every lane. The message is read in several
+/// ways: row after row and, for each number of `parts`, as that number of equal parts with one packed element of every
+/// lane each. A wrong reading mixes lanes, which adds no dependence on a secret. There are no columns if the length is
+/// not a multiple of the number of lanes.
 pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
     assert!(lanes > 0 && lanes.is_multiple_of(64), "whole words of lanes");
     let bits = 8 * bytes.len();
@@ -57,7 +59,7 @@ pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
         return Vec::new();
     }
     let bit = |at: usize| u64::from(bytes[at / 8] >> (at % 8) & 1);
-    // The bit of every lane, from a first one on and so many apart.
+    // The bits at `first`, `first + step`, ..., one for each lane.
     let gather = |first: usize, step: usize| {
         let word = |word: usize| (0..64).fold(0, |all, lane| all | bit(first + (64 * word + lane) * step) << lane);
         (0..lanes / 64).map(word).collect::<Column>()
@@ -74,12 +76,16 @@ pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
     all
 }
 
-/// Whether a column of what was seen, or the sum of one with one of what was seen `beside` it, goes with a sum of hidden
-/// bits: is equal to it in more lanes than half of them, or in less, than chance would have it. Or whether the sum of
-/// any columns is one of hidden bits in every lane, where columns are fewer than half of the lanes.
+/// Whether what was seen depends on hidden bits. It does if one of these sums over F_2 depends on a sum of hidden
+/// columns, that is, equals it in clearly more or fewer than half of the lanes:
+/// - a column of `seen`;
+/// - a column of `seen` plus a column of `beside`.
+///
+/// It also does if some sum of columns equals a sum of hidden columns in every lane. That is tested only where there
+/// are at most half as many columns as lanes.
 ///
 /// # Panics
-/// Where hidden bits are not uniform themselves, so that everything would go with some of their sums.
+/// If a sum of hidden columns is not balanced itself: then even constants would depend on it.
 pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
     let words = hidden[0].len();
     let hidden: Vec<Column> = (1..1usize << hidden.len())
@@ -105,9 +111,9 @@ pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
     seen.iter().any(|column| tells(column) || beside.iter().any(|other| with_another(column, other)))
 }
 
-/// Whether one of some columns is a sum of others.
+/// Whether one of the `hidden` columns is a sum of some of `columns`.
 fn spans<'c>(columns: impl Iterator<Item = &'c Column>, hidden: &[Column]) -> bool {
-    // Each with a lane in which those after it, and what is left of others, are zero.
+    // Reduced columns, each with the first lane in which it is 1. All later columns are 0 there.
     let mut basis: Vec<(usize, Column)> = Vec::new();
     let rest = |basis: &[(usize, Column)], column: &Column| {
         let mut rest = column.clone();
@@ -129,7 +135,7 @@ fn xor_assign(into: &mut [u64], column: &[u64]) {
     into.iter_mut().zip(column).for_each(|(into, word)| *into ^= word);
 }
 
-/// Whether two columns are alike in half of the lanes, as chance has it.
+/// Whether two columns are equal in about half of the lanes, as independent columns are.
 fn balanced(a: &[u64], b: &[u64]) -> bool {
     let lanes = 64 * a.len() as u64;
     let mut ones = 0;
@@ -202,7 +208,7 @@ mod tests {
         };
         let all = columns(&bytes, LANES, &[1, 3]);
         for i in 0..3 {
-            // Elements of a bit each, of one block after the other, are rows.
+            // Elements of one bit each, one block after the other, are rows.
             assert!(all.contains(&column(&|lane| i * LANES + lane)) && all.contains(&column(&|lane| 3 * lane + i)));
         }
         assert_eq!((all.len(), columns(&bytes[1..], LANES, &[1, 3]).len()), (6, 0));
