@@ -4,8 +4,9 @@
 //! layer share a round. **Model**: that of the sharing. Correlations: those of its ANDs. Rounds: the circuit's
 //! AND-depth, whatever the batch. Timing depends only on the circuit and the batch.
 //!
-//! Inverters cost nothing and change no share. For every slot the party notes whether its value is held inverted, and
-//! corrects that where an AND reads it and at the end.
+//! Inverters cost nothing and change no share. A slot is a place that holds the value of one wire for a while. For
+//! every slot the party notes whether its value is held inverted, and corrects that where an AND reads it and at the
+//! end.
 
 use quorate_circuits::{And, Local, Order, Program, Slot};
 use quorate_engine::{Chunks, Ctx, LinearBits, Misuse, Result, RowStep, Sharing, UpdateBits};

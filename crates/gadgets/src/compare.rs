@@ -4,6 +4,7 @@
 //! r), the top bit of x = c - r is c_{k-1} xor r_{k-1} xor borrow. This needs no RandBit, no second opening and no
 //! k-bit word. A conversion to Z_2^k, where one is needed, opens one bit. **Model**: that of the sharing; openings are
 //! masked by a fresh uniform r.
+//!
 //! | gadget | correlations | online rounds | opened, ANDs |
 //! |---|---|---|---|
 //! | `msb` | edaBit(k) | 1 + ceil(log2(k-1)) | k bits; 2 (k-2) - ceil(log2(k-1)) |

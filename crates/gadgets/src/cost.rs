@@ -18,9 +18,11 @@ pub struct Uses {
     pub ands: Vec<u64>,
     /// Products over Z_2^k: bits of each message.
     pub products: Vec<u64>,
-    /// Inputs of one party's values, by blocks of the batch: bits of each message.
+    /// For sharings that cut a batch into blocks, one for each party: inputs of one party's values, in bits of each
+    /// message.
     pub owned: Vec<u64>,
-    /// Products of one party's values with those of all others, by blocks: bits of each of their two messages.
+    /// For the same sharings: products of one party's values with those of all others, in bits of each of their two
+    /// messages.
     pub paired: Vec<u64>,
     /// Random bits, by the bits of their ring.
     pub random_bits: Vec<u32>,

@@ -56,8 +56,8 @@ pub fn places<S: Gadgets>(s: &S, ctx: &Ctx, index_ring: Ring, rows: Range<usize>
     s.public(&Vector::from_u64s(index_ring, &places))
 }
 
-/// Returns the best candidate of every lane, as a field of one row. A tournament of 2^m rows at a time, and then of
-/// their winners, is the same: candidates meet in the same pairs, in the same number of rounds.
+/// Returns the best candidate of every lane, as a [`Field`] of one row. A tournament of 2^m rows at a time, followed by
+/// one of the winners, gives the same result: candidates meet in the same pairs, in the same number of rounds.
 ///
 /// # Errors
 /// Those of [`extremum`].
@@ -83,7 +83,7 @@ fn check_rows(len: usize, rows: usize) -> Result<usize> {
     }
 }
 
-/// The candidates of a round, and their places.
+/// The candidates that are left in a round of a tournament, and their places.
 pub struct Field<A> {
     /// The values, rows of lanes.
     pub values: A,

@@ -99,8 +99,8 @@ pub trait Computes: Functions + Garbles {}
 
 impl<S: Functions + Garbles> Computes for S {}
 
-/// One party's end of a family on which sessions run programs. It is set up once, has a twin for dry runs, and can make
-/// correlations ahead.
+/// One party's end of a family on which sessions run programs. It is set up once ([`Family::setup`]), has a second form
+/// for dry runs ([`Family::dry`]), and can make correlations ahead.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Family: Computes + Stocks + 'static {
     /// The family's description.
@@ -138,7 +138,8 @@ pub trait Family: Computes + Stocks + 'static {
     /// Chooses again between protocols with the same result; the agreements of the setup stay.
     fn choose(&self, _choices: &Choices) {}
 
-    /// Keeps enough bytes under way to fill a line that holds `_bytes` bytes, which takes memory.
+    /// Keeps enough bytes under way to fill a line with this product of bandwidth and delay, in bytes. This takes
+    /// memory.
     fn fill_line(&self, _bytes: usize) {}
 
     /// Records draws from here on, without making correlations.
@@ -192,7 +193,8 @@ pub trait Family: Computes + Stocks + 'static {
     /// Sets whether circuits are garbled in the offline phase. All parties and dry runs use the same setting.
     fn set_ahead(&self, _ahead: bool) {}
 
-    /// Returns whether to garble ahead the circuits of a demand, if a byte of the offline phase has this weight.
+    /// Returns whether to garble ahead the circuits of a demand, given the weight of the offline phase (that of the
+    /// online phase is 1).
     fn worth_garbling_ahead(_demand: &Demand<Self::Kind>, _offline_weight: f64) -> bool {
         true
     }
@@ -249,7 +251,7 @@ pub trait Family: Computes + Stocks + 'static {
 /// Returns the bytes under way while `len` numbers are looked up by rows of bits in a stream, with this factor
 /// ([`Family::work_shares`]).
 pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
-    /// Bytes of a window, and of each number where there are few.
+    /// Bytes of a window; bytes of each number (`OF_A_NUMBER`) where that is less.
     const WINDOW: u64 = 16 << 20;
     const OF_A_NUMBER: u64 = 16 << 10;
     work_shares * WINDOW.min(OF_A_NUMBER * len)
@@ -257,7 +259,7 @@ pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
 
 /// Returns the bytes under way while a stock of `stock_bytes` bytes is made in a stream.
 pub fn streaming_bytes(stock_bytes: u64) -> u64 {
-    /// Bytes for a large stock, and for each byte of a small one.
+    /// Bytes for a large stock; bytes for each byte of the stock (`OF_A_BYTE`) where that is less.
     const STREAM: u64 = 24 << 20;
     const OF_A_BYTE: u64 = 8;
     STREAM.min(OF_A_BYTE * stock_bytes)

@@ -5,6 +5,25 @@
 //! everywhere.
 //!
 //! Long vectors are cut into chunks that run side by side: rounds do not grow with the batch, memory stays bounded.
+//!
+//! To add a protocol, implement [`Sharing`] and [`Stocks`](quorate_engine::Stocks) for its type, then the traits of
+//! this crate: [`Gadgets`], [`Garbles`], [`Functions`] and [`Family`]. All methods of the first three of these, and
+//! many of [`Family`], have default bodies. The crate `quorate-protocols` lists the families.
+//!
+//! **Notation**, in all modules:
+//!
+//! - Z_2^k: the ring of a value, with k bits; Open(x): x becomes known to all parties.
+//! - edaBit(k): a random r in Z_2^k, shared as an element and as its bits ([`EdaBits`](quorate_engine::EdaBits)).
+//!   daBit: a random bit, shared as an element and as a bit. Mask: a random number that is added before an opening.
+//! - \[P\]: 1 if P holds, otherwise 0. BitLT: less-than of numbers given by their bits.
+//! - A row of bits has one bit of every number; a lane has all bits of one number, lowest first.
+//!
+//! **Papers**, by their short names:
+//!
+//! - rss-ring: "Secure multi-party computation over rings with replicated secret sharing";
+//! - spdz2k-primitives: Damgard et al. 2019 (ePrint 2019/599);
+//! - aby: "ABY - A Framework for Efficient Mixed-Protocol Secure Two-Party Computation" (Demmler, Schneider, Zohner
+//!   2015).
 #![forbid(unsafe_code)]
 
 pub mod adder;
@@ -116,7 +135,7 @@ pub trait Gadgets: Sharing + Sized {
         prefix::group(self, ctx, pairs).await
     }
 
-    /// Returns bit x: the element where the bit is 1, zero elsewhere.
+    /// Returns `bit` times x: the element where the bit is 1, zero elsewhere.
     async fn mask(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A) -> Result<Self::A> {
         select::mask(self, ctx, bit, x).await
     }
@@ -126,7 +145,8 @@ pub trait Gadgets: Sharing + Sized {
         select::mux(self, ctx, bit, x, y).await
     }
 
-    /// The party whose one-hot inputs cannot be proven.
+    /// The party whose one-hot inputs cannot be proven to the others (see [`Gadgets::assert_one_hot`]), if there is
+    /// one.
     const PROVES_NOTHING: Option<usize> = None;
 
     /// Ends the run unless one element of each row along the axis is 1 and all others are 0. The values that it opens
@@ -162,7 +182,7 @@ pub trait Gadgets: Sharing + Sized {
         scale::scale(self, ctx, x, by).await
     }
 
-    /// Returns the best candidate of every lane, as a field of one row.
+    /// Returns the best candidate of every lane, as a [`Field`](extremum::Field) of one row.
     async fn best(
         &self,
         ctx: &Ctx,

@@ -10,8 +10,8 @@
 //! [`weighed`](crate::convert::weighed) turns the bits of the entry into an element. Tables of few entries are looked
 //! up in another way: the one-hot row becomes elements, whose products with the table are summed locally.
 //!
-//! Rounds: n bits of a number, ceil(log2 n) for the rows, 1 for the products, 1 for the element; a comparison and a
-//! selection before them where x may lie outside.
+//! Rounds: those of a bit decomposition of n bits, ceil(log2 n) for the one-hot rows, 1 for the products, 1 for the
+//! element. Where x may lie outside the table, those of a comparison and a selection come before.
 
 use std::any::Any;
 use std::ops::Deref;

@@ -10,8 +10,8 @@
 //! | 3, 5 | 1 | open x x - x, and the sum of each row less 1: all of them 0, or the run ends |
 //!
 //! x x - x = x (x - 1) is 0 modulo 2^k only for 0 and 1, since one of x and x - 1 is odd. A sum of m bits that is 1
-//! modulo 2^k is 1, as m is at most 2^k. If no party cheats, all opened values are 0 and reveal nothing. Like all
-//! openings they are to be believed only after a check, which is up to the caller.
+//! modulo 2^k is 1, as m is at most 2^k. If no party cheats, all opened values are 0 and reveal nothing. As with all
+//! openings, the caller has to run a check before it relies on them.
 //!
 //! Only a vector that one party alone knows is proven, by that party. For a product of a vector that no party knows,
 //! each party would open a part that is not checked yet. A part that is off by 1 turns x x - x into an x, which the

@@ -3,9 +3,10 @@
 //! **Source**: none; Convert, a local product and a truncation. x is read with its sign and converted to the product's
 //! ring, if that is larger than its own. To round to the nearest, half of 2^shift is added and the product truncated
 //! exactly; to round down or up, the product is truncated probabilistically. n x is added modulo 2^k, in which the sum
-//! is right whenever it fits. If limits are given, the signs of x, x - L - 1 and x + L show whether x is beyond its
-//! limit: neither difference wraps for the sign of x with which it counts. If no ring holds m x, x is split in two by an
-//! exact truncation; both parts are multiplied side by side and added. **Model**: that of the sharing.
+//! is right whenever it fits. If limits L are given, the signs of x, x - L - 1 and x + L show whether x is beyond its
+//! limit. The first difference counts for x >= 0, the second for x < 0, and there neither wraps. If no ring holds m x,
+//! x is split in two by an exact truncation; both parts are multiplied side by side and added. **Model**: that of the
+//! sharing.
 //!
 //! | | rounds | bytes |
 //! |---|---|---|

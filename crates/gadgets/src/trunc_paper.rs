@@ -9,8 +9,8 @@
 //!
 //! | form | result | off by 2^(k-d) | rounds up | correlations beside the edaBit | online rounds |
 //! |---|---|---|---|---|---|
-//! | `trunc_p` | b | with probability a / 2^k, 2^(l-k) at most | sometimes | | 1 |
-//! | `trunc_p1` | b - v | so, too | never | a random bit mod 2^k | 2 + ceil(log2 d) |
+//! | `trunc_p` | b | with probability a / 2^k, at most 2^(l-k) | sometimes | | 1 |
+//! | `trunc_p1` | b - v | as for `trunc_p` | never | a random bit mod 2^k | 2 + ceil(log2 d) |
 //! | `trunc_p2` | b + 2^(k-d) u | never | sometimes | a random bit mod 2^d | 2 + ceil(log2 k) |
 //!
 //! A party that learns a result also learns its rounding, and whether it is off, in the forms that round or fail: these

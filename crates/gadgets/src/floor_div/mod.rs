@@ -1,16 +1,16 @@
 //! Division by public numbers: floor(x / d), exact for every x of a proven range, with or without signs.
 //!
 //! **Source**: multiplication by a reciprocal (Granlund, Montgomery 1994), here with the rounding moved to the middle
-//! of the gap between multiples, so that no case depends on a sign. For each divisor [`plan`] chooses nothing, one
-//! comparison, a truncation, or u m + b truncated. That product is taken in the ring itself if it fits, else in a
-//! larger one into which u is converted. In the largest, where no ring holds the exact reciprocal, the quotient may be
-//! one too small; a comparison of the remainder corrects it. Numbers of 65 to 126 bits that are too long for that
-//! become shorter first: a quotient of their leading bits is taken off, and the rest is divided. **Model**: that of the
-//! sharing.
+//! of the gap between multiples, so that no case depends on a sign. For each divisor [`plan`] chooses one of these: a
+//! constant, one comparison, a truncation, or u m + b truncated (u is x less the middle of its range, m and b are
+//! public). That product is taken in the ring itself if it fits, else in a larger one into which u is converted. In the
+//! largest, where no ring holds the exact reciprocal, the quotient may be one too small; a comparison of the remainder
+//! corrects it. Numbers of 65 to 126 bits that are too long for that become shorter first: a quotient of their leading
+//! bits is taken off, and the rest is divided. **Model**: that of the sharing.
 //!
-//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch; all batches run side
-//! by side. Timing depends only on lengths, the range and the divisors. The result does not depend on how truncations
-//! inside rounded.
+//! Rounds and bytes are those of the gadgets named. Divisors with the same type of plan and the same shift share a
+//! batch; all batches run side by side. Timing depends only on lengths, the range and the divisors. The result does not
+//! depend on how truncations inside rounded.
 
 mod plan;
 
@@ -25,7 +25,7 @@ pub use plan::Range;
 pub(crate) use plan::signed_bits;
 use plan::{Multiply, Plan, Reduce};
 
-/// The key of a batch: the kind of its plans, and their shift.
+/// The key of a batch: the type of its plans, and their shift.
 type Key = (u8, u32);
 
 fn key(plan: &Plan) -> Key {

@@ -7,15 +7,15 @@
 //! of the range and is computed there, in integers. The smallest S that is good enough is taken, because u m + b must
 //! fit the ring.
 //!
-//! With range = hi - lo, S is at most about log2(range D), or, late, log2(range). So the product has at most some 2
-//! log2(range) bits, or, late, 2 log2(range) - log2(D) + 2. A range of 64 bits always has a plan, and one of 120 has
-//! one for divisors beyond 2^116. In between, the dividend gets shorter first. With u1 = floor(u / 2^s), or one more,
-//! and m the integer nearest to 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D)
-//! / D). The rest x - q D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D). Its first term is below 2^s in magnitude, and
-//! its second below D / 2 times u1: with 2^s near the geometric mean of range and D, so are both. A range of 120 bits
-//! becomes one of at most (122 + log2(D)) / 2, which has a plan; one of 126 bits may take two steps or three. q itself
-//! is public linear algebra: a step costs a truncation by s in the ring of x, and nothing else. truncation by s in the
-//! ring of x, and nothing else.
+//! A plan may be *late*: its result may be one too small, and a comparison of the remainder corrects it. With range =
+//! hi - lo, S is at most about log2(range D); if late, log2(range). So the product has at most about 2 log2(range)
+//! bits; if late, 2 log2(range) - log2(D) + 2. A range of 64 bits always has a plan, and one of 120 has one for
+//! divisors beyond 2^116. In between, the dividend gets shorter first. With u1 = floor(u / 2^s), or one more, and m the
+//! integer nearest to 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). The
+//! rest x - q D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D). Its first term is below 2^s in magnitude, and its second
+//! below D / 2 times u1: with 2^s near the geometric mean of range and D, so are both. A range of 120 bits becomes one
+//! of at most (122 + log2(D)) / 2, which has a plan; one of 126 bits may take two steps or three. q itself is public
+//! linear algebra: a step costs a truncation by s in the ring of x, and nothing else.
 
 use quorate_engine::{Misuse, Result};
 

@@ -23,16 +23,16 @@ const MOST_KEPT: u32 = 32;
 /// [-from log 2, (k - 1 - from) log 2].
 ///
 /// The parts of that error, for more than 16 bits after the point:
-/// - The cubic looks at 24, 20 and 16 bits of the distance from the segment's middle, all rounded down. Together with
-///   what the cubic itself is off, that is at most 1.14 2^-24 (a test bounds it from the table), most of it from the
-///   24 bits: 0.99 2^-24.
+/// - The linear, square and cubic terms use 24, 20 and 16 bits after the point of the distance from the segment's
+///   middle, all rounded down. Together with the error of the cubic itself this costs at most 1.14 2^-24 (a test bounds
+///   it from the table). Most of it comes from the 24 bits: 0.99 2^-24.
 /// - The mantissa has min(to + 5, 32) bits, rounded down. From 24 on these are the bits above; with 22 or 23 (to = 17
 ///   and 18) it is off by less than 2^-22 more, 1/16 of a unit.
-/// - LN2 is within 2^-57, and at most 126 of it are added: less than 2^-50.
-/// - The result is rounded to the nearest multiple of 2^-min(to, 32): half of that.
+/// - LN2 is within 2^-57 of log 2, and at most 126 times LN2 is added: an error below 2^-50.
+/// - The result is rounded to the nearest multiple of 2^-min(to, 32): the error is at most half of that.
 ///
-/// So up to 22 bits it is within 1/2 + 1/16 unit and 1.14 2^-24, which is a unit at most; from 23 on within
-/// 2^-24 + 1.14 2^-24 < 2^-22.9. The first part is nearly reached: at 1 + 2^-16 - 2^-32 by 1.12 2^-24.
+/// So up to 22 bits it is within 1/2 + 1/16 unit and 1.14 2^-24, which is a unit at most; from 23 on within 2^-24 +
+/// 1.14 2^-24 < 2^-22.9. The bound of the first part is nearly reached: the error at 1 + 2^-16 - 2^-32 is 1.12 2^-24.
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless both are at most 60 and the ring has at most 126 bits, enough for -from log 2.
@@ -87,8 +87,9 @@ mod tests {
         scaled(0) + scaled(1) * t[0] + scaled(2) * t[1] * t[1] + scaled(3) * t[2].powi(3)
     }
 
-    /// How far a segment's cubic, of whole distances, is from the logarithm: at some points, and by how fast the
-    /// difference and its slope change between them (the third derivatives are below 2 each).
+    /// Returns a bound on the distance of a segment's cubic, with distances that are not rounded, from the logarithm.
+    /// It comes from the differences at some points, and from how fast the difference and its slope can change between
+    /// them (the third derivatives are below 2 each).
     fn off(row: &[i64; 4], middle: f64) -> f64 {
         const STEPS: i32 = 64;
         let half_step = f64::from(-13).exp2() / 2.0;

@@ -4,7 +4,6 @@
 //! so far times an approximate 1 / m_y. The remainder is exact modulo 2^64, because it is small. Truncations inside may
 //! round up or down, so each digit is made too low by a few units, and remainders stay positive. The quotient moved to
 //! its place, Q', is too low by at most 3, and x 2^f - Q' y determines by how many.
-//! its place, Q', is too low by 3 at most, and x 2^f - Q' y says by how many.
 //!
 //! | | off by, in its units | remainder, in units of m_y |
 //! |---|---|---|

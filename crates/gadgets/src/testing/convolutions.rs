@@ -6,7 +6,7 @@ use quorate_ring::{Conv, Ring, Vector};
 use super::{Tested, agreed, shown};
 use crate::testing::wide::{numbers, share_wide, wrapped};
 
-/// Small convolutions of all kinds: several images, channels and filters, groups, padding, strides, dilation.
+/// Returns small convolutions of all types: several images, channels and filters, groups, padding, strides, dilation.
 pub fn kinds() -> Vec<Conv> {
     let plain = Conv { filters: 2, ..Conv::plain([3, 4], [2, 2]) };
     vec![

@@ -1,4 +1,4 @@
-//! Gadgets on secrets of four bits, as tests run them that look at what parties hear.
+//! Gadgets on secrets of four bits, for tests that compare what parties receive with the secrets.
 
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};
@@ -6,12 +6,12 @@ use quorate_ring::{Ring, Vector};
 use crate::lookup::{Entries, Lookup, Operand};
 use crate::{Functions, Sign, Width};
 
-/// Of secret elements; secret bits come in as many rows.
+/// The ring of secret elements. Matrices of secret bits have one row for each of its bits.
 pub const RING: Ring = Ring::of(4);
 
-/// What is computed of the secrets.
+/// An operation on the secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // named as what is called
+#[allow(missing_docs)] // variants have the names of the methods that they call
 pub enum Gadget {
     Open,
     Mul,
@@ -36,14 +36,14 @@ pub enum Gadget {
 pub struct Secrets<S: Sharing> {
     /// Elements.
     pub x: S::A,
-    /// Others.
+    /// Other elements.
     pub y: S::A,
     /// Rows of bits.
     pub bits: S::B,
 }
 
 impl Gadget {
-    /// All of them but the first opens nothing that the secrets follow from.
+    /// All operations. None but the first opens values that determine the secrets.
     pub const ALL: [Gadget; 17] = [
         Gadget::Open,
         Gadget::Mul,
@@ -64,7 +64,7 @@ impl Gadget {
         Gadget::LookupBit,
     ];
 
-    /// Whether x, y, and the bits are used.
+    /// Returns whether x, y, and the bits are used, in this order.
     pub fn uses(self) -> [bool; 3] {
         match self {
             Gadget::Mul | Gadget::Dot | Gadget::Lt => [true, true, false],
@@ -74,7 +74,7 @@ impl Gadget {
         }
     }
 
-    /// Computes it; the result is left to itself.
+    /// Runs the operation and drops its result.
     ///
     /// # Errors
     /// Whatever ends a run.
