@@ -120,7 +120,7 @@ impl Approval {
         Terms { before, ..self.terms.clone() }.hash()
     }
 
-    /// Whether this session runs approved programs only.
+    /// Whether this session runs only approved programs.
     pub fn is_asked_for(&self) -> bool {
         self.approved.is_some()
     }
@@ -135,7 +135,7 @@ impl Approval {
         self.runs.last().copied().unwrap_or_else(|| self.terms.hash())
     }
 
-    /// Checks that the next run may be one of these reveals, whose hash is `hash`.
+    /// Checks that the next run may reveal these values; `hash` is the hash of that run.
     ///
     /// # Errors
     /// [`SessionError::NotApproved`], with what is known of the difference.

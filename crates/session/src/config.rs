@@ -40,7 +40,7 @@ pub struct Config {
     /// The file to log reveals in.
     #[serde(default)]
     pub audit: Option<PathBuf>,
-    /// The number of sessions that this process had with this file before; approval is bound to it.
+    /// The number of sessions that this process has already had with this file. Approval is bound to it.
     #[serde(skip)]
     pub sessions_before: usize,
     /// How long to wait for other parties.
@@ -112,7 +112,7 @@ impl Limits {
     }
 }
 
-/// A day.
+/// The largest time-out, in seconds: a day.
 const LONGEST_LIMIT_S: u64 = 86_400;
 
 impl Config {

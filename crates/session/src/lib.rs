@@ -3,6 +3,10 @@
 //! A [`Session`] holds the program being built, and a worker thread for each party in this process. [`Session::run`]
 //! executes what a request needs, as data flow, on every worker. A dry run of the same code first counts the
 //! correlations, which are made in the offline phase. Sessions are generic over the protocol: see `quorate-protocols`.
+//!
+//! **Words**: a *node* is an operation of the program, and a *step* a node or a reveal under way in a run. A step
+//! *talks* if it exchanges messages; other steps are *local*. A is the protocol's own sharing of numbers; B (shared
+//! bits) and Y (labels of garbled circuits) are further sharings, which some families have.
 #![forbid(unsafe_code)]
 
 mod approval;

@@ -1,4 +1,4 @@
-//! The gate: admits steps as long as there is memory for them. Large steps wait for room; small ones hardly ever do.
+//! The gate: admits steps as long as there is memory for them. Large steps wait for room; small ones rarely do.
 //!
 //! Without a gate, a hundred independent products of a million elements would all be under way at once. A slow party
 //! would have to store what the others send for all of them. A step enters when it is its turn in the program's order,
@@ -7,8 +7,8 @@
 //! step that runs early counts, its result included, until its turn has come. Rounds are causal depth and do not depend
 //! on the order of entry.
 //!
-//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): with two
-//! different orders, one could wait for the other.
+//! The gate has each reveal right behind the node that it opens, in the same order as the row of all parties (see
+//! `row`). With two different orders, the gate and the row could wait for each other.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

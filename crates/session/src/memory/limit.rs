@@ -23,7 +23,7 @@ impl Limit {
         }
     }
 
-    /// Returns a limit of the same kind, lower by `by` bytes.
+    /// Returns the same variant, lower by `by` bytes.
     pub fn less(self, by: u64) -> Limit {
         match self {
             Limit::None => Limit::None,

@@ -19,7 +19,8 @@ pub(crate) struct Need {
     /// Bytes of all correlations, if they are made ahead, and what making them takes in addition.
     pub stock_bytes: u64,
     pub making_bytes: u64,
-    /// Bytes of the correlations of the largest turn, including making them, where they are made in turns.
+    /// Bytes of the correlations of the largest turn, including making them, where correlations are made in turns (a
+    /// few draws at a time, while the program runs).
     pub turn_bytes: u64,
     /// Whether correlations can only be made ahead.
     pub only_ahead: bool,

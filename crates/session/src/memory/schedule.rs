@@ -56,8 +56,8 @@ pub(crate) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub limit: Limit,
-    /// The largest number of elements that a step which talks works on at a time, whatever memory it takes. The
-    /// correlations that it draws are made for that number.
+    /// The largest number of elements that a step which talks (exchanges messages) works on at a time, whatever memory
+    /// it takes. The correlations that it draws are made for that number.
     longest: usize,
     /// How often the bounds were tightened.
     tries: usize,
@@ -235,7 +235,7 @@ impl Schedule {
         self.talks_in_a(work.graph, id) || !work.is_in_a(id)
     }
 
-    /// Whether a step exchanges messages: its own, or those of what its pieces make.
+    /// Whether a step exchanges messages, its own or those of the values that its pieces make.
     fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
         let within =
             || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
@@ -276,7 +276,7 @@ impl<B: Family> Given<'_, B> {
         self.work.nodes.iter().flat_map(operands).collect()
     }
 
-    /// Goes through the steps in order; puts those into pieces that do not fit the limit.
+    /// Goes through the steps in order, and cuts into pieces the steps that do not fit the limit.
     fn walk(&self, rule: &Rule, within: &BTreeSet<NodeId>) -> Schedule {
         let (graph, work) = (self.graph(), self.work);
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
@@ -341,7 +341,8 @@ impl<B: Family> Given<'_, B> {
         room + more(windows)
     }
 
-    /// Decides how a step runs that has `left` bytes beside its result; returns the memory that it works with.
+    /// Decides how a step runs for which `left` bytes remain beside its result. Returns the memory that the step works
+    /// with.
     fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();
         let whole = working_bytes(self.backend, graph, id, &Sizes::whole(graph, id));

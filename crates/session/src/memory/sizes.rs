@@ -132,7 +132,7 @@ pub(crate) fn bytes_with_windows<B: Family>(
         Memory::Positions => return POSITION_BYTES * elements,
         Memory::Numbers => return NUMBER_BYTES * elements,
         Memory::RunningSums => return 2 * result,
-        _ => {} // what talks: below, all of it
+        _ => {} // operations that talk: computed below
     }
     let longest = load.operands.iter().map(|operand| operand.len).max().unwrap_or(0).max(load.result) as u64;
     let windows = (windows as u64).min(in_a_row(graph, node, memory, longest).div_ceil(WINDOW_ELEMENTS)).max(1);

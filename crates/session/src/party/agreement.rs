@@ -33,8 +33,8 @@ pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], not
     Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
 }
 
-/// Returns the hash of what a party decided by itself: where steps run, whether circuits are garbled ahead, and all
-/// correlations that are made.
+/// Returns the hash of what a party decided by itself: in which sharing each step runs, whether circuits are garbled
+/// ahead, and all correlations that are made.
 pub(super) fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
     let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
     plan.update(&[garbles_ahead.into()]);

@@ -1,9 +1,9 @@
-//! Dry runs that are remembered: a request like an earlier one is not run dry again, but takes over its dry run.
+//! Remembered dry runs: a request like an earlier one takes over the dry run of that one.
 //!
 //! Two requests are alike if they agree in everything that a dry run depends on. They have the same steps in the same
-//! order, from the same lines and in the same sharings. Their operands are made in the same way, or exist in the same
-//! way. They have the same limit and keep the same values. If a request were mistaken for a different one, it would
-//! draw correlations that were not made, and end in an error.
+//! order, from the same lines and in the same sharings. Each operand is made by the same step, or exists in the same
+//! sharing. They have the same limit and keep the same values. If a request were mistaken for another one, it would
+//! draw correlations that were not made, and would end in an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 

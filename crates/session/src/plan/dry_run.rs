@@ -36,7 +36,7 @@ const MOST_LESSONS: usize = 3;
 pub struct PredictedPhase {
     /// Rounds, and the payload bytes that the party sends to each peer.
     pub traffic: Traffic,
-    /// Local work, by kind.
+    /// Local work, by kernel.
     pub work: Effort,
     /// Seconds that the dry run took; scheduling and bookkeeping take about that in a real run, too.
     pub control_seconds: f64,
@@ -195,7 +195,7 @@ struct OnlineDryRun {
     /// The costs of making correlations where they are drawn: part of the offline phase.
     on_demand: PredictedPhase,
     /// Whether a party sends without waiting, or some parties work without the others (see `Costs::apart`). The dry run
-    /// of one party then does not know the rounds of the others.
+    /// of one party then does not give the rounds of the others.
     apart: bool,
     /// Bytes that steps keep of what they open until it is checked.
     unchecked: BTreeMap<NodeId, u64>,
@@ -309,8 +309,8 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
-/// Runs the offline phase dry; returns its prediction, and whether one party's dry run does not know the rounds of the
-/// others in it.
+/// Runs the offline phase dry; returns its prediction, and whether the rounds of the others are unknown to one party's
+/// dry run.
 fn prepare<B: Family>(
     dry: &B,
     demand: &Demand<B::Kind>,

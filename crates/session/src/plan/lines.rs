@@ -21,7 +21,7 @@ pub struct LineCosts {
     pub seconds: f64,
     /// Seconds in which the party's thread works on the line.
     pub busy_seconds: f64,
-    /// Local work, by kind; for predictions only.
+    /// Local work, by kernel; for predictions only.
     pub work: Effort,
     /// Correlations that the line draws, by kind.
     pub correlations: BTreeMap<String, u64>,

@@ -240,7 +240,7 @@ pub struct Plan {
     pub memory_bytes: u64,
     /// The reason of the refusal, where the request does not fit the session's limit on memory.
     pub refusal: Option<String>,
-    /// The numbers of fixed-point truncations of each kind.
+    /// The numbers of fixed-point truncations, by method.
     pub truncations: Truncations,
     /// The nodes that would be run.
     pub executed: Vec<NodeId>,

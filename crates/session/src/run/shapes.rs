@@ -1,8 +1,9 @@
 //! Shapes in place of values.
 //!
-//! In some families costs depend on who knows a value. They are told so for inputs, as the program says, and they are
-//! told which values stay factors. For every other value that a run leaves to later ones, this information is dropped
-//! ([`kept`]), so that a later run finds what its dry run assumed.
+//! In some families the cost of an operation depends on which party knows an operand, or on whether an operand is kept
+//! as a factor. A dry run passes both to the family: the owner of each input, and the values that stay factors. For
+//! every other value that a run leaves to later runs, both are dropped ([`kept`]). So a later run finds what its dry
+//! run assumed.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! Checks of values in local sessions before a program runs. A local session has all values, so it finds out whether a
-//! result leaves its dtype, and where. Only values of earlier runs go through the protocol for that, where they are in
-//! doubt.
+//! result leaves its dtype, and where. Only values of earlier runs have to be opened by the protocol for that, and only
+//! where the ranges leave a doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};

@@ -1,4 +1,5 @@
-//! Tests that a shown value stays: wherever a run is interrupted, two draws of the same random step are never shown.
+//! Tests that a shown value stays the same: wherever a run is interrupted, no two results of the same random step are
+//! shown.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};

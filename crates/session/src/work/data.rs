@@ -100,7 +100,7 @@ const LOST_AMONG: usize = 16;
 /// error names a value.
 ///
 /// # Errors
-/// The node's [`BuildError`] with the user's line: wrong number of values, wrong kind, out of range, NaN or infinite.
+/// The node's [`BuildError`] with the user's line: wrong number of values, wrong type, out of range, NaN or infinite.
 pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, BuildError> {
     let node = graph.node(id);
     let at = |fault| BuildError::new(fault, node.source.clone());
