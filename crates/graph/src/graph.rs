@@ -98,9 +98,10 @@ pub struct Rules {
     pub counts_steps: bool,
     /// The rings of the family that runs the program.
     pub rings: Rings,
-    /// The party whose choices of one cannot be proven, in families that prove choices.
+    /// The party whose one-hot inputs cannot be proven, in families that prove such inputs.
     pub proves_nothing: Option<usize>,
-    /// Whether families are told which values stay factors of several products.
+    /// Whether programs mark values as factors of several products ([`Op::AsFactor`]), for families that then send
+    /// less.
     pub keeps_factors: bool,
     /// Whether places and divisors are proven to lie within stated bounds of inputs, because parties may cheat.
     pub proves_bounds: bool,

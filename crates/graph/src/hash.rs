@@ -14,7 +14,7 @@ use crate::node::{Axis, Division, Node, NodeId, Op};
 use crate::scale::Scale;
 use crate::units::Units;
 
-/// Keys that separate the kinds of hashes. A derived key would have to be computed anew for each node.
+/// Keys that separate the purposes of hashes. A derived key would have to be computed anew for each node.
 const OPERATION: &[u8; 32] = b"quorate/graph: an operation, v.1";
 const PART: &[u8; 32] = b"quorate/graph: what makes it, v1";
 const REVEALS: &[u8; 32] = b"quorate/graph: runs' reveals, v1";

@@ -1,7 +1,7 @@
 //! Proven ranges of values, in ring units, with saturating arithmetic.
 
-/// All integers from `lo` to `hi`, both included. Arithmetic saturates at the ends of `i128`, far beyond every dtype,
-/// so a saturated end still means "leaves the dtype".
+/// All integers from `lo` to `hi`, both included. Arithmetic saturates at the ends of `i128`. These are far beyond
+/// every dtype, so an interval with a saturated end still does not fit any dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     lo: i128,

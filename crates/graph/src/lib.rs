@@ -18,6 +18,13 @@
 //! An executor may rely on two facts. A node is public exactly when it is an [`Op::Constant`]: operations on constants
 //! alone are evaluated while building, except the approximate ones. Elementwise operations have operands of the node's
 //! own shape: broadcasting is a node of its own.
+//!
+//! - *Ring units*: the integers of a dtype's ring in which values are kept. For fixed point, the real number times
+//!   2^frac ([`Dtype`]).
+//! - *Interval*, or *range*: bounds on all values of a node, proven by range analysis. It starts from the *bounds* that
+//!   programs state for inputs, and holds only if their owners keep to these bounds.
+//! - *Room*: whether results get more bits where their ranges require it ([`Room`]).
+//! - *Domain*: the sharing (A, B or Y) in which an operation runs ([`domains`]).
 #![forbid(unsafe_code)]
 
 mod build;

@@ -16,7 +16,7 @@
 //! it does.
 //!
 //! Elements are followed on request, from those of the result backwards. Where all elements of a value have the same
-//! origin, which is the usual case, one word says so.
+//! origin, which is the usual case, one value stands for all of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

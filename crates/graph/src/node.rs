@@ -130,7 +130,7 @@ pub enum Op {
     Remainder(Arc<[i128]>),
     /// Multiples of fixed point by public reals, rounded to the nearest (or, where the program allows it, either way).
     Scale(Arc<Scale>),
-    /// (dividend, divisor), integers of one dtype, both secret or not.
+    /// (dividend, divisor), integers of one dtype; one of the two may be public.
     IntDivide(Division),
     /// Less-than in the order of the operands' dtype; the result is a bit.
     Lt,
@@ -154,8 +154,8 @@ pub enum Op {
     Reshape,
     /// The values of the operand in this sharing. Operations on these values alone stay in it.
     To(Domain),
-    /// The values of the operand, which stay factors of later products. Families that can do so send what these
-    /// products need of the factor only once.
+    /// The values of the operand, marked as factors of later products. Some families then send only once what these
+    /// products need of the factor.
     AsFactor,
     /// The integers of the operand, of which one in each row along the axis is 1 and all others are 0. Where parties
     /// may cheat, this is proven, and inputs after it in the program wait until the proof is checked.

@@ -87,7 +87,7 @@ pub enum Memory {
     Signs,
     /// Products in rings of up to twice the bits.
     WideProducts,
-    /// The same twice, side by side.
+    /// Like [`Memory::WideProducts`], twice side by side.
     TwoWideProducts,
     /// A public table, and one-hot rows of bits.
     Table,
@@ -110,7 +110,7 @@ pub enum Memory {
 pub enum Wraps {
     /// Results fit for all operands.
     Never,
-    /// Results may leave it for everyday numbers.
+    /// Results may leave it for numbers that are common in practice.
     Easily,
     /// Results may leave it for operands at the ends of their dtype.
     AtTheEnds,

@@ -118,7 +118,7 @@ fn derived(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> R
         Op::Shr(bits) => of_one(&|x| x.shr(*bits)),
         Op::FloorDiv(divisors) => of_one(&|x| quotients(x, divisors)),
         Op::Scale(scale) => of_one(&|x| scale.reach(x, dtype, truncation)),
-        // The condition is not among the values; neither is the known one of the two.
+        // The condition is not among the values. Nor is the last operand of `Other`, which is one of the first two.
         Op::Select => one_of(inputs.get(1..).unwrap_or_default()),
         Op::Other => one_of(inputs.get(..2).unwrap_or_default()),
         Op::Gather(_) | Op::Reshape | Op::To(_) | Op::Broadcast | Op::Part { .. } | Op::AsFactor => one_of(inputs),

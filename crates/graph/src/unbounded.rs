@@ -13,7 +13,7 @@ const LOOKED_THROUGH: usize = 4096;
 /// The largest bound that is tried is 10 to this.
 const MOST_DIGITS: u32 = 36;
 
-/// Below this number of bits, sums of two numbers wrap for everyday numbers.
+/// Below this number of bits, sums of two numbers wrap for numbers that are common in practice.
 const FEW_BITS: u32 = 32;
 
 /// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of

@@ -402,8 +402,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
     }
 
-    /// Returns the numbers of `a` for use as places. Where parties may cheat and the range rests on a stated bound of
-    /// one party's input, they are proven to lie in it.
+    /// Returns the numbers of `a` for use as places. Where parties may cheat and the range of these numbers rests on a
+    /// stated bound of one party's input, the numbers are proven to lie in that range.
     pub fn places(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.proven(a))
     }
@@ -459,7 +459,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_gather(a, index, shape))
     }
 
-    /// Builds the rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares or leaves.
+    /// Builds the rows on one side of a layer of a sorting network ([`Side`]). The first axis of `a` has `layer.count`
+    /// rows.
     pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {
         self.attempt(|b| b.build_exchange(a, layer, side))
     }
@@ -476,7 +477,8 @@ impl<'g> Builder<'g> {
         })
     }
 
-    /// Builds the numbers of `a`, which stay factors of later products; returns `a` itself where that is the same.
+    /// Builds the numbers of `a`, marked as factors of later products ([`Op::AsFactor`]). Returns `a` itself where the
+    /// mark would have no effect.
     pub fn as_factor(&mut self, a: NodeId) -> Built {
         self.attempt(|b| {
             let node = b.graph.get(a)?;

@@ -39,8 +39,8 @@ pub(super) struct Finer {
 
 impl Builder<'_> {
     /// Returns the reals of a matrix product with the largest number of fractional bits for which sums of `terms`
-    /// products fit, where bounds are proven. `None` where that is no more than the dtype's, which is then enough or
-    /// has to be.
+    /// products fit, where bounds are proven. `None` where that is no more than the fractional bits of the dtype, which
+    /// are then used.
     pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
         let (id, values, is_left) = match (a, b) {
             (Operand::Node(id), Operand::Reals { values, .. }) => (id, values, false),

@@ -1,9 +1,9 @@
 //! The bits of results of reals without a stated dtype: those that their proven range takes.
 //!
 //! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product is made in a ring that holds
-//! it before its surplus fractional bits are dropped, up to the family's largest. Then it goes back to the narrowest
-//! ring that holds it, which costs nothing. There are few widths, so operands mostly have the same one: converting
-//! upwards is what costs.
+//! it before its surplus fractional bits are dropped, at most the family's largest ring. Then it goes back to the
+//! narrowest ring that holds it, which costs nothing. There are few widths, so operands mostly have the same one. This
+//! matters because converting to a larger ring takes messages.
 
 use std::collections::VecDeque;
 

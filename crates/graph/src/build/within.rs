@@ -5,7 +5,7 @@
 //! has the same last bits. So the values of one party from which the range follows (see `unproven`) are compared with
 //! both ends of their ranges, over the whole ring. A bit for each element says whether it lies outside.
 //!
-//! The compared values are made of inputs of one party. So the bits say nothing of other parties' inputs, and those of
+//! The compared values are made of inputs of one party. So the bits show nothing of other parties' inputs, and those of
 //! an honest owner are zeros.
 
 use std::collections::VecDeque;

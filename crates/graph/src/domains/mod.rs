@@ -4,7 +4,8 @@
 //! the assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the
 //! rounds of the longest chain. A value that several operations need in one sharing is converted to it once. Finding
 //! the optimum is NP-hard. [`Problem::solve`] starts from every order of preference and improves on each, so its plan
-//! is never worse than any of these. Nothing is random and ties go to the first, so that parties agree.
+//! is never worse than any of these. Nothing is random, and of equal assignments the first is taken, so that parties
+//! agree.
 
 mod mixes;
 mod search;
@@ -70,7 +71,7 @@ pub struct StepPrice {
 /// One way to run an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The name of this way.
+    /// The sharing in which the operation runs.
     pub domain: Domain,
     /// The sharing of each operand, in the order of [`Item::inputs`].
     pub takes: Vec<Domain>,
