@@ -1,10 +1,10 @@
 //! Authentication: makes shares with tags from the parties' own vectors.
 //!
-//! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 6, over the vector OLE of [`quorate_ot::vole`], checked
-//! digit by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess
-//! digits of keys, and where a guess is wrong the session ends. **Deviation**: rows, masks and the hash are ours:
+//! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 6, over the vector OLE of [`quorate_ot::vole`], checked digit
+//! by digit as in Roy, "SoftSpokenOT" (ePrint 2022/192). **Model**: malicious, all but one; a cheater may guess digits
+//! of keys, and where a guess is wrong the session ends. **Deviation**: rows, masks and the hash are ours:
 //! docs/security/spdz2k.md. **Notation**: x the vector of owner P_i, over Z_2^m; alpha^j x = v - w with v at P_i and w
-//! at P_j; v_d, w_d their parts for digit d of alpha^j, v'_qd = sum chi_ql v_dl + (that of mask_q).
+//! at P_j; v_d, w_d their parts for digit d of alpha^j; v'_qd = sum chi_ql v_dl + (the v_d of mask_q).
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | 3 | 1; 2 if n > 2 | P_i sends all x'_q = sum chi_ql x_l + mask_q, and each P_j a hash of all sums v'_qd |
 //! | 4 | | P_j: the hash of w'_qd + digit_d x'_q is the same, or the run ends; the masks are thrown away |
 //!
-//! A uniform x is u_0 towards the owner's first peer, so the message to that peer lacks this part; the same holds for
-//! masks.
+//! A uniform x is the vector u_0 that the OLE with the owner's first peer yields (see [`quorate_ot::vole`]). So the
+//! message to that peer lacks the correction of u_0 to x. The same holds for masks.
 //!
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
@@ -70,8 +70,8 @@ impl<'v> Own<'v> {
         self.owner.is_none_or(|owner| owner == party)
     }
 
-    /// Returns whether a peer of the owner can compute the vector up to a leaf. If so, nothing is sent of its first
-    /// digit there.
+    /// Returns whether the vector is random and comes from the OLE with this peer, the owner's first one. If so, the
+    /// message to the peer has no correction for the first digit.
     fn grows_from(&self, owner: usize, peer: usize) -> bool {
         matches!(self.value, Value::Random) && peer == usize::from(owner == 0)
     }
@@ -352,7 +352,7 @@ mod tests {
         })
     }
 
-    /// Without masks, zeros would be seen as zeros.
+    /// Without masks, the sums of a vector of zeros would be zeros.
     #[test]
     fn what_the_check_says_of_values_is_masked() {
         for (done, said) in checked(|_| ()) {

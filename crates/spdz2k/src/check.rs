@@ -1,9 +1,10 @@
 //! The row check of all openings: rows of random bits select openings, and the selected ones are checked together.
 //!
 //! **Source**: ours (docs/security/spdz2k.md), in place of the usual batch check, which accepts a wrong top bit in half
-//! of all runs. **Model**: malicious, all but one. **Notation**: l an opening, low_l the sum of the lows that parties
-//! told, as integers, high_l^j and m_l^j a party's upper share bits and its tag; chi the rows, q one of s; [r_q] masks,
-//! uniform modulo 2^s, used once; K the largest ring of all openings. An opening of k' bits enters 2^(K-k') times.
+//! of all runs. **Model**: malicious, all but one. **Notation**: l an opening; low_l the sum, as integers, of the lows
+//! (the low k bits of shares) that the parties sent; high_l^j and m_l^j the upper share bits of P_j and its tag; chi
+//! the rows, q one of s; [r_q] masks, uniform modulo 2^s, used once; K the largest ring of all openings. An opening of
+//! k' bits enters 2^(K-k') times.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
@@ -13,10 +14,10 @@
 //! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
 //! | 4 | 2 | commit to, open z_q^j = sum chi_ql (m_l^j - alpha^j low_l) + 2^K (m(r_q)^j - alpha^j p_q) |
 //! | 5 | | all z_q add up to 0 modulo 2^(K+s), or the run ends |
+//!
 //! A wrong value passes with probability 2^-s + 2^-s, and a little more where tags are off. Step 1 compares in one
-//! order at all parties: openings are named by their lane and use. At most one check of a session is under way at a
+//! order at all parties: openings are ordered by their lane and use. At most one check of a session is under way at a
 //! time.
-//! a time.
 
 use std::collections::BTreeMap;
 
@@ -338,7 +339,7 @@ mod tests {
         found.min()
     }
 
-    /// Without masks, sums of the upper bits of zeros would be seen as zeros.
+    /// Without masks, the sums of upper bits that are zero would be zeros.
     #[test]
     fn what_rows_say_of_upper_bits_is_masked() {
         let (params, ring) = (Params::default(), Ring::of(8));

@@ -1,6 +1,6 @@
-//! Convolutions as products of matrices: the filters of a group times the patches of all images, which are positions of
-//! the images. An element of an image is opened once for each patch that contains it, since matrix triples do not share
-//! elements. One round.
+//! Convolutions as products of matrices: the filters of a group times the patches of all images. A patch is a list of
+//! positions in an image. An element of an image is opened once for each patch that contains it, since matrix triples
+//! do not share elements. One round.
 
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 //!
 //! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: P0 and P1
 //! compute and open as two parties do elsewhere. P2 deals, runs the same program on shapes, and may own inputs and
-//! receive results. It sees nothing of what is opened.
+//! receive results. It sees nothing of what is opened to compute on.
 //!
 //! | what P2 takes part in | rounds | what |
 //! |---|---|---|
@@ -40,7 +40,7 @@ pub trait Deals {
     fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>>;
 }
 
-/// The dealer under keys that are of no use any more.
+/// The dealer of a session whose keys must not be used any more: every dealing fails.
 pub(crate) struct Nobody;
 
 impl Nobody {

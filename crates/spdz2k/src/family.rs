@@ -1,4 +1,4 @@
-//! What users see of this family, and what sessions need of it.
+//! The family's description and options for users, and its implementation of `Family` for sessions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a session starts from: the key of every party, and for every pair what their transfers grow from.
+//! What a session starts from: the key of every party and, for every pair of parties, the seeds of their transfers.
 
 use std::cell::Cell;
 #[cfg(feature = "testing")]
@@ -289,9 +289,9 @@ impl Keys {
         false
     }
 
-    /// Returns another share of the same vector, which says nothing of this party's share alone: what pairs of parties
-    /// draw alike adds up to zero over all parties. Of two parties, each knows the other's share from the result, so it
-    /// stays.
+    /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are
+    /// drawn by pairs of parties alike, and add up to zero over all parties. Between two parties each computes the
+    /// other's share from the result anyway, so the share stays as it is.
     pub(crate) fn rerandomised(&self, ctx: &Ctx, share: &Vector) -> Vector {
         let mut share = share.clone();
         if self.parties == 2 {

@@ -4,10 +4,19 @@
 //! 2^s, and a share of the tag alpha x; alpha is the sum of all keys. A party that changes an opened value has to
 //! change its tag to match, which takes the key.
 //!
+//! **Notation**, in all modules:
+//!
+//! - n parties P_i; k the bits of a value; s the bits of a key; K the largest k among the openings of a check. A
+//!   session promises fewer than s bits of statistical security: `params` has the table, and defines sg', W, V and L.
+//! - \[x\]: shares of x with tags. The *lows* of a share are its lowest k bits, the only ones that an opening sends; its
+//!   upper bits stay with the party until the check.
+//! - *MAC*: for bits, authentication under a key Delta^j of each peer ([`MacBits`]); for elements the same is the tag.
+//! - toss: draw public coins together; tell: send; the run ends: every party stops with an error.
+//!
 //! | protocol | file | rounds, n = 2 unless said | elements of Z_2^k to each peer |
 //! |---|---|---|---|
 //! | open | `open` | 1 | 1 |
-//! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s of s bits and s of K + s bits |
+//! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s numbers of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul` | 1 | one for each element of both operands; less where parties know operands |
 //! | shuffle | `shuffle` | for each party a network of switches | |

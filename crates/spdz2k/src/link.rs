@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// Sums of bits that are zero would be seen as zeros.
+    /// Without masks, the opened sums of bits that are zero would be zeros.
     #[test]
     fn what_is_opened_of_links_is_masked() {
         const TIMES: usize = 4;

@@ -1,6 +1,6 @@
 //! Products of matrices of which parties know one or both, by matrix triples: each matrix is opened once, less the
-//! matrix of the triple. The kind of triples depends on who knows what, as for elements (`mul`): those of two parties
-//! are of [`crate::matrix`], and those of one party are proven.
+//! matrix of the triple. The kind of triples depends on which party knows which matrix, as for elements (`mul`).
+//! Triples of two parties come from [`crate::matrix`]; those of one party come with a proof ([`crate::provenproduct`]).
 //!
 //! Large matrices are cut, so that triples are made in bounded memory: parts of both are multiplied, and products of
 //! parts are added up. Each part is opened once for each part of the other matrix. One round.

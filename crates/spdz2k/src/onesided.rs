@@ -13,8 +13,8 @@
 //! | 4 | 13 | the sacrifice, as for other triples |
 //! | 5 | 14 | open beta, send R = -v mod 2^sg'; divide; authenticate both parts of c; the last check |
 //!
-//! Transfers cost P_j four times as much as P_i. So one party chooses bits in one half of a batch, and the other one in
-//! the other half, at the same time.
+//! To lift a number is to put random bits above the bits of its ring. Transfers cost P_j four times as much as P_i. So
+//! one party chooses bits in one half of a batch, and the other one in the other half, at the same time.
 //!
 //! Bytes to the peer for a triple, k = s = 64: 5.2 kB.
 

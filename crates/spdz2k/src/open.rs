@@ -28,7 +28,7 @@ impl Spdz2k {
         Ok(elements)
     }
 
-    /// Opens elements, whatever they are for, and notes the opening for the check.
+    /// Opens elements, to compute on or to reveal, and notes the opening for the check.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         self.keys.in_use()?;
         let (ring, len) = x.shape();
@@ -136,7 +136,8 @@ impl Spdz2k {
         Ok(bits.map(|bits| ctx.revealed(bits)))
     }
 
-    /// Opens bits whatever their shares show. Not for use while correlations are made.
+    /// Opens bits whose shares might show more than the bits: among more than two parties, a sharing of zero is added
+    /// to bits with MACs first. Not for use while correlations are made.
     pub(crate) async fn open_any_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
         match &x.0 {
             Form::Elements(_) => self.open_shared_bits(ctx, x).await,

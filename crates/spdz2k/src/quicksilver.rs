@@ -144,7 +144,7 @@ struct Side {
 
 /// MACs or keys of x, and of a piece of y that has as many numbers as x.
 struct Piece<'b> {
-    /// Of x and of y: all rows, and the number of lanes of a row.
+    /// For x and for y: all rows, and the number of lanes of a row.
     of: [(&'b [u128], usize); 2],
     /// The start of the piece in a row of y.
     start: usize,

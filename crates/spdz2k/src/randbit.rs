@@ -10,8 +10,8 @@
 //! | 4 | 9 | check what was opened |
 //!
 //! a / c is 1 or -1 modulo 2^(k+1), each with probability 1/2. Modulo 2^(k+2) it may be off by 2^(k+1), which halving
-//! leaves as 2^k. Bytes to each peer for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3
-//! elements.
+//! leaves as 2^k. Before step 1, u is authenticated (4 rounds) and the triples are made (37 rounds). Bytes to each peer
+//! for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
 
 use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};

@@ -2,9 +2,9 @@
 //!
 //! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 8, after Keller, Orsini, Scholl 2016 (MASCOT). **Deviation**:
 //! words are opened whole, below random bits, and t is tossed after everything that it is for is authenticated.
-//! **Model**: malicious, all but one. What passing shows of b depends on what b is, and is argued where the sacrifice
-//! is used. **Notation**: c = a b and ch = ahat b are to be shown modulo 2^w. All are authenticated modulo 2^V, with
-//! uniform bits above those that count in ahat and ch.
+//! **Model**: malicious, all but one. What a cheater learns of b from a passed sacrifice depends on b. The modules that
+//! use the sacrifice argue this. **Notation**: c = a b and ch = ahat b are to be shown modulo 2^w. All are
+//! authenticated modulo 2^V, with uniform bits above those that count in ahat and ch.
 //!
 //! | step | rounds | what |
 //! |---|---|---|

@@ -151,8 +151,9 @@ pub enum Kind {
         /// The shift.
         cut: u32,
     },
-    /// A random place, over the larger one of both rings, and keys of its digits, in blocks. With `choices`, also that
-    /// number of random elements, and the one among them that the upper digit of the place selects. Dealt only.
+    /// A random place in a table, as an element of Z_2^max(`place_bits`, `bits`), and keys of function secret sharing
+    /// for its digits, in blocks. With `choices`, also that number of random elements, and the one among them that the
+    /// upper digit of the place selects. Dealt only.
     Place {
         /// Bits of the place.
         place_bits: u32,

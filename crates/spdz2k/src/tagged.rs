@@ -4,7 +4,7 @@
 //! A value that one party knows is marked with that party: its share is the whole value, and those of the others are
 //! zeros. Inputs are such values, and so are the results of linear maps, products and public numbers on inputs of one
 //! party. The mark follows from the program alone, alike at all parties and in dry runs. A value without a mark may be
-//! anything.
+//! known to a party, or to none.
 
 use quorate_engine::{Linear, Update};
 use quorate_ring::{Ring, Vector, Wiped};

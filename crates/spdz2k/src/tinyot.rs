@@ -324,7 +324,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// Sums of chosen bits that are zero would be seen as zeros.
+    /// Without masks, the sums of chosen bits that are zero would be zeros.
     #[test]
     fn what_parties_tell_of_chosen_bits_is_masked() {
         const TIMES: usize = 3;

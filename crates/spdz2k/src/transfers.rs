@@ -8,8 +8,7 @@
 //! |---|---|---|
 //! | 1 | 4 | for each ordered pair i, j and each row h: an OT with P_i's bit x_h, by which both share x_h f |
 //!
-//! If there are several factors, one OT chooses for all of them: a party cannot take one bit for a factor and another
-//! bit for the next one.
+//! If there are several factors, one OT serves all of them: so a party cannot use different bits for different factors.
 
 use std::borrow::Cow;
 
