@@ -105,7 +105,7 @@ impl Randomness {
 }
 
 impl Ctx {
-    /// The root lane of a phase; `earlier` is the number of earlier phases of its kind in the run.
+    /// The root lane of a phase; `earlier` is the number of times that the run has had this phase before.
     pub(crate) fn root(core: Rc<Core>, phase: Phase, earlier: u32) -> Ctx {
         let lane = LaneId::ROOT.child(phase as u64 + 2 * u64::from(earlier));
         let depth = core.deepest(phase).get();

@@ -381,7 +381,7 @@ impl Error {
         Error::Bug { what }
     }
 
-    /// Returns the cause that the peers are told.
+    /// Returns the cause that is sent to the peers.
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Error::Net { peer, fault: Fault::Silent { .. }, .. } => Cause::Silent { peer: *peer },

@@ -4,11 +4,12 @@
 //! | frame | body |
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
-//! | abort | cause (u8), peer named, who gave up first (u16 each), first attempt over (u32); the header has the last |
+//! | abort | cause (u8), the peer that it names, the party that gave up first (u16 each), the sender's number (u32) |
 //! | start, trace, node | the handshake's greeting, node hashes, or one node in words |
 //! | goodbye | nothing |
 //!
 //! Header: type of frame (u8), worker (u8, zero as long as a party has one scheduler), run number (u32, little endian).
+//! The run number of an abort is the number up to which all attempts are over.
 
 use std::ops::Range;
 
@@ -149,7 +150,7 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
     frame
 }
 
-/// Reads the body of an abort; everything it names is below `parties`.
+/// Reads the body of an abort; the parties that it names must be below `parties`.
 pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &'static str> {
     let [code, p, q, r, s, a, b, c, d] = *body else { return Err("abort of a wrong length") };
     let (peer, origin) = (u16::from_le_bytes([p, q]).into(), u16::from_le_bytes([r, s]).into());

@@ -21,7 +21,7 @@ pub struct Descriptor {
     pub about: &'static str,
     /// The numbers of parties that it runs with.
     pub parties: Parties,
-    /// The sharings that programs are planned over: A, and some of B and Y.
+    /// The sharings among which the planner may choose for each step: A, and in some families B and Y.
     pub sharings: &'static [&'static str],
     /// The family's own options.
     pub options: &'static [Choice],

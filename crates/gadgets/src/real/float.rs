@@ -124,7 +124,7 @@ pub(super) async fn denormalise<S: Gadgets>(
     word(s, ctx, &denormalised_bits(s, ctx, x, point, exponent, ring).await?, ring).await
 }
 
-/// Returns the bits of the result of [`denormalise`], below the sign's, as many as can be set.
+/// Returns the bits of the result of [`denormalise`] below the sign's, up to the highest that can be set.
 pub(super) async fn denormalised_bits<S: Gadgets>(
     s: &S,
     ctx: &Ctx,

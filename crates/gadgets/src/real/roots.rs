@@ -138,7 +138,7 @@ const PLACE_BITS: u32 = 10;
 struct LongRoot {
     /// The largest exponent of a result, in units.
     most: u32,
-    /// Bits after the point of 1 / (2s): as many as r / (2s) leaves room for.
+    /// Bits after the point of 1 / (2s): the largest number with which r / (2s) fits.
     point: u32,
 }
 

@@ -71,7 +71,7 @@ impl Type {
         })
     }
 
-    /// Returns the dtype of two numbers of different kinds or widths.
+    /// Returns the dtype of two numbers of different types or widths.
     fn common(self, other: Type, op: &'static str) -> Result<Dtype, Fault> {
         let (x, y) = (self.stated(), other.stated());
         let frac = [x, y].into_iter().flatten().map(Dtype::frac).max().unwrap_or(0);

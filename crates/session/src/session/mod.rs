@@ -234,7 +234,7 @@ impl Session {
     /// reveals are not run. Returns warnings of results that differ from numpy's.
     ///
     /// # Errors
-    /// The first result that leaves its dtype, as [`BuildError`] of kind range, at its line.
+    /// The first result that leaves its dtype, as a [`BuildError`] of category range, at its line.
     pub fn check(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<BuildError>, SessionError> {
         let Some(mut look) = self.look.take() else { return Ok(vec![]) };
         let warnings = catch_unwind(AssertUnwindSafe(|| look.check(self, reveals)));

@@ -106,7 +106,7 @@ fn places(numbers: usize) -> impl Iterator<Item = (Protocol, usize)> {
     Protocol::ALL.iter().flat_map(move |&protocol| of(protocol).map(move |&parties| (protocol, parties)))
 }
 
-/// Runs `program` as every party, over links that hold messages back as they are told.
+/// Runs `program` as every party, over links that hold messages back as each step's [`Delay`] says.
 fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
     let options =
         Options { truncation: Truncation::Probabilistic, sharings: "A".parse().unwrap(), ..Options::default() };

@@ -30,8 +30,8 @@ pub(crate) struct Work<'g> {
 }
 
 impl Work<'_> {
-    /// Whether the parties confirm that all of them reached the end before they show any result. Without new nodes they
-    /// need not: values that exist already stay the same, whoever opens them.
+    /// Whether the parties confirm that all of them reached the end before they show any result. Without new nodes no
+    /// confirmation is needed: values that exist already stay the same when they are opened again.
     pub fn confirms(&self) -> bool {
         !self.nodes.is_empty()
     }
