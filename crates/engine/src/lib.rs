@@ -10,7 +10,8 @@
 //!   counted by it.
 //! - Parties call a function *in step* if each of them calls it at the same place in the sequence of calls on its lane.
 //! - A *draw* is one use of correlations. Its name is (lane, use): all parties number the uses of a lane alike.
-//! - A *family* (in code also *backend*) implements [`Sharing`], and [`Stocks`] if it makes correlations.
+//! - A *family* is a way to share and compute. Its *backend*, the type that does so at one party, implements
+//!   [`Sharing`], and [`Stocks`] for its correlations.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -8,7 +8,8 @@
 //!
 //! To add a protocol, implement [`Sharing`] and [`Stocks`](quorate_engine::Stocks) for its type, then the traits of
 //! this crate: [`Gadgets`], [`Garbles`], [`Functions`] and [`Family`]. All methods of the first three of these, and
-//! many of [`Family`], have default bodies. The crate `quorate-protocols` lists the families.
+//! many of [`Family`], have default bodies. The crate `quorate-protocols` lists the families. CONTRIBUTING.md, "Add a
+//! family", has all steps.
 //!
 //! **Notation**, in all modules:
 //!
