@@ -97,8 +97,7 @@ impl Ratio {
         }
     }
 
-    /// Returns the ratio of 1 / c, for c other than 0 with |c| < 2^64. `None` where |1 / c|, rounded to an integer, is
-    /// 2^63 or more.
+    /// Returns the ratio of 1 / c for 0 < |c| < 2^64; `None` if |1 / c|, rounded, is 2^63 or more.
     pub(crate) fn inverse(c: f64) -> Option<Ratio> {
         let ratio = match significand(c) {
             (_, MOST..) => return None,
