@@ -77,7 +77,8 @@ pub trait Garbles: Gadgets {
 }
 
 /// The error of a protocol that does not garble.
-const NO_LABELS: Error = Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol has not" } };
+const NO_LABELS: Error =
+    Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol does not have" } };
 
 /// The labels of a protocol without labels: this type has no values.
 #[derive(Clone)]

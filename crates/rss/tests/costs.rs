@@ -445,6 +445,7 @@ fn multiples_cost_what_their_parts_do() {
                     bits: 64,
                     rounding,
                     limits: limit,
+                    upper: None,
                 };
                 let (_, offline, online) =
                     measure(n, async |rss, ctx| scale(rss, ctx, &given(rss, ctx, 64, 100), &by).await);
@@ -461,6 +462,7 @@ fn multiples_cost_what_their_parts_do() {
             bits: 64,
             rounding: Rounding::Nearest,
             limits: &[],
+            upper: None,
         };
         let (_, offline, online) = measure(n, async |rss, ctx| scale(rss, ctx, &given(rss, ctx, 64, 100), &none).await);
         assert_eq!((offline, online), (Cost::default(), Cost::default()));

@@ -21,7 +21,6 @@ pub(super) const CHECK: &str = "consistency of the OT extension";
 /// The hash of a column. For each of two points it is a polynomial in the point whose coefficients are the column's
 /// words, without a constant term, plus a word of the masking group. (With a constant term, an error in that word and
 /// the same one in both masks would cancel under every challenge.)
-/// both masks would cancel under every challenge.)
 pub(super) type Digest = [u64; 2];
 
 /// The hash that one challenge determines.

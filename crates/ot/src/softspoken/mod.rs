@@ -16,6 +16,7 @@
 //! | check | | sends chi (malicious) |
 //! | check | sends H(u), and a hash of H(V) | compares with H(W) + H(u) Delta |
 //! | 4 | rows t of V | rows q of W, + d Delta for chosen bits |
+//!
 //! Sums are over F_2; F_x(instance + j) gives 128 OTs. H is linear: two polynomials over GF(2^64) in chi, each masked
 //! by 64 more OTs that are thrown away. One round, three with the check. The receiver sends (128/f - 1)/8 bytes an OT.
 //! No timing depends on a secret.
