@@ -241,3 +241,15 @@ def error_of(ended: Ended) -> str:
     assert len(lines) == 1, ended.err
     assert not re.search(r"panicked|stack backtrace|Traceback", ended.err), ended.err
     return lines[0]
+
+
+@contextlib.contextmanager
+def wires(deployment: Deployment, rate: float | None = None) -> Iterator[list[Wire]]:
+    """Routes all connections over wires that can be cut."""
+    made = [Wire(port, rate) for port in deployment.ports]
+    deployment.addresses = [f"127.0.0.1:{wire.port}" for wire in made]
+    try:
+        yield made
+    finally:
+        for wire in made:
+            wire.close()

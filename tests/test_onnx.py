@@ -562,18 +562,6 @@ def test_inputs_of_the_wrong_shape_or_scale_are_refused_before_anything_is_sent(
         assert np.abs(model.predict(mpc, scaled) - model.predict_clear(scaled)).max() <= model.error_bound + 2**-16
 
 
-def test_several_inputs_and_outputs_are_named() -> None:
-    proto = relu()
-    proto.graph.output.append(helper.make_tensor_value_info("x", 1, ["n", 4]))
-    with pytest.raises(ModelError, match="outputs 'y', 'x': say which"):
-        from_onnx(proto, bound=1.0)
-    assert len(from_onnx(proto, bound=1.0, output="y").shape.steps) == 1
-    with pytest.raises(ModelError, match="no value of the model"):
-        from_onnx(proto, bound=1.0, output="z")
-    proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))  # an unused input
-    assert from_onnx(proto, bound=1.0, output="y").predict_clear(-np.ones((2, 4))).tolist() == [[0] * 4] * 2
-
-
 # ---- what is written ------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from deploying import Deployment
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx
+from test_onnx import relu
 from test_onnx_operators import floats, random_number, whole
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -378,3 +379,15 @@ def test_what_is_public_of_a_constant_is_what_the_documentation_says() -> None:
     described = json.dumps(model.shape.describe())
     assert str(2 * 0.40625) in described and "[3, 0, 2]" in described
     assert not any(str(value) in described for value in constants["line"])
+
+
+def test_several_inputs_and_outputs_are_named() -> None:
+    proto = relu()
+    proto.graph.output.append(helper.make_tensor_value_info("x", 1, ["n", 4]))
+    with pytest.raises(ModelError, match="outputs 'y', 'x': say which"):
+        from_onnx(proto, bound=1.0)
+    assert len(from_onnx(proto, bound=1.0, output="y").shape.steps) == 1
+    with pytest.raises(ModelError, match="no value of the model"):
+        from_onnx(proto, bound=1.0, output="z")
+    proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))  # an unused input
+    assert from_onnx(proto, bound=1.0, output="y").predict_clear(-np.ones((2, 4))).tolist() == [[0] * 4] * 2

@@ -1,4 +1,4 @@
-"""Methods of secret arrays that summarise many numbers: products, powers, variances, medians."""
+"""Methods of secret arrays that summarise many numbers: positions of extremes, products, powers, variances, medians."""
 
 from __future__ import annotations
 
@@ -46,12 +46,40 @@ def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, red
 
 
 class Summaries:
-    """The reductions of `SecretArray` beside sums, means and extremes."""
+    """The reductions of `SecretArray` besides sums and extremes."""
 
     __slots__ = ()
 
     def _all(self) -> SecretArray:
         return cast("SecretArray", self)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Returns the index of the first maximum, as int(64); log2(n) comparisons deep.
+
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.argmax().reveal(), x.argmax(axis=0).reveal())
+            3 [0 1]
+        """
+        return self._all()._reduce("argmax", axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Returns the index of the first minimum, as int(64); log2(n) comparisons deep.
+
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.argmin().reveal(), x.argmin(axis=0).reveal())
+            1 [1 0]
+        """
+        return self._all()._reduce("argmin", axis, keepdims)
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
         """Raises to a public whole power by squaring: `x ** 3` is two products deep. Results wrap in the dtype.

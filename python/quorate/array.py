@@ -470,34 +470,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
             return self._folded("min", operator.and_, axis, keepdims)
         return self._reduce("min", axis, keepdims)
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Returns the index of the first maximum, as int(64); log2(n) comparisons deep.
-
-        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.argmax().reveal(), x.argmax(axis=0).reveal())
-            3 [0 1]
-        """
-        return self._reduce("argmax", axis, keepdims)
-
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Returns the index of the first minimum, as int(64); log2(n) comparisons deep.
-
-        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.argmin().reveal(), x.argmin(axis=0).reveal())
-            1 [1 0]
-        """
-        return self._reduce("argmin", axis, keepdims)
-
     def astype(self, dtype: Any) -> SecretArray:
         """Converts the elements to another dtype.
 

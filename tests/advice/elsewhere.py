@@ -20,7 +20,7 @@ BY_TEST: dict[str, list[str]] = {
         "make keys with `quorate keygen`",
         "run chmod 600 on it",
     ],
-    "test_deployment.py::test_a_party_that_is_there_and_sends_nothing": [
+    "test_deployment_losses.py::test_a_party_that_is_there_and_sends_nothing": [
         "raise stall_timeout_s in [limits] of party.toml; 0 waits for ever",
     ],
     "test_onnx_quantised.py::test_what_a_file_computes_of_constants_is_run": [
@@ -193,7 +193,7 @@ BY_TEST: dict[str, list[str]] = {
     "test_onnx_embeddings.py::test_bounds_and_samples_go_by_the_tables": [
         "leave bound= out, since tables say it",
     ],
-    "test_onnx.py::test_several_inputs_and_outputs_are_named": [
+    "test_onnx_inputs.py::test_several_inputs_and_outputs_are_named": [
         "say which, output=...",
     ],
     "test_onnx_inputs.py::test_an_output_in_which_records_lie_side_by_side_is_cut_off_before": [
@@ -290,7 +290,7 @@ BY_TEST: dict[str, list[str]] = {
     "test_trust.py::test_parties_that_choose_differently_are_told_what_differs": [
         "Give the same options at every party",
     ],
-    "test_deployment.py::test_after_a_lost_party_the_session_is_over": [
+    "test_deployment_losses.py::test_after_a_lost_party_the_session_is_over": [
         "Check that party's process and network, then open a new session",
         "Open a new one",
     ],
@@ -300,10 +300,10 @@ BY_TEST: dict[str, list[str]] = {
     "test_deployment.py::test_a_port_in_use": [
         "stop it (another run of this party?) or choose another port",
     ],
-    "test_deployment.py::test_a_party_does_not_come_up": [
+    "test_deployment_losses.py::test_a_party_does_not_come_up": [
         "start it, and check the address and the firewall",
     ],
-    "test_deployment.py::test_a_name_that_does_not_resolve": [
+    "test_deployment_losses.py::test_a_name_that_does_not_resolve": [
         "correct it, or look at the name service of this machine",
     ],
     "test_deployment.py::test_keygen_keeps_a_key_that_is_there": [

@@ -37,7 +37,7 @@ impl Masks {
     }
 }
 
-/// Changes each block by its bit's mask. Bits are packed, 64 to a word, lowest first; what is left over of either stays.
+/// Changes each block by its bit's mask. Bits are packed, 64 to a word, lowest first. Blocks without a bit stay.
 #[inline]
 pub fn each(blocks: &mut [u128], bits: &[u64], change: impl Fn(&mut u128, u128)) {
     let masks = Masks::new();

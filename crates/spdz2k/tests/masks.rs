@@ -1,15 +1,15 @@
-//! What masks are taken from varies: every bit that a party has of a correlation is 0 in one and 1 in another, and so is
-//! every bit of what all parties have together. A mask that is not drawn hides nothing.
+//! Correlations that masks are taken from vary: every bit of a party's share is 0 in one and 1 in another, and so is
+//! every bit of the sum of all shares. A mask that is not drawn hides nothing.
 
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params};
 
 use crate::common::{Keyed, made, together};
 
-/// A coin falls on one side so often with probability 2^-63.
+/// A coin falls on one side this often with probability 2^-63.
 const LEN: usize = 64;
 
-/// Of a kind, by party, which vectors and which matrices of bits it has random shares of.
+/// The vectors and the matrices of bits of a kind of which each party has random shares.
 type Random = [(&'static [usize], &'static [usize]); 2];
 
 fn kinds() -> Vec<(Kind, Random)> {

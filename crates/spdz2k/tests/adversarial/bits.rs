@@ -6,8 +6,8 @@ use quorate_spdz2k::{By, Keys, Kind, Params, Spdz2k, Twist};
 
 use super::outcomes::is_found;
 
-/// A party proves its bits and then uses another one for its MACs, or two others that leave their sum as it is. It would
-/// know the error of an edaBit.
+/// A party proves its bits and then uses another one for its MACs, or two others that leave their sum as it is. It
+/// would know the error of an edaBit.
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
