@@ -8,8 +8,8 @@
 //!
 //! - n parties P_i; k the bits of a value; s the bits of a key; K the largest k among the openings of a check. A
 //!   session promises fewer than s bits of statistical security: `params` has the table, and defines sg', W, V and L.
-//! - \[x\]: shares of x with tags. The *lows* of a share are its lowest k bits, the only ones that an opening sends; upper
-//!   bits stay with the party until the check.
+//! - \[x\]: shares of x with tags. The *lows* of a share are its lowest k bits, the only ones that an opening sends.
+//!   Its upper bits stay with the party until the check.
 //! - *MAC*: for bits, authentication under a key Delta^j of each peer ([`MacBits`]); for elements the same is the tag.
 //! - toss: draw public coins together; tell: send; the run ends: every party stops with an error.
 //!
