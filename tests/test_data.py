@@ -475,6 +475,22 @@ def test_bad_options(files: Path, arguments: list[str], words: str) -> None:
     assert words in done.stderr and "Traceback" not in done.stderr
 
 
+def test_messages_about_files_are_followed(files: Path) -> None:
+    for arguments, told in (
+        (["--input", "people.csv"], "give OWNER=FILE, such as --input 0=data.csv"),
+        (["--input", "0=people.csv", "--network", "lan"], "party 1 has no file: --input 1=FILE on the command line"),
+    ):
+        assert told in quorate("run", "sums.py", *arguments, cwd=files).stderr
+    assert quorate("run", "sums.py", *BOTH, "--output", "out.csv", cwd=files).returncode == 0
+
+
+def test_a_party_without_its_file_is_told(files: Path) -> None:
+    deployment = Deployment(files)
+    mine = {0: ["--input", "people.csv"], 1: [], 2: []}
+    ended = [p.end() for p in [deployment.start(me, files / "sums.py", *mine[me]) for me in range(3)]]
+    assert "party 1 has no file: --input FILE on the command line" in error_of(ended[1])
+
+
 def test_forms() -> None:
     assert parse_form("7:bit") == Form((7,), qr.bit)
     assert parse_form("2x3:uint8") == Form((2, 3), qr.uint(8))

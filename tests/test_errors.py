@@ -333,7 +333,7 @@ def test_two_sessions_do_not_mix(mpc: qr.Session) -> None:
         located(qr.ConfigError, ValueError, lambda: x @ y, "different sessions")
         located(qr.ConfigError, ValueError, lambda: mpc.concatenate([x, y]), "different sessions")
         located(qr.DtypeError, TypeError, lambda: mpc.reveal_all(x, y), "argument 2 of 2", "another session")
-        located(qr.DtypeError, TypeError, lambda: mpc.explain(y), "another session: call explain there")
+        located(qr.DtypeError, TypeError, lambda: mpc.explain(y), "another session: explain it there")
         located(qr.DtypeError, TypeError, lambda: mpc.reveal_all([x]), "write reveal_all")
 
 

@@ -270,11 +270,11 @@ BY_TEST: dict[str, list[str]] = {
     "test_deployment.py::test_callables_are_called_at_the_owner_only": [
         "or give a callable with them, which is called at the owner alone",
     ],
-    "test_data.py::test_every_command_takes_the_same_script": [
+    "test_data.py::test_messages_about_files_are_followed": [
         "give OWNER=FILE, such as {} 0=data.csv",
         "--input {}=FILE on the command line",
     ],
-    "test_data.py::test_a_deployment": [
+    "test_data.py::test_a_party_without_its_file_is_told": [
         "--input FILE on the command line",
     ],
     "test_data.py::test_two_results_do_not_go_into_one_file": [
