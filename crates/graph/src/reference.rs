@@ -34,7 +34,7 @@ pub enum EvalError {
         /// The description of the input, with its line.
         what: String,
         /// The fault of the values.
-        fault: Fault,
+        fault: Box<Fault>,
     },
 }
 
@@ -63,7 +63,7 @@ pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result
 fn given(graph: &Graph, id: NodeId, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<i128>, EvalError> {
     let what = || graph.describe(id);
     let values = inputs.get(&id).ok_or_else(|| EvalError::Missing { id, what: what() })?;
-    graph.check_input(id, values).map_err(|fault| EvalError::Input { id, what: what(), fault })?;
+    graph.check_input(id, values).map_err(|fault| EvalError::Input { id, what: what(), fault: Box::new(fault) })?;
     Ok(values.clone())
 }
 

@@ -296,7 +296,8 @@ fn evaluation_checks_its_inputs() {
     let x = p.input(&[2], INT8, &[1, 2]);
     p.inputs.insert(x, vec![1]);
     let error = eval_clear(&p.graph, &p.inputs).unwrap_err();
-    assert!(matches!(error, EvalError::Input { fault: Fault::Count { given: 1, wanted: 2, .. }, .. }));
+    let EvalError::Input { fault, .. } = error else { panic!("{error}") };
+    assert!(matches!(*fault, Fault::Count { given: 1, wanted: 2, .. }));
     p.inputs.insert(x, vec![1, 128]);
     let error = eval_clear(&p.graph, &p.inputs).unwrap_err();
     assert_eq!(
