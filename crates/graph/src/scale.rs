@@ -1,13 +1,13 @@
 //! Multiples by public reals that the dtype does not hold, in integers precise enough that results are within 3/4 of a
 //! unit.
 //!
-//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is
+//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, the term r x is
 //! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest. The error of m, at most 1/2, moves it by |x| / 2^(s+1). The
-//! smallest s is taken with which this is at most a quarter of a unit for every x of the proven range. So the result is within 3/4 of
-//! a unit, and equals x c where that is a whole number of units. If m is exact at a smaller s, that s is taken. Where r
-//! is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x goes into a larger
-//! ring. Where no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The multiples of x' by 2^t c
-//! and of x'' by c are added; each product takes half of the bits.
+//! smallest s is taken with which this is at most a quarter of a unit for every x of the proven range. So the result is
+//! within 3/4 of a unit, and equals x c where that is a whole number of units. If m is exact at a smaller s, that s is
+//! taken. Where r is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x
+//! goes into a larger ring. Where no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The
+//! multiples of x' by 2^t c and of x'' by c are added; each product takes half of the bits.
 
 use std::ops::Range;
 use std::sync::Arc;
