@@ -18,9 +18,9 @@ use quorate_ring::{Bits, Conv, Ring, Vector};
 const LANES: usize = 1024;
 const LEN: usize = 2 * LANES;
 
-/// Columns of which sums of two are looked at: of more the columns alone, for time.
+/// The largest number of columns whose sums of two are compared with secrets.
 const MOST_PAIRED: usize = 128;
-/// The same of columns of what is heard while correlations are made, beside what the party has of them.
+/// The largest number of columns of messages that are compared while correlations are made.
 const MOST_BESIDE: usize = 1000;
 
 /// A party whose coins are the same in every run of the test.

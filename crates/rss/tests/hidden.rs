@@ -17,7 +17,7 @@ use quorate_gadgets::testing::secrets::{Gadget, RING, Secrets};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{CorrelationForm, Forms, Rss};
 
-/// Three parties work in three blocks, of so many lanes each.
+/// Three parties work in three blocks of `LANES` lanes each.
 const BLOCKS: usize = 3;
 const LANES: usize = 1024;
 const LEN: usize = BLOCKS * LANES;

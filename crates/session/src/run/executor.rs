@@ -1,7 +1,7 @@
 //! The executor: runs the nodes of a program as data flow, on any sharing.
 //!
 //! A node starts when its operands exist (see [`dataflow`](crate::run::dataflow)), so independent work shares rounds.
-//! The same code runs live and dry. A value is freed after its last use unless the session keeps it.
+//! Live runs and dry runs share this code. A value is freed after its last use unless the session keeps it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
