@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ def test_normalised_lines_are_within_their_bound_whatever_they_are(seed: int) ->
     x = hard_lines(r, n) * scale
     got = ranges_hold(model, x, ("exact", "probabilistic")[seed % 2])
     assert np.abs(got - model.predict_clear(x)).max() <= model.error_bound
+
+
+@pytest.mark.parametrize("options", [{}, {"shadow": True}], ids=["check", "shadow"])
+def test_lost_digits_are_named_outside_of_networks_only(options: dict[str, Any]) -> None:
+    r = random_number(2)
+    net = one("LayerNormalization", (6, 5), {"s": floats(r, 5)}, epsilon=1e-5)
+    model = from_onnx(model_of(net.nodes, net.sizes, net.constants), bound=1e-3)
+    with qr.local("rss", **options) as mpc, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", qr.RangeWarning)
+        model.decision_function(mpc, hard_lines(r, 5) * 1e-3)
+        assert not [one for one in said if "exact result" in str(one.message)]
+        small = mpc.input([0.001, 0.002], owner=0, dtype=qr.fixed(64, 16))
+        (small * small).reveal()
+        assert [one for one in said if "exact result" in str(one.message)]
 
 
 @pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning", "error::quorate.RangeWarning")

@@ -104,6 +104,7 @@ class Step:
     scaling: Scaling | None
     what: str
     line: tuple[str, int]
+    error_is_stated: bool
 
     @staticmethod
     def of(raw: dict[str, Any]) -> Step:
@@ -112,7 +113,7 @@ class Step:
         units, divisors = (_spread(raw.get(name), shape) for name in ("units", "divisors"))
         index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
         dtype = Dtype(*raw["dtype"])
-        named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line")}
+        named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line", "error_is_stated")}
         return Step(
             shape=shape,
             dtype=dtype,
@@ -222,7 +223,7 @@ class Shadow:
                 self._session._told.add((f"{file} shadow", line))
                 text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
                 warnings.warn_explicit(text, RangeWarning, file, line)
-        if span.exact is not None and step.dtype.kind == "fixed":
+        if span.exact is not None and step.dtype.kind == "fixed" and not step.error_is_stated:
             self._name_lost(step, span.exact, result)
         differs = np.asarray((result < span.low) | (result > span.high))
         if differs.any():

@@ -317,7 +317,7 @@ pub struct Node {
     /// The room of results of this node.
     pub room: Room,
     /// Whether the code that built the node states the error of its results, so that lost digits are not reported.
-    pub(crate) error_is_stated: bool,
+    pub error_is_stated: bool,
     /// The line that the result belongs to in messages and plans.
     pub source: Source,
     /// The parties whose inputs it is made of, and how; found when the node is built.

@@ -53,6 +53,7 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     out.set_item("shape", node.shape.clone())?;
     out.set_item("dtype", dtype_parts(node.dtype))?;
     out.set_item("numbers", numbers(&node.op))?;
+    out.set_item("error_is_stated", node.error_is_stated)?;
     if let Op::Gather(index) = &node.op {
         let bytes: Vec<u8> = index.expand().iter().flat_map(|i| i.to_le_bytes()).collect();
         out.set_item("index", PyBytes::new(py, &bytes))?;
