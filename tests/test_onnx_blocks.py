@@ -53,11 +53,14 @@ def test_normalised_lines_are_within_their_bound_whatever_they_are(seed: int) ->
 @pytest.mark.parametrize("options", [{}, {"shadow": True}], ids=["check", "shadow"])
 def test_lost_digits_are_named_outside_of_networks_only(options: dict[str, Any]) -> None:
     r = random_number(2)
-    net = one("LayerNormalization", (6, 5), {"s": floats(r, 5)}, epsilon=1e-5)
-    model = from_onnx(model_of(net.nodes, net.sizes, net.constants), bound=1e-3)
+    n, bits = int(r.integers(2, 40)), int(r.integers(8, 31))
+    scale, epsilon = float(r.choice([1e-3, 1, 50])), float(r.choice([1e-12, 1e-5, 1e-3, 1]))
+    w = {"s": floats(r, n), "b": floats(r, n)}
+    net = one("LayerNormalization", (6, n), w, epsilon=epsilon)
+    model = from_onnx(model_of(net.nodes, net.sizes, net.constants), bound=scale, bits=bits)
     with qr.local("rss", **options) as mpc, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", qr.RangeWarning)
-        model.decision_function(mpc, hard_lines(r, 5) * 1e-3)
+        model.decision_function(mpc, hard_lines(r, n) * scale)
         assert not [one for one in said if "exact result" in str(one.message)]
         small = mpc.input([0.001, 0.002], owner=0, dtype=qr.fixed(64, 16))
         (small * small).reveal()
