@@ -111,7 +111,7 @@ class Drawer:
         units = self.values(shape, bound)
         if self.f:
             units = wrap([int(u) for u in units.ravel()], self.k).reshape(shape)
-            units = exact([u if abs(u) < 1 << 52 else (u >> 12) << 12 for u in units.ravel()]).reshape(shape)
+            units = exact([held_by_a_float(u) for u in units.ravel()]).reshape(shape)
         given_values = units.astype(np.int64) if not self.f else units.astype(np.float64) / 2.0**self.f
         stated = None if bound is None else (bound / 2.0**self.f if self.f else bound)
         secret = self.mpc.input(given_values, owner=owner, dtype=self.dtype, bound=stated)
@@ -456,6 +456,12 @@ def check(value: Any, wanted: Value) -> None:
     assert np.shape(value) == shown.shape
     assert np.asarray(value).dtype == shown.dtype
     np.testing.assert_array_equal(value, shown)
+
+
+def held_by_a_float(units: int) -> int:
+    """Returns the number itself, or one of a smaller magnitude that a float64 holds: within every bound of the first."""
+    size = abs(units)
+    return units if size < 1 << 52 else (size >> 12 << 12) * (1 if units > 0 else -1)
 
 
 STEPS = [
