@@ -26,6 +26,7 @@ COPY = ROOT / "target" / "mutants"
 LONGEST_SECONDS = 900
 
 PASSED = re.compile(r"^test result: ok\. (\d+) passed", re.MULTILINE)
+FAILED = re.compile(r"^---- (\S+) stdout ----$", re.MULTILINE)
 
 
 class Edit(NamedTuple):
@@ -145,8 +146,11 @@ def check_unbroken(mutations: list[Mutation]) -> list[str]:
     return wrong
 
 
-def try_one(mutation: Mutation) -> str:
-    """Makes a mutation, runs its tests, and takes it back: `caught`, `survived` or `does not build`."""
+def try_one(mutation: Mutation) -> tuple[str, str]:
+    """Makes a mutation, runs its tests, and takes it back.
+
+    Returns `caught`, `survived` or `does not build`, and which tests caught it.
+    """
     before = {edit.file: (COPY / edit.file).read_text(encoding="utf-8") for edit in mutation.edits}
     try:
         for edit in mutation.edits:
@@ -155,8 +159,9 @@ def try_one(mutation: Mutation) -> str:
         built, said = cargo(mutation.tests, "--no-run")
         if built != 0:
             print(said[-3000:])
-            return "does not build"
-        return "survived" if cargo(mutation.tests)[0] == 0 else "caught"
+            return "does not build", ""
+        status, said = cargo(mutation.tests)
+        return ("survived", "") if status == 0 else ("caught", ", ".join(FAILED.findall(said)) or said[-300:])
     finally:
         for name, text in before.items():
             (COPY / name).write_text(text, encoding="utf-8")
@@ -178,8 +183,8 @@ def main(words: list[str]) -> int:
         return 2
     results: dict[str, list[str]] = {}
     for mutation in chosen:
-        result = try_one(mutation)
-        print(f"{result}: {mutation.name}", flush=True)
+        result, by = try_one(mutation)
+        print(f"{result}: {mutation.name}" + (f" (by {by})" if by else ""), flush=True)
         results.setdefault(result, []).append(mutation.name)
     counts = ", ".join(f"{len(names)} {result}" for result, names in results.items())
     print(f"{len(chosen)} of {len(everything)} mutations: {counts}")
