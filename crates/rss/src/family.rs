@@ -17,9 +17,9 @@ const MASKED: &str = "masked";
 const FORMS: Choice = Choice {
     name: "forms",
     values: &[AUTO, EDABITS, RANDOM_BITS, MASKED],
-    help: "what runs of several protocols with one result: \"auto\" for what is cheapest, on the network that is \
-           named; \"masked\" for comparisons on masked values, which take fewer rounds online; the paper's, of edaBits \
-           or of random bits",
+    help: "which protocols are used where several give the same result: the cheapest on the stated network (auto), the \
+           paper's with edaBits (edabits) or with random bits (randbits), or comparisons of masked values, with fewer \
+           online rounds (masked)",
 };
 
 /// Returns the selection among protocols that give the same result. It must be the same at all parties and in dry runs.

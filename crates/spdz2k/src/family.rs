@@ -28,16 +28,16 @@ pub(crate) const DEALER: &str = "QUORATE_INSECURE_DEALER";
 const BITS: Choice = Choice {
     name: "bits",
     values: &["auto", "elements", "paper"],
-    help: "how bits are shared: with MACs of their own (auto), or as elements mod 2, with the paper's protocols on \
-           them (paper) or without",
+    help: "how bits are shared: with MACs of their own (auto), as elements mod 2 (elements), or as elements mod 2 with \
+           the paper's protocols on them (paper)",
 };
 
 /// How random bits are made.
 const RANDOM_BITS: Choice = Choice {
     name: "random_bits",
     values: &["dabit", "sqrt"],
-    help: "how random bits are made: from bits that each of two parties proves, where bits have MACs and triples are \
-           of the form t3 (dabit), or by square roots as in the paper, which other sessions do anyway (sqrt)",
+    help: "how random bits are made: from bits that each of two parties proves (dabit; it needs bits=auto and \
+           triples=t3, other sessions use sqrt), or by square roots as in the paper (sqrt)",
 };
 
 /// The number of bits of the keys.
@@ -59,16 +59,16 @@ pub const ALLOW_WEAK: Choice = Choice {
 const TRIPLES: Choice = Choice {
     name: "triples",
     values: &["t3", "bucket", "twokeys"],
-    help: "how multiplication triples are made: t3 is ours and takes least, bucket takes published parts only and four \
-           times as much or more, twokeys is ours, too, with a simpler argument, and takes half as much again",
+    help: "how multiplication triples are made: t3 is ours and the cheapest; bucket uses published parts only and \
+           sends at least four times as much; twokeys is ours, has a simpler proof and sends half as much again as t3",
 };
 
 /// How matrices are multiplied if a party knows one of them.
 const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
-    help: "how matrices are multiplied of which a party knows one: element by element, or by matrix triples where they \
-           take less, which one reader beside their authors has attacked (experimental)",
+    help: "how a matrix that one party knows is multiplied: element by element, or by matrix triples where they send \
+           less, which only one reader beside their authors has attacked (experimental)",
 };
 
 const OPTIONS: &[Choice] = &[

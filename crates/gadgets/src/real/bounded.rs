@@ -38,7 +38,7 @@ pub async fn sigmoid<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Resul
 
 /// Returns tanh of every element, all with `frac` bits after the point; -1 below -8, 1 from 8 on.
 ///
-/// Error: at most 2 units of 2^-frac. Defined for every x; the result lies in [-1, 1].
+/// Error: at most 1.5 units of 2^-frac. Defined for every x; the result lies in [-1, 1].
 ///
 /// # Errors
 /// Those of [`sigmoid`].

@@ -25,7 +25,7 @@ const WHOLE_BITS: u32 = 6;
 /// Returns e^x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where the
 /// result does not fit; 0 where it is below 2^-frac.
 ///
-/// Error: at most 2 units of 2^-frac for x <= 8, relative 2^-27 above. Rounded down; e^0 is exact.
+/// Error: at most 1.5 units of 2^-frac for x <= 8, a unit and 2^-27 of the result above. Rounded down; e^0 is exact.
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
