@@ -111,8 +111,8 @@ def misplaced(mutations: list[Mutation], tree: Path) -> list[str]:
 
 def cargo(tests: str, *more: str) -> tuple[int, str]:
     """Builds these tests in the copy and by default runs them; returns the status and the output."""
-    # Builds of dependencies are shared with the working tree.
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    # Builds of dependencies are shared with the working tree. A mutation changes a line or two.
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_INCREMENTAL": "1"}
     what, _, which = tests.partition(" -- ")
     command = ["cargo", "test", "--locked", "--quiet", *what.split(), *more, "--", *which.split()]
     limit = None if "--no-run" in more else LONGEST_SECONDS
