@@ -144,9 +144,6 @@ pub enum Link {
         /// Bandwidth of each direction in kbit/s.
         kbit: u32,
     },
-    /// TCP on the loopback interface without encryption, to measure the cost of TLS.
-    #[cfg(feature = "testing")]
-    InsecureTcp,
 }
 
 /// One cell of the table.
@@ -388,8 +385,6 @@ impl Link {
             "tls" => Some(Link::Tls),
             "lan" => Some(Link::Lan),
             "wan" => Some(Link::Wan),
-            #[cfg(feature = "testing")]
-            "tcp" => Some(Link::InsecureTcp),
             numbers => Link::of_numbers(numbers),
         }
     }
@@ -429,8 +424,6 @@ impl Link {
                 let [ms, mbit] = [rtt_micros, kbit].map(|number| f64::from(number) / 1e3);
                 return format!("{ms} ms, {mbit} Mbit/s").into();
             }
-            #[cfg(feature = "testing")]
-            Link::InsecureTcp => "loopback TCP, insecure",
         };
         name.into()
     }

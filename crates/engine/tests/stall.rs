@@ -103,7 +103,8 @@ fn who_withholds_something_is_named_and_the_session_goes_on() {
                 (error, waited)
             });
             let phase = if at == At::Offline { Phase::Offline } else { Phase::Online };
-            let told = |me: usize| matches!(&errors[me].0, Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }));
+            let told =
+                |me: usize| matches!(&errors[me].0, Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }));
             let found_out = |me: usize| match &errors[me] {
                 (Some(Error::Net { peer: 1, fault: Fault::Stalled { .. }, phase: found, .. }), waited) => {
                     *found == phase && *waited >= LIMIT
