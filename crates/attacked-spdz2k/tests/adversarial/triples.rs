@@ -1,10 +1,12 @@
 //! Parties that deviate in the making of multiplication triples, in every form of triples.
 
+use quorate_adversary::{By, Twist};
 use quorate_ring::Ring;
-use quorate_spdz2k::{By, Keys, Params, Twist};
+use quorate_spdz2k::{Keys, Params};
 
 use super::lies::right_triples;
-use crate::common::{run, twice};
+use crate::common::run;
+use crate::twice::twice;
 
 const LEN: usize = 40;
 
@@ -33,7 +35,7 @@ fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
         for (lies, right) in [([0, 1 << 26, -(1 << 26)], Some(true)), ([0, 3, -3], Some(true)), ([0, 1 << 26, 0], None)]
         {
             let made =
-                made_by(3, params, |keys, me| keys.insecure_twist(Twist::Factors { peer: 0 }, By::All(lies[me])));
+                made_by(3, params, |keys, me| keys.adversary().twist(Twist::Factors { peer: 0 }, By::All(lies[me])));
             assert_eq!(made, right, "{lies:?}, {params:?}");
         }
     }
@@ -50,7 +52,7 @@ fn is_found_everywhere(params: Params, twists: &[(Twist, i128)]) {
 fn is_found_among(n: usize, params: Params, twists: &[(Twist, i128)]) {
     let deviate = |keys: &Keys, me: usize| {
         if me == 1 {
-            twists.iter().for_each(|&(twist, by)| keys.insecure_twist(twist, By::All(by)));
+            twists.iter().for_each(|&(twist, by)| keys.adversary().twist(twist, By::All(by)));
         }
     };
     assert_eq!(twice(|| made_by(n, params, deviate)), None, "{twists:?}, {n} parties, {params:?}");
@@ -106,7 +108,7 @@ fn products_of_one_party_that_are_off_by_as_much_are_found() {
         for by in [By::Plus(0), By::Pair(0), By::Pair(3)] {
             let ends = run(n, weak(), None, async |ctx, keys| {
                 if ctx.me() == owner {
-                    keys.insecure_twist(Twist::Product, by);
+                    keys.adversary().twist(Twist::Product, by);
                 }
                 keys.own_triples(ctx, owner, Ring::of(4), LEN).await
             });

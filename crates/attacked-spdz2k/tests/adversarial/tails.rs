@@ -2,10 +2,11 @@
 //! they sometimes pass: the rates are those of the bounds in docs/security/spdz2k.md. As for all real keys, the
 //! security of each step has fewer bits than the keys, so that W is less than V.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Error, Result};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::Ring;
-use quorate_spdz2k::{By, Keys, Params, Triples, Twist};
+use quorate_spdz2k::{Keys, Params, Triples};
 
 use super::lies::right_triples;
 use crate::common::run;
@@ -22,9 +23,9 @@ struct Attempts {
 
 fn attempts(params: Params, count: usize, twists: &[(Twist, By)]) -> Attempts {
     let ends = run(2, params, None, async |ctx, keys: &Keys| {
-        keys.insecure_endure();
+        keys.adversary().endure();
         if ctx.me() == 1 {
-            twists.iter().for_each(|(twist, by)| keys.insecure_twist(*twist, *by));
+            twists.iter().for_each(|(twist, by)| keys.adversary().twist(*twist, *by));
         }
         let mut made = Vec::new();
         for _ in 0..count {

@@ -230,9 +230,9 @@ fn opened(
     let mut world = case.world(&scripts().collect::<Vec<_>>(), 1);
     change(&mut world);
     let seen = observe(&[world], 1, async |s, ctx, _| {
-        s.insecure_online().insecure_listen();
+        s.insecure_online().adversary().listen();
         work(s, ctx).await?;
-        Ok(s.insecure_online().insecure_heard())
+        Ok(s.insecure_online().adversary().heard())
     });
     let sum = |told: &Vec<Vector>| {
         let mut sum = told[0].clone();

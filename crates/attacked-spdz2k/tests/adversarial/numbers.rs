@@ -1,8 +1,9 @@
 //! Numbers of one party with their bits, by cut and choose: any deviation of that party is found.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{By, Kind, Params, Spdz2k, Twist};
+use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use super::outcomes::is_found;
 use crate::common::{Keyed, assert_kind, total};
@@ -22,10 +23,9 @@ fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<Resu
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
-            let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
-            s.insecure_choose();
+            let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap().with_cut_and_choose(), None).await?;
             for &(twist, by) in twists.iter().filter(|_| ctx.me() == cheat) {
-                s.insecure_twist(twist, by);
+                s.adversary().twist(twist, by);
             }
             let made = s.make(ctx, kind, 6).await?;
             let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();

@@ -1,10 +1,12 @@
 //! One-sided triples: definitions, tags, costs, and cheaters.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, Keys, Params, Shared, Triples, Twist};
+use quorate_spdz2k::{Keys, Params, Shared, Triples};
 
-use crate::common::{are_products, combined, run, twice, zeros};
+use crate::common::{are_products, combined, run, zeros};
+use crate::twice::twice;
 
 /// Returns the sums of all parties' shares.
 fn together(all: &[(u64, Triples)], what: &str) -> [Vector; 3] {
@@ -118,7 +120,7 @@ const FACTORS: Twist = Twist::Factors { peer: 0 };
 #[test]
 fn other_factors_in_transfers_are_found() {
     for (n, by) in [(2, 1), (2, 1 << 26), (2, 5 << 27), (3, 1), (3, 1 << 30)] {
-        let lie = |me, keys: &Keys| keys.insecure_twist(FACTORS, By::All(if me == 1 { by } else { 0 }));
+        let lie = |me, keys: &Keys| keys.adversary().twist(FACTORS, By::All(if me == 1 { by } else { 0 }));
         assert_eq!(twice(|| made(n, 30, lie)), None, "{by} of {n}");
     }
 }
@@ -127,7 +129,7 @@ fn other_factors_in_transfers_are_found() {
 #[test]
 fn lies_above_what_is_checked_change_nothing() {
     for (n, by) in [(2, 1 << 58), (3, 3 << 60)] {
-        let lie = |me, keys: &Keys| keys.insecure_twist(FACTORS, By::All(if me == 1 { by } else { 0 }));
+        let lie = |me, keys: &Keys| keys.adversary().twist(FACTORS, By::All(if me == 1 { by } else { 0 }));
         assert_eq!(made(n, 30, lie), Some(true), "{by} of {n}");
     }
 }
@@ -139,10 +141,10 @@ fn two_parties_do_not_cheat_the_third() {
     for (lies, which) in [([1 << 20, -(1 << 20)], 2), ([1 << 31, 1 << 31], 3), ([5, 5], 5), ([1 << 40, 1 << 40], 4)] {
         let lie = |me, keys: &Keys| match me {
             1 => {
-                keys.insecure_twist(FACTORS, By::All(lies[0]));
-                keys.insecure_twist(Twist::Authenticated(which), By::All(lies[1]));
+                keys.adversary().twist(FACTORS, By::All(lies[0]));
+                keys.adversary().twist(Twist::Authenticated(which), By::All(lies[1]));
             }
-            2 => keys.insecure_twist(FACTORS, By::All(lies[1])),
+            2 => keys.adversary().twist(FACTORS, By::All(lies[1])),
             _ => (),
         };
         assert_eq!(twice(|| made(3, 30, lie)), None, "{lies:?}");
@@ -157,7 +159,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
             for (cheat, by) in [(0, 1), (1, 1 << 20), (1, -1)] {
                 let lie = |me, keys: &Keys| {
                     if me == cheat {
-                        keys.insecure_twist(twist, By::All(by));
+                        keys.adversary().twist(twist, By::All(by));
                     }
                 };
                 assert_eq!(twice(|| made(n, 4, lie)), None, "{twist:?} of party {cheat} of {n}, by {by}");
@@ -200,7 +202,7 @@ fn triples_that_one_party_knows_are_products() {
 fn numbers_that_are_no_products_are_found() {
     for (n, owner, by) in [(2, 0, 1), (2, 1, 8), (3, 1, 2), (3, 2, -1)] {
         let ends = run(n, Params::new(32, true).unwrap(), None, async |ctx, keys| {
-            keys.insecure_twist(Twist::Product, By::All(if ctx.me() == owner { by } else { 0 }));
+            keys.adversary().twist(Twist::Product, By::All(if ctx.me() == owner { by } else { 0 }));
             keys.own_triples(ctx, owner, Ring::of(4), 5).await.map(|_| ())
         });
         let proof = |error: &Error| matches!(error, Error::Cheating { check } if check.contains("are products"));

@@ -1,6 +1,7 @@
 //! Two lies at once that cancel if a coin has the assumed value: a dealer that guesses coins of short keys passes at
 //! the rate of right guesses, and one that assumes that two coins are equal never does.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{Liar, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing, Stocks};
 use quorate_gadgets::testing::may_be_chance;
@@ -8,7 +9,7 @@ use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_pika::malicious::{Lie, Spoil};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{By, Kind, Params, Twist};
+use quorate_spdz2k::{Kind, Params};
 
 use super::links::{End, run_party};
 use super::outcomes::is_found;
@@ -171,7 +172,7 @@ fn two_wrong_numbers_of_an_opening_do_not_make_up_for_each_other() {
             let done = run.phase(Phase::Online, async |ctx| {
                 let s = PikaMalicious::set_up(ctx, usual(), None).await?;
                 if me == party {
-                    s.insecure_online().insecure_twist(Twist::Low, By::Pair(0));
+                    s.insecure_online().adversary().twist(Twist::Low, By::Pair(0));
                 }
                 let mut sum = s.public(&Vector::zeros(ring, LEN));
                 for owner in 0..2 {
@@ -198,7 +199,7 @@ fn parties_that_lie_in_openings_of_bits_are_found() {
             let done = run.phase(Phase::Online, async |ctx| {
                 let s = PikaMalicious::set_up(ctx, usual(), None).await?;
                 if me == party {
-                    s.insecure_online().insecure_twist(Twist::OpenedBit, by);
+                    s.insecure_online().adversary().twist(Twist::OpenedBit, by);
                 }
                 let bits = |owner: usize| (me == owner).then(|| Bits::from_bools(1, 3, &[true, false, true]));
                 let x = s.input_bits(ctx, 0, (1, 3), bits(0).as_ref()).await?;

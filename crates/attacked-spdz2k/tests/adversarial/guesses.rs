@@ -4,11 +4,12 @@
 //! Every attack here passes often, so that a defect shows. Without the random rows y in factors, the guess of a row
 //! shows the factor's bit; without beta, the guess of the other factor passes and shows that factor's bit.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
+use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
 
 use crate::common::run;
 
@@ -51,7 +52,7 @@ fn under_one_key(
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, weak(), None).await?;
-            s.insecure_endure();
+            s.adversary().endure();
             liars[me].begin();
             if me == CHEAT {
                 begin(&s);
@@ -166,7 +167,7 @@ fn guesses_of_two(n: usize, sessions: usize) {
             let ends = run(n, weak(), None, async |ctx, keys| {
                 if ctx.me() == CHEAT {
                     for (peer, by) in [(1, By::Plus(26)), (2, By::Minus(26))] {
-                        keys.insecure_twist(Twist::Transfer { peer, factor: 0, row }, by);
+                        keys.adversary().twist(Twist::Transfer { peer, factor: 0, row }, by);
                     }
                 }
                 let made = keys.triples(ctx, Ring::of(K as u32), 1).await?;
@@ -199,12 +200,12 @@ fn guesses_of_one_sided(attempts: usize) {
         ("a bit of y", K + 1, 0, 0.5),
     ] {
         let twist = Twist::Transfer { peer: HONEST, factor: 0, row };
-        let begin = |s: &Spdz2k| s.insecure_twist(twist, By::Plus(by as u32));
+        let begin = |s: &Spdz2k| s.adversary().twist(twist, By::Plus(by as u32));
         let attempts = under_one_key(attempts, None, begin, known_factors);
         assert_balanced(&format!("one-sided, a guess of {what}"), &attempts, rate, &[]);
     }
     for (what, bit, rate) in [("2", W - 1, 0.75), ("4", W - 2, 0.5)] {
-        let begin = |s: &Spdz2k| s.insecure_twist(Twist::Authenticated(0), By::Plus(bit as u32));
+        let begin = |s: &Spdz2k| s.adversary().twist(Twist::Authenticated(0), By::Plus(bit as u32));
         let attempts = under_one_key(attempts, None, begin, known_factors);
         assert_balanced(&format!("one-sided, a guess of B modulo {what}"), &attempts, rate, &[]);
     }
@@ -212,7 +213,7 @@ fn guesses_of_one_sided(attempts: usize) {
 
 fn guesses_of_b(attempts: usize) {
     let with = |bit: usize| {
-        let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By::Plus(bit as u32));
+        let begin = move |s: &Spdz2k| s.adversary().twist(Twist::Factor, By::Plus(bit as u32));
         under_one_key(attempts, None, begin, factors)
     };
     // The run continues where t B is even, or a multiple of 4: these bits of B are in beta.
@@ -242,7 +243,7 @@ fn guesses_of_matrices(attempts: usize) {
         ("the lowest bit of a sum of all Z", 1, 0..K, By::All(1 << top), 0.75),
     ] {
         let begin = |s: &Spdz2k| {
-            rows.clone().for_each(|row| s.insecure_twist(Twist::Transfer { peer: HONEST, factor, row }, by));
+            rows.clone().for_each(|row| s.adversary().twist(Twist::Transfer { peer: HONEST, factor, row }, by));
         };
         let attempts = under_one_key(attempts, None, begin, hashed);
         assert_balanced(&format!("a guess of {what}"), &attempts, rate, &[]);

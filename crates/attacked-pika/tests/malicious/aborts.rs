@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_adversary::{By, Twist};
 use quorate_crypto::Seed;
 use quorate_engine::testing::{Change, Liar, What};
 use quorate_engine::{Ctx, Demand, Opened, Party, Phase, Result, Sharing, Stocks, dry};
@@ -12,7 +13,7 @@ use quorate_gadgets::{Family, Functions, Gadgets};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::{Forgery, Lie, Spoil};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{By, Kind, Params, Twist};
+use quorate_spdz2k::{Kind, Params};
 
 use super::outcomes::{Cheat, with_cheat};
 use crate::common::N;
@@ -103,7 +104,7 @@ fn deviates(s: &PikaMalicious, fault: Fault) {
             s.insecure_lie(Lie { sent: 0, element: 0, bit: 0, only: None });
             s.insecure_forge(Forgery::ToSecond);
         }
-        Fault::Twisted(at, by) => s.insecure_online().insecure_twist(at, by),
+        Fault::Twisted(at, by) => s.insecure_online().adversary().twist(at, by),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -10,7 +11,7 @@ use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::Lie;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{By, Kind, Params, Twist};
+use quorate_spdz2k::{Kind, Params};
 
 use super::outcomes::{Cheat, Outcome, Table, changes, is_an_end, is_found, with_cheat};
 use crate::common::N;
@@ -169,7 +170,7 @@ pub fn run_party(party: &mut quorate_engine::Party, liar: &Liar, twist: Option<(
     liar.begin();
     let done = set_up.and_then(|s| {
         if let Some((_, at, by)) = twist.filter(|(party, ..)| *party == me) {
-            s.insecure_online().insecure_twist(at, by);
+            s.insecure_online().adversary().twist(at, by);
         }
         run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await)?;
         online = true;

@@ -1,13 +1,15 @@
 //! Parties that follow the protocol with wrong values: other factors than they authenticate, words and tags that are
 //! off, numbers that are not bits, another value for each digit of a key.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
 use quorate_engine::{Cause, Error, Opened, Phase, Result, Sharing, Stocks};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, Keys, Kind, Params, Shared, Spdz2k, Triples, Twist};
+use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k, Triples};
 
 use super::outcomes::is_found;
-use crate::common::{Keyed, are_products, combined, run, together, twice};
+use crate::common::{Keyed, are_products, combined, run, together};
+use crate::twice::twice;
 
 const LEN: usize = 40;
 
@@ -16,7 +18,7 @@ const LEN: usize = 40;
 fn made(n: usize, lies: &[i128]) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
-        keys.insecure_twist(Twist::Factors { peer: 0 }, By::All(lies[ctx.me()]));
+        keys.adversary().twist(Twist::Factors { peer: 0 }, By::All(lies[ctx.me()]));
         keys.triples(ctx, ring, LEN).await
     });
     right_triples(ends.into_iter().map(|end| end.done).collect(), ring)
@@ -81,7 +83,7 @@ fn numbers_that_are_no_bits_are_found() {
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
                 if ctx.me() == cheat {
-                    s.insecure_twist(Twist::ProvenBit, by);
+                    s.adversary().twist(Twist::ProvenBit, by);
                 }
                 s.make(ctx, kind, 20).await
             });
@@ -106,7 +108,7 @@ fn twisted(n: usize, twists: &[(usize, Twist, By)]) -> Option<bool> {
 fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Triples)>> {
     let ends = run(n, Params::new(32, true).unwrap(), None, async |ctx, keys| {
         let mine = twists.iter().filter(|(party, ..)| *party == ctx.me());
-        mine.for_each(|(_, twist, by)| keys.insecure_twist(*twist, *by));
+        mine.for_each(|(_, twist, by)| keys.adversary().twist(*twist, *by));
         keys.triples(ctx, Ring::of(4), 2).await
     });
     ends.into_iter().map(|end| end.done).collect()
@@ -240,7 +242,7 @@ fn online(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<Vec<Vec<u64>>>>
         let done = run.phase(Phase::Online, async |ctx| {
             let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
             let mine = twists.iter().filter(|(party, ..)| *party == ctx.me());
-            mine.for_each(|(_, twist, by)| s.insecure_twist(*twist, *by));
+            mine.for_each(|(_, twist, by)| s.adversary().twist(*twist, *by));
             let own = (ctx.me() == 0).then(|| Vector::from_u64s(ring, &[3, 500, 7]));
             let x = s.input(ctx, 0, (ring, 3), own.as_ref()).await?;
             let product = s.mul(ctx, &x, &x).await?;

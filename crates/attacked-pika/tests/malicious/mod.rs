@@ -8,7 +8,7 @@ mod costs;
 mod dealer;
 mod gadgets;
 mod links;
-#[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
+#[path = "../../../attacked-spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
 pub mod outcomes;
 mod pairs;

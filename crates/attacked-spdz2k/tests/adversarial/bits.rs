@@ -1,8 +1,9 @@
 //! Parties that take other bits with MACs than they should, or another Delta for each peer.
 
+use quorate_adversary::{Adversary, By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{By, Keys, Kind, Params, Spdz2k, Twist};
+use quorate_spdz2k::{Keys, Kind, Params, Spdz2k};
 
 use super::outcomes::is_found;
 
@@ -84,7 +85,7 @@ fn lied_by(n: usize, cheat: usize, kind: &Kind, (twist, by): (Twist, By)) -> Vec
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             if ctx.me() == cheat {
-                s.insecure_twist(twist, by);
+                s.adversary().twist(twist, by);
             }
             s.make(ctx, kind, 20).await
         });
@@ -97,12 +98,17 @@ fn lied_by(n: usize, cheat: usize, kind: &Kind, (twist, by): (Twist, By)) -> Vec
 /// of it differs. It must not differ in a bit that the peer never sees.
 #[test]
 fn a_delta_that_differs_from_peer_to_peer_is_found() {
-    for (cheat, uneven) in [(2, 1 << 77), (1, 2), (2, u128::MAX << 1)] {
+    for (cheat, by) in [(2, By::Plus(77)), (1, By::Plus(1)), (2, By::Minus(1))] {
         let ends = parties(3, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
-                let uneven = if ctx.me() == cheat { uneven } else { 0 };
-                let s = Spdz2k::insecure_with(Keys::insecure_setup(ctx, Params::new(32, true).unwrap(), uneven).await?);
+                let adversary = Adversary::default();
+                if ctx.me() == cheat {
+                    adversary.twist(Twist::Delta { peer: 0 }, by);
+                    adversary.go_on();
+                }
+                let params = Params::new(32, true).unwrap();
+                let s = Spdz2k::insecure_with(Keys::setup_as(ctx, params, None, adversary).await?);
                 s.make(ctx, &Kind::Link, 5).await?;
                 s.make(ctx, &Kind::BitTriple, 5).await
             });
@@ -111,6 +117,6 @@ fn a_delta_that_differs_from_peer_to_peer_is_found() {
         });
         let check =
             |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("in the making"));
-        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{uneven:x} of party {cheat}: {ends:?}");
+        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{by:?} of party {cheat}: {ends:?}");
     }
 }

@@ -1,11 +1,12 @@
 //! Choices of one: their owner alone opens the values that prove them, so a lie about those does not show the choice.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Axis, Cause, Ctx, Error, Linear, Phase, Result, Sharing, dry};
 use quorate_gadgets::{Family, Gadgets};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, Kind, Params, Tagged, Twist};
+use quorate_spdz2k::{Kind, Params, Tagged};
 
 use crate::common::N;
 
@@ -49,10 +50,10 @@ fn seen(cheater: usize, values: [i64; LEN]) -> (Vec<i64>, bool) {
                 s.check(ctx).await?;
                 return Ok(vec![]);
             }
-            s.insecure_online().insecure_twist(Twist::Low, By::All(1));
-            s.insecure_online().insecure_listen();
+            s.insecure_online().adversary().twist(Twist::Low, By::All(1));
+            s.insecure_online().adversary().listen();
             as_if(&s, ctx, &x).await?;
-            let told = s.insecure_online().insecure_heard().pop().unwrap();
+            let told = s.insecure_online().adversary().heard().pop().unwrap();
             let mut opened = told[0].clone();
             opened.add_assign(&told[1]);
             Ok(opened.to_i64s())

@@ -2,10 +2,11 @@
 //! For each of the two, everything that it receives adds up, tags included. Only a comparison of what both received
 //! shows it.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Opened, Phase, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{By, Params, Spdz2k, Twist};
+use quorate_spdz2k::{Params, Spdz2k};
 
 use super::outcomes::is_found;
 
@@ -33,7 +34,7 @@ fn told_apart(n: usize, params: Params, [cheat, peer]: [usize; 2], what: What, t
         let done = run.phase(Phase::Online, async |ctx| {
             let s = Spdz2k::insecure_set_up(ctx, params, None).await?;
             if me == cheat && peer != cheat {
-                s.insecure_twist(Twist::Apart { peer }, By::Plus(0));
+                s.adversary().twist(Twist::Apart { peer }, By::Plus(0));
             }
             if what == What::Bits {
                 let own = (me == cheat).then(|| Bits::from_bools(1, 3, &BITS));

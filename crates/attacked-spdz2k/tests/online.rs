@@ -1,10 +1,11 @@
 //! Programs with every opening checked: right results, at the cost of a dry run, and messages show nothing of inputs.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{By, Params, Spdz2k, Twist};
+use quorate_spdz2k::{Params, Spdz2k};
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
@@ -72,7 +73,7 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Online, async |ctx| {
             let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
-            s.insecure_listen();
+            s.adversary().listen();
             let ring = Ring::of(64);
             let own = |owner: usize| (me == owner).then(|| Vector::from_i64s(ring, &VALUES));
             let x = s.input(ctx, 0, (ring, 3), own(0).as_ref()).await?;
@@ -81,7 +82,7 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
             s.reveal(ctx, &checked, &s.add(&x, &y), None).await?;
             s.reveal(ctx, &checked, &y, Some(0)).await?;
             s.check(ctx).await?;
-            Ok(s.insecure_heard())
+            Ok(s.adversary().heard())
         });
         run.finish();
         done.unwrap()
@@ -110,7 +111,7 @@ fn what_a_party_tells_says_nothing_of_its_bits() {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Online, async |ctx| {
             let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
-            s.insecure_listen();
+            s.adversary().listen();
             let own = |owner: usize| (me == owner).then(|| bits(7 + owner));
             let x = s.input_bits(ctx, 0, (1, LANES), own(0).as_ref()).await?;
             let y = s.input_bits(ctx, 1, (1, LANES), own(1).as_ref()).await?;
@@ -119,7 +120,7 @@ fn what_a_party_tells_says_nothing_of_its_bits() {
             s.reveal_bits(ctx, &checked, &y, Some(0)).await?;
             s.open_bits(ctx, &y).await?;
             s.check(ctx).await?;
-            Ok(s.insecure_heard())
+            Ok(s.adversary().heard())
         });
         run.finish();
         done.unwrap()
@@ -170,7 +171,7 @@ fn an_owner_that_tells_another_difference_is_found() {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Online, async |ctx| {
                 let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
-                s.insecure_twist(Twist::Known, By::All(if me == 1 { by } else { 0 }));
+                s.adversary().twist(Twist::Known, By::All(if me == 1 { by } else { 0 }));
                 let ring = Ring::of(64);
                 let own_value = |owner: usize| (me == owner).then(|| Vector::from_i64s(ring, &VALUES));
                 let x = s.input(ctx, 1, (ring, 3), own_value(1).as_ref()).await?;

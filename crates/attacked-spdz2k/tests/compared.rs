@@ -115,9 +115,9 @@ fn products_are_made_with_triples_of_their_own() {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
-                s.insecure_listen();
+                s.adversary().listen();
                 s.make(ctx, &Kind::ComparisonMask { bits: 6, pairs: 3 }, LANES).await?;
-                Ok(s.insecure_heard())
+                Ok(s.adversary().heard())
             });
             run.finish();
             done.unwrap()

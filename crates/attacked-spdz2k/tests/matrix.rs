@@ -1,12 +1,14 @@
 //! Matrix triples: definitions, tags, costs, and cheaters.
 
+use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
 use quorate_ot::Options;
 use quorate_ot::cost::{Cost, cots};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, Keys, Params, Shared, Triples, Twist};
+use quorate_spdz2k::{Keys, Params, Shared, Triples};
 
-use crate::common::{End, are_matrix_products, combined, run, twice, zeros};
+use crate::common::{End, are_matrix_products, combined, run, zeros};
+use crate::twice::twice;
 
 type Dims = (usize, usize, usize);
 
@@ -160,7 +162,7 @@ fn other_entries_in_transfers_are_found() {
     for (n, factor, row, by) in [(2, 0, 0, 1), (2, 1, 1, 1 << 20), (3, 2, 3, 1), (2, 1, 0, 1 << 20)] {
         let lie = |me, keys: &Keys| {
             if me == 0 {
-                keys.insecure_twist(Twist::Transfer { peer: 1, factor, row }, By::All(by));
+                keys.adversary().twist(Twist::Transfer { peer: 1, factor, row }, By::All(by));
             }
         };
         assert_eq!(twice(|| made(n, 2, lie)), None, "row {row} of factor {factor}, {by} of {n}");
@@ -173,7 +175,7 @@ fn lies_above_what_is_checked_change_nothing() {
     for (row, by) in [(0, 1 << 31), (3, 1 << 28)] {
         let lie = |me, keys: &Keys| {
             if me == 0 {
-                keys.insecure_twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by));
+                keys.adversary().twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by));
             }
         };
         assert_eq!(made(2, 2, lie), Some(true), "row {row}, {by}");
@@ -194,7 +196,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
                 for by in [1, 1 << 10] {
                     let lie = |me, keys: &Keys| {
                         if me == cheat {
-                            keys.insecure_twist(twist, By::All(by));
+                            keys.adversary().twist(twist, By::All(by));
                         }
                     };
                     // A party without a part in these values cannot change them.
@@ -213,7 +215,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
 fn words_are_checked_whole() {
     for twist in [Twist::Rho, Twist::Zero(0)] {
         for cheat in [0, 1] {
-            let lie = |me, keys: &Keys| keys.insecure_twist(twist, By::All(if me == cheat { 1 << 31 } else { 0 }));
+            let lie = |me, keys: &Keys| keys.adversary().twist(twist, By::All(if me == cheat { 1 << 31 } else { 0 }));
             assert_eq!(twice(|| made(2, 1, lie)), None, "{twist:?} of party {cheat}");
         }
     }
@@ -227,7 +229,7 @@ fn nothing_is_tossed_for_the_hash_before_the_sacrifice_has_passed() {
     let alone = run(2, params, None, async |_, _| Ok(()));
     let ends = run(2, params, None, async |ctx, keys| {
         let by = if ctx.me() == 0 { 1 } else { 0 };
-        (0..4).for_each(|row| keys.insecure_twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by)));
+        (0..4).for_each(|row| keys.adversary().twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by)));
         keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(|_| ())
     });
     // A party that is informed before its own check has ended does not finish it.
@@ -247,7 +249,7 @@ fn errors_of_rows_do_not_cancel() {
     let lie = |me, keys: &Keys| {
         if me == 0 {
             for (factor, by) in [(1, 5), (2, -5)] {
-                (0..4).for_each(|row| keys.insecure_twist(Twist::Transfer { peer: 1, factor, row }, By::All(by)));
+                (0..4).for_each(|row| keys.adversary().twist(Twist::Transfer { peer: 1, factor, row }, By::All(by)));
             }
         }
     };
@@ -274,7 +276,7 @@ fn sums_that_are_no_sums_of_products_are_found() {
     let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 2));
     for (n, owner, by) in [(2, 0, 0), (2, 1, 0), (3, 1, 1), (3, 2, 8)] {
         let ends = run(n, params, None, async |ctx, keys| {
-            keys.insecure_twist(Twist::Product, By::All(if ctx.me() == owner { by } else { 0 }));
+            keys.adversary().twist(Twist::Product, By::All(if ctx.me() == owner { by } else { 0 }));
             keys.own_matrix_triples(ctx, owner, ring, (dims, 2)).await
         });
         let others: Vec<_> = ends.into_iter().map(|end| end.done).collect();
