@@ -33,7 +33,7 @@ test: ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
-	cargo test -p quorate-spdz2k -p quorate-pika --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
+	cargo test -p quorate-attacked-spdz2k -p quorate-attacked-pika --locked adversary -- --ignored --nocapture
 	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
 	target/words --ignored --nocapture
 

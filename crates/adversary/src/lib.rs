@@ -1,9 +1,9 @@
 //! The adversary that ships: none. Protocols against active adversaries ask [`Adversary`] for each value that a cheater
 //! might have wrong, and it returns the right one.
 //!
-//! Tests of attacks compile the sources of these protocols once more, with `quorate-cheats` under the name of this
-//! crate (`crates/attacked-spdz2k`, `crates/attacked-pika`). What ships has no code of a cheater, no field and no branch
-//! for one: [`Adversary`] has no size, and its methods vanish.
+//! Tests of attacks compile the sources of these protocols once more, with `quorate-cheats` under this crate's name
+//! (`crates/attacked-spdz2k`, `crates/attacked-pika`). What ships has no code of a cheater, no field and no branch for
+//! one: [`Adversary`] has no size, and its methods vanish.
 #![forbid(unsafe_code)]
 
 /// A value of a party: one that an adversary would have wrong, and continue with.
@@ -99,10 +99,16 @@ pub trait Twisted {}
 impl<T> Twisted for T {}
 
 /// The adversary of a party that follows the protocol.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 pub struct Adversary;
 
 impl Adversary {
+    /// Returns the adversary of a party that follows the protocol.
+    #[inline(always)]
+    pub fn none() -> Adversary {
+        Adversary
+    }
+
     /// Returns the value of the party at a place, unchanged.
     #[inline(always)]
     pub fn at<T: Twisted>(&self, _: Twist, value: T) -> T {

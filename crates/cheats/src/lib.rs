@@ -1,5 +1,5 @@
-//! An adversary for tests of attacks, in the place of `quorate-adversary`: it has the values wrong that a test names, goes
-//! on after checks that fail, and listens.
+//! An adversary for tests of attacks, in the place of `quorate-adversary`: it has the values wrong that a test names,
+//! continues after checks that fail, and listens.
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
@@ -129,6 +129,11 @@ pub struct Adversary {
 }
 
 impl Adversary {
+    /// Returns the adversary of a party that follows the protocol until it is told otherwise.
+    pub fn none() -> Adversary {
+        Adversary::default()
+    }
+
     /// Returns the value of the party at a place: the right one, or the one that a test asks for.
     pub fn at<T: Twisted>(&self, at: Twist, mut value: T) -> T {
         let twists = self.twists.borrow();

@@ -1,5 +1,5 @@
-//! Measures the latency and throughput of this machine's links: `cargo run --release -p quorate-net --example pingpong`.
-//! Prints the median of several runs.
+//! Measures the latency and throughput of this machine's links, and prints the median of several runs: `cargo run
+//! --release -p quorate-net --example pingpong`.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

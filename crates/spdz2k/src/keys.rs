@@ -78,7 +78,7 @@ impl Keys {
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
     /// protocols; whatever ends a run.
     pub async fn setup(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Keys> {
-        Self::setup_as(ctx, params, coins, Adversary::default()).await
+        Self::setup_as(ctx, params, coins, Adversary::none()).await
     }
 
     /// Agrees on a session as [`Keys::setup`] does, with this adversary at this party.
@@ -170,7 +170,7 @@ impl Keys {
             checking: Cell::default(),
             making: Cell::default(),
             tossed: Cell::new(false),
-            adversary: Adversary::default(),
+            adversary: Adversary::none(),
         })
     }
 

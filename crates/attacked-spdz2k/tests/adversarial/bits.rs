@@ -102,7 +102,7 @@ fn a_delta_that_differs_from_peer_to_peer_is_found() {
         let ends = parties(3, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
-                let adversary = Adversary::default();
+                let adversary = Adversary::none();
                 if ctx.me() == cheat {
                     adversary.twist(Twist::Delta { peer: 0 }, by);
                     adversary.go_on();
