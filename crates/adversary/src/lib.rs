@@ -6,6 +6,10 @@
 //! one: [`Adversary`] has no size, and its methods vanish.
 #![forbid(unsafe_code)]
 
+mod dealer;
+
+pub use dealer::{BatchAdversary, DealerAdversary, Told};
+
 /// A value of a party: one that an adversary would have wrong, and continue with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {

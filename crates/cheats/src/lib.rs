@@ -2,11 +2,16 @@
 //! continues after checks that fail, and listens.
 #![forbid(unsafe_code)]
 
+mod dealer;
+mod spoil;
+
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
+pub use dealer::{BatchAdversary, DealerAdversary, Forgery, Lie, Told};
 pub use quorate_adversary::Twist;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
+pub use spoil::{DealtKeys, Spoil};
 
 /// The amount of a deviation. Of bits, the first one or the first two are flipped, whatever the amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

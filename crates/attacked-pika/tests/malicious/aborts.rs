@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use quorate_adversary::{By, Twist};
+use quorate_adversary::{Forgery, Lie, Spoil};
 use quorate_crypto::Seed;
 use quorate_engine::testing::{Change, Liar, What};
 use quorate_engine::{Ctx, Demand, Opened, Party, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Family, Functions, Gadgets};
 use quorate_pika::PikaMalicious;
-use quorate_pika::malicious::{Forgery, Lie, Spoil};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params};
 
@@ -98,11 +98,11 @@ fn params() -> Params {
 fn deviates(s: &PikaMalicious, fault: Fault) {
     match fault {
         Fault::Told(..) => (),
-        Fault::Dealt(lie) => s.insecure_lie(lie),
-        Fault::Keys(spoil, sent) => s.insecure_spoil(spoil, Some(sent)),
+        Fault::Dealt(lie) => s.adversary().lie(lie),
+        Fault::Keys(spoil, sent) => s.adversary().spoil(spoil, Some(sent)),
         Fault::Forged => {
-            s.insecure_lie(Lie { sent: 0, element: 0, bit: 0, only: None });
-            s.insecure_forge(Forgery::ToSecond);
+            s.adversary().lie(Lie { sent: 0, element: 0, bit: 0, only: None });
+            s.adversary().forge(Forgery::ToSecond);
         }
         Fault::Twisted(at, by) => s.insecure_online().adversary().twist(at, by),
     }
@@ -160,7 +160,7 @@ impl Runs {
         // As in a session, where no party has results before all can have them.
         let done = done.and_then(|()| run.confirm());
         run.finish();
-        ((online || me == 2, done.is_ok()), s.insecure_lied() > 0)
+        ((online || me == 2, done.is_ok()), s.adversary().lied() > 0)
     }
 
     /// Returns the outcome of a run, in which a party may cheat.

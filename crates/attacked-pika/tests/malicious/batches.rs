@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
+use quorate_adversary::Lie;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Stocks};
 use quorate_pika::PikaMalicious;
-use quorate_pika::malicious::Lie;
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Material, Params, Spdz2k};
 
@@ -27,9 +27,9 @@ fn dealt(lie: Option<Lie>) -> Vec<(Result<Material>, u32, usize)> {
         let params = Params::new(48, false).unwrap();
         let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params, None).await;
         let s = run.phase(Phase::Offline, set_up).unwrap();
-        lie.filter(|_| me == 2).into_iter().for_each(|lie| s.insecure_lie(lie));
+        lie.filter(|_| me == 2).into_iter().for_each(|lie| s.adversary().lie(lie));
         let made = run.phase(Phase::Offline, async |ctx| s.make(ctx, &KIND, SUMS).await);
-        let lied = s.insecure_lied();
+        let lied = s.adversary().lied();
         (made, run.finish().offline.rounds, lied)
     })
 }

@@ -2,12 +2,12 @@
 //! of the parties' summands. Every one of its messages is wrong in turn, also the masks of the check. P0 and P1 both
 //! end before they go online, or their correlations are right.
 
+use quorate_adversary::{Forgery, Lie};
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_gadgets::testing::convolutions;
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
-use quorate_pika::malicious::{Forgery, Lie};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
 
@@ -73,10 +73,10 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
         let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params, None).await;
         let s = run.phase(Phase::Offline, set_up).unwrap();
         if let Some(lie) = lie.filter(|_| me == 2) {
-            s.insecure_lie(lie);
+            s.adversary().lie(lie);
         }
-        if let Some(forgery) = forgery {
-            s.insecure_forge(forgery);
+        if let Some(forgery) = forgery.filter(|_| me == 2) {
+            s.adversary().forge(forgery);
         }
         let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, kind, LEN).await);
         run.finish();
@@ -90,7 +90,7 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
         End {
             leaves,
             dealt,
-            lied: s.insecure_lied(),
+            lied: s.adversary().lied(),
             alpha: online.insecure_alpha(),
             delta: online.insecure_delta(),
             over,

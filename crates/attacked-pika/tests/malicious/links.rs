@@ -3,13 +3,13 @@
 
 use std::sync::OnceLock;
 
+use quorate_adversary::Lie;
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
-use quorate_pika::malicious::Lie;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params};
 
@@ -412,8 +412,8 @@ fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
             let mut run = party.begin_alone().unwrap();
             let s = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await).unwrap();
             if me == 2 {
-                s.insecure_lie(Lie { sent, element: 0, bit: 1, only: None });
-                s.insecure_lie(Lie { sent, element: 0, bit: 0, only: None });
+                s.adversary().lie(Lie { sent, element: 0, bit: 1, only: None });
+                s.adversary().lie(Lie { sent, element: 0, bit: 0, only: None });
             }
             let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await);
             let done = made.and_then(|()| {
@@ -421,7 +421,7 @@ fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
                 run.phase(Phase::Online, async |ctx| program(&s, ctx).await)
             });
             run.finish();
-            (End { done, online }, s.insecure_lied() > 0)
+            (End { done, online }, s.adversary().lied() > 0)
         });
         if !ends[2].1 {
             break;

@@ -2,12 +2,12 @@
 //! the rate of right guesses, and one that assumes that two coins are equal never does.
 
 use quorate_adversary::{By, Twist};
+use quorate_adversary::{Lie, Spoil};
 use quorate_engine::testing::{Liar, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing, Stocks};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
-use quorate_pika::malicious::{Lie, Spoil};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params};
 
@@ -40,7 +40,7 @@ fn is_found_by_both(params: Params, kind: &Kind, cheat: impl Fn(&PikaMalicious) 
         }
         let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, kind, LEN).await.map(drop));
         run.finish();
-        assert!(me < 2 || s.insecure_lied() > 0, "nothing was lied about");
+        assert!(me < 2 || s.adversary().lied() > 0, "nothing was lied about");
         is_found(&dealt)
     });
     assert_eq!(ends[0], ends[1], "one party goes on");
@@ -53,7 +53,7 @@ fn lies(sent: usize, elements: &[usize], bit: u32) -> Vec<Lie> {
 }
 
 fn with_lies(params: Params, kind: &Kind, lies: &[Lie]) -> bool {
-    is_found_by_both(params, kind, |s| lies.iter().for_each(|lie| s.insecure_lie(*lie)))
+    is_found_by_both(params, kind, |s| lies.iter().for_each(|lie| s.adversary().lie(*lie)))
 }
 
 /// Tries every guess of a coin some times: none passes much more often than the coins have that value.
@@ -139,7 +139,7 @@ fn wrong_leaves_do_not_make_up_for_each_other() {
         let kind = Digits::new(usual(), place_bits, Ring::of(K)).unwrap().kind();
         for level in 0..levels {
             for _ in 0..3 {
-                let spoil = |s: &PikaMalicious| s.insecure_spoil(Spoil::LevelAndProofs(level), None);
+                let spoil = |s: &PikaMalicious| s.adversary().spoil(Spoil::LevelAndProofs(level), None);
                 assert!(is_found_by_both(usual(), &kind, spoil), "{place_bits} bits, level {level}");
             }
         }

@@ -1,13 +1,13 @@
 //! Wrong keys of places, in every way that the checks of keys cover: both parties end before they go online. And
 //! look-ups with lies of links, of P0 and of P1.
 
+use quorate_adversary::{Lie, Spoil};
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Phase, Sharing, Stocks, dry};
 use quorate_gadgets::Functions;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
-use quorate_pika::malicious::{Lie, Spoil};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::Params;
 
@@ -45,7 +45,7 @@ fn is_found_by_both(place_bits: u32, cheat: impl Fn(&PikaMalicious) + Sync) -> b
 }
 
 fn spoilt(place_bits: u32, spoil: Spoil) -> bool {
-    is_found_by_both(place_bits, |s| s.insecure_spoil(spoil, None))
+    is_found_by_both(place_bits, |s| s.adversary().spoil(spoil, None))
 }
 
 /// 0 or 2 in place of 1, and numbers that are 1 modulo 2^k; alpha with an error in any bit, the top one included.
@@ -101,7 +101,7 @@ fn no_byte_of_corrections_can_be_off() {
                 let only = [None, Some(0), Some(1)][element % 3];
                 let lie = Lie { sent, element, bit: (element % 8) as u32, only };
                 // Bits above a value's bits do not count in corrections: the bytes change, but the keys do not.
-                let found = is_found_by_both(place_bits, |s| s.insecure_lie(lie));
+                let found = is_found_by_both(place_bits, |s| s.adversary().lie(lie));
                 let unused = shape.ring().bits() % 8 != 0 && only.is_none();
                 assert!(found || unused, "{lie:?} of {place_bits} bits");
                 tried += usize::from(found);

@@ -1,11 +1,9 @@
-//! INSECURE, for tests only: a dealer's keys that are not those of a point with the payload (1, alpha).
+//! A dealer's keys that are not those of a point with the payload (1, alpha).
 //!
 //! **Notation**: CW' the correction of first values; t the control bit of a leaf; all for the first key of a batch.
 
-use quorate_fss::verified::{self, Shape};
-use quorate_fss::{Hash, Side};
-
-use super::digits::keys;
+use quorate_fss::verified::{self, Corrections, Keys, Shape};
+use quorate_fss::{Hash, Roots, Side};
 
 /// The way in which the first key of every batch of keys is spoilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +25,18 @@ pub enum Spoil {
 
 const PROOF_BYTES: usize = 48;
 
-/// Both parties' roots of a batch.
-pub(super) type BothRoots<'r> = [&'r [u128]; 2];
+/// The keys of a batch as they should be: the hash, the shape of the keys, alpha, and both parties' roots.
+pub type DealtKeys<'k> = (&'k Hash, Shape, u128, [&'k [u128]; 2]);
+
+/// Returns one party's first key.
+fn key(shape: Shape, side: usize, roots: &[u128], bytes: &[u8]) -> Keys {
+    let corrections = Corrections::from_bytes(shape, 1, &bytes[..shape.key_bytes()]).expect("keys of this shape");
+    let roots = Roots::new([Side::First, Side::Second][side], roots[..1].to_vec());
+    Keys::new(roots, corrections).expect("keys of this shape")
+}
 
 /// Returns what each of both is sent in place of these corrections.
-pub(super) fn spoilt(
-    spoil: Spoil,
-    (hash, shape, alpha): (&Hash, Shape, u128),
-    roots: BothRoots<'_>,
-    right: &[u8],
-) -> [Vec<u8>; 2] {
+pub(crate) fn spoilt(spoil: Spoil, (hash, shape, alpha, roots): DealtKeys<'_>, right: &[u8]) -> [Vec<u8>; 2] {
     let payload_bytes = shape.ring().bits().div_ceil(8) as usize;
     let start = 16 * shape.bits() as usize;
     let plus = |bytes: &[u8], which: usize, by: u128| {
@@ -49,8 +49,7 @@ pub(super) fn spoilt(
         bytes
     };
     let leaves = |side: usize, bytes: &[u8]| -> [Vec<u128>; 2] {
-        let key = &bytes[..shape.key_bytes()];
-        let keys = keys(shape, [Side::First, Side::Second][side], &roots[side][..1], key).expect("keys of this shape");
+        let keys = key(shape, side, roots[side], bytes);
         let mut all = [vec![], vec![]];
         verified::visit(hash, &keys, |_, _, each| {
             all.iter_mut().zip(each[0]).for_each(|(all, values)| all.extend_from_slice(values));
@@ -58,8 +57,7 @@ pub(super) fn spoilt(
         all
     };
     let proofs = |side: usize, bytes: &[u8]| {
-        let key = &bytes[..shape.key_bytes()];
-        let keys = keys(shape, [Side::First, Side::Second][side], &roots[side][..1], key).expect("keys of this shape");
+        let keys = key(shape, side, roots[side], bytes);
         verified::check(hash, &keys, &vec![1; shape.points()]).proofs[0]
     };
     let sums = |bytes: &[u8]| {
