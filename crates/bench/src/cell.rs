@@ -5,7 +5,6 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use quorate_he::{Level, Options, Scheme};
 use quorate_net::shaped::Shape;
 
 use crate::operation::{Held, Operation};
@@ -343,21 +342,9 @@ impl Workload {
         Set::Transfers.has(self) || self.family() == "triples"
     }
 
-    /// Returns the cryptosystem that it needs, if any.
-    pub(crate) fn cryptosystem(self) -> Option<Options> {
-        let of = |scheme, size| {
-            let level = match size {
-                KeySize::Legacy => Level::LEGACY,
-                KeySize::Medium => Level::MEDIUM,
-                KeySize::Long => Level::LONG,
-            };
-            Some(Options { scheme, level })
-        };
-        match self {
-            Workload::TriplesPaillier(size) => of(Scheme::Paillier, size),
-            Workload::TriplesDgk(size) => of(Scheme::Dgk, size),
-            _ => None,
-        }
+    /// Whether it is made by homomorphic encryption, which only builds with the feature `he` have.
+    pub(crate) fn is_of_ciphertexts(self) -> bool {
+        matches!(self, Workload::TriplesPaillier(_) | Workload::TriplesDgk(_))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Truncation in the paper's cheaper forms, with weaker guarantees than [`trunc_exact`](crate::truncate), form D.
+//! Truncation in the paper's cheaper forms, with weaker guarantees than [`trunc_exact`](crate::truncate), form D. Only
+//! tests have them, to compare with the paper.
 //!
 //! **Source**: TruncP, TruncP1 and TruncP2 (Fig. 10 and section IX of spdz2k-primitives, the sign of the error
 //! corrected). **Deviation**: r comes from edaBits with a cut at d; u and v compare r with the opened c, so that no bit
