@@ -12,7 +12,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import FAMILIES
-from quorate._joint import Joint
+from quorate._session._array_methods import Joint
 from test_rounds import COLUMNS, PINNED, are_alike
 
 

@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from quorate._kept import Kept
+from quorate._session._object_cache import Kept
 from quorate.errors import ModelError, ShapeError
 from quorate.models import Shape, from_sklearn
 from quorate.tables import Table

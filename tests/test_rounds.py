@@ -15,7 +15,7 @@ import pytest
 import quorate as qr
 from quorate import functions, nn
 from quorate._families import FAMILIES
-from quorate._joint import Joint
+from quorate._session._array_methods import Joint
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
 

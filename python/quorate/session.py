@@ -12,25 +12,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate import _quorate, _signals, _source
-from quorate._everyone import Everyone
+from quorate import _quorate, _source
+from quorate._clear._shadow import Shadow
+from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._held import held, opened
-from quorate._joint import Joint
-from quorate._kept import Kept
-from quorate._measure import measure
-from quorate._options import LOCAL, OPTIONS, Options, named
-from quorate._progress import Progress
-from quorate._public import as_numbers, natural_dtype, pack, unpack, wiped
-from quorate._shadow import Shadow
+from quorate._session import _signals
+from quorate._session._all_parties import Everyone
+from quorate._session._array_methods import Joint
+from quorate._session._constraints import held, opened
+from quorate._session._link_speed import measure
+from quorate._session._object_cache import Kept
+from quorate._session._options import LOCAL, OPTIONS, Options, named
 from quorate._source import at
+from quorate._values._frames import is_frame
+from quorate._values._public_numbers import as_numbers, natural_dtype, pack, unpack, wiped
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
-from quorate.tables._frames import is_frame
 from quorate.tables._inputs import Files
 from quorate.tables._secret import Announcing
 

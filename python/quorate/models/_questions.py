@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._explain import Placeholder
-from quorate._progress import parts
+from quorate._command._explain import Placeholder
+from quorate._display._progress import parts
 from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
-from quorate.models._notices import AddedUp
+from quorate.models._answer_warnings import AddedUp
 from quorate.models._records import PICTURES, check_dense, paths_of, read_array, records_of, rows_of
 from quorate.tables._secret import Frame
 

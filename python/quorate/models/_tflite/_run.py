@@ -10,7 +10,7 @@ import numpy as np
 
 import quorate
 from quorate import nn
-from quorate._stated import between, stated
+from quorate._arrays._proven_ranges import between, stated
 from quorate.models._tflite._layers import SCALED, WEIGHTED, column, reshaped
 from quorate.models._tflite._plan import Plan, Secret
 

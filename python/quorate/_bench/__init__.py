@@ -1,0 +1,1 @@
+"""`quorate bench`: workloads, applications and scaling, measured."""

@@ -1,0 +1,1 @@
+"""Networks of comparisons that sort, merge or select rows of secret arrays."""

@@ -1,0 +1,1 @@
+"""Statistics of secret integers, exact until one division: moments, counts, joins, linear equations."""
