@@ -15,8 +15,9 @@ import quorate as qr
 from protocols import Place, places
 from quorate import cli
 from quorate._command import _build_remarks
+from quorate._command._exit_status import exit_status
 from quorate._session._options import OPTIONS
-from quorate.cli import _options, exit_status
+from quorate.cli import _options
 from warm import QUORATE, quorate
 
 LIMIT_SECONDS = 90.0

@@ -15,12 +15,13 @@ from quorate._arrays._derived import Composed
 from quorate._arrays._rearrangement import Moves
 from quorate._arrays._replacement import Picked
 from quorate._arrays._sort_methods import Ordered
-from quorate._arrays._summaries import Axes, Summaries, one_axis
+from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
 from quorate._arrays._unsupported import NO_INDEX, Refused
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
-from quorate._values._public_numbers import as_numbers, pack, whole_axis
+from quorate._values._axes import Axes, one_axis, whole_axis
+from quorate._values._public_numbers import as_numbers, pack
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 

@@ -15,15 +15,13 @@ from typing import Any
 
 from quorate._command._completion import SHELLS
 from quorate._command._completion import script as completion_script
+from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
 from quorate._command._file_options import add_file_options, file_settings
 from quorate._families import DEFAULT, FAMILIES, choices, listed, table
 from quorate._session._options import LOCAL, OPTIONS
 from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import (
-    CheatingDetected,
     ConfigError,
-    PeerLost,
-    PeerTimeout,
     QuorateError,
 )
 
@@ -34,22 +32,6 @@ _SCRIPT: dict[str, Any] = {
     "allow_abbrev": False,
     "epilog": "Other options that are like none of these, and all after --, are the script's own.",
 }
-
-OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
-UNREAD = 141  # the status that shells report for SIGPIPE
-
-
-def exit_status(error: BaseException) -> int:
-    """Returns the documented exit status for an error.
-
-    >>> exit_status(PeerLost("party 1 is gone"))
-    3
-    """
-    if isinstance(error, CheatingDetected):
-        return CHEATED
-    if isinstance(error, (PeerLost, PeerTimeout)):
-        return PEER_LOST
-    return MISUSED if isinstance(error, ConfigError) else FAILED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ from typing import Any
 
 from quorate import _source
 from quorate._source import at
-from quorate._values._public_numbers import row_axis
+from quorate._values._axes import row_axis
 from quorate.array import SecretArray
 from quorate.errors import DtypeError
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate import _source, dtypes
 from quorate._clear import _operations
+from quorate._clear._integers import limits
 from quorate._display._text_tables import counted
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, pack
@@ -279,7 +280,7 @@ def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
 
 
 def _holds(dtype: Dtype, low: int, high: int) -> bool:
-    least, most = _operations.limits(dtype)
+    least, most = limits(dtype)
     return least <= low and high <= most
 
 
@@ -297,7 +298,7 @@ def _encoded(values: np.ndarray, dtype: Dtype, axes: list[_Axis]) -> np.ndarray:
         if dtype.kind != "fixed" and (values != np.rint(values)).any():
             raise refused(values != np.rint(values), f"not a number of {dtype}: state dtype=, or round the results")
     units = _operations.encoded(values, dtype).nearest
-    least, most = _operations.limits(dtype)
+    least, most = limits(dtype)
     outside = np.asarray((units < least) | (units > most))
     if outside.any():
         raise refused(outside, f"which does not fit {dtype}: state a wider dtype=, or a smaller domain=")

@@ -19,8 +19,8 @@ from quorate._families import DEFAULT
 from quorate._session import _signals
 from quorate._session._all_parties import Everyone
 from quorate._session._array_methods import Joint
-from quorate._session._constraints import held, opened
-from quorate._session._link_speed import measure
+from quorate._session._constraints import constraints, count_opened
+from quorate._session._link_speed import measured
 from quorate._session._object_cache import Kept
 from quorate._session._options import LOCAL, OPTIONS, Options, named
 from quorate._source import at
@@ -392,7 +392,7 @@ class Session(Joint, Files, Announcing):
             ...     print(network.rtt_ms < 1000, plan.online.seconds > 0)
             True True
         """
-        return measure(self)
+        return Network(*measured(self))
 
     def stats(self) -> Stats:
         """Returns the measured cost of all runs of this session so far.
@@ -589,10 +589,10 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     chosen = Options.of(options, ("path",), local=False)
     _signals.watch()
     try:
-        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, held()), options=chosen)
+        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, constraints()), options=chosen)
     except BaseException:
         _signals.unwatch()
         raise
     session._watches = True
-    opened()
+    count_opened()
     return session

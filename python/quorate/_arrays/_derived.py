@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _source
 from quorate._arrays import _prefix
-from quorate._arrays._summaries import Axes
 from quorate._families import FAMILIES
-from quorate._sorting import _merge_exchange
 from quorate._source import at
-from quorate._values._public_numbers import whole_axis
+from quorate._values._axes import Axes, lined_up, whole_axis
 from quorate.dtypes import Dtype
 from quorate.errors import ConfigError, RangeError
 
@@ -230,7 +228,7 @@ class Composed:
     def _folded(self, name: str, op: Callable[[Any, Any], Any], axis: int | None, keepdims: bool) -> SecretArray:
         """Reduces an axis by `op` as a tree: halves are combined until one element is left."""
         x = self._me()
-        rows, _ = _merge_exchange.lined_up(name, x, axis)
+        rows, _ = lined_up(name, x, axis)
         if len(rows) == 0:
             return x._reduce(name, axis, keepdims)  # raises the error for an empty axis
         while len(rows) > 1:

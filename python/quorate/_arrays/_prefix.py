@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate._sorting import _merge_exchange
+from quorate._values._axes import lined_up
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
@@ -27,7 +27,7 @@ def scanned(what: str, op: Op, x: SecretArray, axis: Any) -> SecretArray:
     Raises:
         ShapeError: there is no such axis.
     """
-    rows, back = _merge_exchange.lined_up(what, x, axis)
+    rows, back = lined_up(what, x, axis)
     places = np.arange(len(rows))
     for level in range(max(len(rows) - 1, 0).bit_length()):
         later = places[places >> level & 1 == 1]

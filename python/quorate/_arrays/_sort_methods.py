@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quorate._sorting import _merge_exchange, _selection
 from quorate._source import at
-from quorate._values._public_numbers import row_axis
+from quorate._values._axes import lined_up, row_axis
 from quorate.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Ordered:
             ...     print(x.sort().reveal(), x.sort(descending=True).reveal())
             [-5  0  3  7] [ 7  3  0 -5]
         """
-        keys, restore = _merge_exchange.lined_up("sort", self._in_order(), axis)
+        keys, restore = lined_up("sort", self._in_order(), axis)
         return restore(_merge_exchange.sort(keys, [], stable=False, descending=descending)[0])
 
     def argsort(self, axis: int | None = -1, *, descending: bool = False, kind: Any = None) -> SecretArray:
@@ -56,7 +56,7 @@ class Ordered:
             ...     print(x.argsort().reveal(), x.argsort(descending=True).reveal())
             [1 3 0 2] [0 2 3 1]
         """
-        keys, restore = _merge_exchange.lined_up("argsort", self._in_order(), axis)
+        keys, restore = lined_up("argsort", self._in_order(), axis)
         return restore(_merge_exchange.sort(keys, [], stable=True, descending=descending)[1])
 
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
@@ -79,7 +79,7 @@ class Ordered:
             [7 3] [2 0]
         """
         x = self._in_order()
-        rows, restore = _merge_exchange.lined_up("topk", x, row_axis("topk", axis))
+        rows, restore = lined_up("topk", x, row_axis("topk", axis))
         if isinstance(k, bool) or not isinstance(k, numbers.Integral) or not 0 <= int(k) <= len(rows):
             raise ShapeError(at(f"topk: k is a whole number from 0 to the {len(rows)} elements of the axis, not {k!r}"))
         places = _merge_exchange.places(rows)
@@ -100,7 +100,7 @@ class Ordered:
             ...     print(mpc.input([3, -5, 7, 0], owner=0).partition(0)[0].reveal())
             -5
         """
-        rows, restore = _merge_exchange.lined_up("partition", self._in_order(), axis)
+        rows, restore = lined_up("partition", self._in_order(), axis)
         return restore(_selection.partitioned("partition", [rows], kth)[0])
 
     def argpartition(self, kth: Any, axis: int | None = -1) -> SecretArray:
@@ -114,5 +114,5 @@ class Ordered:
             ...     print(mpc.input([3, -5, 7, 0], owner=0).argpartition(1)[:2].reveal())
             [1 3]
         """
-        rows, restore = _merge_exchange.lined_up("argpartition", self._in_order(), axis)
+        rows, restore = lined_up("argpartition", self._in_order(), axis)
         return restore(_selection.partitioned("argpartition", [rows, _merge_exchange.places(rows)], kth)[1])

@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 import fractions
-import math
 import numbers
 import operator
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from quorate._display._text_tables import counted
-from quorate._sorting import _merge_exchange, _selection
+from quorate._sorting import _selection
 from quorate._source import at
-from quorate._values._public_numbers import row_axis
+from quorate._values._axes import Axes, lined_up, one_axis
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["Summaries", "one_axis"]
-
-Axes = int | tuple[int, ...] | None
+__all__ = ["Summaries"]
 
 # A float next to a fraction with a denominator up to this is read as that fraction.
 _SIMPLE = 1000
-
-
-def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, reduce: Any) -> SecretArray:
-    """Reduces along several axes, which are first joined into one.
-
-    Raises:
-        ShapeError: an axis does not exist, or is named twice.
-    """
-    named = [row_axis(what, a) for a in axis]
-    if any(not -x.ndim <= a < x.ndim for a in named) or len({a % x.ndim for a in named}) < len(named):
-        raise ShapeError(at(f"{what}: axes {tuple(axis)} of an array of dimension {x.ndim} do not exist, or repeat"))
-    gone = [a % x.ndim for a in named]
-    kept = [a for a in range(x.ndim) if a not in gone]
-    sizes = [x.shape[a] for a in kept]
-    rows = x.transpose(kept + gone) if x.ndim else x
-    reduced: SecretArray = reduce(rows.reshape([*sizes, math.prod(x.shape[a] for a in gone)]))
-    return reduced.reshape([1 if a in gone else n for a, n in enumerate(x.shape)]) if keepdims else reduced
 
 
 class Summaries:
@@ -173,7 +152,7 @@ class Summaries:
         """Reduces axes by `op`; returns `nothing` for axes without elements."""
         if isinstance(axis, tuple):
             return one_axis(what, x, axis, keepdims, lambda y: Summaries._of(y, what, op, -1, False, nothing))
-        rows, _ = _merge_exchange.lined_up(what, x, axis)
+        rows, _ = lined_up(what, x, axis)
         if len(rows):
             return x._folded(what, op, axis, keepdims)
         empty = x._session.constant(np.full(rows.shape[1:], nothing), x.dtype)
@@ -279,7 +258,7 @@ class Summaries:
             gone = [a % x.ndim for a in axis]
             kept_sizes = [1 if a in gone else n for a, n in enumerate(x.shape)]
             return reduced.reshape([*np.shape(q), *kept_sizes]) if keepdims else reduced
-        rows, _ = _merge_exchange.lined_up("quantile", x, axis)
+        rows, _ = lined_up("quantile", x, axis)
         if len(rows) == 0:
             raise ShapeError(at("quantile: there are no elements"))
         places = [self._place(one, len(rows)) for one in np.ravel(q).tolist()]

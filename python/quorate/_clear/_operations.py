@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from quorate._clear._integers import exact, limits
+from quorate._clear._steps import Step
 from quorate.dtypes import Dtype
 from quorate.errors import QuorateError
 
 if TYPE_CHECKING:
     from quorate import _quorate
-    from quorate._clear._shadow import Step
 
-__all__ = ["Span", "encoded", "exact", "limits", "shuffled", "span"]
+__all__ = ["Span", "encoded", "shuffled", "span"]
 
 Operand = tuple[np.ndarray, Dtype]
 
@@ -48,23 +49,6 @@ class Span:
     def exactly(values: np.ndarray) -> Span:
         """Returns the interval of a single right result."""
         return Span(values, values, values)
-
-
-def exact(values: Any) -> np.ndarray:
-    """Returns an array of exact integers: bools and int64 as int64, other types as Python's integers."""
-    array = np.asarray(values)
-    if array.dtype == np.bool_:
-        return array.astype(np.int64)
-    return array if array.dtype == np.int64 else array.astype(object)
-
-
-def limits(dtype: Dtype) -> tuple[int, int]:
-    """Returns the smallest and largest units that a dtype holds."""
-    if dtype.kind == "bit":
-        return 0, 1
-    if dtype.kind == "uint":
-        return 0, (1 << dtype.bits) - 1
-    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
 def encoded(values: np.ndarray, dtype: Dtype) -> Span:

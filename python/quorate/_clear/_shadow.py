@@ -6,147 +6,24 @@ Integers of any size are exact here: a result that wraps in the ring differs fro
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate._clear import _operations
+from quorate._clear._integers import exact, limits
+from quorate._clear._steps import Step
 from quorate._values._public_numbers import unpack
 from quorate.dtypes import Dtype
 from quorate.errors import RangeWarning, ShadowError
 
 if TYPE_CHECKING:
-    from quorate import _quorate
     from quorate.session import Session
 
 __all__ = ["Shadow"]
 
 _LONGEST_LIST = 4
-
-
-@dataclasses.dataclass
-class Product:
-    """Multiples by whole + factors / 2^shift."""
-
-    whole: np.ndarray
-    factors: np.ndarray
-    shift: int
-
-    def ends(self, x: np.ndarray, either_way: bool) -> list[np.ndarray]:
-        """Of integers: to the nearest, and rounded either way."""
-        whole, rest = self.whole * x, self.factors * x
-        ends = [whole + ((rest + ((1 << self.shift) >> 1)) >> self.shift)]
-        return [*ends, whole + (rest >> self.shift), whole - (-rest >> self.shift)] if either_way else ends
-
-
-@dataclasses.dataclass
-class Scaling:
-    """What a scaling multiplies by.
-
-    Attributes:
-        lower: for all numbers, or for their low bits where there is an upper one.
-        limits: the magnitudes beyond which it saturates (the largest element where it does not).
-        reals: the numbers themselves.
-        from_bit: how many low bits there are.
-        upper: for the other bits.
-    """
-
-    lower: Product
-    limits: np.ndarray
-    reals: np.ndarray
-    from_bit: int | None
-    upper: Product | None
-
-    def ends(self, x: np.ndarray, either_way: bool) -> list[np.ndarray]:
-        """Of integers, what the multiples may be: to the nearest first."""
-        if self.upper is None or self.from_bit is None:
-            return self.lower.ends(x, either_way)
-        high = x >> self.from_bit
-        both = zip(
-            self.lower.ends(x - (high << self.from_bit), either_way), self.upper.ends(high, either_way), strict=True
-        )
-        return [low + high for low, high in both]
-
-
-@dataclasses.dataclass
-class Step:
-    """One node of the program.
-
-    Attributes:
-        node: its number.
-        op: the operation, by the name that plans use.
-        inputs: the numbers of its operands' nodes.
-        shape, dtype: the shape and dtype of its result.
-        numbers: further arguments of the operation, such as an axis or a shift.
-        index: the positions of a gather.
-        units: the values of a constant, in ring units.
-        divisors: the divisors of a floor division or a remainder.
-        circuit: the circuit of a circuit's evaluation.
-        table: for a look-up, the number that the first entry belongs to, and all entries, in ring units.
-        scaling: the factors of a scaling.
-        what: a description of the step, with its place.
-        line: file and line.
-    """
-
-    node: int
-    op: str
-    inputs: list[int]
-    shape: tuple[int, ...]
-    dtype: Dtype
-    numbers: list[int]
-    index: np.ndarray | None
-    units: np.ndarray | None
-    divisors: np.ndarray | None
-    circuit: _quorate.Circuit | None
-    table: tuple[int, np.ndarray] | None
-    scaling: Scaling | None
-    what: str
-    line: tuple[str, int]
-    error_is_stated: bool
-
-    @staticmethod
-    def of(raw: dict[str, Any]) -> Step:
-        """Makes a step from the native module's dictionary."""
-        shape = tuple(raw["shape"])
-        units, divisors = (_spread(raw.get(name), shape) for name in ("units", "divisors"))
-        index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
-        dtype = Dtype(*raw["dtype"])
-        named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line", "error_is_stated")}
-        return Step(
-            shape=shape,
-            dtype=dtype,
-            index=index,
-            units=units,
-            divisors=divisors,
-            circuit=raw.get("circuit"),
-            table=(raw["table"][0], _operations.exact(raw["table"][1])) if "table" in raw else None,
-            scaling=_scaling(raw, shape, dtype) if "whole" in raw else None,
-            **named,
-        )
-
-
-def _scaling(raw: dict[str, Any], shape: tuple[int, ...], dtype: Dtype) -> Scaling:
-    def product(whole: list[int], factors: list[int], shift: int) -> Product:
-        return Product(_every(whole, shape), _every(factors, shape), shift)
-
-    lower = product(raw["whole"], raw["factors"], raw["numbers"][0])
-    limits = _every(raw.get("limits", [_operations.limits(dtype)[1]]), shape)
-    reals = np.asarray(raw["reals"], float)
-    reals = np.full(shape, reals[0]) if len(reals) == 1 else reals.reshape(shape)
-    from_bit, *upper = raw.get("upper", (None,))
-    return Scaling(lower, limits, reals, from_bit, product(*upper) if upper else None)
-
-
-def _spread(values: list[int] | None, shape: tuple[int, ...]) -> np.ndarray | None:
-    return None if values is None else _every(values, shape)
-
-
-def _every(values: list[int], shape: tuple[int, ...]) -> np.ndarray:
-    """Returns an array with a value for each element; a single value is repeated."""
-    array = _operations.exact(values)
-    return np.full(shape, array[0], array.dtype) if len(array) == 1 else array.reshape(shape)
 
 
 class Shadow:
@@ -185,7 +62,7 @@ class Shadow:
         results = {}
         for step, value in zip(secret, values, strict=True):
             kind, data = value or ("?", b"")  # a local session gets every value
-            results[step.node] = _operations.exact(unpack(kind, data).reshape(step.shape))
+            results[step.node] = exact(unpack(kind, data).reshape(step.shape))
         self._terms.update({step.node: step.numbers[1] for step in steps if step.op == "sum"})
         for step in steps:
             result = step.units if step.units is not None else results[step.node]
@@ -267,7 +144,7 @@ class Shadow:
         where = f" at index {place}" if place else ""
         of = [_number(v[place], dtype) for v, dtype in operands if v.shape == result.shape]
         from_what = f" (of {', '.join(of)})" if of and len(of) <= _LONGEST_LIST else ""
-        low, high = _operations.limits(step.dtype)
+        low, high = limits(step.dtype)
         why = "report this as a defect"
         too_wide = span.wide is not None and bool(np.broadcast_to(span.wide, result.shape)[place])
         if too_wide and self._either_way and low <= wanted <= high:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from quorate import _quorate
+from quorate._command._exit_status import exit_status
 from quorate._command._file_options import NO_FILES, of_party
-from quorate._command._script import settings
 from quorate._session import _signals
+from quorate._session._settings import settings
 from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import ConfigError, QuorateError
 
@@ -32,8 +33,6 @@ _GRACE_SECONDS = 15.0
 
 def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> int:
     """Runs a script with `qr.session()` configured by `chosen`; returns its exit status."""
-    from quorate.cli import exit_status
-
     if not script.is_file():
         raise ConfigError(f"there is no script {script}")
     for name, value in chosen.items():

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import _source
-from quorate._sorting._merge_exchange import lined_up
 from quorate._sorting._merge_exchange import sort as sort_rows
 from quorate._source import at
 from quorate._statistics._counts import Groups
 from quorate._statistics._joins import Joined, SortedGroups, join, sorted_groups
-from quorate._values._public_numbers import row_axis
+from quorate._values._axes import lined_up, row_axis
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, check

@@ -8,33 +8,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from quorate.dtypes import Dtype
-    from quorate.session import Network, Session
+from quorate.dtypes import int as int_dtype
 
-__all__ = ["measure"]
+if TYPE_CHECKING:
+    from quorate.session import Session
+
+__all__ = ["measured"]
 
 _RUNS = 3
 _CHAIN = 20
 _BURST = 1 << 17
+_WORD = int_dtype(64)
 # The range to which measured bandwidths are limited.
 _LEAST_MBIT, _MOST_MBIT = 1e-3, 1e6
 
 
-def measure(mpc: Session) -> Network:
-    """Returns the network between the parties, as this party measures it."""
-    from quorate.session import Network
+def measured(mpc: Session) -> tuple[float, float]:
+    """Returns round-trip time in ms and bandwidth in Mbit/s of the parties' links, as this party measures them."""
 
     def chain() -> None:
         # Products of values that no party knows: each takes a round, in which all wait. Zeros do not overflow.
-        x, y = (mpc.input(lambda: np.zeros(1, np.int64), owner=i, shape=1, dtype=_word()).to("A") for i in range(2))
+        x, y = (mpc.input(lambda: np.zeros(1, np.int64), owner=i, shape=1, dtype=_WORD).to("A") for i in range(2))
         x = x + y
         for _ in range(_CHAIN):
             x = x * x
         x.reveal()
 
     # The first run computes the value, which the session keeps; the other runs only open it.
-    held = mpc.input(lambda: np.zeros(_BURST, np.int64), owner=0, shape=_BURST, dtype=_word()).to("A")
+    held = mpc.input(lambda: np.zeros(_BURST, np.int64), owner=0, shape=_BURST, dtype=_WORD).to("A")
 
     def burst() -> None:
         held.reveal()
@@ -45,18 +46,12 @@ def measure(mpc: Session) -> Network:
     seconds, rounds, sent = _median(mpc, burst)
     peers = _receivers(mpc)
     rate = sent / peers * 8 / max(seconds - rounds * round_seconds, 1e-9) / 1e6
-    return Network(rtt_ms=rtt * 1e3, mbit=min(max(rate, _LEAST_MBIT), _MOST_MBIT))
+    return rtt * 1e3, min(max(rate, _LEAST_MBIT), _MOST_MBIT)
 
 
 def _receivers(mpc: Session) -> int:
     """Returns the number of peers to which a party sends its share of an opening: t of 2t + 1, or the other of two."""
     return max(1, (mpc.parties - 1) // 2)
-
-
-def _word() -> Dtype:
-    from quorate.dtypes import int as int_dtype
-
-    return int_dtype(64)
 
 
 def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quorate import _source
-from quorate._source import at
-from quorate._values._public_numbers import whole_axis
-from quorate.errors import ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["layers", "lined_up", "places", "sort"]
+__all__ = ["layers", "places", "sort"]
 
 
 def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
@@ -33,22 +30,6 @@ def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
                 break
             d, q, r = q - p, q // 2, p
         p //= 2
-
-
-def lined_up(what: str, x: SecretArray, axis: Any) -> tuple[SecretArray, Callable[[SecretArray], SecretArray]]:
-    """Returns the array with `axis` first, and a function that moves it back; None flattens.
-
-    Raises:
-        ShapeError: there is no such axis.
-    """
-    axis = whole_axis(what, axis)
-    if axis is None:
-        return x.reshape(-1), lambda y: y
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(at(f"{what}: axis {axis} is out of bounds for an array of dimension {x.ndim}"))
-    order = [axis % x.ndim, *(d for d in range(x.ndim) if d != axis % x.ndim)]
-    back = np.argsort(order).tolist()
-    return x.transpose(order), lambda y: y.transpose(back)
 
 
 def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending: bool = False) -> list[SecretArray]:

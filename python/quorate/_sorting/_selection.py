@@ -17,7 +17,7 @@ import numpy as np
 
 from quorate._sorting import _merge_exchange, _odd_even_merge
 from quorate._source import at
-from quorate._values._public_numbers import row_axis
+from quorate._values._axes import row_axis
 from quorate.errors import ShapeError
 
 if TYPE_CHECKING:

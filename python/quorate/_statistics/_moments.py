@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _source
-from quorate._arrays._summaries import Axes, one_axis
-from quorate._sorting import _merge_exchange
 from quorate._source import at
+from quorate._values._axes import Axes, lined_up, one_axis
 from quorate.dtypes import MOST_BITS, fixed, real
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, RangeError, ShapeError
@@ -210,7 +209,7 @@ def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
     Raises:
         ShapeError: there are too few.
     """
-    count = len(_merge_exchange.lined_up(what, x, axis)[0])
+    count = len(lined_up(what, x, axis)[0])
     if count == 0:
         raise ShapeError(at(f"{what}: there are no elements"))
     if count <= ddof:

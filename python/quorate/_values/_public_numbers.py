@@ -140,26 +140,6 @@ def unpack(kind: str, data: bytes) -> np.ndarray:
     return wide
 
 
-def whole_axis(what: str, axis: Any) -> int | None:
-    """Returns an axis as an int, or None for all axes.
-
-    Raises:
-        ShapeError: it is something else.
-    """
-    return None if axis is None else row_axis(what, axis, " or None")
-
-
-def row_axis(what: str, axis: Any, more: str = "") -> int:
-    """Returns an axis as an int, where None is not allowed.
-
-    Raises:
-        ShapeError: it is something else.
-    """
-    if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
-        raise ShapeError(at(f"{what}: axis must be a whole number{more}, not {axis!r}"))
-    return int(axis)
-
-
 def natural_dtype(array: np.ndarray, whole: Dtype = int_dtype(64)) -> Dtype:  # noqa: B008
     """Returns the dtype that an array gets if the user names none; integers get `whole`.
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate._command._explain import Placeholder
 from quorate._display._text_tables import counted
+from quorate._session._placeholder import Placeholder
 from quorate._source import at
 from quorate._values._public_numbers import natural_dtype
 from quorate.apps._merge import merge

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
-from quorate._clear._shadow import Step
+from quorate._clear._steps import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError

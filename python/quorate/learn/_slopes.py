@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
-from quorate._clear._shadow import Step
+from quorate._clear._steps import Step
 from quorate.array import SecretArray
 from quorate.functions import sqrt
 from quorate.learn._gradient_values import Factored, Made, ceil_log2, floor_log2, most_of, normalised, plain

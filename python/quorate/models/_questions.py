@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate._command._explain import Placeholder
 from quorate._display._progress import parts
+from quorate._session._placeholder import Placeholder
 from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError

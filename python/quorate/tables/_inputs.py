@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import dtypes
+from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers, natural_dtype
 from quorate.array import SecretArray
@@ -151,7 +152,6 @@ class Files:
             ...     print(mpc.input_file(Path(folder, "ages.csv"), owner=0, columns=["age"]).sum().reveal())
             75
         """
-        from quorate._command._script import settings
 
         session = cast("Session", self)
         number = session._owner(owner)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from quorate._display._text_tables import counted
+from quorate._session._placeholder import Placeholder
+from quorate._session._settings import settings
 from quorate._source import at
 from quorate._values._frames import pyarrow
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
@@ -131,7 +133,6 @@ def output(result: Any, names: Sequence[str] | None = None) -> None:
         1.5
         2.25
     """
-    from quorate._command._script import settings
 
     if result is None or _is_placeholder(result):
         return
@@ -147,7 +148,6 @@ def output(result: Any, names: Sequence[str] | None = None) -> None:
 def _is_placeholder(result: Any) -> bool:
     if isinstance(result, Mapping):
         return any(column is None or _is_placeholder(column) for column in result.values())
-    from quorate._command._explain import Placeholder
 
     return isinstance(result, Placeholder)
 
