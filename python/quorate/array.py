@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from quorate import _source
-from quorate._arrays._derived import Composed
-from quorate._arrays._rearrangement import Moves
+from quorate._arrays._derived import Derived
+from quorate._arrays._rearrangement import Rearrangement
 from quorate._arrays._replacement import Picked
-from quorate._arrays._sort_methods import Ordered
+from quorate._arrays._sort_methods import SortMethods
 from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
-from quorate._arrays._unsupported import NO_INDEX, Refused
+from quorate._arrays._unsupported import NO_INDEX, Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
 from quorate._values._axes import Axes, one_axis, whole_axis
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 
-class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
+class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
     """An array whose values no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. It has numpy's operators, slicing, broadcasting and

@@ -17,7 +17,7 @@ from quorate._command._completion import SHELLS
 from quorate._command._completion import script as completion_script
 from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
 from quorate._command._file_options import add_file_options, file_settings
-from quorate._families import DEFAULT, FAMILIES, choices, listed, table
+from quorate._families import DEFAULT, FAMILIES, choices, description, listed
 from quorate._session._options import LOCAL, OPTIONS
 from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import (
@@ -360,7 +360,7 @@ def _models(_: argparse.Namespace) -> int:
 
 
 def _protocols(_: argparse.Namespace) -> int:
-    print(table())
+    print(description())
     return OK
 
 

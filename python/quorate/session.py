@@ -18,10 +18,10 @@ from quorate._display._progress import Progress
 from quorate._families import DEFAULT
 from quorate._session import _signals
 from quorate._session._all_parties import Everyone
-from quorate._session._array_methods import Joint
+from quorate._session._array_methods import ArrayMethods
 from quorate._session._constraints import constraints, count_opened
 from quorate._session._link_speed import measured
-from quorate._session._object_cache import Kept
+from quorate._session._object_cache import ObjectCache
 from quorate._session._options import LOCAL, OPTIONS, Options, named
 from quorate._source import at
 from quorate._values._frames import is_frame
@@ -82,7 +82,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(Joint, Files, Announcing):
+class Session(ArrayMethods, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -99,7 +99,7 @@ class Session(Joint, Files, Announcing):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
-        self._kept = Kept()  # parameters of models
+        self._object_cache = ObjectCache()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
         self.is_local: bool = native.me is None
@@ -127,7 +127,7 @@ class Session(Joint, Files, Announcing):
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
         """
-        self._kept.clear()
+        self._object_cache.clear()
         self._native.close(gave_up)
         if self._watches:
             self._watches = False

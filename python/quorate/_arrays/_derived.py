@@ -17,10 +17,10 @@ from quorate.errors import ConfigError, RangeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["Composed"]
+__all__ = ["Derived"]
 
 
-class Composed:
+class Derived:
     """The methods of `SecretArray` that are composed of its operators."""
 
     __slots__ = ()

@@ -15,7 +15,7 @@ from quorate.errors import ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["Moves", "moved", "shaped"]
+__all__ = ["Rearrangement", "moved", "shaped"]
 
 
 def _numbered(values: list[Any]) -> list[np.ndarray]:
@@ -74,7 +74,7 @@ def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
         raise ShapeError(at(f"{what} takes whole numbers, not {listed!r}")) from None
 
 
-class Moves:
+class Rearrangement:
     """The methods of `SecretArray` that move elements, as numpy's methods of the same names."""
 
     __slots__ = ()

@@ -13,10 +13,10 @@ from quorate.errors import ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["Ordered"]
+__all__ = ["SortMethods"]
 
 
-class Ordered:
+class SortMethods:
     """The sorting and selection methods of `SecretArray`."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ from quorate.errors import DtypeError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["NO_INDEX", "Refused"]
+__all__ = ["NO_INDEX", "Unsupported"]
 
 # The message for a secret index.
 NO_INDEX = (
@@ -19,7 +19,7 @@ NO_INDEX = (
 )
 
 
-class Refused:
+class Unsupported:
     """Conversions of secrets into plain values, and changes in place."""
 
     __slots__ = ()

@@ -23,10 +23,10 @@ from quorate.errors import DtypeError, InputWarning, ShapeError
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["Joint"]
+__all__ = ["ArrayMethods"]
 
 
-class Joint:
+class ArrayMethods:
     """The methods of `Session` that compute on arrays."""
 
     def _session(self) -> Session:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-__all__ = ["Kept"]
+__all__ = ["ObjectCache"]
 
 
-class Kept:
+class ObjectCache:
     """Values held for objects, by the identity of the object: equal objects have separate entries."""
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""Networks of comparisons that sort, merge or select rows of secret arrays."""
+"""Comparators that sort, merge or select rows of secret arrays."""

@@ -1,4 +1,4 @@
-"""Sorting by a network of comparisons: Batcher's merge exchange, for any length (Knuth, volume 3, algorithm 5.2.2M)."""
+"""Sorting by comparators: Batcher's merge exchange, for any length (Knuth, volume 3, algorithm 5.2.2M)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["layers", "places", "sort"]
 
 
 def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yields the layers of the network, whose comparisons run in parallel: `count`, p, r and d.
+    """Yields the layers of comparators, each of which runs in parallel: `count`, p, r and d.
 
     Row i is compared with row i + d where i & p == r; some layers have no such rows.
     """
@@ -60,7 +60,7 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending:
 def places(keys: SecretArray) -> SecretArray:
     """Returns the position of each row, as a whole number.
 
-    A single row's position is made secret, so that it has a fixed dtype, as positions from a network do. A public
+    A single row's position is made secret, so that it has a fixed dtype, as positions after a sort do. A public
     number would take the dtype of the other operand.
     """
     if len(keys) == 0:

@@ -10,22 +10,22 @@ __all__ = ["layers"]
 
 Wires = np.ndarray
 Pairs = tuple[Wires, Wires]
-Network = tuple[list[Pairs], Wires]
+Comparators = tuple[list[Pairs], Wires]
 
 _NONE: Pairs = (np.arange(0), np.arange(0))
 
 
-def layers(first: int, second: int) -> Network:
-    """Returns the network that merges two sorted arrays of these lengths, which stand one after the other.
+def layers(first: int, second: int) -> Comparators:
+    """Returns the comparators that merge two sorted arrays of these lengths, which stand one after the other.
 
     Returns:
         Layers of pairs of wires, where the lower value goes to the first wire of a pair; and the wires in sorted order.
     """
-    return _network(first, second, {})
+    return _comparators(first, second, {})
 
 
-def _network(m: int, n: int, known: dict[tuple[int, int], Network]) -> Network:
-    """Returns the network for lengths m and n; `known` holds those that were made already.
+def _comparators(m: int, n: int, known: dict[tuple[int, int], Comparators]) -> Comparators:
+    """Returns the comparators for lengths m and n; `known` holds those that were made already.
 
     Elements 0, 2, 4... of both arrays are merged, and elements 1, 3, 5...; then neighbours of the two results are
     compared. At most four pairs of lengths occur on each level of the recursion, so `known` keeps it short.
@@ -39,7 +39,7 @@ def _network(m: int, n: int, known: dict[tuple[int, int], Network]) -> Network:
     halves = []
     for start in (0, 1):
         wires = np.concatenate([np.arange(start, m, 2), np.arange(m + start, m + n, 2)])
-        met, order = _network(len(range(start, m, 2)), len(range(start, n, 2)), known)
+        met, order = _comparators(len(range(start, m, 2)), len(range(start, n, 2)), known)
         halves.append(([(wires[low], wires[high]) for low, high in met], wires[order]))
     (met_v, v), (met_w, w) = halves
     met = [

@@ -1,9 +1,9 @@
-"""Selection of the k smallest or largest by a network with fewer comparisons than a whole sort.
+"""Selection of the k smallest or largest with fewer comparisons than a whole sort takes.
 
 Rows are sorted in blocks of k. Then two blocks at a time are merged, and the first k rows of both are kept, until one
 block is left. For n rows this takes about n log2(k)^2 / 4 + n log2(k) comparisons, where sorting all takes n log2(n)^2
 / 4. Comparisons on which none of the k rows depends are left out (Knuth, volume 3, section 5.3.4). For k near n this
-saves nothing: the network with fewer comparisons, this one or that of a whole sort, is taken.
+saves nothing: the way with fewer comparisons, this one or a whole sort, is taken.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Pairs = tuple[Wires, Wires]
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """A network that puts the first k rows in order.
+    """Comparators that put the first k rows in order.
 
     Attributes:
         layers: pairs of wires that are compared in parallel; the lower value goes to the first wire of a pair.
@@ -49,7 +49,7 @@ class Selection:
 
 @functools.lru_cache(maxsize=64)
 def selection(count: int, k: int) -> Selection:
-    """Returns the network with fewer comparisons that selects the first k of `count` rows."""
+    """Returns the fewest comparators that select the first k of `count` rows, of two ways to do it."""
     if k == 0:
         return Selection((), np.arange(0))
     whole = _pruned(_all_sorted(count), np.arange(k))
@@ -67,7 +67,7 @@ def _all_sorted(count: int) -> list[Pairs]:
 
 
 def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
-    """Returns the network that sorts blocks of k rows, merges two at a time, and keeps the first k of both."""
+    """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
     blocks = [np.arange(start, min(start + k, count)) for start in range(0, count, k)]
     found = _beside([[(b[low], b[high]) for low, high in _all_sorted(len(b))] for b in blocks])
     while len(blocks) > 1:
@@ -82,14 +82,14 @@ def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
     return found, blocks[0]
 
 
-def _beside(networks: list[list[Pairs]]) -> list[Pairs]:
-    """Joins networks on different wires into one, whose layers run in parallel."""
-    layers = itertools.zip_longest(*networks, fillvalue=(np.arange(0), np.arange(0)))
+def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
+    """Joins comparators of different wires: their layers run in parallel."""
+    layers = itertools.zip_longest(*parts, fillvalue=(np.arange(0), np.arange(0)))
     return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
 
 
 def _pruned(layers: list[Pairs], order: Wires) -> Selection:
-    """Returns the network without comparisons on which no wire in `order` depends."""
+    """Returns the selection without comparisons on which no wire in `order` depends."""
     wires = 1 + max([int(order.max()), *(int(high.max()) for _, high in layers if len(high))])
     wanted = np.zeros(wires, bool)
     wanted[order] = True
@@ -109,10 +109,10 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
     Which of several equal rows come first is arbitrary, but always the same.
     """
     mpc, count = rows[0]._session, len(rows[0])
-    network = selection(count, k)
+    chosen = selection(count, k)
     place = np.arange(count)  # where each wire's value stands
-    last = _last_uses(network, count, rest)
-    for layer, (low, high) in enumerate(network.layers):
+    last = _last_uses(chosen, count, rest)
+    for layer, (low, high) in enumerate(chosen.layers):
         used = np.zeros(count, bool)
         used[low] = used[high] = True
         left = np.flatnonzero(~used & (last > layer))
@@ -125,20 +125,20 @@ def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[Se
             rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
         place = np.full(count, -1)
         place[np.concatenate([low, high, left])] = np.arange(len(rows[0]))
-    wires = network.order
+    wires = chosen.order
     if rest:
         wires = np.concatenate([wires, np.setdiff1d(np.arange(count), wires)])
     return [row[place[wires]] for row in rows]
 
 
-def _last_uses(network: Selection, count: int, rest: bool) -> Wires:
+def _last_uses(chosen: Selection, count: int, rest: bool) -> Wires:
     """Returns, for each wire, the last layer that uses its value."""
-    end = len(network.layers) + 1
+    end = len(chosen.layers) + 1
     last = np.full(count, end if rest else 0)
-    for layer, (low, high) in enumerate(network.layers):
+    for layer, (low, high) in enumerate(chosen.layers):
         last[low] = np.maximum(last[low], layer)
         last[high] = np.maximum(last[high], layer)
-    last[network.order] = end
+    last[chosen.order] = end
     return last
 
 

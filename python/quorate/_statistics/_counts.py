@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._source import at
-from quorate._statistics._moments import as_real, in_room, reach, units
+from quorate._statistics._ranges import as_real, in_room, reach, units
 from quorate.dtypes import Dtype
 from quorate.errors import DtypeError, RangeError, RangeWarning, ShapeError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._source import at
-from quorate._statistics._moments import held, reach
+from quorate._statistics._ranges import reach, within_dtype
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, ShapeError
 
@@ -107,7 +107,7 @@ def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...],
         again = keys[1:] == keys[:-1]
         there = _there(keys[1:], missing)
         return Joined(nothing, zeros, ~(again if there is None else again & there).any())
-    both = held(mpc.concatenate([right, left]))
+    both = within_dtype(mpc.concatenate([right, left]))
     low, high = reach(both)
     bits = max(low.bit_length(), high.bit_length()) + 2
     from_left = np.arange(n + m) >= m

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._source import at
-from quorate._statistics._moments import held, in_room, reach, units
+from quorate._statistics._ranges import in_room, reach, units, within_dtype
 from quorate.dtypes import MOST_BITS, real
 from quorate.errors import DtypeError, ShapeError
 
@@ -183,7 +183,7 @@ def _square(what: str, a: SecretArray) -> int:
 
 def _whole(x: SecretArray) -> SecretArray:
     """Returns integers, or fixed point times 2^f, with a proven range."""
-    return held(units(x))
+    return within_dtype(units(x))
 
 
 def _magnitude(x: SecretArray) -> int:

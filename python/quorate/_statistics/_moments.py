@@ -14,63 +14,15 @@ import numpy as np
 
 from quorate import _source
 from quorate._source import at
+from quorate._statistics._ranges import as_real, in_room, most_bits, reach, units, within_dtype
 from quorate._values._axes import Axes, lined_up, one_axis
 from quorate.dtypes import MOST_BITS, fixed, real
-from quorate.dtypes import int as int_dtype
-from quorate.errors import DtypeError, RangeError, ShapeError
+from quorate.errors import RangeError, ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["as_real", "average", "corrcoef", "cov", "held", "in_room", "mean", "std", "units", "var", "weighted"]
-
-
-def as_real(x: SecretArray) -> SecretArray:
-    """Returns integers and bits as reals, in the width that their dtype or bounds take; fixed point as it is."""
-    return x if x.dtype.kind == "fixed" else x.astype(real)
-
-
-def held(x: SecretArray) -> SecretArray:
-    """Returns the values with their dtype's range as their proven range, which holds for any values. Free."""
-    return x._new(x._session._native.held(x._node, _source.line()))
-
-
-def units(x: SecretArray) -> SecretArray:
-    """Returns fixed point times 2^f as integers, bits as signed integers, and integers as they are. Local."""
-    if x.dtype.kind == "fixed":
-        return x._whole(2.0**-x.dtype.frac, "units")
-    return x.astype(x._session._whole) if x.dtype.kind == "bit" else x
-
-
-def reach(x: SecretArray) -> tuple[int, int]:
-    """Returns the proven range of all values, by bounds or by the dtype, in units."""
-    low, high = x._session._native.range(x._node)
-    return int(low), int(high)
-
-
-def _most_bits(x: SecretArray) -> int:
-    """Returns the bits of the session's widest dtype: its rings may have only 32 bits (`mac=48`), else up to 120."""
-    bits = x._session._whole.bits
-    return MOST_BITS if bits >= 64 else bits
-
-
-def in_room(what: str, x: SecretArray, most: int, frac: int = real.frac) -> SecretArray:
-    """Converts integers to a signed dtype that holds magnitudes up to `most`, also with `frac` fractional bits.
-
-    Raises:
-        DtypeError: no dtype holds them.
-    """
-    bits = most.bit_length() + 1
-    if bits + frac > MOST_BITS:
-        raise DtypeError(
-            at(
-                f"{what}: with {bits + frac} bits for the largest result that is possible, and dtypes have up to "
-                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=), or give numbers up "
-                "to 2^26 as reals, mpc.input(..., dtype=qr.real)"
-            )
-        )
-    x = held(x)
-    return x if x.dtype.kind == "int" and x.dtype.bits >= bits else x.astype(int_dtype(max(bits, 2)))
+__all__ = ["average", "corrcoef", "cov", "mean", "std", "var", "weighted"]
 
 
 def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
@@ -120,7 +72,7 @@ def average(x: SecretArray, weights: np.ndarray, axis: Axes, keepdims: bool) -> 
     if stated.kind != "fixed":
         return as_real((in_room("numpy.average", x, largest) * spread).sum(axis, keepdims)) / total
     bits = largest.bit_length() + 1
-    if bits > max(_most_bits(x), stated.bits):
+    if bits > max(most_bits(x), stated.bits):
         # As in `mean`, the sum must fit. Each product is rounded by itself only where weights add up to 256 or more.
         if int(np.abs(total).max()) < _SMALL_SUM:
             return (x * spread).sum(axis, keepdims) / total
@@ -194,9 +146,9 @@ def std(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
         if not _has_room(x, count):
             return std(as_real(x), axis, keepdims, ddof)
         return sqrt(_spread("std", x, axis, keepdims, count).astype(real)) * (1 / math.sqrt(count * (count - ddof)))
-    off = held(units(x - x.mean(axis, keepdims=True)))
+    off = within_dtype(units(x - x.mean(axis, keepdims=True)))
     most = count * max(map(abs, reach(off))) ** 2
-    if _most_bits(x) < real.bits or most.bit_length() + 1 + real.frac > MOST_BITS:
+    if most_bits(x) < real.bits or most.bit_length() + 1 + real.frac > MOST_BITS:
         return sqrt(x.var(axis, keepdims, ddof=ddof))
     off = in_room("std", off, most)
     roots = sqrt((off * off).sum(axis, keepdims).astype(real)) * (2.0**-x.dtype.frac / math.sqrt(count - ddof))
@@ -290,7 +242,7 @@ def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
 
 def _times_units(off: SecretArray) -> SecretArray:
     """Returns the products of every two rows of fixed point, as integers; rounded where exact ones have no room."""
-    whole = held(units(off))
+    whole = within_dtype(units(off))
     most = off.shape[1] * max(map(abs, reach(whole))) ** 2
     if most.bit_length() + 1 + real.frac > MOST_BITS:
         return units(off @ off.T)

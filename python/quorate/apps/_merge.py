@@ -1,4 +1,4 @@
-"""Merging two sorted arrays by a network of comparisons."""
+"""Merging two sorted arrays by comparators."""
 
 from __future__ import annotations
 

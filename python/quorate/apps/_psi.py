@@ -1,11 +1,11 @@
 """Private set intersection: sort, compare, shuffle.
 
 Source: Huang, Evans, Katz, "Private Set Intersection: Are Garbled Circuits Better than Custom Protocols?" (NDSS 2012);
-section VI-B of aby. Each owner sorts its own set, a network merges the two, and equal elements are then neighbours. In
+section VI-B of aby. Each owner sorts its own set, comparators merge the two, and equal elements are then neighbours. In
 a window of three neighbours at most one pair is equal, and the middle element is in it. The middle elements are the
 candidates: half as many as there are pairs of neighbours. Candidates that are in one set only become 0, and all are
 shuffled.
-Deviation: the network is Batcher's odd-even merge, which has fewer comparisons than the paper's bitonic one and takes
+Deviation: the merge is Batcher's odd-even merge, which has fewer comparisons than the paper's bitonic one and takes
 any two sizes. The shuffle is the protocol's own instead of a network of switches.
 Model: that of the session. Only the requested results are revealed: docs/applications.md has the argument.
 """

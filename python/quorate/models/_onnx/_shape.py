@@ -201,7 +201,7 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
     me, owners = mpc.me, (asked.model_owner, asked.data_owner)
-    mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
+    mine, kept = secrets if me == owners[0] else None, mpc._object_cache.of(model, asked.model_owner)
     arrays = shape.program(mpc, mine, shape.given(asked, mpc), count, owners, kept)
     if shape.outputs:
         return _several(shape, arrays, asked.reveal)

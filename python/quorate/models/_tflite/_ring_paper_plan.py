@@ -87,11 +87,14 @@ def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int
     low, high = (min(start, 0), max(start + most, 0)) if padded else (start, start + most)
     up, under = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
     # The distance from the zero point to the lower clamp is at most the range of all results.
-    room = (1 << (LEVEL + down + 1)) + (1 << down)
-    reach = int((up * low + under * high + offsets).min()) - room, int((up * high + under * low + offsets).max()) + room
+    edge = (1 << (LEVEL + down + 1)) + (1 << down)
+    reach = (
+        int((up * low + under * high + offsets).min()) - edge,
+        int((up * high + under * low + offsets).max()) + edge,
+    )
     ring = max(signed_bits(*reach) + 1, down + LEVEL + 3)
     width = int(np.abs(weights).max(initial=0)).bit_length()
-    plus = max(*(abs(end) for end in reach), 2 * int(np.abs(offsets).max()) + room).bit_length()
+    plus = max(*(abs(end) for end in reach), 2 * int(np.abs(offsets).max()) + edge).bit_length()
     far = max(LEVEL, abs(start).bit_length(), abs(start + most).bit_length())
     most = (w.shape[1] << far + width) + (1 << plus)
     step = {"kind": layer.kind, **layer.attrs, "weights": layer.weights.shape, "ring": ring, "down": down}
