@@ -10,6 +10,7 @@ from quorate import _source
 from quorate._arrays import _prefix
 from quorate._families import FAMILIES
 from quorate._source import at
+from quorate._statistics import _moments
 from quorate._values._axes import Axes, lined_up, whole_axis
 from quorate.dtypes import Dtype
 from quorate.errors import ConfigError, RangeError
@@ -83,8 +84,6 @@ class Derived:
         """
         x = self._me()._typed(dtype)
         if x.dtype.kind != "fixed":
-            from quorate._statistics import _moments
-
             return _moments.mean(x, axis, keepdims)
         return x._reduce("mean", axis, keepdims)
 

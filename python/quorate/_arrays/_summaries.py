@@ -12,6 +12,7 @@ import numpy as np
 from quorate._display._text_tables import counted
 from quorate._sorting import _selection
 from quorate._source import at
+from quorate._statistics import _moments
 from quorate._values._axes import Axes, lined_up, one_axis
 from quorate.errors import DtypeError, RangeError, ShapeError
 
@@ -184,8 +185,6 @@ class Summaries:
         """
         x = self._all()._typed(dtype)
         if x.dtype.kind != "fixed":
-            from quorate._statistics import _moments
-
             return _moments.var(x, axis, keepdims, operator.index(ddof))
         off = x - x.mean(axis, keepdims=True)
         squares = (off * off).sum(axis, keepdims)
@@ -209,7 +208,6 @@ class Summaries:
             ...     print(mpc.input([2.0, 4.0, 4.0, 6.0], owner=0).std(ddof=1).reveal().round(3))
             1.633
         """
-        from quorate._statistics import _moments
 
         return _moments.std(self._all()._typed(dtype), axis, keepdims, operator.index(ddof))
 
@@ -292,7 +290,6 @@ class Summaries:
         low, high = ordered[below], ordered[below + 1]
         if low.dtype.kind == "fixed":
             return low + (high - low) * float(part)
-        from quorate._statistics import _moments
 
         return _moments.between("quantile", low, high, part)
 
