@@ -1,1 +1,1 @@
-"""Methods of secret arrays that are composed of the graph's operations: one file for each kind of method."""
+"""Methods of secret arrays, one file for each kind: summaries, sorting, rearrangement, prefix operations."""

@@ -1,1 +1,1 @@
-"""`quorate bench`: workloads, applications and scaling, measured."""
+"""The command `quorate bench`: standard workloads, applications, and time by size."""

@@ -1,1 +1,1 @@
-"""The steps of a program, computed in numpy: the results that a run may have."""
+"""A program's steps in numpy: the results that a run may have, and the comparison with a run."""

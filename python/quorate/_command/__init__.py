@@ -1,1 +1,1 @@
-"""Parts of the command line: scripts and their sessions, files, exit statuses, completion of shells."""
+"""Parts of the command line: scripts and their sessions, files, exit statuses, shell completion."""

@@ -1,1 +1,1 @@
-"""What people read of runs and plans: text tables, pictures, progress, and hints for misspelt names."""
+"""Output for people: text tables, pictures, progress, notebooks, and hints for misspelt names."""

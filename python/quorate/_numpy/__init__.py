@@ -1,1 +1,1 @@
-"""numpy's own functions on secret arrays: what each calls, and what to write instead of the others."""
+"""numpy's own functions on secret arrays, and what to write instead of those that take none."""

@@ -1,1 +1,1 @@
-"""Statistics of secret integers, exact until one division: moments, counts, joins, linear equations."""
+"""Exact statistics of secret integers: moments, counts, joins, and linear equations."""

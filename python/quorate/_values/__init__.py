@@ -1,1 +1,1 @@
-"""Public values as a program takes them: numbers, axes, data frames, words and dates."""
+"""Public values as arguments: numbers, axes, data frames, words and dates."""
