@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,6 +26,8 @@ def _near(name: str, known: Iterable[str]) -> str | None:
     """Returns a hint with the most similar known name. None for names that begin with "_", as numpy probes them."""
     if name.startswith("_"):
         return None
+    import difflib  # not before a name is missing: it takes time
+
     close = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], 1, 0.75)
     return f"did you mean {close[0]!r}?" if close else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -65,4 +64,4 @@ def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]
         sent = [now - then for now, then in zip(after.bytes_sent, before.bytes_sent, strict=True)
                 if now is not None and then is not None]  # fmt: skip
         rows.append((took, float(rounds), float(max(sent, default=8 * _BURST * _receivers(mpc)))))
-    return tuple(statistics.median(column) for column in zip(*rows[1:], strict=True))  # type: ignore[return-value]
+    return tuple(float(np.median(column)) for column in zip(*rows[1:], strict=True))  # type: ignore[return-value]
