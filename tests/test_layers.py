@@ -134,26 +134,26 @@ def test_the_comparison_sees_each_kind_of_difference() -> None:
     assert differences({"a": {"b"}, "b": set()}, drawn) == ["crate old exists and is not drawn"]
 
 
-#: The rooms of `crates/session/src`, from the top: a file may use items of its own room and of rooms below.
-ROOMS = ("session", "party", "plan", "run", "memory", "work")
+#: The folders of `crates/session/src`, from the top: a file may use items of its own folder and of folders below.
+FOLDERS = ("session", "party", "plan", "run", "memory", "work")
 
 
-def rooms_used(text: str) -> set[str]:
-    """Returns the rooms that a file of the crate uses, in any way to write it."""
+def folders_used(text: str) -> set[str]:
+    """Returns the folders that a file of the crate uses, in any way to write it."""
     grouped = [name for group in re.findall(r"crate::\{([^}]*)\}", text) for name in re.findall(r"(\w+)", group)]
-    return {*re.findall(r"crate::(\w+)", text), *grouped} & set(ROOMS)
+    return {*re.findall(r"crate::(\w+)", text), *grouped} & set(FOLDERS)
 
 
-def test_no_arrow_between_the_rooms_of_session_goes_up() -> None:
-    assert rooms_used("use crate::{plan, work::Work};\nlet x = crate::party::y;") == {"plan", "work", "party"}
+def test_no_arrow_between_the_folders_of_session_goes_up() -> None:
+    assert folders_used("use crate::{plan, work::Work};\nlet x = crate::party::y;") == {"plan", "work", "party"}
     source = ROOT / "crates" / "session" / "src"
-    assert {path.parent.relative_to(source).parts[0] for path in source.glob("*/*.rs")} == set(ROOMS)
+    assert {path.parent.relative_to(source).parts[0] for path in source.glob("*/*.rs")} == set(FOLDERS)
     arrows = 0
     for path in source.rglob("*.rs"):
-        room = path.relative_to(source).parts[0]
-        above = set(ROOMS[: ROOMS.index(room)]) if room in ROOMS else set()
-        used = rooms_used(path.read_text())
-        arrows += len(used - {room})
+        folder = path.relative_to(source).parts[0]
+        above = set(FOLDERS[: FOLDERS.index(folder)]) if folder in FOLDERS else set()
+        used = folders_used(path.read_text())
+        arrows += len(used - {folder})
         assert not used & above, f"{path.relative_to(source)} uses what is above it"
         assert "super::super::" not in path.read_text(), path
     assert arrows > 60

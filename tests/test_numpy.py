@@ -12,8 +12,8 @@ import pytest
 
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among, stated
-from quorate._numpy import FUNCTIONS, UFUNCS
-from quorate._numpy_absent import instead
+from quorate._numpy._functions import FUNCTIONS, UFUNCS
+from quorate._numpy._unsupported import instead
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 

@@ -11,7 +11,7 @@ import pytest
 
 from quorate.errors import ModelError
 from quorate.models import from_onnx
-from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._operators_movement import OPERATORS
 from test_onnx_operators import CASES as OTHERS
 from test_onnx_operators import Net, compare, floats, model_of, one, random_number, whole
 from test_onnx_reals import CASES as REALS

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate import _clear, _source, dtypes
-from quorate._public import as_numbers, pack
+from quorate import _source, dtypes
+from quorate._clear import _operations
+from quorate._clear._integers import limits
+from quorate._display._text_tables import counted
 from quorate._source import at
-from quorate._tables import counted
+from quorate._values._public_numbers import as_numbers, pack
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.errors import DtypeError, RangeError, ShapeError
@@ -278,7 +280,7 @@ def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
 
 
 def _holds(dtype: Dtype, low: int, high: int) -> bool:
-    least, most = _clear.limits(dtype)
+    least, most = limits(dtype)
     return least <= low and high <= most
 
 
@@ -295,8 +297,8 @@ def _encoded(values: np.ndarray, dtype: Dtype, axes: list[_Axis]) -> np.ndarray:
             raise refused(~np.isfinite(values), "not a finite number: state a domain= where the function has values")
         if dtype.kind != "fixed" and (values != np.rint(values)).any():
             raise refused(values != np.rint(values), f"not a number of {dtype}: state dtype=, or round the results")
-    units = _clear.encoded(values, dtype).nearest
-    least, most = _clear.limits(dtype)
+    units = _operations.encoded(values, dtype).nearest
+    least, most = limits(dtype)
     outside = np.asarray((units < least) | (units > most))
     if outside.any():
         raise refused(outside, f"which does not fit {dtype}: state a wider dtype=, or a smaller domain=")

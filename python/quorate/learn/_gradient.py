@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
-from quorate._shadow import Step
+from quorate._clear._steps import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
-from quorate.learn._made import Factored, Given, Made, most_of
+from quorate.learn._gradient_values import Factored, Given, Made, most_of
 from quorate.learn._rules import PIECEWISE, RULES
 
 __all__ = ["gradient"]

@@ -13,8 +13,9 @@ import numpy as np
 
 from quorate.array import SecretArray
 from quorate.functions import rsqrt, sqrt
-from quorate.learn import _windows
-from quorate.learn._digits import (
+from quorate.learn import _window_rules
+from quorate.learn._gradient_values import Factored, Given, Made, ceil_log2, most_of
+from quorate.learn._slopes import (
     broadcast_to,
     divided,
     few_digits,
@@ -26,7 +27,6 @@ from quorate.learn._digits import (
     times_public,
     with_operand,
 )
-from quorate.learn._made import Factored, Given, Made, ceil_log2, most_of
 
 __all__ = ["PIECEWISE", "RULES"]
 
@@ -289,9 +289,9 @@ RULES: dict[str, Rule] = {
     "neg": _neg,
     "mul": _mul,
     "matmul": _matmul,
-    "conv": _windows.conv,
-    "max": _windows.largest,
-    "min": _windows.largest,
+    "conv": _window_rules.conv,
+    "max": _window_rules.largest,
+    "min": _window_rules.largest,
     "sum": _sum,
     "cumsum": _cumsum,
     "shl": _shl,

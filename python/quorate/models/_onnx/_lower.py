@@ -11,8 +11,8 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import MOVES
-from quorate.models._onnx._alike import apart, compute_alike
 from quorate.models._onnx._constants import evaluated
+from quorate.models._onnx._index_functions import NUMBER, RECKONED, constant, kind, rows_at
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -24,7 +24,7 @@ from quorate.models._onnx._layout import (
     turned,
 )
 from quorate.models._onnx._read import Source
-from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind, rows_at
+from quorate.models._onnx._same_network import apart, compute_alike
 from quorate.models._onnx._steps import Step, clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]

@@ -10,7 +10,7 @@ import numpy as np
 from quorate.models._onnx._layout import Tensor, Turned, batch_first, turned
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators import _affine, _scaled, quotient
-from quorate.models._onnx._operators_places import OPERATORS, operator
+from quorate.models._onnx._operators_indexing import OPERATORS, operator
 
 __all__ = ["OPERATORS"]
 

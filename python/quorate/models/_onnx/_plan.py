@@ -33,10 +33,10 @@ from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx import _normalise as normalise
-from quorate.models._onnx._chain import Chain
+from quorate.models._onnx._array_facts import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
+from quorate.models._onnx._division_place import Chain
 from quorate.models._onnx._reals import planned
 from quorate.models._onnx._steps import FUNCTIONS, REALS, WEIGHTED, Step, alone, clear, multiples, placed
-from quorate.models._onnx._tracked import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
 
 __all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 

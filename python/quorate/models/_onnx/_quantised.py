@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._onnx._constants import evaluated
-from quorate.models._onnx._entries import only_input
+from quorate.models._onnx._file_inputs import only_input
 from quorate.models._onnx._layout import Unsupported
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised

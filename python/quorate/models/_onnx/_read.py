@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
-from quorate.models._onnx._entries import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
-from quorate.models._said import file_of, short
+from quorate.models._onnx._file_inputs import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
+from quorate.models._quotes import file_of, short
 
 
 @dataclasses.dataclass

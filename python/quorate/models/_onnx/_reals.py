@@ -24,7 +24,7 @@ import numpy as np
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above
-from quorate.models._onnx._tracked import FRACTION, ROOM, Tracked
+from quorate.models._onnx._array_facts import FRACTION, ROOM, Tracked
 
 if TYPE_CHECKING:
     from quorate.models._onnx._plan import Planner

@@ -10,15 +10,15 @@ import numpy as np
 
 import quorate
 from quorate import functions, nn
-from quorate._moves import moved
-from quorate._stated import stated
+from quorate._arrays._proven_ranges import stated
+from quorate._arrays._rearrangement import moved
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
+from quorate.models._onnx._array_facts import REALS_RING
 from quorate.models._onnx._indices import Lookups
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import IN_REALS, REALS, WEIGHTED, placed
-from quorate.models._onnx._tracked import REALS_RING
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """For each weighted step, in order: the integers of its weights, and of its offsets."""

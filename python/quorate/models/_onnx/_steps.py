@@ -11,7 +11,7 @@ import numpy as np
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
-from quorate.models._onnx._reckoned import computed
+from quorate.models._onnx._index_functions import computed
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
 """Steps with secret weights: multiples of the first operand or rows that it names, then an offset (except prelu)."""
