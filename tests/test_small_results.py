@@ -243,13 +243,21 @@ def _large(mpc: qr.Session, values: np.ndarray) -> qr.SecretArray:
     return mpc.input(values, owner=0, dtype=qr.fixed(64, 16))
 
 
+def _times(x: qr.SecretArray, factor: float) -> qr.SecretArray:
+    return x if factor == 1 else x * factor
+
+
+def _far(y: qr.SecretArray) -> qr.SecretArray:
+    return y + 10**5
+
+
 LOSING = {
-    "product": lambda mpc, x, y, k: x * 2**k * y,
-    "quotient": lambda mpc, x, y, k: x * 2**k / (y + 10**5),
-    "by a public number": lambda mpc, x, y, k: x * 2**k / 30_000,
-    "reciprocal": lambda mpc, x, y, k: qr.reciprocal(_large(mpc, A * 10**7) / 2**k),
-    "rsqrt": lambda mpc, x, y, k: qr.rsqrt(_large(mpc, B * 10**11) / 4**k),
-    "of a stated dtype": lambda mpc, x, y, k: _large(mpc, A) * 2**k / _large(mpc, B * 10**6),
+    "product": lambda mpc, x, y, k: _times(x, 2**k) * y,
+    "quotient": lambda mpc, x, y, k: _times(x, 2**k) / _far(y),
+    "by a public number": lambda mpc, x, y, k: _times(x, 2**k) / 30_000,
+    "reciprocal": lambda mpc, x, y, k: qr.reciprocal(_times(_large(mpc, A * 10**7), 2**-k)),
+    "rsqrt": lambda mpc, x, y, k: qr.rsqrt(_times(_large(mpc, B * 10**11), 4**-k)),
+    "of a stated dtype": lambda mpc, x, y, k: _times(_large(mpc, A), 2**k) / _large(mpc, B * 10**6),
 }
 FIRST = {
     "product": "multiply a factor by 2",
@@ -284,6 +292,59 @@ def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool
             warnings.simplefilter("error", qr.errors.RangeWarning)
             followed = LOSING[what](mpc, x, y, k).reveal() / 2**k
     assert _kept(followed, wanted)
+
+
+SMALL = np.random.default_rng(9).uniform(0.001, 0.009, 200)
+
+# Lines that lose digits in one of their steps, and the largest magnitude that the advice asks for.
+COMPOSED = {
+    "variance": (lambda x: x.var(), SMALL.var(), 0.0091),
+    "power": (lambda x: (x**3).sum(), (SMALL**3).sum(), 0.0091),
+    "product": (lambda x: x[:3].prod(), SMALL[:3].prod(), 0.0091),
+}
+
+
+@pytest.mark.parametrize("what", COMPOSED)
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_line_of_several_steps_is_told_what_works(what: str, shadow: bool) -> None:
+    of, wanted, most = COMPOSED[what]
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(SMALL, owner=0)
+        with pytest.warns(qr.errors.RangeWarning, match=r"x\.clip\(low, high\) or bound= of the inputs") as said:
+            of(x).reveal()
+        assert not any("2**" in str(warning.message) for warning in said)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert of(x.clip(0, most)).reveal() == pytest.approx(wanted, rel=0.02)
+
+
+@pytest.mark.parametrize("bound", [None, 1])
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_mean_of_rare_events_is_named_and_one_of_terms_that_cancel_is_not(bound: float | None, shadow: bool) -> None:
+    rare = np.zeros((20_000, 2))
+    rare[0] = 1
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(rare, owner=0, bound=bound)
+        with pytest.warns(qr.errors.RangeWarning, match="gives .* where the exact result is") as said:
+            got = x.mean(axis=0).reveal()
+        assert not _kept(got, np.full(2, 1 / 20_000))
+        found = re.findall(r"x\.astype\(qr\.fixed\((\d+), (\d+)\)\)$", re.sub(r" \(at .*", "", str(said[0].message)))
+        bits, frac = map(int, found[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert _kept(x.astype(qr.fixed(bits, frac)).mean(axis=0).reveal(), np.full(2, 1 / 20_000))
+            cancels = np.random.default_rng(2).normal(0, 1, 4000).clip(-4, 4)
+            mpc.input(cancels - cancels.mean(), owner=0, bound=8).mean().reveal()
+
+
+@pytest.mark.parametrize("w", [[1e-6, 2e-6], [3e-5, -7e-7], [1e-9, 5e-9]], ids=str)
+def test_small_public_weights_keep_their_digits(w: list[float]) -> None:
+    x = np.array([[1.0, 2.0], [-3.5, 0.75]])
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        secret = mpc.input(x, owner=0, bound=4)
+        assert _kept((secret @ np.array(w)).reveal(), x @ np.array(w))
+        assert _kept((np.array(w) @ secret).reveal(), np.array(w) @ x)
 
 
 def test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped() -> None:

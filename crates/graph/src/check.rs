@@ -44,6 +44,8 @@ struct Look<'g> {
     doubtful: BTreeSet<NodeId>,
     /// Steps that may lose digits.
     coarse: BTreeSet<NodeId>,
+    /// The sums of magnitudes of sums that were computed.
+    magnitudes: BTreeMap<NodeId, Vec<i128>>,
 }
 
 impl Checker {
@@ -60,7 +62,7 @@ impl Checker {
         values: impl FnOnce(&[NodeId]) -> Result<Vec<Vec<i128>>, E>,
     ) -> Result<Checked, E> {
         let (ranges, doubtful, coarse) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut look = Look { graph, nodes, ranges, doubtful, coarse };
+        let mut look = Look { graph, nodes, ranges, doubtful, coarse, magnitudes: BTreeMap::new() };
         look.propagate(|id| self.ranges.get(&id).copied().or_else(|| inputs(id)));
         look.leave_out_much();
         if look.doubtful.is_empty() && look.coarse.is_empty() {
@@ -131,7 +133,7 @@ impl Look<'_> {
             (Reach::Fits(range), None) => range,
             (_, proven) => proven.unwrap_or_else(|| node.dtype.range()),
         };
-        if digits::may_lose(self.graph, node, &inputs, range) {
+        if digits::may_lose(node, &inputs, range) {
             self.coarse.insert(id);
         }
         range
@@ -143,8 +145,20 @@ impl Look<'_> {
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
         let known = given.iter().map(|node| node.elements()).sum::<usize>();
         let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
-        if work > MOST_WORK || given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
+        if work <= MOST_WORK && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
+            return;
+        }
+        // Means lose digits most rarely.
+        let is_mean = |id: &NodeId| {
+            let node = self.graph.node(*id);
+            node.inputs.first().is_some_and(|&of| digits::is_mean(node, self.graph.node(of)))
+        };
+        let means: Vec<NodeId> = self.coarse.iter().copied().filter(is_mean).collect();
+        if means.is_empty() {
             self.coarse.clear();
+        } else {
+            self.coarse.retain(|id| !means.contains(id));
+            self.leave_out_much();
         }
     }
 
@@ -206,8 +220,9 @@ impl Look<'_> {
             let Some(mut result) = self.value(node, &mut known) else {
                 return Err(self.error(id, Leaving::beyond_all()));
             };
+            self.note_magnitudes(id, &known);
             if self.coarse.contains(&id) {
-                warnings.extend(self.coarseness(node, &result, &known));
+                warnings.extend(self.coarseness(id, &result, &known));
             }
             if self.doubtful.contains(&id) {
                 if let Some(leaving) = self.leaves(node, &result) {
@@ -296,11 +311,56 @@ impl Look<'_> {
         BuildError::new(Fault::Leaves { op: node.op.name(), dtype, what }, node.source.clone())
     }
 
+    /// Whether the user's line of `node` also computes its operand, which is not just converted there.
+    fn is_computed_by(&self, mut operand: NodeId, node: &Node) -> bool {
+        while let Op::Convert = self.graph.node(operand).op {
+            operand = self.graph.node(operand).inputs[0];
+        }
+        let of = self.graph.node(operand);
+        !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source
+    }
+
+    /// Whether the user's line of a step also computes with its result.
+    fn is_used_by_line(&self, id: NodeId) -> bool {
+        let source = &self.graph.node(id).source;
+        let uses = |&user: &NodeId| {
+            let user = self.graph.node(user);
+            user.source == *source && user.inputs.contains(&id)
+        };
+        self.nodes.iter().any(uses)
+    }
+
+    /// Computes the sum of magnitudes for a sum of which a mean is taken.
+    fn note_magnitudes(&mut self, id: NodeId, known: &BTreeMap<NodeId, Vec<i128>>) {
+        let node = self.graph.node(id);
+        let is_averaged = |mean: &&NodeId| {
+            let mean = self.graph.node(**mean);
+            mean.inputs.first() == Some(&id) && digits::is_mean(mean, node)
+        };
+        if matches!(node.op, Op::Sum(_)) && self.coarse.iter().any(|mean| is_averaged(&mean)) {
+            let terms: Vec<i128> = known[&node.inputs[0]].iter().map(|value| value.abs()).collect();
+            let of = [self.graph.node(node.inputs[0])];
+            if let Some(sums) = reference::exact(&node.op, &of, &[&terms], &node.shape, node.dtype) {
+                self.magnitudes.insert(id, sums);
+            }
+        }
+    }
+
     /// Returns the warning for a result that loses digits, if it does.
-    fn coarseness(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+    fn coarseness(&self, id: NodeId, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+        let node = self.graph.node(id);
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
-        let fault = digits::lost(node, &nodes, &values, result)?;
+        let magnitudes = node.inputs.first().and_then(|sum| self.magnitudes.get(sum));
+        let is_mean = nodes.first().is_some_and(|of| digits::is_mean(node, of));
+        if is_mean && magnitudes.is_none() {
+            return None; // the sum was computed in an earlier run
+        }
+        let around = digits::Around {
+            magnitudes: magnitudes.filter(|_| is_mean).map(Vec::as_slice),
+            is_a_part: node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id),
+        };
+        let fault = digits::lost(node, &nodes, &values, result, around)?;
         Some(BuildError::new(fault, node.source.clone()))
     }
 

@@ -106,17 +106,21 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
     return found
 
 
-def coarse(exact: np.ndarray, result: np.ndarray) -> tuple[tuple[int, ...], int] | None:
+def coarse(
+    exact: np.ndarray, result: np.ndarray, magnitudes: np.ndarray | None = None
+) -> tuple[tuple[int, ...], int] | None:
     """Returns the first number of a column that loses more than 2^-8 of itself, and the extra bits that would keep it.
 
     A column is all numbers with the same last index, or an array of one axis. The result is None if there is none.
+    Where `magnitudes` are given, the loss is compared with them and not with the exact results.
     """
     columns = exact.reshape(-1, exact.shape[-1]) if exact.ndim > 1 else exact.reshape(-1, 1)
     got = result.astype(float)
     off = np.abs(got.reshape(columns.shape) - columns)
     # Rounding causes no larger error: results further off were saturated or wrapped, which other checks report.
     off = np.where(off > _MOST_ROUNDED, 0, off)
-    sums, sizes = off.sum(axis=0), np.abs(columns).sum(axis=0)
+    sizes = np.abs(exact if magnitudes is None else magnitudes).reshape(columns.shape).sum(axis=0)
+    sums = off.sum(axis=0)
     lost = np.flatnonzero(sums * _SHARE > sizes)
     if not len(lost):
         return None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Shadow"]
 
 _LONGEST_LIST = 4
+_MOST_FRACTIONAL_BITS = 60
 
 
 class Shadow:
@@ -36,7 +37,9 @@ class Shadow:
         self._dtypes: dict[int, Dtype] = {}
         self._known: dict[int, np.ndarray] = {}
         self._shuffles: dict[int, Step] = {}
-        self._terms: dict[int, int] = {}  # the number of terms of each sum
+        self._sums: dict[int, Step] = {}
+        self._lines: dict[int, tuple[str, int]] = {}
+        self._used: set[tuple[int, tuple[str, int]]] = set()  # steps, and the lines that compute with their results
 
     def give(self, node: int, values: np.ndarray) -> None:
         """Records the values of an input as its owner gave them."""
@@ -63,7 +66,14 @@ class Shadow:
         for step, value in zip(secret, values, strict=True):
             kind, data = value or ("?", b"")  # a local session gets every value
             results[step.node] = exact(unpack(kind, data).reshape(step.shape))
-        self._terms.update({step.node: step.numbers[1] for step in steps if step.op == "sum"})
+        self._sums.update({step.node: step for step in steps if step.op == "sum"})
+        # An input belongs to no operation of its line; a conversion has its operand's.
+        for step in secret:
+            self._used.update((node, step.line) for node in step.inputs)
+            if step.op == "astype" and step.inputs[0] in self._lines:
+                self._lines[step.node] = self._lines[step.inputs[0]]
+            elif step.op not in ("input", "astype"):
+                self._lines[step.node] = step.line
         for step in steps:
             result = step.units if step.units is not None else results[step.node]
             if step.units is None:
@@ -108,8 +118,9 @@ class Shadow:
             raise self._difference(step, place, result, span, operands)
 
     def _name_lost(self, step: Step, exact: np.ndarray, result: np.ndarray) -> None:
-        found = _operations.coarse(exact, np.asarray(result)) if result.size else None
-        if found is None or self._is_mean(step):
+        magnitudes = self._magnitudes(step)
+        found = _operations.coarse(exact, np.asarray(result), magnitudes) if result.size else None
+        if found is None:
             return
         file, line = step.line
         if (f"{file} digits", line) in self._session._told:
@@ -119,17 +130,33 @@ class Shadow:
         unit = 2.0**step.dtype.frac
         text = (
             f"{step.what}: gives {float(result[place]) / unit:.6g} where the exact result is "
-            f"{float(exact[place]) / unit:.6g} (index {place}): {_keeping(step.op, more)}"
+            f"{float(exact[place]) / unit:.6g} (index {place}): {self._keeping(step, more, magnitudes is not None)}"
         )
         warnings.warn_explicit(text, RangeWarning, file, line)
 
-    def _is_mean(self, step: Step) -> bool:
-        """Whether the step divides a sum by at most the number of its terms. Such a mean loses no digits.
+    def _magnitudes(self, step: Step) -> np.ndarray | None:
+        """Returns the means of the terms' magnitudes where the step divides a sum by at most their number.
 
-        It may be small, but only because its terms cancel.
+        Where terms cancel, a mean is small, and none of its digits is known better than those of the terms.
         """
-        most = self._terms.get(step.inputs[0], 0)
-        return step.op == "floor_div" and step.divisors is not None and bool((abs(step.divisors) <= most).all())
+        of = self._sums.get(step.inputs[0]) if step.op == "floor_div" else None
+        if of is None or step.divisors is None or (abs(step.divisors) > of.numbers[1]).any():
+            return None
+        terms = np.abs(self._known[of.inputs[0]].astype(float)).reshape(of.numbers[0], of.numbers[1], -1)
+        return terms.sum(axis=1).reshape(step.shape) / step.divisors.astype(float)
+
+    def _keeping(self, step: Step, more: int, is_mean: bool) -> str:
+        """Returns the advice that keeps `more` bits of small results; see `quorate-graph`, `digits`."""
+        finer = _finer(step.dtype, more)
+        if is_mean and finer:
+            return f"give what it works on more fractional bits, x.astype(qr.{finer})"
+        computed = any(self._lines.get(node) == step.line for node in step.inputs)
+        if computed or (step.node, step.line) in self._used:
+            return (
+                "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no bits are "
+                "kept for more"
+            )
+        return _multiplying(step.op, more)
 
     def _difference(
         self,
@@ -168,8 +195,14 @@ class Shadow:
         )
 
 
-def _keeping(op: str, more: int) -> str:
-    """Returns the advice that keeps `more` bits of small results."""
+def _finer(dtype: Dtype, more: int) -> str | None:
+    """Returns a dtype with as many whole bits and `more` fractional ones, in a usual width."""
+    width = next((width for width in (64, 96, 120) if width >= dtype.bits + more), None)
+    return f"fixed({width}, {dtype.frac + more})" if width and dtype.frac + more <= _MOST_FRACTIONAL_BITS else None
+
+
+def _multiplying(op: str, more: int) -> str:
+    """Returns the advice to multiply first, for a line with this operation alone."""
     if op in ("divide", "floor_div", "scale"):
         first = f"multiply what is divided by 2**{more} first"
     elif op == "reciprocal":
