@@ -208,10 +208,21 @@ def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArr
         x = as_real(x)
     if x.dtype.kind == "fixed":
         off = x - x.mean(axis=1, keepdims=True)
-        found = (off @ off.T) / (count - ddof)
+        found = _small_covariances(off, count - ddof) if _is_small(off) else (off @ off.T) / (count - ddof)
     else:
         found = _times_squared("cov", x).astype(real) / (count * (count - ddof))
     return found if len(x) > 1 else found.reshape(())
+
+
+def _is_small(off: SecretArray) -> bool:
+    """Whether squares of these deviations have fewer than 12 bits, so that results get more (docs/decisions/0077)."""
+    largest = max(map(abs, reach(units(off))))
+    return off.dtype.grows and 0 < largest**2 >> off.dtype.frac < 1 << 12
+
+
+def _small_covariances(off: SecretArray, divisor: int) -> SecretArray:
+    """Returns the products of every two rows over the divisor, from exact sums: rounded ones would have few digits."""
+    return _times_units(off).astype(real) * (2.0 ** (-2 * off.dtype.frac) / divisor)
 
 
 def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
