@@ -402,7 +402,7 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
         (lambda x: np.corrcoef(x), "corrcoef: with 14[0-9] bits .* dtypes have up to 120: .*bound=.*dtype=qr.real"),
         (
             lambda x: np.linalg.solve(x[:, :3], x[:, 3]),
-            "numpy.linalg.solve: 3 rows of .* bits, .* state a bound up to",
+            "numpy.linalg.solve: 3 rows of .* bits, .* clip a and b to what the numbers can be, up to",
         ),
         (lambda x: np.linalg.inv(x), "one square matrix, not shape \\(3, 4\\)"),
         (lambda x: np.linalg.solve(x[:, :3], [1, 2]), "b is \\(3,\\) or \\(3, m\\)"),

@@ -413,13 +413,70 @@ def test_inverses_of_normal_equations_are_right(rows: int) -> None:
     assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=1e-3, abs=1e-8)
 
 
-def test_an_inverse_that_has_no_room_names_means_and_they_are_right() -> None:
-    rng, rows = np.random.default_rng(7), 10_000
-    data = np.clip(np.column_stack([np.ones(rows), rng.normal(0, 2, (rows, 3)).round(3)]), -10, 10)
+EXPRESSION = re.compile(r"np\.linalg\.\w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?: @ b)?")
+TIMES = re.compile(r"which is (\d+) times the (?:inverse|solution): divide it by \1 after reveal")
+POWER = re.compile(r"which is the determinant divided by (\d+)\*\*(\d+)")
+
+
+def follow_expressions(what: str, given: dict[str, Any], right: Any) -> str:
+    """Follows all expressions of the message, as they stand, if there is one: none is refused or warned of."""
+    try:
+        getattr(np.linalg, what)(*given.values())
+        return ""
+    except qr.errors.DtypeError as refused:
+        said = str(refused)
+    expressions = EXPRESSION.findall(said)
+    assert expressions, said
+    for expression in expressions:
+        found = np.asarray(eval(expression, {"np": np, "qr": qr, **given}).reveal(), float)
+        for times in TIMES.findall(said):
+            found = found / int(times)
+        for base, power in POWER.findall(said):
+            found = found * float(base) ** int(power)
+        fine = re.findall(r"fixed\(\d+, (\d+)\)", expression)
+        near = max(2 ** (3.0 - int(fine[0])), 1e-3) if fine else 1e-3
+        np.testing.assert_allclose(found, right, rtol=0, atol=near * np.abs(right).max(), err_msg=said)
+    return said
+
+
+def follow_normal_equations(rows: int, columns: int, bound: int | None, whole: bool, mean: bool) -> list[str]:
+    rng = np.random.default_rng(columns)
+    data = np.column_stack([np.ones(rows), rng.normal(0, 1, (rows, columns - 1)).clip(-3.9, 3.9)])
+    target = data @ np.linspace(-1, 1, columns) / columns + rng.normal(0, 0.1, rows)
+    if whole:
+        data, target = np.rint(data).astype(int), np.rint(target).astype(int)
+    squares, per = data.T @ data, rows if mean else 1
     with qr.local("rss") as mpc, warnings.catch_warnings():
         warnings.simplefilter("error", qr.errors.RangeWarning)
-        x = mpc.input(data, owner=0, bound=10)
-        with pytest.raises(qr.errors.DtypeError, match=re.escape("np.linalg.inv(X.T @ X / n) / n")):
-            np.linalg.inv(x.T @ x)
-        inverse = (np.linalg.inv(x.T @ x / rows) / rows).reveal()
-    assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=5e-3, abs=1e-8)
+        x, y = mpc.input(data, owner=0, bound=bound), mpc.input(target, owner=0, bound=bound)
+        a, b = (x.T @ x / rows, x.T @ y / rows) if mean else (x.T @ x, x.T @ y)
+        said = [
+            follow_expressions("inv", {"a": a}, np.linalg.inv(squares / per)),
+            follow_expressions("solve", {"a": a, "b": b}, np.linalg.solve(squares, data.T @ target)),
+            follow_expressions("solve", {"a": a, "b": np.ones(columns)}, np.linalg.inv(squares / per).sum(axis=1)),
+            follow_expressions("det", {"a": a}, np.linalg.det(squares / per)),
+        ]
+    assert not (mean and any("mean" in one for one in said)), "a mean is advised for a mean"
+    return said
+
+
+@pytest.mark.parametrize(
+    ("columns", "mean"), [(2, False), (3, False), (3, True), (4, False), (5, False), (5, True), (6, False)]
+)
+@pytest.mark.parametrize(("rows", "bound"), [(1_000, 4), (3_000, 8), (10_000, 100), (10_000, None)])
+@pytest.mark.parametrize("whole", [False, True], ids=["reals", "integers"])
+def test_systems_without_room_name_expressions_that_are_right(
+    rows: int, columns: int, bound: int | None, whole: bool, mean: bool
+) -> None:
+    follow_normal_equations(rows, columns, bound, whole, mean)
+
+
+def test_inverses_name_means_and_clipped_matrices_and_they_are_right() -> None:
+    said = " ".join(follow_normal_equations(1_000, 5, 8, False, False))
+    for part in ("take its mean", "clip it to", "or keep", "times the inverse", "times the solution", "divided by"):
+        assert part in said
+    rng = np.random.default_rng(0)
+    public, values = rng.normal(0, 1, (9, 9)) + 4 * np.eye(9), rng.normal(0, 1, 9)
+    with qr.local("rss") as mpc:
+        b = mpc.input(values, owner=0)
+        assert "is public" in follow_expressions("solve", {"a": public, "b": b}, np.linalg.solve(public, values))

@@ -326,7 +326,7 @@ class Session(ArrayMethods, Files, Announcing):
             ...     print(*mpc.reveal_all(x.sum(), x.max()))
             -2 3
         """
-        targets, each = self._targets(arrays, to, "reveal"), len(_receivers(self, to))
+        targets, each = self._targets(arrays, to, "reveal_all"), len(_receivers(self, to))
         with Progress() as progress:
             if self._shadow is not None:
                 return list(self._shadow.run(targets, progress.show, units))[::each]
@@ -417,16 +417,18 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
 
 
 def _no_result(value: Any, which: str, what: str) -> str:
-    """Returns the message for a value that `what`, "reveal" or "explain", does not take; `which` names the argument."""
-    which = f", {which}," if which else ""
+    """Returns the message for a value that `what`, "reveal_all" or "explain", does not take.
+
+    `which` names the argument, and is empty for a single one.
+    """
+    which, aside = (f", {which}", f", {which},") if which else ("", "")
     if isinstance(value, SecretArray):
         there = "explain it there" if what == "explain" else "reveal it there"
-        return f"{what}: the array{which} is of another session: {there}"
+        return f"{what}: the array{aside} is of another session: {there}"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
-        several = "explain" if what == "explain" else "reveal_all"
-        return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {several}(*arrays)"
+        return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {what}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return f"{what}: {value!r}{which} is no secret array: write to={value!r} for the party that learns the results"
+        return f"{what}: {value!r}{aside} is no secret array: write to={value!r} for the party that learns the results"
     return f"{what} takes secret arrays, and here is a {type(value).__name__}{which}: leave it out, it is public"
 
 

@@ -78,8 +78,13 @@ BY_TEST: dict[str, list[str]] = {
     "test_data.py::test_identifiers_keep_their_zeros": [
         "leave the column out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True)",
     ],
-    "test_small_results.py::test_an_inverse_that_has_no_room_names_means_and_they_are_right": [
-        "where the matrix is a sum over n rows, take its mean, {}; else {}",
+    "test_small_results.py::test_inverses_name_means_and_clipped_matrices_and_they_are_right": [
+        "a is a sum over {} rows: take its mean{}",
+        "clip {} to what the numbers can be, up to {}",
+        "keep {} fractional bits: {}",
+        ", which is {} times the inverse: divide it by {} after reveal()",
+        ", which is {} times the solution: divide it by {} after reveal()",
+        "a is public: multiply by its inverse, np.linalg.inv(a) @ b",
     ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
         "and divide results by 2**{} again where they are large",

@@ -4,13 +4,12 @@ By Cramer's rule x_i = det(A_i) / det(A), where A_i has the right side in place 
 minors of the matrix [A | b]. Laplace's expansion by rows gives minors of r + 1 rows from those of r: D(S) = sum over c
 in S of +- a_rc D(S without c). So det(A) takes n 2^(n-1) products, and each right side about n 2^(n-1) more; they are n
 deep. They are computed on integers, in the bits that their proven ranges take. Nothing is rounded before the one
-division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Determinants that 104 bits
-do not hold are refused.
+division at the end, no matter how badly the matrix is conditioned, and no pivots are needed. Matrices whose minors and
+quotients take more than 120 bits are refused (`_minors_room`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._source import at
-from quorate._statistics._ranges import in_room, reach, units, within_dtype
-from quorate.dtypes import MOST_BITS, real
-from quorate.errors import DtypeError, ShapeError
+from quorate._statistics._minors_room import check_room, magnitude, whole_of
+from quorate._statistics._ranges import in_room
+from quorate.dtypes import real
+from quorate.errors import ShapeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
@@ -30,24 +30,15 @@ __all__ = ["det", "inv", "solve"]
 # The largest size of a matrix; the number of products, n 2^(n-1), is too large beyond it.
 _MOST = 10
 
-# Hints advise at least this many fractional bits of inputs.
-_FEWEST_FRAC = 8
-
-# Expressions with the same result, on numbers that are n times smaller.
-_OF_MEANS = {
-    "inv": "np.linalg.inv(X.T @ X / n) / n",
-    "solve": "np.linalg.solve(X.T @ X / n, X.T @ y / n)",
-}
-
 
 def det(a: SecretArray) -> SecretArray:
     """Returns the determinant: of integers an integer, of fixed point rounded down to a multiple of 2^-16."""
     size = _square("det", a)
     if size == 0:
         return a._session.constant(1, a.dtype)
-    whole = _whole(a)
-    of_a = _magnitude(whole)
-    _Room.of("det", a).check()
+    whole = whole_of(a)
+    of_a = magnitude(whole)
+    check_room("det", a)
     whole = in_room("numpy.linalg.det", whole, max(math.factorial(size) * of_a**size, of_a))
     exact = _minors(whole, whole[:0])[0].reshape(())
     return _scaled(exact, size * a.dtype.frac) if a.dtype.frac else exact
@@ -61,106 +52,21 @@ def solve(a: Any, b: Any, what: str = "solve") -> SecretArray:
         raise ShapeError(at(f"numpy.linalg.solve: shapes {a.shape} and {b.shape}: b is ({size},) or ({size}, m)"))
     if 0 in b.shape:
         return b.astype(real)
-    whole, right = _whole(a), _whole(b.reshape(size, -1))
+    whole, right = whole_of(a), whole_of(b.reshape(size, -1))
     down, up = max(b.dtype.frac - a.dtype.frac, 0), max(a.dtype.frac - b.dtype.frac, 0)
-    room = _Room.of(what, a, b)
-    most = room.check()
-    whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, _magnitude(x)), 0) for x in (whole, right))
+    most = check_room(what, a, b)
+    whole, right = (in_room(f"numpy.linalg.{what}", x, max(most, magnitude(x)), 0) for x in (whole, right))
     below, above = _minors(whole, right.T)
     signs = np.array([(-1) ** (size - 1 - i) << up for i in range(size)])
-    # The minors without the last column come first.
-    found = (above[:, ::-1] * signs) / (below * (1 << down))
-    return found.T.reshape(b.shape)
+    # The minors without the last column come first. A solution stands in a column, whose digits are judged together.
+    found = (above[:, ::-1] * signs).T / (below * (1 << down))
+    return found.reshape(b.shape)
 
 
 def inv(a: SecretArray) -> SecretArray:
     """Returns the inverse, by `solve` for the unit matrix."""
     size = _square("inv", a)
     return solve(a, np.eye(size, dtype=np.int64), "inv")
-
-
-@dataclasses.dataclass(frozen=True)
-class _Room:
-    """The size of the numbers that minors need.
-
-    Attributes:
-        what: the name of numpy's function.
-        rows: the rows of the matrix.
-        parts: for the matrix, and for a right side: fractional bits, the largest magnitude in units, and whether it is
-            secret.
-    """
-
-    what: str
-    rows: int
-    parts: tuple[tuple[int, int, bool], ...]
-
-    @staticmethod
-    def of(what: str, *arrays: SecretArray) -> _Room:
-        is_secret = arrays[0]._session._native.is_secret
-        return _Room(
-            what, len(arrays[0]), tuple((x.dtype.frac, _magnitude(_whole(x)), is_secret(x._node)) for x in arrays)
-        )
-
-    def most(self) -> tuple[int, int]:
-        """Returns the largest magnitudes of the matrix's determinant, and of the numbers that it divides."""
-        (frac, of_a, _), *right = self.parts
-        below, above = of_a**self.rows, 0
-        if right:
-            (other, of_b, _), minors = right[0], of_a ** (self.rows - 1)
-            below, above = below << max(other - frac, 0), minors * of_b << max(frac - other, 0)
-        return math.factorial(self.rows) * below, math.factorial(self.rows) * above
-
-    def bits(self) -> int:
-        """Returns the bits of the largest number. Quotients by 1 or more have fractional bits beside the dividend's."""
-        below, above = (most.bit_length() + 1 for most in self.most())
-        return max(below, above + real.frac + 1) if len(self.parts) > 1 else below + real.frac
-
-    def check(self) -> int:
-        """Returns the largest magnitude of the computation.
-
-        Raises:
-            DtypeError: there is no room for it; the message names inputs for which there is.
-        """
-        if self.bits() <= MOST_BITS:
-            return max(self.most())
-        frac = max(f for f, _, secret in self.parts if secret)
-        bound = max(math.ceil(units / 2**f) for f, units, secret in self.parts if secret)
-        raise DtypeError(
-            at(
-                f"numpy.linalg.{self.what}: {self.rows} rows of magnitudes up to {bound} with {frac} fractional bits "
-                f"take {self.bits()} bits, and dtypes have up to {MOST_BITS}: {self._instead(frac, bound)}"
-            )
-        )
-
-    def _instead(self, frac: int, bound: int) -> str:
-        """Describes inputs for which there is room: with smaller bounds, or with fewer fractional bits."""
-        largest = {f: self._largest(f) for f in range(frac + 1)}
-        said = []
-        if largest[frac] >= 1:
-            said.append(f"a bound up to mpc.input(..., bound={largest[frac]})")
-        fewer = next((f for f in range(frac - 1, _FEWEST_FRAC - 1, -1) if largest[f] >= bound), frac)
-        if fewer < frac:
-            bits = next(b for b in (8, 16, 32, 64, MOST_BITS) if b > (bound << fewer).bit_length())
-            said.append(f"fewer fractional bits, mpc.input(..., dtype=qr.fixed({bits}, {fewer}), bound={bound})")
-        instead = "state " + " or ".join(said) if said else "solve smaller systems"
-        if self.what not in _OF_MEANS:
-            return instead
-        return f"where the matrix is a sum over n rows, take its mean, {_OF_MEANS[self.what]}; else {instead}"
-
-    def _largest(self, frac: int) -> int:
-        """Returns the largest bound for which there is room with `frac` fractional bits; 0 if there is none."""
-
-        def fits(bound: int) -> bool:
-            parts = tuple((min(f, frac), bound << min(f, frac), True) if s else (f, u, s) for f, u, s in self.parts)
-            return dataclasses.replace(self, parts=parts).bits() <= MOST_BITS
-
-        bits = next(b for b in range(MOST_BITS) if not fits(1 << b))
-        if bits == 0:
-            return 0
-        found = 1 << bits - 1
-        for bit in range(bits - 2, -1, -1):
-            found += 1 << bit if fits(found + (1 << bit)) else 0
-        return found
 
 
 def _both(a: Any, b: Any) -> tuple[SecretArray, SecretArray]:
@@ -179,16 +85,6 @@ def _square(what: str, a: SecretArray) -> int:
             at(f"numpy.linalg.{what} of a secret takes up to {_MOST} rows, not {len(a)}: it works by minors")
         )
     return len(a)
-
-
-def _whole(x: SecretArray) -> SecretArray:
-    """Returns integers, or fixed point times 2^f, with a proven range."""
-    return within_dtype(units(x))
-
-
-def _magnitude(x: SecretArray) -> int:
-    low, high = reach(x)
-    return max(-low, high)
 
 
 def _minors(a: SecretArray, right: SecretArray) -> tuple[SecretArray, SecretArray]:

@@ -14,7 +14,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
 from quorate.learn._gradient_values import Factored, Given, Made, most_of
-from quorate.learn._rules import PIECEWISE, RULES
+from quorate.learn._rules import EXACT, PIECEWISE, RULES
 
 __all__ = ["gradient"]
 
@@ -122,8 +122,17 @@ class _Program:
         if not any(node in self._carries for node in step.inputs):
             return
         self._carries.add(step.node)
-        if step.op not in RULES or step.dtype.kind != "fixed":
+        if step.op not in RULES or (step.dtype.kind != "fixed" and not self._is_exact(step)):
             self._stuck.add(step.node)
+
+    def _is_exact(self, step: Step) -> bool:
+        """Whether whole numbers are fixed point times 2^f, or computed from such numbers without a rounding."""
+        carried = [node for node in step.inputs if node in self._carries]
+        kinds = {self._steps[node].dtype.kind for node in carried if node in self._steps}
+        if step.op == "floor_div":
+            return kinds == {"fixed"} and step.divisors is not None and bool((step.divisors == 1).all())
+        are_whole = kinds <= {"int"} and not self._parameters.intersection(carried)
+        return step.op in EXACT and are_whole
 
     def backwards(self, session: Any, loss: int, seed: Factored) -> dict[int, Factored]:
         """Returns the gradients by parameters, by propagation through the steps from last to first."""
@@ -206,7 +215,21 @@ class _Program:
             sources.append(made.inputs[0] if made is not None and repeats else None)
             before.append(self._made_by(sources[-1] if repeats else node))
         wanted = [node in self._carries for node in step.inputs]
-        return {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
+        reals = [self._reals_of(node) for node in step.inputs]
+        found = {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
+        return {**found, "reals": reals}
+
+    def _reals_of(self, node: int) -> int | None:
+        """Returns the fixed point that whole numbers are, times 2^f; None for other numbers."""
+        step = self._steps.get(node)
+        while step is not None and step.dtype.kind == "int" and node not in self._stuck:
+            if step.op == "floor_div":
+                return step.inputs[0] if node in self._carries else None
+            if step.op not in ("astype", "to", "assert_within", "behind"):
+                return None
+            node = step.inputs[0]
+            step = self._steps.get(node)
+        return None
 
     def _made_by(self, node: int | None) -> Step | None:
         return None if node is None or node in self._parameters else self._steps.get(node)

@@ -175,6 +175,7 @@ class Made:
         wanted: whether each operand needs a gradient.
         sources: for operands that broadcast a smaller array, that array's node.
         before: the steps that made the operands, or the arrays that they broadcast; None for parameters.
+        reals: for whole operands that are fixed point times 2^f, the node of that fixed point.
         spare: the largest number of bits by which slopes may be scaled up.
         inverses: inverses of operands that rules have computed, by position.
     """
@@ -186,6 +187,7 @@ class Made:
     wanted: Sequence[bool]
     sources: Sequence[int | None]
     before: Sequence[Step | None]
+    reals: Sequence[int | None]
     spare: int
     inverses: dict[int, Factored] = dataclasses.field(default_factory=dict)
 

@@ -28,10 +28,13 @@ from quorate.learn._slopes import (
     with_operand,
 )
 
-__all__ = ["PIECEWISE", "RULES"]
+__all__ = ["EXACT", "PIECEWISE", "RULES"]
 
 PIECEWISE = ("argmax", "argmin")
 """Operations with whole results that small changes of operands do not change, as bits do not; their gradient is 0."""
+
+EXACT = ("mul", "sum", "reshape", "broadcast", "astype", "to", "assert_within", "behind")
+"""Operations of whole numbers that have derivatives, where these numbers are fixed point times 2^f, as in `std`."""
 
 # Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
 _FEW = 8.0

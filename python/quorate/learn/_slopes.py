@@ -102,6 +102,11 @@ def multiplied(made: Made, g: Factored, by: SecretArray) -> Factored:
 
 def times_operand(made: Made, g: Factored, place: int) -> Factored:
     """Multiplies the gradient by an operand; one that lost digits by a division is computed again with more digits."""
+    real = made.reals[place]
+    if real is not None:  # whole numbers of many bits, whose products would leave no room
+        x = SecretArray(made.session, real)
+        g = multiplied(made, g, x)
+        return g.of(g.array, 2.0**x.dtype.frac)
     step = made.before[place]
     anew = None if step is None or made.spare == 0 else _anew(made, step)
     if anew is None:
