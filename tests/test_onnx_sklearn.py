@@ -504,6 +504,31 @@ def test_ties_are_named() -> None:
     ]
 
 
+FLOATS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: DecisionTreeClassifier(max_depth=3),
+    "linear": lambda: LogisticRegression(),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=3, random_state=0),
+    "scaled linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "scaled tree": lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_records_of_float32_are_what_a_file_takes(name: str) -> None:
+    """Only a pipeline is warned of: for such records scikit-learn computes its steps in float32."""
+    X, y = IRIS[0].astype(np.float32), IRIS[1] > 0
+    estimator = FLOATS[name]()
+    proto = converted(estimator, X, y)
+    models = [(from_onnx(proto, sample=X), False)]
+    if name != "scaled tree":  # which from_sklearn refuses
+        models.append((qr.models.from_sklearn(estimator, sample=X), name == "scaled linear"))
+    for model, warns in models:
+        with qr.local("rss") as mpc, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert (model.predict(mpc, X[::30]) == answers(proto, X[::30])[0]).all()
+        assert any("X is of float32" in str(w.message) for w in told) == warns
+
+
 def test_options_that_do_nothing_are_refused() -> None:
     """The error names all of them, with the useful ones; for trees bounds do nothing, too."""
     linear, trees = (converted(estimator, *IRIS) for estimator in (LogisticRegression(), DecisionTreeClassifier()))
