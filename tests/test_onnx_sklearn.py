@@ -31,7 +31,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -274,6 +281,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], Callable[[An
         "import the parts by themselves",
         lambda: AdaBoostClassifier(n_estimators=2, random_state=0).fit(*IRIS).estimators_[0],
         np.asarray,
+    ),
+    "products": (
+        lambda: make_pipeline(PolynomialFeatures(2), LogisticRegression()),
+        "LinearClassifier behind ReduceProd, .* PolynomialFeatures: convert the last step",
+        lambda: LogisticRegression(),
+        PolynomialFeatures(2).fit(IRIS[0]).transform,
     ),
 }
 
