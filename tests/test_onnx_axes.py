@@ -224,7 +224,6 @@ REFUSED: dict[str, tuple[list[tuple], dict[str, np.ndarray], str]] = {
     "a sum of records": ([("Einsum", ["x", "x"], ["y"], {"equation": "bij,bij->ij"})], {}, "equation='bij,bij->ij'"),
     "a sum of one array": ([("Einsum", ["x", "x"], ["y"], {"equation": "bij,bkl->bik"})], {}, "equation="),
     "a diagonal": ([("Einsum", ["x", "x"], ["y"], {"equation": "bii,bjk->bijk"})], {}, "equation="),
-    "half of a GELU": ([("Erf", ["x"], ["a"], {}), ("Neg", ["a"], ["y"], {})], {}, r"Erf \(Erf_0\): supported as part"),
     "the fourth power": ([("Pow", ["x", "p"], ["y"], {})], {"p": np.float32(4)}, "to the power of 4"),
     "a constant between": (
         [("Concat", ["x", "c", "x"], ["y"], {"axis": 1})],

@@ -114,6 +114,7 @@ FORMS = [
     (OPERATORS, UINT8, UINT8, True, True, "gemm"),
     (OPERATORS, UINT8, INT8, False, False, "gemm"),
     (OPERATORS, UINT8, INT8, True, True, "matmul"),
+    (OPERATORS, UINT8, INT8, True, False, "softmax"),
 ]
 
 
@@ -128,6 +129,9 @@ def test_numbers_are_onnxruntimes(
         activation_type=activations,
         weight_type=weights,
         per_channel=by_filter,
+    )
+    assert any(node.op_type == "QLinearSoftmax" for node in proto.graph.node) == (
+        form == OPERATORS and last == "softmax"
     )
     X = images(60)
     model, wanted = from_onnx(proto), answers(proto, X)

@@ -42,6 +42,12 @@ BY_TEST: dict[str, list[str]] = {
     "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ several": [
         "import the parts by themselves, or the estimator by from_sklearn",
     ],
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ products": [
+        "convert the last step of the pipeline by itself, and give it the records that the steps before it make",
+    ],
+    "test_onnx_composed.py::test_operators_that_are_not_supported_are_computed_in_the_clear": [
+        "For what stands behind it, compute the operator in the clear and import that part alone",
+    ],
     "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ components": [
         "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",
     ],

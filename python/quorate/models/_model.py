@@ -56,7 +56,7 @@ class Model(Questions):
     _guessed: bool = False
     """Whether no bounds were stated for the features."""
     _scales: bool = False
-    """Whether steps compute with records before the estimator decides; on float32 records they compute in float32."""
+    """Whether an estimator's steps compute with records before it decides, in float32 if these are of float32."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"

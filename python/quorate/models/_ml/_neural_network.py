@@ -10,6 +10,19 @@ import numpy as np
 from quorate.errors import ModelError
 
 _PASSED = ("Cast", "Reshape", "Identity", "Squeeze", "ZipMap")
+_MODELS = ("Linear", "SVM", "TreeEnsemble")
+_MOVED = (
+    "Cast",
+    "Reshape",
+    "Identity",
+    "Squeeze",
+    "Concat",
+    "Flatten",
+    "Shape",
+    "Constant",
+    "ConstantOfShape",
+    "Gather",
+)
 
 
 def network_of(onnx: Any, proto: Any, output: str | None) -> tuple[Any, str | None, Sequence[Any] | None]:
@@ -37,12 +50,42 @@ def network_of(onnx: Any, proto: Any, output: str | None) -> tuple[Any, str | No
         changed.graph.output.append(onnx.helper.make_tensor_value_info(wanted, onnx.TensorProto.FLOAT, [None, None]))
     left = sorted({node.op_type for node in changed.graph.node if node.domain == "ai.onnx.ml"})
     if left:
+        if before := _before_models(changed.graph.node):
+            models = ", ".join(name for name in left if name.startswith(_MODELS))
+            raise ModelError(
+                f"from_onnx: not supported is {models} behind {', '.join(before)}, that is behind steps that are not "
+                "linear, such as the products of PolynomialFeatures: convert the last step of the pipeline by itself, "
+                "and give it the records that the steps before it make, pipeline[:-1].transform(X)"
+            )
         raise ModelError(
             f"from_onnx: not supported is what the file computes of {', '.join(left)}: models that join several others "
             "(AdaBoost, votes, calibrations of several folds), or a model of what a network gives; import the parts by "
             "themselves, or the estimator by from_sklearn, which takes VotingClassifier and CalibratedClassifierCV"
         )
     return changed, wanted, classes
+
+
+def _before_models(nodes: Sequence[Any]) -> list[str]:
+    """Returns ONNX's own operators whose results reach a model of `ai.onnx.ml`, without those that only move numbers.
+
+    What comes of a model is left out: votes and calibrations join several models.
+    """
+    found: set[str] = set()
+    of: dict[str, set[str]] = {}
+    modelled: set[str] = set()
+    for node in nodes:
+        before = set().union(*(of.get(name, set()) for name in node.input))
+        is_behind = bool(modelled.intersection(node.input))
+        if node.domain == "ai.onnx.ml" and node.op_type.startswith(_MODELS):
+            found |= before
+            is_behind = True
+        elif node.domain != "ai.onnx.ml" and node.op_type not in _MOVED:
+            before |= {node.op_type}
+        if is_behind:
+            modelled.update(node.output)
+        else:
+            of.update(dict.fromkeys(node.output, before))
+    return sorted(found)
 
 
 def _decided(made: Any, constants: Any, name: str) -> tuple[str, Sequence[Any] | None]:

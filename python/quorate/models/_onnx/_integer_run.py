@@ -121,7 +121,7 @@ _REALS: dict[str, Callable[[dict[str, Any], Array], Array]] = {
     "log": lambda step, x: np.log(np.maximum(x, (step["floor"] or 1) / _ONE)) + step["plus"],
     "inverse": _inverse,
     "sqrt": lambda _, x: np.sqrt(np.maximum(x, 0)),
-    "floor": lambda _, x: np.floor(x),
+    "floor": lambda step, x: np.rint(x) if step.get("nearest") else np.floor(x),
     "compare": lambda step, x: {"gt": x > 0, "ge": x >= 0, "eq": x == 0}[step["than"]].astype(np.float64),
 }
 

@@ -137,7 +137,7 @@ class Planner:
         if kind in REALS:
             return planned(self, kind, attrs, given)
         if kind in ("add", "sub"):
-            return self._sum(kind, given)
+            return self._sum(kind, attrs, given)
         if kind in ("mul", "matmul2"):
             return self._product(kind, given)
         if kind == "scale":
@@ -367,9 +367,11 @@ class Planner:
         low, high, error, held = (np.asarray(move(part)) for part in parts)
         return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0).holding(held))
 
-    def _sum(self, kind: str, given: list[Tracked]) -> Tracked:
+    def _sum(self, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
+        """Plans a sum or a difference; `most` is an upper bound on it that follows from the network."""
         x, y = self._aligned(given)
         low, high = (x.low + y.low, x.high + y.high) if kind == "add" else (x.low - y.high, x.high - y.low)
+        high = np.minimum(high, attrs.get("most", math.inf))
         made = Tracked(low, high, x.error + y.error, x.unit, 0).holding(x.largest + y.largest)
         return self._kept(self._emit(kind, [x, y], {}, made))
 

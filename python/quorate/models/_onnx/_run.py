@@ -122,7 +122,9 @@ def _real(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return made.astype(x.dtype)
     if kind == "top":
         return _top(step, x)
-    return functions.sqrt(x) if kind == "sqrt" else x // 1
+    if kind == "floor":
+        return x.round() if step.get("nearest") else x // 1
+    return functions.sqrt(x)
 
 
 def _top(step: dict[str, Any], x: Any) -> Any:

@@ -31,9 +31,6 @@ REALS = ("sqrt", "exp", "log", "inverse", "quotient", "compare", "floor", "top",
 IN_REALS = (*FUNCTIONS, "sqrt", "exp", "log", "inverse", "floor", "normalise")
 """Steps that are computed in a ring of 64 bits, whatever the network's ring."""
 
-PARTS = ("erf",)
-"""Steps that are supported only as a part of a larger pattern (GELU), which is found before a program is made."""
-
 KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, *REALS, "blend", "input")
 """All kinds of steps that a program may have."""
 
@@ -138,6 +135,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
     functions |= {"sqrt": lambda x: np.sqrt(np.maximum(x, 0)), "exp": np.exp, "log": np.log, "floor": np.floor}
     functions |= {"inverse": np.reciprocal}
+    if kind == "floor" and attrs.get("nearest"):
+        return np.rint(x)
     if kind == "floor" and attrs.get("of_quotient"):
         x = np.where(np.abs(x - np.rint(x)) <= _ROUNDED * np.abs(x), np.rint(x), x)
     return np.asarray(functions[kind](x))
