@@ -160,12 +160,16 @@ def test_halves_round_to_the_even_number() -> None:
             assert (model.predict(mpc, x) == want).all()
 
 
-def test_the_error_function_is_as_exact_as_its_source_says() -> None:
-    x = np.linspace(-6, 6, 4001)[:, None]
-    model = qr.models.from_onnx(model_of([("Erf", ["x"], ["y"], {})], (1,), {}), bound=6.0)
-    want = [[math.erf(value)] for value in x.ravel()]
-    assert np.abs(model.predict_clear(x) - want).max() < 4e-7
-    assert model.error_bound < 1e-3
+@pytest.mark.parametrize("bits", [12, 24])
+def test_the_error_function_is_within_its_bound(bits: int) -> None:
+    x = np.linspace(-5, 5, 1500).reshape(-1, 3)
+    model = qr.models.from_onnx(model_of([("Erf", ["x"], ["y"], {})], (3,), {}), bound=5.0, bits=bits)
+    want = np.reshape([math.erf(value) for value in x.ravel()], x.shape)
+    assert np.abs(model.predict_clear(x) - want).max() < 1e-15
+    with qr.local("rss") as mpc:
+        off = np.abs(model.predict(mpc, x) - want).max()
+    assert off <= model.error_bound < 2.0 ** (4 - bits) + 4e-4
+    assert bits < 24 or off < 12 * 2.0**-16
 
 
 def test_logarithms_in_units_above_1_are_off_by_those() -> None:

@@ -396,8 +396,9 @@ class _Walk:
 
         own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         inside = {**values, **own, **{value.name: x for value, x in zip(graph.input, given, strict=True)}}
-        before = len(self.faults)
+        before, has_unknown = len(self.faults), self.has_unknown
         self.through(graph.node, inside)
+        self.has_unknown = has_unknown  # output= names no value within it
         names = [value.name for value in graph.output]
         if len(self.faults) > before or self.poisoned.intersection(names):
             return []

@@ -32,6 +32,7 @@ from quorate.errors import ModelError
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
+from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._array_facts import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
 from quorate.models._onnx._division_place import Chain
@@ -45,8 +46,9 @@ _NARROW = 52  # a wider ring has 64 bits if there are real functions
 _USUAL = 24  # default bits of results
 _ROOM = 44  # bits of numbers that are only added or compared
 _LEAST = 6  # bits of weights; fewer are of no use
-_SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
-_SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
+_SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "erf": 1.13, "softmax": 0.5}
+_SPAN = {"sigmoid": 1.0, "tanh": 2.0, "erf": 2.0, "softmax": 1.0}
+_OFF = {"erf": error_function.UNITS}  # units by which functions are off; 2 for the others
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, for any rounding
 _CLIPPED = 1 << 20  # a key beside units, which are smaller
 _PUBLIC = 17  # bits of a multiple by a public real, in addition to its operand's
@@ -320,7 +322,8 @@ class Planner:
         x = self.at(x, FRACTION)
         alpha = attrs.get("alpha", 0.0)
         slope = _SLOPE.get(kind, max(1.0, alpha))
-        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * 2.0 ** (1 - FRACTION)
+        off = _OFF.get(kind, 2) * 2.0**-FRACTION
+        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * off
         if kind == "softmax":
             attrs = self._hiding(attrs, x)
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
@@ -331,7 +334,7 @@ class Planner:
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
         made = Tracked(low, high, error, FRACTION, 0)
-        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
+        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + off))
         return self._emit(kind, [x], attrs, within)
 
     def _hiding(self, attrs: dict[str, Any], x: Tracked) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from quorate._arrays._proven_ranges import stated
 from quorate._arrays._rearrangement import moved
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
+from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._array_facts import REALS_RING
 from quorate.models._onnx._indices import Lookups
@@ -194,4 +195,6 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return nn.leaky_relu(x, step["slope"])
     if kind == "elu":
         return nn.elu(x, step["alpha"])
+    if kind == "erf":
+        return error_function.erf(mpc, x)
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

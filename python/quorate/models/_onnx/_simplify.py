@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._error_function import expanded
 from quorate.models._onnx._steps import Step
 
 _WIDER = 4  # a table wider by this factor costs more than the product that it saves
@@ -33,7 +32,7 @@ def simplified(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step
         uses = _uses(work, [alias[end] if end < place else end for end in ends], alias)
         if uses[before] == 1 and _folded(work[before - 1], step):
             alias[place] = work[before - 1].inputs[0] if _is_nothing(work[before - 1]) else before
-    work, ends = expanded(*_live(work, [alias[end] for end in ends]))  # what is left of GELU, among others
+    work, ends = _live(work, [alias[end] for end in ends])
     _maxima_first(work, ends)
     return work, ends
 

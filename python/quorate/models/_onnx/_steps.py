@@ -16,7 +16,7 @@ from quorate.models._onnx._index_functions import computed
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
 """Steps with secret weights: multiples of the first operand or rows that it names, then an offset (except prelu)."""
 
-FUNCTIONS = ("sigmoid", "tanh", "gelu", "elu", "softmax")
+FUNCTIONS = ("sigmoid", "tanh", "gelu", "erf", "elu", "softmax")
 """Functions that are computed with 16 fractional bits."""
 
 PAIRED = ("add", "sub", "mul", "matmul2")
