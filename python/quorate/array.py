@@ -17,12 +17,13 @@ from quorate._arrays._replacement import Picked
 from quorate._arrays._sort_methods import SortMethods
 from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
+from quorate._arrays._unit_division import whole_operands
 from quorate._arrays._unsupported import NO_INDEX, Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
 from quorate._values._axes import Axes, one_axis, whole_axis
 from quorate._values._public_numbers import as_numbers, pack
-from quorate.dtypes import MOST_BITS, Dtype, check
+from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -261,10 +262,7 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
         magnitude.
         """
         native, what = self._session._native, "%" if give == "remainder" else "//"
-        operands = self._operand(x, what), self._operand(y, what)
-        arrays = [v if isinstance(v, SecretArray) else self._session.constant(v) for v in (x, y)]
-        if any(v.dtype.kind == "fixed" for v in arrays):
-            raise DtypeError(at(_by_units(what, ("x", x), ("y", y), max(v.dtype.frac for v in arrays))))
+        operands = [self._operand(v, what) for v in whole_operands(what, self._session, x, y)]
         return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
@@ -600,30 +598,3 @@ def operand(session: Session, value: Any, what: str) -> Any:
             at("* of numpy.matrix is a product of matrices: write np.asarray(m) @ x, or np.asarray(m) * x")
         )
     return pack(as_numbers(value, what))
-
-
-def _by_units(op: str, one: tuple[str, Any], other: tuple[str, Any], frac: int) -> str:
-    """Returns the message for // or % of fixed point by a secret, with the expression in whole multiples of 2^-f."""
-    shown, width = [], 64
-    session = next(value for _, value in (one, other) if isinstance(value, SecretArray))._session
-    for name, value in (one, other):
-        is_secret = isinstance(value, SecretArray)
-        array = value if is_secret else session.constant(value)
-        low, high = (int(end) << frac - array.dtype.frac for end in array._session._native.range(array._node))
-        bits = max(high.bit_length(), (-low - 1).bit_length()) + 1
-        width = next((w for w in (width, 96, 120) if w >= max(width, bits)), MOST_BITS + 1)
-        text = name if is_secret else f"mpc.constant({name})"
-        if array.dtype.kind == "fixed" and not array.dtype.grows and is_secret:
-            text += f".astype(qr.fixed({min(array.dtype.bits + frac, MOST_BITS)}, {array.dtype.frac}))"
-        shown.append((text, array.dtype.kind == "fixed"))
-    if width + (max(frac, 16) if op == "%" else 0) > MOST_BITS:
-        return (
-            f"{op} of fixed point takes a public divisor: state bound= of the inputs, so that their units fit 64 bits"
-        )
-    whole = f"astype(qr.int({width}))"
-    a, b = (f"({v} * 2**{frac}).{whole}" if fixed else f"({v}.{whole} * 2**{frac})" for v, fixed in shown)
-    found = f"{a} {op} {b}"
-    if op == "%":
-        fine = f".astype(qr.fixed({width + frac}, {frac}))" if frac > 16 else ""
-        found = f"({found}){fine} / 2**{frac}"
-    return f"{op} of fixed point takes a public divisor; by a secret one, divide whole multiples of 2**-{frac}: {found}"
