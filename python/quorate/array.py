@@ -262,8 +262,8 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
         magnitude.
         """
         native, what = self._session._native, "%" if give == "remainder" else "//"
-        operands = [self._operand(v, what) for v in whole_operands(what, self._session, x, y)]
-        return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
+        one, other = (self._operand(v, what) for v in whole_operands(what, self._session, x, y))
+        return self._new(native.int_divide(give, one, other, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
         """Returns the quotient by a public number, rounded towards minus infinity, as an integer."""
