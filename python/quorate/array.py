@@ -17,6 +17,7 @@ from quorate._arrays._replacement import Picked
 from quorate._arrays._sort_methods import SortMethods
 from quorate._arrays._summaries import Summaries
 from quorate._arrays._text_comparison import coded
+from quorate._arrays._unit_division import whole_operands
 from quorate._arrays._unsupported import NO_INDEX, Unsupported
 from quorate._display._name_hints import no_attribute
 from quorate._source import at
@@ -261,8 +262,8 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
         magnitude.
         """
         native, what = self._session._native, "%" if give == "remainder" else "//"
-        operands = self._operand(x, what), self._operand(y, what)
-        return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
+        one, other = (self._operand(v, what) for v in whole_operands(what, self._session, x, y))
+        return self._new(native.int_divide(give, one, other, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
         """Returns the quotient by a public number, rounded towards minus infinity, as an integer."""

@@ -14,7 +14,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
 from quorate.learn._gradient_values import Factored, Given, Made, most_of
-from quorate.learn._rules import EXACT, PIECEWISE, RULES
+from quorate.learn._rules import EXACT, PIECEWISE, RULES, Rule, log_softmax
 
 __all__ = ["gradient"]
 
@@ -144,14 +144,31 @@ class _Program:
             if node in self._stuck:
                 names = ", ".join(sorted(RULES))
                 raise DtypeError(at(f"gradient: {step.what} has no derivative here; these operations have: {names}"))
-            for operand, gradient in zip(step.inputs, self._given(session, step, g), strict=True):
+            rule = RULES[step.op]
+            if chain := self._log_softmax(step):
+                # Elements are moved before the logarithm; slopes of their logarithms are moved back alike.
+                for move in chain[:-1]:
+                    g = next(one for one in self._given(session, move, g, RULES[move.op]) if one is not None)
+                step, rule = chain[-1], log_softmax
+            for operand, gradient in zip(step.inputs, self._given(session, step, g, rule), strict=True):
                 if gradient is not None:
                     found[operand] = found[operand].plus(gradient) if operand in found else gradient
         return found
 
-    def _given(self, session: Any, step: Step, g: Factored) -> Given:
-        """Applies a step's rule, with the largest number of digits for which room is proven."""
-        rule, operands = RULES[step.op], self._operands(session, step)
+    def _log_softmax(self, step: Step) -> list[Step]:
+        """Returns the steps from a logarithm back to a softmax, if only moves of elements are between them; else []."""
+        chain: list[Step] = []
+        while step.op == "log" if not chain else step.op in _MOVES:
+            node = step.inputs[0]
+            if node not in self._carries or node in self._parameters:
+                return []
+            step = self._steps[node]
+            chain.append(step)
+        return chain if chain and step.op == "softmax" else []
+
+    def _given(self, session: Any, step: Step, g: Factored, rule: Rule) -> Given:
+        """Applies a rule to a step, with the largest number of digits for which room is proven."""
+        operands = self._operands(session, step)
         if self._unknown is None and self._divides_by_anything(session, step):
             self._unknown = step
         for spare, lost in _attempts(g):
@@ -234,6 +251,9 @@ class _Program:
     def _made_by(self, node: int | None) -> Step | None:
         return None if node is None or node in self._parameters else self._steps.get(node)
 
+
+# Steps with which logarithms commute.
+_MOVES = ("gather", "reshape", "broadcast")
 
 # Steps whose slopes are divided by their last operand, or by its root.
 _DIVIDING = ("divide", "reciprocal", "rsqrt", "sqrt", "log")

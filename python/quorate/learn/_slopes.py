@@ -22,6 +22,7 @@ __all__ = [
     "broadcast_to",
     "divided",
     "few_digits",
+    "inverse_of",
     "multiplied",
     "negated",
     "over",
