@@ -358,7 +358,9 @@ impl Look<'_> {
         }
         let around = digits::Around {
             magnitudes: magnitudes.filter(|_| is_mean).map(Vec::as_slice),
-            is_a_part: node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id),
+            is_a_part: &|| {
+                node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id)
+            },
         };
         let fault = digits::lost(node, &nodes, &values, result, around)?;
         Some(BuildError::new(fault, node.source.clone()))

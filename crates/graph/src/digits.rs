@@ -113,7 +113,7 @@ pub(crate) struct Around<'v> {
     /// Of a mean, the sums of its terms' magnitudes.
     pub magnitudes: Option<&'v [i128]>,
     /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
-    pub is_a_part: bool,
+    pub is_a_part: &'v dyn Fn() -> bool,
 }
 
 /// Returns the warning for the first column that loses digits.
@@ -161,9 +161,9 @@ pub(crate) fn lost(
         dtype: node.dtype,
         keep: match finer(node.dtype, more) {
             Some(dtype) if magnitudes.is_some() => Keep::Dtype { dtype, more: None },
-            _ if node.room.grows && (has_no_room || is_a_part) => Keep::Known,
+            _ if node.room.grows && (has_no_room || is_a_part()) => Keep::Known,
             _ if node.room.grows => Keep::Multiple { more },
-            Some(dtype) => Keep::Dtype { dtype, more: (!is_a_part).then_some(more) },
+            Some(dtype) => Keep::Dtype { dtype, more: (!is_a_part()).then_some(more) },
             None => Keep::Multiple { more },
         },
     })
