@@ -28,7 +28,7 @@ _MOST_WITHOUT_DOMAIN = 1 << 20
 _MOST_BITS = 26
 _MOST_ENTRIES = 1 << _MOST_BITS
 # Entries below 12 bits with 16 fractional ones get more, so that the largest has 24 (docs/decisions/0077).
-_FEWEST_BITS, _ENOUGH_BITS, _MOST_FRACTIONAL_BITS = 12, 24, 60
+_FEWEST_BITS, _ENOUGH_BITS = 12, 24
 
 Domain = tuple[float, float]
 
@@ -287,8 +287,8 @@ def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
 def _fine(values: np.ndarray) -> Dtype:
     """Returns the dtype of reals for these values: small ones get more fractional bits."""
     exponent = math.frexp(float(np.abs(values).max()))[1]
-    frac = 16 if exponent + 16 >= _FEWEST_BITS else min(_ENOUGH_BITS - exponent, _MOST_FRACTIONAL_BITS)
-    width = next((width for width in (64, 96) if width > exponent + frac), dtypes.MOST_BITS)
+    frac = 16 if exponent + 16 >= _FEWEST_BITS else min(_ENOUGH_BITS - exponent, dtypes.MOST_FRACTIONAL_BITS)
+    width = next((width for width in dtypes.USUAL_WIDTHS if width > exponent + frac), dtypes.MOST_BITS)
     return dtypes.fixed(width, frac)
 
 

@@ -149,17 +149,16 @@ impl Look<'_> {
             return;
         }
         // Means lose digits most rarely.
-        let is_mean = |id: &NodeId| {
-            let node = self.graph.node(*id);
-            node.inputs.first().is_some_and(|&of| digits::is_mean(node, self.graph.node(of)))
-        };
-        let means: Vec<NodeId> = self.coarse.iter().copied().filter(is_mean).collect();
-        if means.is_empty() {
-            self.coarse.clear();
-        } else {
-            self.coarse.retain(|id| !means.contains(id));
-            self.leave_out_much();
-        }
+        let others: BTreeSet<NodeId> = self.coarse.iter().copied().filter(|&id| self.averaged(id).is_none()).collect();
+        let has_means = others.len() < self.coarse.len();
+        self.coarse = if has_means { others } else { BTreeSet::new() };
+        self.leave_out_much();
+    }
+
+    /// Returns the sum of which a step takes the mean, if it does.
+    fn averaged(&self, id: NodeId) -> Option<NodeId> {
+        let node = self.graph.node(id);
+        node.inputs.first().copied().filter(|&sum| digits::is_mean(node, self.graph.node(sum)))
     }
 
     fn known(&self, id: NodeId) -> Known {
@@ -212,6 +211,7 @@ impl Look<'_> {
         let mut warnings = Vec::new();
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         steps.iter().flat_map(|&id| &self.graph.node(id).inputs).for_each(|&id| *uses.entry(id).or_default() += 1);
+        let averaged: BTreeSet<NodeId> = self.coarse.iter().filter_map(|&id| self.averaged(id)).collect();
         for &id in steps {
             let node = self.graph.node(id);
             if known.contains_key(&id) || node.is_public() {
@@ -220,7 +220,9 @@ impl Look<'_> {
             let Some(mut result) = self.value(node, &mut known) else {
                 return Err(self.error(id, Leaving::beyond_all()));
             };
-            self.note_magnitudes(id, &known);
+            if averaged.contains(&id) {
+                self.note_magnitudes(id, &known);
+            }
             if self.coarse.contains(&id) {
                 warnings.extend(self.coarseness(id, &result, &known));
             }
@@ -333,16 +335,10 @@ impl Look<'_> {
     /// Computes the sum of magnitudes for a sum of which a mean is taken.
     fn note_magnitudes(&mut self, id: NodeId, known: &BTreeMap<NodeId, Vec<i128>>) {
         let node = self.graph.node(id);
-        let is_averaged = |mean: &&NodeId| {
-            let mean = self.graph.node(**mean);
-            mean.inputs.first() == Some(&id) && digits::is_mean(mean, node)
-        };
-        if matches!(node.op, Op::Sum(_)) && self.coarse.iter().any(|mean| is_averaged(&mean)) {
-            let terms: Vec<i128> = known[&node.inputs[0]].iter().map(|value| value.abs()).collect();
-            let of = [self.graph.node(node.inputs[0])];
-            if let Some(sums) = reference::exact(&node.op, &of, &[&terms], &node.shape, node.dtype) {
-                self.magnitudes.insert(id, sums);
-            }
+        let terms: Vec<i128> = known[&node.inputs[0]].iter().map(|value| value.abs()).collect();
+        let of = [self.graph.node(node.inputs[0])];
+        if let Some(sums) = reference::exact(&node.op, &of, &[&terms], &node.shape, node.dtype) {
+            self.magnitudes.insert(id, sums);
         }
     }
 
@@ -351,13 +347,12 @@ impl Look<'_> {
         let node = self.graph.node(id);
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
-        let magnitudes = node.inputs.first().and_then(|sum| self.magnitudes.get(sum));
-        let is_mean = nodes.first().is_some_and(|of| digits::is_mean(node, of));
-        if is_mean && magnitudes.is_none() {
-            return None; // the sum was computed in an earlier run
-        }
+        let magnitudes = match self.averaged(id) {
+            Some(sum) => Some(self.magnitudes.get(&sum)?.as_slice()), // none if the sum was computed in an earlier run
+            None => None,
+        };
         let around = digits::Around {
-            magnitudes: magnitudes.filter(|_| is_mean).map(Vec::as_slice),
+            magnitudes,
             is_a_part: &|| {
                 node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id)
             },

@@ -15,7 +15,7 @@ from quorate._clear import _operations
 from quorate._clear._integers import exact, limits
 from quorate._clear._steps import Step
 from quorate._values._public_numbers import unpack
-from quorate.dtypes import Dtype
+from quorate.dtypes import MOST_FRACTIONAL_BITS, USUAL_WIDTHS, Dtype
 from quorate.errors import RangeWarning, ShadowError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Shadow"]
 
 _LONGEST_LIST = 4
-_MOST_FRACTIONAL_BITS = 60
 
 
 class Shadow:
@@ -197,8 +196,8 @@ class Shadow:
 
 def _finer(dtype: Dtype, more: int) -> str | None:
     """Returns a dtype with as many whole bits and `more` fractional ones, in a usual width."""
-    width = next((width for width in (64, 96, 120) if width >= dtype.bits + more), None)
-    return f"fixed({width}, {dtype.frac + more})" if width and dtype.frac + more <= _MOST_FRACTIONAL_BITS else None
+    width = next((width for width in USUAL_WIDTHS if width >= dtype.bits + more), None)
+    return f"fixed({width}, {dtype.frac + more})" if width and dtype.frac + more <= MOST_FRACTIONAL_BITS else None
 
 
 def _multiplying(op: str, more: int) -> str:
