@@ -5,7 +5,7 @@ use quorate_engine::{Cause, Ctx, Error, Phase, dry};
 use quorate_ot::Options;
 use quorate_ot::cost::{Cost, cots};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Keys, Params, Shared, Triples};
+use quorate_spdz2k::{Keys, Params, Shared, Spdz2k, Triples};
 
 use crate::common::{End, are_matrix_products, combined, run, zeros};
 use crate::twice::twice;
@@ -74,7 +74,7 @@ fn costs_are_those_of_a_dry_run() {
             async |ctx: &Ctx, keys: &Keys| keys.matrix_triples(ctx, owners, Ring::of(k), (dims, len)).await.map(|_| ());
         let both = run(n, params, None, make);
         let alone = run(n, params, None, async |_, _| Ok(()));
-        let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await;
+        let of_dry = async |ctx: &Ctx| make(ctx, &Spdz2k::new_dry(n, ctx.me(), params)?.keys()).await;
         let predicted = dry::together(&vec![0; n], Phase::Offline, of_dry).unwrap();
         for (me, (both, alone)) in both.iter().zip(&alone).enumerate() {
             both.done.as_ref().unwrap();
@@ -88,7 +88,8 @@ fn costs_are_those_of_a_dry_run() {
 /// Returns the bytes that each of two parties sends, the one with A first, and the rounds.
 fn predicted(key_bits: u32, k: u32, dims: Dims) -> ([u64; 2], u32) {
     let make = async |ctx: &Ctx| {
-        let keys = Keys::dry(2, ctx.me(), Params::new(key_bits, false)?)?;
+        let s = Spdz2k::new_dry(2, ctx.me(), Params::new(key_bits, false)?)?;
+        let keys = s.keys();
         keys.matrix_triples(ctx, [0, 1], Ring::of(k), (dims, 1)).await.map(|_| ())
     };
     let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
@@ -260,7 +261,8 @@ fn errors_of_rows_do_not_cancel() {
 #[test]
 fn a_matrix_triple_of_one_party_takes_what_authenticating_it_takes() {
     let make = async |ctx: &Ctx| {
-        let keys = Keys::dry(2, ctx.me(), Params::default())?;
+        let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
+        let keys = s.keys();
         keys.own_matrix_triples(ctx, 0, Ring::of(64), ((10, 2048, 1), 1)).await.map(|_| ())
     };
     let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();

@@ -3,7 +3,7 @@
 use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Keys, Params, Shared, Triples};
+use quorate_spdz2k::{Keys, Params, Shared, Spdz2k, Triples};
 
 use crate::common::{are_products, combined, run, zeros};
 use crate::twice::twice;
@@ -67,7 +67,7 @@ fn costs_are_those_of_a_dry_run() {
             async |ctx: &Ctx, keys: &Keys| keys.one_sided_triples(ctx, owners, Ring::of(k), len).await.map(|_| ());
         let both = run(n, params, None, make);
         let alone = run(n, params, None, async |_, _| Ok(()));
-        let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await;
+        let of_dry = async |ctx: &Ctx| make(ctx, &Spdz2k::new_dry(n, ctx.me(), params)?.keys()).await;
         let predicted = dry::together(&vec![0; n], Phase::Offline, of_dry).unwrap();
         for (me, (both, alone)) in both.iter().zip(&alone).enumerate() {
             let sent = both.traffic.sent.iter().zip(&alone.traffic.sent).map(|(both, alone)| both - alone);
@@ -82,7 +82,8 @@ fn costs_are_those_of_a_dry_run() {
 fn a_one_sided_triple_takes_the_bytes_of_the_design() {
     for (key_bits, k, range) in [(64, 64, 5_000..5_250), (48, 32, 2_450..2_650)] {
         let make = async |ctx: &Ctx| {
-            let keys = Keys::dry(2, ctx.me(), Params::new(key_bits, false)?)?;
+            let s = Spdz2k::new_dry(2, ctx.me(), Params::new(key_bits, false)?)?;
+            let keys = s.keys();
             keys.one_sided_triples(ctx, [0, 1], Ring::of(k), 1024).await.map(|_| ())
         };
         let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
@@ -177,7 +178,7 @@ fn triples_that_one_party_knows_are_products() {
         let (params, ring) = (Params::new(key_bits, true).unwrap(), Ring::of(k));
         let make = async |ctx: &Ctx, keys: &Keys| keys.own_triples(ctx, owner, ring, len).await;
         let ends = run(n, params, None, make);
-        let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await.map(|_| ());
+        let of_dry = async |ctx: &Ctx| make(ctx, &Spdz2k::new_dry(n, ctx.me(), params)?.keys()).await.map(|_| ());
         let predicted = dry::together(&vec![0; n], Phase::Offline, of_dry).unwrap();
         let alone = run(n, params, None, async |_, _| Ok(()));
         let mut all = Vec::new();
@@ -217,7 +218,11 @@ fn numbers_that_are_no_products_are_found() {
 #[test]
 fn a_triple_that_one_party_knows_takes_0_8_kb() {
     let make = async |ctx: &Ctx| {
-        Keys::dry(2, ctx.me(), Params::default())?.own_triples(ctx, 1, Ring::of(64), 1024).await.map(|_| ())
+        Spdz2k::new_dry(2, ctx.me(), Params::default())?
+            .keys()
+            .own_triples(ctx, 1, Ring::of(64), 1024)
+            .await
+            .map(|_| ())
     };
     let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
     let each = [0, 1].map(|party| predicted[party].1.offline.sent.iter().sum::<u64>() / 1024);

@@ -130,6 +130,11 @@ impl Key {
         Key { key, digits }
     }
 
+    /// Returns a key with this value, of as many bits as keys have.
+    pub fn new(digits: Digits, value: u64) -> Key {
+        Key { key: Zeroizing::new(value), digits }
+    }
+
     /// The form of the key.
     pub fn digits(&self) -> Digits {
         self.digits

@@ -4,12 +4,12 @@
 
 use std::time::Instant;
 
+use quorate_authenticated::Params;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_pika::{Comparisons, Kind, Pika, PikaMalicious};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::Params;
 
 const PARTIES: usize = 3;
 const FORMS: [Comparisons; 2] = [Comparisons::EdaBits, Comparisons::Keys];

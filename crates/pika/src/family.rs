@@ -1,10 +1,10 @@
 //! What users see of `pika`, and what sessions need of it.
 
+use quorate_authenticated::options::{ALLOW_WEAK, MAC};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties, streamed_lookup_bytes};
-use quorate_spdz2k::{ALLOW_WEAK, MAC};
 
 use crate::forms::{COMPARISONS, Comparisons};
 use crate::lookup::under_way;

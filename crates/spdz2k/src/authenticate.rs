@@ -18,14 +18,16 @@
 //!
 //! [x] is x at its owner and 0 elsewhere; its tag alpha^i x + sum of v at the owner, -w at P_j.
 
+use quorate_authenticated::keys::HASH_BYTES;
+use quorate_authenticated::messages::{pack, unpack};
+use quorate_authenticated::shared::{Shared, blank};
 use quorate_crypto::ct_eq;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::vole::{Grown, Shares, weighed};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
-use crate::keys::{HASH_BYTES, Keys};
-use crate::shared::{Shared, blank};
+use crate::keys::Keys;
 
 /// The number of rows of sums that are checked: a lie that passes by luck has to pass in each of them.
 pub(crate) const ROWS: usize = 4;
@@ -143,7 +145,7 @@ pub(crate) struct Correlated {
     pub w: Vec<Option<Wiped<Vector>>>,
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Authenticates vectors, and returns this party's shares: by vector, then by owner.
     ///
     /// # Errors
@@ -203,7 +205,7 @@ impl Keys {
             pending.push(made);
             instances.push(instance);
         }
-        let digits = self.alpha.digits();
+        let digits = self.transfers.digits;
         let bytes = |vector: &Own<'_>, peer| match vector.is_of(peer) {
             true => digits.message_bytes(vector.shape, vector.grows_from(peer, self.me)),
             false => 0,
@@ -250,7 +252,7 @@ impl Keys {
     async fn check_ole(&self, ctx: &Ctx, pending: &[Pending], masks: &[Pending]) -> Result<()> {
         let peers = self.peers();
         let mut coins = Coins::toss(ctx, &self.session).await?;
-        let key_bits = self.alpha.digits().key_bits();
+        let key_bits = self.params.key_bits();
         let chi: Vec<_> = pending.iter().map(|made| coins.rows(key_bits, (ROWS, made.shape.1))).collect();
         let sums_below =
             |mask| Sums::of(mask, pending.iter().zip(&chi).filter(|(made, _)| made.shares_masks_with(mask)));
@@ -300,7 +302,7 @@ impl Keys {
         });
         let own = x.map(|x| {
             let mut tag = (*x).clone();
-            tag.scale(self.alpha.value().into());
+            tag.scale(self.key());
             v.iter().for_each(|v| tag.add_assign(v));
             (self.me, Shared { share: x.into_inner(), tag })
         });
@@ -310,18 +312,6 @@ impl Keys {
     }
 }
 
-/// Appends a vector, or the same number of zero bytes in a dry run.
-pub(crate) fn pack(x: &Vector, bytes: &mut Vec<u8>) {
-    x.pack(bytes);
-    if x.is_shape() {
-        bytes.resize(bytes.len() + x.ring().packed_bytes(x.len()), 0);
-    }
-}
-
-pub(crate) fn unpack(ring: Ring, len: usize, bytes: &[u8]) -> Result<Vector> {
-    Vector::unpack(ring, len, bytes).map_err(|_| SHORT)
-}
-
 #[cfg(test)]
 mod tests {
     use quorate_engine::Phase;
@@ -329,6 +319,7 @@ mod tests {
 
     use super::*;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     const RING: Ring = Ring::of(72);
 
@@ -339,7 +330,8 @@ mod tests {
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
-                let keys = Keys::setup(ctx, Params::new(32, true)?, None).await?;
+                let s = Spdz2k::set_up(ctx, Params::new(32, true)?, None).await?;
+                let keys = s.keys();
                 let (mut pending, masks) = keys.exchange_ole(ctx, &[Own::each(&Vector::zeros(RING, 2))]).await?;
                 if ctx.me() == 1 {
                     change(&mut pending[0]);

@@ -8,15 +8,15 @@
 
 use std::cell::RefCell;
 
+use quorate_authenticated::bits::TaggedBits;
+use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
 
-use crate::bits::TaggedBits;
 use crate::bucket::MOST;
-use crate::forms::SharedBits;
-use crate::macs::MacBits;
-use crate::party::Spdz2k;
-use crate::tagged::Tagged;
+use crate::make::Maker;
 
 /// x, y, and x AND y.
 type Triples = [SharedBits; 3];
@@ -62,7 +62,7 @@ impl Drop for Forgotten<'_> {
     }
 }
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
     pub(crate) async fn with_triples_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
@@ -135,12 +135,11 @@ mod tests {
     use quorate_ring::{Bits, Wiped};
 
     use super::*;
-    use crate::forms::Form;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     fn own(bits: &SharedBits) -> Vec<bool> {
-        let SharedBits(Form::Macs(bits)) = bits else { panic!("bits without MACs") };
-        bits.own.to_bools()
+        bits.clone().into_macs().own.to_bools()
     }
 
     /// Each triple is handed out once, in order.
@@ -164,6 +163,7 @@ mod tests {
         {
             let make = async |ctx: &Ctx| {
                 let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
+                let s = s.maker();
                 let draw = async || {
                     for len in drawn {
                         assert_eq!(s.bit_triples(ctx, len).await?[0].shape(), (1, len));

@@ -17,13 +17,13 @@
 
 use std::ops::RangeInclusive;
 
+use quorate_authenticated::macs::MacBits;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::leaky::Leaky;
-use crate::macs::MacBits;
 use crate::tinyot::TinyOt;
 
 /// The largest number of buckets of one batch: each takes about 0.7 kB with each peer while it is made, 180 MB in all.
@@ -106,7 +106,7 @@ fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     Some(to)
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes at least `len` ANDs: x, y and x y.
     pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
         let sizes = Sizes::of(len, self.params.inner_bits());
@@ -138,6 +138,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     /// Returns a party's own bits y of the leaky ANDs and of the ANDs, in two sessions that grow from one seed. Only
     /// the tosses differ. So the leaky ANDs are the same, and the ones that come first in their buckets are not.
@@ -148,7 +149,8 @@ pub(crate) mod tests {
                 let mut run = party.begin_alone().unwrap();
                 let done = run.phase(Phase::Offline, async |ctx| {
                     let coins = Seed::from_bytes([party_seed(ctx.me()); 32]);
-                    let keys = Keys::setup(ctx, Params::new(32, true)?, Some(&coins)).await?;
+                    let s = Spdz2k::set_up(ctx, Params::new(32, true)?, Some(&coins)).await?;
+                    let keys = s.keys();
                     let ends = keys.tinyot()?;
                     let random = ends.random(ctx, 60).await?.own.to_bools();
                     Ok((random, keys.ands(ctx, &ends, 60).await?[1].own.to_bools()))

@@ -19,15 +19,15 @@
 
 use std::ops::RangeInclusive;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::{Shared, joined};
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
 use crate::bucket::Sizes;
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::shared::{Shared, joined};
 use crate::triple::{self, Triples};
-use quorate_adversary::Twist;
 
 /// The largest number of buckets of one batch: about 200 bytes of each of their triples are kept, 200 MB in all for k =
 /// s = 64.
@@ -44,7 +44,7 @@ pub(crate) fn leaky(len: usize, security_bits: u32) -> usize {
     count * size
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes triples over Z_2^k.
     pub(crate) async fn triples_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let mut parts = Vec::new();

@@ -21,16 +21,16 @@
 
 use std::ops::Range;
 
+use quorate_authenticated::bits::TaggedBits;
+use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::stock::{Kind, Material};
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Linear, LinearBits, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
-use crate::bits::TaggedBits;
-use crate::forms::SharedBits;
-use crate::party::Spdz2k;
+use crate::make::Maker;
 use crate::privateedabit::Sizes;
-use crate::shared::Shared;
-use crate::stock::{Kind, Material};
-use crate::tagged::Tagged;
 
 /// The number of bits that are made together.
 pub(crate) const BATCH: usize = 1 << 17;
@@ -129,7 +129,7 @@ struct Sum {
     products: Option<SharedBits>,
 }
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Returns the number of triples of bits with MACs that one correlation of a kind takes.
     pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
         match kind {
@@ -368,12 +368,14 @@ fn joined(parts: &[Material]) -> Material {
 mod tests {
     use super::*;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     /// No batch exceeds the bound, whatever the number: short numbers are proven, and with cut and choose a batch of
     /// them would be too large.
     #[test]
     fn no_batch_is_larger_than_it_may_be() {
         let s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
+        let s = s.maker();
         let wanted = |width: u32, cut: u32| Wanted::edabits(width, Ring::of(64), cut);
         for wanted in (1..=64).map(|width| wanted(width, 0)).chain((4..=64).map(|width| wanted(width, 3))) {
             for len in [1, 100, 2048, 2049, 16_384, 40_000] {

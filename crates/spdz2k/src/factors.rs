@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::messages::is_zero;
 use quorate_engine::{Ctx, Error, Linear, Randomness, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
@@ -15,8 +17,6 @@ use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::words::is_zero;
-use quorate_adversary::Twist;
 
 pub(crate) const DIVIDED: &str = "the divided multiplication triples";
 
@@ -132,7 +132,7 @@ impl Factor {
     }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Draws uniform elements that this party alone knows.
     pub(crate) fn own(&self, ctx: &Ctx, shape: (Ring, usize)) -> Wiped<Vector> {
         self.drawn(&ctx.randomness(), shape)

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use quorate_authenticated::options::{ALLOW_WEAK, MAC};
+use quorate_authenticated::{Authenticated, Kind};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
+use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
-use crate::dealt::Nobody;
+use crate::make::Protocols;
 use crate::params::Params;
 use crate::party::Spdz2k;
-use crate::stock::Kind;
 
 /// The source of correlations: the protocols, or a dealer for tests that are not about the protocols.
 #[cfg(feature = "testing")]
@@ -41,21 +42,6 @@ const RANDOM_BITS: Choice = Choice {
            triples=t3, other sessions use sqrt), or by square roots as in the paper (sqrt)",
 };
 
-/// The number of bits of the keys.
-pub const MAC: Choice = Choice {
-    name: "mac",
-    values: &["64", "48", "32"],
-    help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to \
-           send) or 32 (26-bit, with allow_weak)",
-};
-
-/// Whether less than 40 bits of statistical security are allowed.
-pub const ALLOW_WEAK: Choice = Choice {
-    name: "allow_weak",
-    values: &["no", "yes"],
-    help: "whether less than 40-bit statistical security will do",
-};
-
 /// How multiplication triples are made.
 const TRIPLES: Choice = Choice {
     name: "triples",
@@ -84,12 +70,7 @@ const OPTIONS: &[Choice] = &[
 ];
 
 fn params(choices: &Choices) -> Result<Params> {
-    let key_bits = match choices.of(&MAC) {
-        "32" => 32,
-        "48" => 48,
-        _ => 64,
-    };
-    let mut params = Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")?;
+    let mut params = Params::of(quorate_authenticated::Params::chosen(choices)?);
     if choices.of(&RANDOM_BITS) == "sqrt" {
         params = params.with_bits_by_roots();
     }
@@ -159,7 +140,7 @@ impl Family for Spdz2k {
     };
 
     fn most_bits_with(choices: &Choices) -> u32 {
-        params(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
+        params(choices).map_or(<Self as Sharing>::MOST_BITS, |params| params.most_bits())
     }
 
     fn security(parties: usize, choices: &Choices) -> String {
@@ -167,7 +148,7 @@ impl Family for Spdz2k {
         if is_dealt(choices) {
             return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
         }
-        let bits = params(choices).map_or(0, Params::security_bits);
+        let bits = params(choices).map_or(0, |params| params.security_bits());
         let triples = match choices.of(&TRIPLES) {
             "bucket" => "multiplication triples from published parts (bucket)",
             "twokeys" => "multiplication triples of our own without a division (twokeys)",
@@ -213,64 +194,58 @@ impl Family for Spdz2k {
     const IN_TURNS: bool = true;
 
     fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) -> u64 {
+        let maker = self.maker();
         let taken = |totals: &BTreeMap<Kind, usize>| {
             let stock = totals.iter().map(|(kind, &len)| self.stock_bytes(kind, len)).sum::<u64>();
-            stock.saturating_add(self.bytes_of_making(totals))
+            stock.saturating_add(maker.bytes_of_making(totals))
         };
         let turns = demand.in_turns(|totals| taken(totals) <= bytes);
         let largest = turns.iter().map(|turn| taken(turn.totals())).max().unwrap_or_default();
-        self.stock.make_in_turns(turns);
+        self.stock().make_in_turns(turns);
         largest
     }
 
     fn forget(&self) {
-        self.stock.clear();
-        self.forget_openings();
-        self.keys.begin_run();
+        self.online.forget();
     }
 
     fn cut_off(&self) {
-        self.keys.cut_off();
+        self.online.cut_off();
     }
 
     fn wipe(&mut self) {
-        self.keys.wipe();
-        if self.keys.is_over() {
-            drop(self.stock.take_made()); // which wipes it
-            self.forget_openings();
-            self.third = self.third.take().map(|_| Nobody::deals());
+        self.online.wipe();
+        if self.online.is_over() {
+            self.protocols = Protocols::new(self.protocols.transfers.without_seeds());
         }
     }
 
-    /// A share and a tag, each at least twice as wide as the value.
     fn shares(&self) -> u64 {
-        4
+        Authenticated::SHARES
     }
 
     fn work_shares(&self) -> u64 {
-        64 * self.peers_of(1)
+        self.online.work_shares()
     }
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
-        self.peers_of(bits) * self.bytes_of(bits, len)
+        self.online.value_bytes(bits, len)
     }
 
     /// Counts both factors, their differences from the factors of triples, what all parties sent of those, and what
     /// waits for the check. A product by matrix triples is cut by its own protocol; cut again, it would send more.
     fn products_bytes(&self, bits: u32, products: usize, of_matrices: bool) -> u64 {
-        match of_matrices && self.keys.params.has_matrix_triples() {
+        match of_matrices && self.params().has_matrix_triples() {
             true => 0,
-            false => (8 + 3 * self.keys.parties as u64) * self.bytes_of(bits, products),
+            false => (8 + 3 * self.online.keys().parties as u64) * self.online.bytes_of(bits, products),
         }
     }
 
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        let Layout { vectors, bits } = self.layout(kind);
-        let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
-        elements.chain(bits.iter().map(|rows| self.value_bytes(1, rows * len))).sum()
+        self.online.stock_bytes(kind, len)
     }
 
     fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        self.bytes_of_making(demand.totals())
+        self.maker().bytes_of_making(demand.totals())
     }
 }

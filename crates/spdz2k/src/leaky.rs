@@ -25,6 +25,9 @@
 //!
 //! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide earlier results.
 
+use quorate_adversary::Twist;
+use quorate_authenticated::macs::{MacBits, hash, xor_chosen};
+use quorate_authenticated::weights;
 use quorate_crypto::{Tccr, ct_eq};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
@@ -35,10 +38,7 @@ use zeroize::Zeroizing;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
-use crate::weights;
-use quorate_adversary::Twist;
 
 const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
 const EQUAL: &str = "triples of bits in the making";
@@ -69,7 +69,7 @@ impl Leaky {
     }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes leaky ANDs from random bits.
     pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Leaky) -> Result<Leaky> {
         let Leaky { mut bits, count, rho } = drawn;

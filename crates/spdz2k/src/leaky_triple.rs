@@ -26,6 +26,8 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 9.3 kB.
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::{Shared, sum};
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
@@ -33,10 +35,8 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::shared::{Shared, sum};
 use crate::transfers::{Multiplier, sums_like};
 use crate::triple::Triples;
-use quorate_adversary::Twist;
 
 /// Bits that go into each factor beyond the published number, which suffices for one triple. With them, the distance of
 /// 2^28 triples of a session from uniform ones is within the bounds of the other steps.
@@ -58,7 +58,7 @@ impl Params {
     }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes triples over Z_2^k of which b may leak.
     pub(crate) async fn leaky_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let shares = self.params.shares(ring);
@@ -122,6 +122,7 @@ mod tests {
     use quorate_gadgets::testing::may_be_chance;
 
     use super::*;
+    use crate::party::Spdz2k;
     use crate::sacrifice::rest;
     use quorate_adversary::By;
 
@@ -159,7 +160,8 @@ mod tests {
         let ends = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
-                let keys = Keys::setup(ctx, params, None).await?;
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                let keys = s.keys();
                 let b = keys.own(ctx, (params.shares(ring), len));
                 if ctx.me() == 1 {
                     lie(&keys);

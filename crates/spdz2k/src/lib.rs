@@ -46,36 +46,22 @@
 #![warn(missing_docs)]
 
 mod authenticate;
-mod bits;
 mod bittriple;
 mod bucket;
 mod bucket_triple;
-mod check;
 mod coins;
-mod convolve;
-#[cfg(feature = "testing")]
-mod dealer;
-mod dealt;
 mod edabit;
 mod factors;
 mod family;
-mod forms;
-mod input;
 mod keys;
 mod leaky;
 mod leaky_triple;
 mod link;
-mod macs;
 mod make;
-mod matmul;
 mod matrix;
-mod members;
 mod memory;
-mod mul;
 mod onesided;
-mod open;
-mod paper;
-pub mod params;
+mod params;
 mod party;
 mod privateedabit;
 mod proved;
@@ -84,30 +70,18 @@ mod provenproduct;
 mod quicksilver;
 mod randbit;
 mod sacrifice;
-mod shared;
 mod sharing;
 mod shorter;
-mod shuffle;
-mod stock;
-mod tagged;
 mod tinyot;
 mod transfers;
 mod triple;
 mod two_keys;
-pub mod weights;
 mod words;
 
-pub use bits::from_elements;
-#[cfg(feature = "testing")]
-pub use dealer::InsecureBits;
-pub use dealt::{Deals, Seat};
-pub use family::{ALLOW_WEAK, MAC};
-pub use forms::SharedBits;
 pub use keys::Keys;
-pub use macs::{MacBits, WithPeer};
 pub use params::Params;
 pub use party::Spdz2k;
-pub use shared::Shared;
-pub use stock::{Kind, Material};
-pub use tagged::Tagged;
+#[cfg(feature = "testing")]
+pub use quorate_authenticated::InsecureBits;
+pub use quorate_authenticated::{Kind, MacBits, Material, Shared, SharedBits, Tagged, WithPeer};
 pub use triple::Triples;

@@ -14,30 +14,26 @@
 //! is used. If some element is not a share of its bit, each c_q differs with probability 1/2. Each r_q masks one row
 //! and is thrown away.
 //!
-//! With such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2), and a bit
-//! x as an element of Z_2 is r + Open(x xor r).
+//! Such bits turn elements into bits, and bits into elements, by an opening (`links` of `quorate_authenticated`).
 
-use quorate_engine::{Ctx, Error, Linear, Result, Stocks};
+use quorate_adversary::Twist;
+use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::shared::{Shared, sum};
+use quorate_authenticated::tagged::Tagged;
+use quorate_engine::{Ctx, Error, Result, Stocks};
 use quorate_gadgets::convert::flip;
-use quorate_ring::{Bits, Ring, Vector, Wiped};
+use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
-use crate::bits::{TaggedBits, from_elements};
 use crate::coins::Coins;
-use crate::forms::{Form, SharedBits};
-use crate::macs::MacBits;
-use crate::party::Spdz2k;
-use crate::shared::{Shared, sum};
-use crate::stock::{Kind, Material};
-use crate::tagged::Tagged;
-use quorate_adversary::Twist;
+use crate::make::Maker;
 
 /// The number of bits that are made together.
 const BATCH: usize = 1 << 16;
 const SAME: &str = "bits that become elements";
-const NO_LINKS: Error = Error::Bug { what: "a stock of bits that are elements, too, without them" };
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Makes elements from these bits, of one row.
     pub(crate) async fn elements_of(&self, ctx: &Ctx, bits: &MacBits) -> Result<Shared> {
         let own = Wiped(bits.own.to_vector(self.keys.params.shares(Ring::of(1))));
@@ -117,31 +113,6 @@ impl Spdz2k {
         Ok(SharedBits::macs(self.keys.tinyot()?.zeros(ctx, len).await?))
     }
 
-    /// Returns the lowest bits of elements, as elements.
-    fn low_bits(&self, x: &Tagged) -> SharedBits {
-        SharedBits::elements(TaggedBits {
-            rows: 1,
-            lanes: x.shape().1,
-            elements: x.linear(&Linear::Reduce(Ring::of(1))).known_to(None),
-        })
-    }
-
-    /// Returns the lowest bits of elements. One round where bits have MACs.
-    pub(crate) async fn lowest(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
-        if !self.has_macs() {
-            return Ok(self.low_bits(x));
-        }
-        let links = self.draw_links(ctx, Kind::Link, x.shape().1).await?;
-        self.lowest_with(ctx, x, links).await
-    }
-
-    async fn lowest_with(&self, ctx: &Ctx, x: &Tagged, (elements, bits): (Tagged, SharedBits)) -> Result<SharedBits> {
-        let mut masked = x.linear(&Linear::Reduce(Ring::of(1))).zip(&elements, Vector::add_assign);
-        self.keys.twisted(Twist::Lowest, &mut masked.share);
-        let opened = from_elements(&self.open_elements(ctx, &masked).await?, (1, x.shape().1));
-        Ok(self.xor_with(&bits, &opened))
-    }
-
     /// Returns bits of one row as elements; they are masked by random bits in both forms, which must have no other use.
     pub(crate) async fn bits_below_masks(
         &self,
@@ -150,36 +121,7 @@ impl Spdz2k {
         (elements, bits): &(Tagged, SharedBits),
     ) -> Result<Tagged> {
         let opened = self.open_shared_bits(ctx, &x.xor(bits)).await?;
-        Ok(flip(self, elements, &opened))
-    }
-
-    /// Returns 2^(k-1) times bits of one row. One round where bits have MACs.
-    pub(crate) async fn at_top(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
-        self.keys.params.check_values(ring)?;
-        let elements = match &x.0 {
-            Form::Elements(bits) => bits.elements.clone(),
-            Form::Macs(_) => {
-                let (elements, bits) = self.draw_links(ctx, Kind::Link, x.shape().1).await?;
-                let opened: Bits = self.open_shared_bits(ctx, &x.xor(&bits)).await?;
-                self.plus(&elements, &opened.to_vector(elements.share.ring()))
-            }
-        };
-        Ok(elements.linear(&Linear::Raise(ring, ring.bits() - 1)))
-    }
-
-    /// Draws random bits as elements, and in the form of the session's bits.
-    pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
-        if self.has_macs() {
-            return self.draw_links(ctx, Kind::DaBit { bits: ring.bits() }, len).await;
-        }
-        let [elements] = self.draw(ctx, Kind::RandomBit { bits: ring.bits() }, len).await?.into_vectors()?;
-        let bits = self.low_bits(&elements);
-        Ok((elements, bits))
-    }
-
-    async fn draw_links(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<(Tagged, SharedBits)> {
-        let Material { mut vectors, mut bits } = self.draw(ctx, kind, len).await?;
-        Ok((vectors.pop().ok_or(NO_LINKS)?, bits.pop().ok_or(NO_LINKS)?))
+        Ok(flip(self.online, elements, &opened))
     }
 }
 
@@ -187,9 +129,11 @@ impl Spdz2k {
 mod tests {
     use quorate_engine::Phase;
     use quorate_engine::testing::parties;
+    use quorate_ring::Bits;
 
     use super::*;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     /// Without masks, the opened sums of bits that are zero would be zeros.
     #[test]
@@ -201,6 +145,7 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let work = async |ctx: &Ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
+                let s = s.maker();
                 for _ in 0..TIMES {
                     let zeros = s.keys.tinyot()?.chosen(ctx, Wiped(Bits::zeros(1, 5))).await?.remove(0);
                     s.elements_of(ctx, &zeros).await?;

@@ -17,19 +17,99 @@
 //!
 //! Batches are made one after the other. This bounds memory, and no two checks are under way at once.
 
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use quorate_authenticated::shared::{Shared, sum};
+use quorate_authenticated::stock::{Kind, Material};
+use quorate_authenticated::tagged::Tagged;
+use quorate_authenticated::{Authenticated, Dims, Source};
 use quorate_engine::{Ctx, Error, Result};
+use quorate_gadgets::here::Local;
 use quorate_ring::Ring;
 
 use crate::authenticate::Own;
-use crate::party::Spdz2k;
-use crate::shared::{Shared, sum};
-use crate::stock::{Kind, Material};
-use crate::tagged::Tagged;
+use crate::bittriple::Ahead;
+use crate::keys::{Keys, Transfers};
 
 /// The number of elements that are authenticated together.
 const BATCH: usize = 1 << 14;
 
-impl Spdz2k {
+/// The protocols that make correlations among all parties, at one party.
+pub struct Protocols {
+    pub(crate) transfers: Transfers,
+    pub(crate) ahead: RefCell<Ahead>,
+}
+
+impl Protocols {
+    /// Returns the protocols over these transfers.
+    pub fn new(transfers: Transfers) -> Rc<Protocols> {
+        Rc::new(Protocols { transfers, ahead: RefCell::default() })
+    }
+}
+
+/// A party that makes correlations: it computes as it does online, and has transfers with its peers.
+pub(crate) struct Maker<'m> {
+    pub online: &'m Authenticated,
+    pub keys: Keys<'m>,
+    pub ahead: &'m RefCell<Ahead>,
+}
+
+impl Deref for Maker<'_> {
+    type Target = Authenticated;
+
+    fn deref(&self) -> &Authenticated {
+        self.online
+    }
+}
+
+impl<'m> Maker<'m> {
+    pub fn new(online: &'m Authenticated, protocols: &'m Protocols) -> Maker<'m> {
+        Maker { online, keys: protocols.transfers.under(online.keys()), ahead: &protocols.ahead }
+    }
+}
+
+/// [`Protocols`], as the source of one party.
+pub(crate) struct All(pub Rc<Protocols>);
+
+impl Source for All {
+    fn make_all<'a>(
+        &'a self,
+        party: &'a Authenticated,
+        ctx: &'a Ctx,
+        kinds: Vec<(Kind, usize)>,
+    ) -> Local<'a, Vec<Material>> {
+        Box::pin(async move { Maker::new(party, &self.0).make_each(ctx, &kinds).await })
+    }
+
+    fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
+        Box::pin(async move { Maker::new(party, &self.0).make_together(ctx, kind, len).await })
+    }
+
+    fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
+        let params = self.0.transfers.params;
+        params.has_matrix_triples().then(|| params.bytes_of_matrices(ring, dims))
+    }
+}
+
+impl Maker<'_> {
+    /// Makes one kind after the other: at most one check is under way at a time.
+    async fn make_each(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
+        let make = async || {
+            let mut made = Vec::new();
+            for (kind, len) in kinds {
+                made.push(self.make_together(ctx, kind, *len).await?);
+            }
+            Ok(made)
+        };
+        let triples = match self.has_macs() {
+            true => kinds.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
+            false => 0,
+        };
+        self.with_triples_ahead(triples, make).await
+    }
+
     /// Makes correlations of one kind together with the other parties.
     pub(crate) async fn make_together(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let make = async || {
@@ -38,6 +118,17 @@ impl Spdz2k {
             Ok(made)
         };
         self.keys.one_making(make).await
+    }
+
+    /// Checks all that was opened in the offline phase, with masks that are made for this check.
+    pub(crate) async fn check_made(&self, ctx: &Ctx) -> Result<()> {
+        let masks = self.random_elements(ctx, None, self.masks_of_a_check()).await?;
+        self.check_with(ctx, &masks).await
+    }
+
+    /// Checks as [`Maker::check_made`] does if anything was opened since the last check.
+    async fn check_rest(&self, ctx: &Ctx) -> Result<()> {
+        if self.is_all_checked(ctx) { Ok(()) } else { self.check_made(ctx).await }
     }
 
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {

@@ -20,6 +20,9 @@
 
 use std::borrow::Cow;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::Dims;
+use quorate_authenticated::shared::{Shared, joined};
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Positions, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
@@ -31,9 +34,7 @@ use crate::factors::Rows;
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::sacrifice::zero_below;
-use crate::shared::{Shared, joined};
 use crate::triple::Triples;
-use quorate_adversary::Twist;
 
 const SACRIFICE: &str = "the sacrifice of matrix triples";
 const HASH: &str = "the hashing of matrix triples";
@@ -47,9 +48,6 @@ const OT: usize = 16;
 pub(crate) const AUTHENTICATED: usize = 704;
 /// The bytes of an OT that are sent before its corrections.
 const OT_SENT: usize = 4;
-
-/// The dimensions (m, k, n) of a product of an m x k matrix with a k x n matrix.
-pub type Dims = (usize, usize, usize);
 
 /// Triples that are made together, in the terms of the protocol: B has rows, and Z has columns.
 #[derive(Clone, Copy)]
@@ -113,14 +111,14 @@ impl Batch {
     }
 
     /// Returns the bytes that both parties send.
-    fn sent(&self, keys: &Keys) -> usize {
-        let (params, bits) = (keys.params, self.ring.bits() as usize);
+    fn sent(&self, params: Params) -> usize {
+        let bits = self.ring.bits() as usize;
         let corrections: u32 = self.widths(params.products(self.ring)).iter().sum();
         let transfers = self.lanes() * ((self.rows + 1) * corrections as usize / 8 + bits * OT_SENT);
         let authenticated = self.lanes() + (self.rows + 1) * (self.depth() + 2 * self.columns) * self.len;
         let opened = self.len * (self.depth() + 2 * self.columns + self.rows * self.given_up);
         let words = params.words(self.ring);
-        transfers + keys.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
+        transfers + params.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
     }
 
     /// Returns a row of every triple in one vector, with each entry once for each column of Z.
@@ -198,9 +196,24 @@ impl Params {
     fn products(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + self.inner_bits())
     }
+
+    /// Returns the bytes that both parties send for a matrix triple, and for the same products with triples of
+    /// elements.
+    pub(crate) fn bytes_of_matrices(self, ring: Ring, dims: Dims) -> [usize; 2] {
+        let (m, d, n) = dims;
+        let (rows, values, words) = (Rows::new(self, ring), self.values(ring), self.words(ring));
+        let transfers = rows.bits(values).iter().sum::<u32>() as usize / 8 + rows.count() * OT_SENT;
+        let one_sided = transfers + self.authenticated_bytes((words, ONE_SIDED_VALUES));
+        [Batch::new(self, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
+    }
+
+    /// Returns the bytes that an owner sends to authenticate values.
+    fn authenticated_bytes(self, shape: (Ring, usize)) -> usize {
+        self.digits().map_or(0, |digits| digits.message_bytes(shape, false))
+    }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes matrix triples over Z_2^k, one after the other: m x k matrices that the first of two parties knows, k x n
     /// matrices that the second one knows, and their products.
     ///
@@ -243,21 +256,6 @@ impl Keys {
             });
         }
         Ok(Triples::joined(&parts))
-    }
-
-    /// Returns the bytes that both parties send for a matrix triple, and for the same products with triples of
-    /// elements.
-    pub(crate) fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> [usize; 2] {
-        let (m, d, n) = dims;
-        let (rows, values, words) = (Rows::new(self.params, ring), self.params.values(ring), self.params.words(ring));
-        let transfers = rows.bits(values).iter().sum::<u32>() as usize / 8 + rows.count() * OT_SENT;
-        let one_sided = transfers + self.authenticated_bytes((words, ONE_SIDED_VALUES));
-        [Batch::new(self.params, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
-    }
-
-    /// Returns the bytes that an owner sends to authenticate values.
-    fn authenticated_bytes(&self, shape: (Ring, usize)) -> usize {
-        self.alpha.digits().message_bytes(shape, false)
     }
 
     async fn batch_of_matrices(&self, ctx: &Ctx, batch: Batch) -> Result<Triples> {
@@ -426,6 +424,7 @@ mod tests {
     use quorate_engine::{Phase, dry};
 
     use super::*;
+    use crate::party::Spdz2k;
 
     /// What is opened of c_0 has random bits above the bits that count, at both parties; nothing else is opened there.
     #[test]
@@ -434,7 +433,8 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
-                let keys = Keys::setup(ctx, params, None).await?;
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                let keys = s.keys();
                 let batch = Batch::new(params, [0, 1], ring, (2, 3, 1));
                 let end = keys.matrix_products(ctx, batch).await?;
                 let mut above = end.c_0.ok_or(MISSING)?;
@@ -452,10 +452,11 @@ mod tests {
     fn bytes_are_estimated_well() {
         let ring = Ring::of(64);
         for dims @ (m, d, n) in [(10, 2048, 1), (4, 50, 2), (1, 40, 1)] {
-            let estimated = Keys::dry(2, 0, Params::default()).unwrap().bytes_of_matrices(ring, dims);
+            let estimated = Params::default().bytes_of_matrices(ring, dims);
             for (at, estimated) in estimated.into_iter().enumerate() {
                 let make = async |ctx: &Ctx| {
-                    let keys = Keys::dry(2, ctx.me(), Params::default())?;
+                    let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
+                    let keys = s.keys();
                     match at {
                         0 => keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(drop),
                         _ => keys.one_sided_triples(ctx, [0, 1], ring, m * d * n).await.map(drop),

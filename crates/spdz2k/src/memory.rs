@@ -6,18 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use quorate_gadgets::{Family, streaming_bytes};
+use quorate_authenticated::stock::Kind;
+use quorate_gadgets::streaming_bytes;
 use quorate_ring::Ring;
 
 use crate::bucket::{MOST, Sizes};
 use crate::bucket_triple;
 use crate::edabit::{Batch, Wanted};
+use crate::make::Maker;
 use crate::matrix;
 use crate::params::TripleForm;
-use crate::party::Spdz2k;
 use crate::provenproduct;
 use crate::randbit;
-use crate::stock::Kind;
 use crate::triple;
 
 /// A bit with MACs: a MAC and a key.
@@ -35,7 +35,7 @@ const PROVEN_BIT: usize = 800;
 /// A bit with MACs that becomes an element.
 const LINKED_BIT: usize = 350;
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Returns the bytes that this party holds beside the stock while all of this is made.
     pub(crate) fn bytes_of_making(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
         let all = totals.iter().map(|(kind, len)| len * self.ands_of(kind)).sum::<usize>().min(MOST);

@@ -18,6 +18,8 @@
 //!
 //! Bytes to the peer for a triple, k = s = 64: 5.2 kB.
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::{Shared, joined, sum};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
@@ -26,9 +28,7 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::factors::{Factor, Rows, Shares, before_division, weigh};
 use crate::keys::Keys;
-use crate::shared::{Shared, joined, sum};
 use crate::triple::{BATCH, Triples};
-use quorate_adversary::Twist;
 
 /// Triples of which one party has a and another one has B.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ type Transferred = (Option<Shares>, Option<(Wiped<Bits>, Shares)>);
 
 const MISSING: Error = Error::Bug { what: "a one-sided triple without a part of it" };
 
-impl Keys {
+impl Keys<'_> {
     /// Makes one-sided triples over Z_2^k: the first of two parties knows a, the second one knows b.
     ///
     /// # Errors

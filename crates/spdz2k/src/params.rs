@@ -1,40 +1,37 @@
-//! Widths and security parameters.
+//! Widths and parameters of the making of correlations.
 //!
-//! | s | sg, promised | sg' | W - k | V - k |
-//! |---|---|---|---|---|
-//! | 64 | 57 | 58 | 116 | 128 |
-//! | 48 | 42 | 43 | 86 | 96 |
-//! | 32 | 26 | 27 | 54 | 64 |
+//! | s | sg' | W - k | V - k |
+//! |---|---|---|---|
+//! | 64 | 58 | 116 | 128 |
+//! | 48 | 43 | 86 | 96 |
+//! | 32 | 27 | 54 | 64 |
 //!
 //! Values of triples in the making are elements of Z_2^W, W = k + 2 sg'. Their tags, and words that are opened whole,
 //! are elements of Z_2^V, V = k + 2 s.
 
+use std::ops::Deref;
+
+use quorate_authenticated::Params as Online;
 use quorate_engine::{Misuse, Result};
+use quorate_ot::vole::Digits;
 use quorate_ring::Ring;
 
-/// The parameters of a session: the number of bits of its keys, which fixes the other widths, and its options.
+/// The parameters of a session: those of what its parties compute with, and how they make correlations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    key_bits: u32,
-    inner_bits: u32,
-    bits: BitForms,
+    online: Online,
     /// Whether random bits are made by square roots in every case in which they can be.
     roots: bool,
     triples: TripleForm,
     /// Whether products of matrices may take matrix triples where a party knows one of the matrices.
     matrices: bool,
     digit_bits: u32,
-    /// Whether intermediate values may have more bits than the values of programs.
-    wide: bool,
     /// Whether numbers with bits are made by cut and choose even where proofs take less.
     cuts: bool,
 }
 
 /// The number of bits of a digit of the keys. More bits mean fewer bytes for each, and more local work.
 const DIGIT_BITS: u32 = 5;
-
-/// The largest number of bits of a value under keys of 64 bits.
-const MOST_BITS: u32 = 126;
 
 /// How multiplication triples are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,20 +44,17 @@ pub(crate) enum TripleForm {
     TwoKeys,
 }
 
-/// The form of shared bits, and what is made from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BitForms {
-    /// Bits with MACs of their own.
-    Auto,
-    /// Bits as elements.
-    Elements,
-    /// Bits as elements, with masks put together from random bits.
-    Paper,
-}
-
 impl Default for Params {
     fn default() -> Self {
-        Params::with_keys(64)
+        Params::of(Online::default())
+    }
+}
+
+impl Deref for Params {
+    type Target = Online;
+
+    fn deref(&self) -> &Online {
+        &self.online
     }
 }
 
@@ -71,42 +65,23 @@ impl Params {
     /// # Errors
     /// [`Misuse`] for any other number of bits.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
-        match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params::with_keys(key_bits)),
-            (32, false) => {
-                let what = "mac=32 gives 26 bits of statistical security, 40 are usual: take 48, or allow_weak";
-                Err(Misuse::Other { what }.into())
-            }
-            _ => Err(Misuse::Other { what: "keys have 64, 48 or 32 bits" }.into()),
-        }
+        Online::new(key_bits, allow_weak).map(Params::of)
     }
 
-    /// Returns keys and an inner security so short that forgeries pass often enough to be counted. As for real keys,
-    /// `inner_bits` is less than `key_bits`, so that W < V.
+    /// Returns parameters with short keys, as [`quorate_authenticated::Params::insecure`] does.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
-        assert!(0 < inner_bits && inner_bits < key_bits, "W is less than V");
-        Params { key_bits, inner_bits, digit_bits: DIGIT_BITS.min(key_bits), ..Params::default() }
+        Params { digit_bits: DIGIT_BITS.min(key_bits), ..Params::of(Online::insecure(key_bits, inner_bits)) }
     }
 
-    fn with_keys(key_bits: u32) -> Params {
-        let (bits, triples) = (BitForms::Auto, TripleForm::T3);
-        let inner_bits = match key_bits {
-            64 => 58,
-            48 => 43,
-            _ => 27,
-        };
-        Params {
-            key_bits,
-            inner_bits,
-            bits,
-            roots: false,
-            triples,
-            matrices: false,
-            digit_bits: DIGIT_BITS,
-            wide: false,
-            cuts: false,
-        }
+    /// Returns the usual ways to make correlations for these parameters.
+    pub fn of(online: Online) -> Params {
+        Params { online, roots: false, triples: TripleForm::T3, matrices: false, digit_bits: DIGIT_BITS, cuts: false }
+    }
+
+    /// Returns the parameters of what parties compute with.
+    pub fn online(self) -> Online {
+        self.online
     }
 
     /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
@@ -140,12 +115,12 @@ impl Params {
 
     /// Returns these parameters with multiplication triples from published parts only.
     pub fn with_triples_in_buckets(self) -> Params {
-        Params { triples: TripleForm::Buckets, ..self }
+        Params { triples: TripleForm::Buckets, online: self.online.without_marks(), ..self }
     }
 
     /// Returns these parameters with multiplication triples that need no division.
     pub fn with_triples_under_two_keys(self) -> Params {
-        Params { triples: TripleForm::TwoKeys, ..self }
+        Params { triples: TripleForm::TwoKeys, online: self.online.without_marks(), ..self }
     }
 
     /// Returns these parameters with matrix triples where a party knows a matrix and they take less. Experimental.
@@ -159,6 +134,17 @@ impl Params {
         }
     }
 
+    /// Returns these parameters with bits as elements.
+    pub fn with_bits_as_elements(self) -> Params {
+        Params { online: self.online.with_bits_as_elements(), ..self }
+    }
+
+    /// Returns these parameters with the protocols of the paper: bits as elements, masks put together from random bits,
+    /// and its circuit of carries.
+    pub fn as_in_the_paper(self) -> Params {
+        Params { online: self.online.as_in_the_paper(), ..self }
+    }
+
     pub(crate) fn has_matrix_triples(self) -> bool {
         self.matrices && self.marks_count()
     }
@@ -167,27 +153,12 @@ impl Params {
         self.triples
     }
 
-    /// Returns f, the number of bits of a digit of the keys in authentication.
-    pub(crate) fn digit_bits(self) -> u32 {
-        self.digit_bits
-    }
-
-    /// Returns these parameters for sessions in which a third party deals. The bounds of its check and of the check of
-    /// openings are the same for values of any width, so intermediate values may have any number of bits that has a
-    /// carrier.
-    pub(crate) fn dealt(self) -> Params {
-        Params { wide: true, ..self }
-    }
-
-    /// Returns these parameters with bits as elements.
-    pub fn with_bits_as_elements(self) -> Params {
-        Params { bits: BitForms::Elements, ..self }
-    }
-
-    /// Returns these parameters with the protocols of the paper: bits as elements, masks put together from random bits,
-    /// and its circuit of carries.
-    pub fn as_in_the_paper(self) -> Params {
-        Params { bits: BitForms::Paper, ..self }
+    /// Returns the form of keys in authentication: digits of f bits.
+    ///
+    /// # Errors
+    /// [`Misuse`] for numbers of bits that keys do not have.
+    pub(crate) fn digits(self) -> Result<Digits> {
+        Digits::new(self.key_bits(), self.digit_bits)
     }
 
     /// Returns these parameters with random bits by square roots, whatever the number of parties.
@@ -201,35 +172,6 @@ impl Params {
         parties == 2 && self.bits_have_macs() && !self.roots && self.marks_count()
     }
 
-    /// Returns whether products of values that a party knows take triples of their own. They do not in sessions with
-    /// another form of triples, which have all triples in that form.
-    pub(crate) fn marks_count(self) -> bool {
-        self.triples == TripleForm::T3
-    }
-
-    /// Returns whether masks are put together from random bits, and carries are computed as in the paper.
-    pub(crate) fn is_paper(&self) -> bool {
-        self.bits == BitForms::Paper
-    }
-
-    /// Returns whether bits have MACs of their own.
-    pub(crate) fn bits_have_macs(&self) -> bool {
-        self.bits == BitForms::Auto
-    }
-
-    /// Refuses values with more bits than intermediate values may have.
-    pub(crate) fn check_values(self, ring: Ring) -> Result<()> {
-        if ring.bits() <= self.most_bits_inside() {
-            return Ok(());
-        }
-        if self.most_bits_inside() == MOST_BITS {
-            return Err(Misuse::RingBits { bits: ring.bits() }.into());
-        }
-        let what = "with mac=48 or 32, values have at most 32 bits, also on the way: take mac=64, or a smaller dtype \
-                    if this step fits with one";
-        Err(Misuse::Other { what }.into())
-    }
-
     /// Refuses triples with more bits than random bits of the widest values take, which is two more than those values
     /// have.
     pub(crate) fn check_triples(self, ring: Ring) -> Result<()> {
@@ -239,42 +181,6 @@ impl Params {
         }
     }
 
-    /// Returns s, the number of bits of the keys.
-    pub fn key_bits(self) -> u32 {
-        self.key_bits
-    }
-
-    /// Returns the promised statistical security, in bits.
-    pub fn security_bits(self) -> u32 {
-        self.inner_bits - 1
-    }
-
-    /// Returns sg', the statistical security of each intermediate step, in bits.
-    pub(crate) fn inner_bits(self) -> u32 {
-        self.inner_bits
-    }
-
-    /// Returns the largest number of bits of a program's values. All of their words have carriers; keys shorter than 64
-    /// bits are for values of at most 32 bits.
-    pub fn most_bits(self) -> u32 {
-        if self.key_bits == 64 { MOST_BITS } else { 32 }
-    }
-
-    /// Returns the largest number of bits of intermediate values.
-    pub(crate) fn most_bits_inside(self) -> u32 {
-        if self.wide { MOST_BITS } else { self.most_bits() }
-    }
-
-    /// Returns Z_2^(k+s), the ring of shares and tags.
-    pub fn shares(self, ring: Ring) -> Ring {
-        Ring::of(ring.bits() + self.key_bits)
-    }
-
-    /// Returns Z_2^s, the ring of keys.
-    pub(crate) fn keys(self) -> Ring {
-        Ring::of(self.key_bits)
-    }
-
     /// Returns Z_2^W, the ring of the products that triples are made from.
     pub(crate) fn values(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + 2 * self.inner_bits())
@@ -282,7 +188,7 @@ impl Params {
 
     /// Returns Z_2^V, the ring of words that are opened whole.
     pub(crate) fn words(self, ring: Ring) -> Ring {
-        Ring::of(ring.bits() + 2 * self.key_bits)
+        Ring::of(ring.bits() + 2 * self.key_bits())
     }
 
     /// Returns L, the number of random bits that go into each factor beside its own.
@@ -306,11 +212,6 @@ mod tests {
             assert_eq!(params.noise_bits(), noise);
             assert!(params.words(Ring::of(params.most_bits() + 2)).bits() <= Ring::MOST_BITS);
         }
-        let short = Params::new(48, false).unwrap();
-        assert!(short.check_values(Ring::of(32)).is_ok() && short.check_values(Ring::of(33)).is_err());
-        let dealt = short.dealt();
-        assert!(dealt.check_values(Ring::of(126)).is_ok() && dealt.check_values(Ring::of(127)).is_err());
-        assert!(dealt.most_bits() == 32 && dealt.security_bits() == 42);
         assert!(Params::new(40, true).is_err() && Params::new(32, false).is_err());
         assert!(Params::default().check_triples(Ring::of(129)).is_err());
     }

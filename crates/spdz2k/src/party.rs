@@ -1,102 +1,165 @@
-//! A party: its keys, the correlations that it has made, and its openings that are not checked yet.
+//! A party: it computes on authenticated shares, and makes its correlations together with all others.
 
-use std::cell::RefCell;
+use std::rc::Rc;
 
 use quorate_adversary::Adversary;
+use quorate_authenticated::Authenticated;
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
-use quorate_ring::Ring;
+use quorate_engine::{Ctx, Result};
 
-use crate::bittriple::Ahead;
-use crate::check::Unchecked;
-#[cfg(feature = "testing")]
-use crate::dealer::Dealer;
-use crate::dealt::Deals;
-use crate::forms::SharedBits;
-use crate::keys::Keys;
+use crate::keys::{Keys, Transfers};
+use crate::make::{All, Maker, Protocols};
 use crate::params::Params;
-use crate::stock::Kind;
-use crate::tagged::Tagged;
 
 /// One party of the protocol.
 pub struct Spdz2k {
-    pub(crate) keys: Keys,
-    pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
-    pub(crate) unchecked: RefCell<Unchecked>,
-    /// Openings that were made to make correlations, which may happen while a program runs.
-    pub(crate) unchecked_in_making: RefCell<Unchecked>,
-    pub(crate) ahead: RefCell<Ahead>,
-    /// The dealer of correlations for two parties, at each of the three.
-    pub(crate) third: Option<Box<dyn Deals>>,
-    /// The maker of correlations in a test that is not about them.
-    #[cfg(feature = "testing")]
-    pub(crate) dealer: Option<Dealer>,
+    pub(crate) online: Authenticated,
+    pub(crate) protocols: Rc<Protocols>,
 }
 
 impl Spdz2k {
     /// Agrees on a session with every other party, with the party's own coins grown from `coins`, where they are given.
     ///
     /// # Errors
-    /// [`Misuse::Parties`] below 2; [`Error::Cheating`](quorate_engine::Error::Cheating) where a peer does not follow
-    /// the protocols; whatever ends a run.
+    /// [`Misuse::Parties`](quorate_engine::Misuse::Parties) below 2;
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where a peer does not follow the protocols; whatever ends a
+    /// run.
     pub async fn set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
-        Ok(Self::with(Keys::setup(ctx, params, coins).await?))
+        Self::set_up_as(ctx, params, coins, Adversary::none()).await
+    }
+
+    /// Agrees on a session as [`Spdz2k::set_up`] does, with this adversary at this party.
+    ///
+    /// # Errors
+    /// Those of [`Spdz2k::set_up`].
+    pub async fn set_up_as(ctx: &Ctx, params: Params, coins: Option<&Seed>, adversary: Adversary) -> Result<Spdz2k> {
+        let (keys, transfers) = Transfers::setup(ctx, params, coins, adversary).await?;
+        Ok(Self::with(keys, transfers))
     }
 
     /// Returns a party for dry runs.
     ///
     /// # Errors
-    /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
+    /// [`Misuse::Parties`](quorate_engine::Misuse::Parties),
+    /// [`Misuse::NoSuchParty`](quorate_engine::Misuse::NoSuchParty).
     pub fn new_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
-        Ok(Self::with(Keys::dry(parties, me, params)?))
+        let (keys, transfers) = Transfers::dry(parties, me, params)?;
+        Ok(Self::with(keys, transfers))
     }
 
-    pub(crate) fn with(keys: Keys) -> Spdz2k {
-        let (stock, unchecked, unchecked_in_making, ahead) = Default::default();
-        Spdz2k {
-            keys,
-            stock,
-            unchecked,
-            unchecked_in_making,
-            ahead,
-            third: None,
-            #[cfg(feature = "testing")]
-            dealer: None,
-        }
+    fn with(keys: quorate_authenticated::Keys, transfers: Transfers) -> Spdz2k {
+        let protocols = Protocols::new(transfers);
+        Spdz2k { online: Authenticated::new(keys, Box::new(All(protocols.clone()))), protocols }
     }
 
     /// Returns the adversary at this party: none, but for tests of attacks.
     pub fn adversary(&self) -> &Adversary {
-        self.keys.adversary()
+        self.online.adversary()
     }
 
-    /// Returns the openings that are not checked: of the program, or of the making of correlations. At a given time,
-    /// parties may have opened different parts of a program, so those openings wait for a check of their own.
-    pub(crate) fn unchecked(&self, ctx: &Ctx) -> &RefCell<Unchecked> {
-        match ctx.phase() {
-            Phase::Online => &self.unchecked,
-            Phase::Offline => &self.unchecked_in_making,
+    /// Returns its keys, and what it makes correlations from.
+    pub fn keys(&self) -> Keys<'_> {
+        self.protocols.transfers.under(self.online.keys())
+    }
+
+    /// Returns the parameters of the session.
+    pub fn params(&self) -> Params {
+        self.protocols.transfers.params
+    }
+
+    pub(crate) fn maker(&self) -> Maker<'_> {
+        Maker::new(&self.online, &self.protocols)
+    }
+}
+
+/// **Insecure**: parties whose correlations come from a dealer whose seed all know, and what tests look at.
+#[cfg(feature = "testing")]
+mod insecure {
+    use quorate_authenticated::{InsecureBits, Shared, SharedBits, Tagged};
+    use quorate_engine::{Misuse, Phase, Stocks, dry};
+    use quorate_gadgets::Family;
+
+    use super::*;
+    use crate::family::DEALER;
+
+    impl Spdz2k {
+        /// Agrees on what the dealer deals from. One round.
+        ///
+        /// # Errors
+        /// Those of [`Spdz2k::set_up`].
+        pub async fn insecure_set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
+            let matrices = matrices(params);
+            let online = Authenticated::insecure_set_up(ctx, params.online(), coins, matrices).await?;
+            Ok(Spdz2k { online, protocols: Protocols::new(Transfers::none(params)?) })
+        }
+
+        /// Returns a party with a dealer for dry runs.
+        ///
+        /// # Errors
+        /// Those of [`Spdz2k::new_dry`].
+        pub fn insecure_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
+            Transfers::dry(parties, me, params)?;
+            let online = Authenticated::insecure_dry(parties, me, params.online(), matrices(params));
+            Ok(Spdz2k { online, protocols: Protocols::new(Transfers::none(params)?) })
+        }
+
+        /// Returns this party's share and tag, for tests that put shares together.
+        pub fn insecure_shared(x: &Tagged) -> Shared {
+            Authenticated::insecure_shared(x)
+        }
+
+        /// Returns this party's part of bits, row after row, for tests that put parts together.
+        pub fn insecure_bits(x: &SharedBits) -> InsecureBits {
+            Authenticated::insecure_bits(x)
+        }
+
+        /// Returns the difference between this party's keys of a 0 bit and of a 1 bit.
+        pub fn insecure_delta(&self) -> u128 {
+            self.online.insecure_delta()
+        }
+
+        /// Returns this party's share of alpha, for tests that look at tags.
+        pub fn insecure_alpha(&self) -> u64 {
+            self.online.insecure_alpha()
         }
     }
 
-    pub(crate) fn forget_openings(&self) {
-        self.unchecked.borrow_mut().clear();
-        self.unchecked_in_making.borrow_mut().clear();
+    fn matrices(params: Params) -> Option<quorate_authenticated::MatrixBytes> {
+        params.has_matrix_triples().then(|| Box::new(move |ring, dims| params.bytes_of_matrices(ring, dims)) as _)
     }
 
-    /// Returns whether bits have MACs, and are not elements.
-    pub(crate) fn has_macs(&self) -> bool {
-        self.keys.params.bits_have_macs()
-    }
+    /// The variable that tests of gadgets set to run on a form of triples or bits other than the usual one, under short
+    /// keys.
+    const FORM: &str = "QUORATE_TEST_FORM";
 
-    /// Returns a vector of no elements.
-    pub(crate) fn nothing(&self, ctx: &Ctx, ring: Ring) -> Tagged {
-        self.blank(ctx.is_dry(), (ring, 0))
-    }
+    /// Runs on a dealer's correlations if `QUORATE_INSECURE_DEALER` is set, and otherwise on those that parties make.
+    impl quorate_gadgets::testing::Tested for Spdz2k {
+        async fn set_up(ctx: &Ctx) -> Result<Self> {
+            let params = match std::env::var(FORM).as_deref() {
+                Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
+                Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
+                Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
+                Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
+                Ok("usual") | Err(_) => Params::default(),
+                Ok(_) => {
+                    return Err(Misuse::Other { what: "QUORATE_TEST_FORM names no form of triples or bits" }.into());
+                }
+            };
+            match std::env::var_os(DEALER) {
+                Some(_) => Self::insecure_set_up(ctx, params, None).await,
+                None => Self::set_up(ctx, params, None).await,
+            }
+        }
 
-    /// Refuses a party that does not exist.
-    pub(crate) fn check_party(&self, party: usize) -> Result<()> {
-        let parties = self.keys.parties + usize::from(self.keys.dealt);
-        if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
+        async fn make_ahead(&self, ctx: &Ctx, work: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
+            if self.protocols.transfers.is_none() {
+                return Ok(());
+            }
+            let dry = Self::new_dry(ctx.parties(), ctx.me(), self.params())?;
+            dry.record_demand();
+            let on_shapes = async |ctx: &Ctx| work(&dry, ctx).await;
+            dry::run(ctx.me(), ctx.parties(), Phase::Online, on_shapes)?;
+            self.make_all(ctx, dry.take_demand()).await
+        }
     }
 }

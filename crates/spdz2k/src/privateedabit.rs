@@ -23,6 +23,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
@@ -30,12 +34,8 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::edabit::Wanted;
 use crate::keys::Keys;
-use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::make::Maker;
 use crate::quicksilver::{Claim, MASK};
-use crate::shared::Shared;
-use crate::tagged::Tagged;
-use quorate_adversary::Twist;
 
 const SAMPLE: &str = "a party's numbers and their bits";
 const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
@@ -97,7 +97,7 @@ struct Cut {
     numbers: Vec<[Tagged; 3]>,
 }
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Returns the sizes of a batch if cut and choose takes fewer bytes than a proof of every bit that is wanted.
     pub(crate) fn cut_and_choose(&self, wanted: &Wanted, lanes: usize) -> Option<Sizes> {
         if !self.has_macs() {
@@ -105,7 +105,7 @@ impl Spdz2k {
         }
         let (keys, ring, count) = (&self.keys, wanted.ring, wanted.numbers() * lanes);
         let (all_bits, bits) = (ring.bits() as usize, wanted.width as usize);
-        let element = |ring: Ring, count: usize| keys.alpha.digits().message_bytes((ring, count), false);
+        let element = |ring: Ring, count: usize| keys.transfers.digits.message_bytes((ring, count), false);
         let sizes = Sizes::of(count, keys.params.inner_bits())?;
         // In either way a bit with a MAC takes 4 bytes.
         let told = ring.packed_bytes(count * (sizes.bucket - 1)) + (wanted.chosen_bits() - bits) * lanes / 8;
@@ -163,7 +163,7 @@ impl Spdz2k {
     }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Runs step 2: returns shares of the numbers, by owner.
     async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
         let own = self.twisted(Twist::Number, Cow::Borrowed(own));

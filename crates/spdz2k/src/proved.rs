@@ -15,18 +15,18 @@
 //! w (w + alpha) = v^2 + alpha v (1 - 2 b) + alpha^2 b (b - 1), of which the last term is 0 only for bits. It is the
 //! proof that b is its own product with itself ([`crate::provenproduct`]).
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::keys::Keys;
 use crate::provenproduct::Claim;
-use crate::shared::Shared;
-use quorate_adversary::Twist;
 
 const BITS: &str = "the proof that a party's bits are bits";
 
-impl Keys {
+impl Keys<'_> {
     /// Makes `len` proven bits of each party over Z_2^k: by owner.
     ///
     /// # Errors

@@ -15,19 +15,19 @@
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
+use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::shared::Shared;
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Error, Form, Linear, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
-use crate::forms::SharedBits;
-use crate::party::Spdz2k;
-use crate::shared::Shared;
-use crate::tagged::Tagged;
+use crate::make::Maker;
 
 /// The number of bits that are made together.
 const BATCH: usize = 1 << 14;
 const NO_BITS: Error = Error::Bug { what: "no party has bits" };
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Makes random bits as elements, and checks them.
     pub(crate) async fn bits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
         if ring.bits() == 1 {

@@ -20,17 +20,17 @@
 
 use std::ops::Range;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::Dims;
+use quorate_authenticated::messages::{is_zero, pack, unpack};
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
-use crate::authenticate::{Correlated, Own, pack, unpack};
+use crate::authenticate::{Correlated, Own};
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::matrix::Dims;
-use crate::shared::Shared;
 use crate::triple::Triples;
-use crate::words::is_zero;
-use quorate_adversary::Twist;
 
 /// The number of triples that are made together.
 pub(crate) const BATCH: usize = 1 << 14;
@@ -46,7 +46,7 @@ pub(crate) struct Claim {
     pub check: &'static str,
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
     ///
     /// # Errors
@@ -189,6 +189,7 @@ mod tests {
 
     use super::*;
     use crate::params::Params;
+    use crate::party::Spdz2k;
 
     /// Coins of two bits are 0 in one of four proofs, of which nothing is left but the mask.
     #[test]
@@ -198,7 +199,8 @@ mod tests {
         let words = params.words(bit);
         let heard = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
-            let keys = run.phase(Phase::Offline, async |ctx| Keys::setup(ctx, params, None).await).unwrap();
+            let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await).unwrap();
+            let keys = s.keys();
             run.finish();
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();

@@ -21,6 +21,9 @@
 //!
 //! M_0 and K_0 belong to x_0 + y_0 + c_0. The proof takes 32 bytes to each peer, whatever its size.
 
+use quorate_adversary::Twist;
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::weights::doubled;
 use quorate_crypto::{ct_eq, gf128};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::chosen::Masks;
@@ -29,9 +32,6 @@ use zeroize::Zeroizing;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::macs::MacBits;
-use crate::weights::doubled;
-use quorate_adversary::Twist;
 
 const SUMS: &str = "the proof of what a party's numbers add up to";
 const BLOCK_BYTES: usize = 16;
@@ -58,7 +58,7 @@ struct Proof {
     linear: u128,
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Runs all steps.
     ///
     /// # Errors
@@ -265,7 +265,7 @@ mod tests {
     use quorate_ring::{Ring, Vector, Wiped};
 
     use super::*;
-    use crate::macs::WithPeer;
+    use quorate_authenticated::macs::WithPeer;
 
     const PARTIES: usize = 3;
     /// The number of pieces: numbers y for each x.

@@ -13,16 +13,16 @@
 //! leaves as 2^k. Before step 1, u is authenticated (4 rounds) and the triples are made (37 rounds). Bytes to each peer
 //! for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
 
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_ring::{Ring, Vector};
 
-use crate::party::Spdz2k;
-use crate::tagged::Tagged;
+use crate::make::Maker;
 
 /// The number of bits that are made together.
 pub(crate) const BATCH: usize = 1 << 12;
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Makes random bits, and checks them.
     pub(crate) async fn bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
         let mut parts = vec![self.nothing(ctx, ring)];

@@ -12,15 +12,16 @@
 //! | 2 | 5; 6 if n > 2 | open rho = t a - ahat, and check it |
 //! | 3 | 6 | commit to t c - ch - rho b and open it, and check it: 0 modulo 2^w, or the run ends |
 
+use quorate_adversary::Twist;
+use quorate_authenticated::messages::is_zero;
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::coins::Coins;
 use crate::factors::DIVIDED;
 use crate::keys::Keys;
-use crate::shared::Shared;
-use crate::words::{Opened, is_zero};
-use quorate_adversary::Twist;
+use crate::words::Opened;
 
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";
@@ -31,7 +32,7 @@ pub(crate) struct Challenge {
     rho: Vector,
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Runs all steps, with t of sg' + 1 bits.
     pub(crate) async fn sacrifice(&self, ctx: &Ctx, values: Ring, [a, a_hat, c, c_hat, b]: [&Shared; 5]) -> Result<()> {
         let challenge = self.challenge(ctx, self.params.inner_bits() + 1, [a, a_hat]).await?;
@@ -115,8 +116,9 @@ mod tests {
     use super::*;
     use crate::authenticate::Own;
     use crate::params::Params;
-    use crate::shared::sum;
+    use crate::party::Spdz2k;
     use quorate_adversary::By;
+    use quorate_authenticated::shared::sum;
 
     /// How two parties end that run `work` on authenticated words, by owner: each party's vector is its word twice.
     fn ends(
@@ -128,7 +130,8 @@ mod tests {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let params = Params::new(32, true).unwrap();
-                let keys = Keys::setup(ctx, params, None).await?;
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                let keys = s.keys();
                 if let Some((twist, by)) = twist.filter(|_| ctx.me() == 1) {
                     keys.adversary().twist(twist, by);
                 }

@@ -12,16 +12,16 @@
 //! Without a part, the lowest w bits of a are left. With a part, the lowest e - d bits of h are left, and those of a
 //! below d and from e to w; the number is a + 2^d h.
 
+use quorate_adversary::Twist;
+use quorate_authenticated::forms::SharedBits;
+use quorate_authenticated::macs::MacBits;
+use quorate_authenticated::tagged::Tagged;
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::edabit::{Own, Wanted};
-use crate::forms::SharedBits;
-use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::make::Maker;
 use crate::privateedabit::Sizes;
-use crate::tagged::Tagged;
-use quorate_adversary::Twist;
 
 impl Wanted {
     /// Returns the bits of a, and of h, that are left.
@@ -49,7 +49,7 @@ impl Wanted {
     }
 }
 
-impl Spdz2k {
+impl Maker<'_> {
     /// Runs all steps, by owner. Sizes are for a and h together.
     pub(crate) async fn chosen_parts(&self, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
         let lanes = sizes.count / wanted.numbers();

@@ -12,14 +12,14 @@
 
 use std::borrow::Cow;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::blank;
 use quorate_engine::{Ctx, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::keys::Keys;
-use crate::shared::blank;
-use quorate_adversary::Twist;
 
 /// A factor of this party for the bits of others, and the number of bits that the product with each row needs. The last
 /// rows may be left out.
@@ -44,7 +44,7 @@ impl Transferred {
     }
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Runs step 1 for `count` rows of OTs for `len` elements. Returns once this party has its own corrections; other
     /// parties may still lack theirs. Coins that weigh the products have to be tossed after it.
     pub(crate) async fn transfers(

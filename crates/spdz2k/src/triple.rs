@@ -23,6 +23,8 @@
 
 use std::borrow::Cow;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::shared::{Shared, blank, joined, sum};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
@@ -32,9 +34,7 @@ use crate::coins::Coins;
 use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
-use crate::shared::{Shared, blank, joined, sum};
 use crate::words::Opened;
-use quorate_adversary::Twist;
 
 /// The number of triples that are made together.
 pub(crate) const BATCH: usize = 4096;
@@ -85,7 +85,7 @@ struct Products {
 
 const NOTHING: Error = Error::Bug { what: "a party of a triple without values of its own" };
 
-impl Keys {
+impl Keys<'_> {
     /// Makes triples over Z_2^k.
     ///
     /// # Errors

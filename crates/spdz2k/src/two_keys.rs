@@ -24,6 +24,7 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 13.5 kB.
 
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
@@ -31,7 +32,6 @@ use crate::coins::Coins;
 use crate::factors::{Rows, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::shared::Shared;
 use crate::transfers::Multiplier;
 use crate::triple::Triples;
 
@@ -50,7 +50,7 @@ struct Products {
 /// a, ahat, kappa, u, uh, b, c, ch.
 type Authenticated = [Shared; 8];
 
-impl Keys {
+impl Keys<'_> {
     /// Makes a batch of triples over Z_2^k.
     pub(crate) async fn batch_under_two_keys(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let params = self.params;
@@ -105,6 +105,7 @@ mod tests {
     use quorate_gadgets::testing::may_be_chance;
 
     use super::*;
+    use crate::party::Spdz2k;
     use crate::sacrifice::rest;
     use quorate_adversary::{By, Twist};
 
@@ -117,7 +118,8 @@ mod tests {
         let ends = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
-                let keys = Keys::setup(ctx, params, None).await?;
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                let keys = s.keys();
                 if ctx.me() == 1 {
                     keys.adversary().twist(twist, By::All(by));
                 }

@@ -11,16 +11,14 @@
 
 use std::borrow::Cow;
 
+use quorate_adversary::Twist;
+use quorate_authenticated::messages::{is_zero, pack, total};
+use quorate_authenticated::shared::Shared;
 use quorate_engine::{Ctx, Error, Result};
-use quorate_ring::{Ring, Vector, Wiped};
+use quorate_ring::{Vector, Wiped};
 
-use crate::authenticate::pack;
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::shared::Shared;
-use quorate_adversary::Twist;
-
-const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
 
 /// An opened word, with this party's share of its tag.
 pub(crate) struct Opened {
@@ -28,7 +26,7 @@ pub(crate) struct Opened {
     pub tag: Vector,
 }
 
-impl Keys {
+impl Keys<'_> {
     /// Step 1: sends all bits of the shares to all.
     pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
         self.in_use()?;
@@ -71,9 +69,9 @@ impl Keys {
         let mut bytes = Vec::new();
         for Opened { value, tag } in opened {
             let (ring, len) = (value.ring(), value.len());
-            let chi = coins.draw(self.alpha.digits().key_bits(), (ring, len));
+            let chi = coins.draw(self.params.key_bits(), (ring, len));
             let mut rest = Wiped(value.clone());
-            rest.scale(self.alpha.value().into());
+            rest.scale(self.key());
             rest.rsub_assign(tag);
             rest.mul_assign(&chi);
             pack(&self.twisted(Twist::WordTag, rest.sum_axis(1, len, 1)), &mut bytes);
@@ -91,22 +89,4 @@ impl Keys {
             false => Err(Error::Cheating { check }),
         }
     }
-}
-
-/// Returns whether all elements are zero in their ring.
-pub(crate) fn is_zero(x: &Vector) -> bool {
-    x.to_limbs().iter().flatten().fold(0, |all, limb| all | limb) == 0
-}
-
-/// Returns the sum of what all parties sent.
-pub(crate) fn total(ctx: &Ctx, said: &[Vec<u8>], (ring, len): (Ring, usize)) -> Result<Vector> {
-    if ctx.is_dry() {
-        said.iter().for_each(|_| Vector::charge_unpack(ring, len));
-        return Ok(Vector::shape(ring, len));
-    }
-    let mut sum = Vector::zeros(ring, len);
-    for said in said {
-        sum.add_assign(&Vector::unpack(ring, len, said).map_err(|_| SHORT)?);
-    }
-    Ok(sum)
 }

@@ -3,7 +3,7 @@
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Phase, Result, Traffic};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared};
+use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
 
 /// One party's end of a run: its key and its result, and its traffic.
 pub struct End<T> {
@@ -24,7 +24,8 @@ pub fn run<T: Send>(
         }
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
-            let keys = Keys::setup(ctx, params, None).await?;
+            let s = Spdz2k::set_up(ctx, params, None).await?;
+            let keys = s.keys();
             Ok((keys.insecure_alpha(), work(ctx, &keys).await?))
         });
         let traffic = run.finish().offline;

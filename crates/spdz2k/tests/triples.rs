@@ -2,7 +2,7 @@
 
 use quorate_engine::{Ctx, Phase, dry};
 use quorate_ring::Ring;
-use quorate_spdz2k::{Keys, Params, Triples};
+use quorate_spdz2k::{Keys, Params, Spdz2k, Triples};
 
 use crate::common::{are_products, combined, run};
 
@@ -77,7 +77,7 @@ fn costs_are_those_of_a_dry_run() {
         let make = async |ctx: &Ctx, keys: &Keys| keys.triples(ctx, Ring::of(k), 10).await.map(|_| ());
         let both = run(n, params, None, make);
         let alone = run(n, params, None, async |_, _| Ok(()));
-        let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await;
+        let of_dry = async |ctx: &Ctx| make(ctx, &Spdz2k::new_dry(n, ctx.me(), params)?.keys()).await;
         let predicted = dry::together(&vec![0; n], Phase::Offline, of_dry).unwrap();
         for (me, (both, alone)) in both.iter().zip(&alone).enumerate() {
             let sent = both.traffic.sent.iter().zip(&alone.traffic.sent).map(|(both, alone)| both - alone);
@@ -90,7 +90,8 @@ fn costs_are_those_of_a_dry_run() {
 /// Returns the cost of a triple in a batch of `len` between two parties: the bytes of each, and the rounds in all.
 fn costs(params: Params, k: u32, len: usize) -> (u64, u32) {
     let make = async |ctx: &Ctx| {
-        let keys = Keys::dry(2, ctx.me(), params)?;
+        let s = Spdz2k::new_dry(2, ctx.me(), params)?;
+        let keys = s.keys();
         keys.triples(ctx, Ring::of(k), len).await.map(|_| ())
     };
     let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use quorate_adversary::{By, Twist};
 use quorate_adversary::{Forgery, Lie, Spoil};
+use quorate_authenticated::{Kind, Params};
 use quorate_crypto::Seed;
 use quorate_engine::testing::{Change, Liar, What};
 use quorate_engine::{Ctx, Demand, Opened, Party, Phase, Result, Sharing, Stocks, dry};
@@ -13,7 +14,6 @@ use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Family, Functions, Gadgets};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use super::outcomes::{Cheat, with_cheat};
 use crate::common::N;

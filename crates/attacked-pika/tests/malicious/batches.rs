@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use quorate_adversary::Lie;
+use quorate_authenticated::{Authenticated, Kind, Material, Params};
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Stocks};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Material, Params, Spdz2k};
 
 use super::outcomes::is_found;
 use crate::common::N;
@@ -36,8 +36,9 @@ fn dealt(lie: Option<Lie>) -> Vec<(Result<Material>, u32, usize)> {
 
 /// Returns the values of a part, from both summands.
 fn values(ends: &[(Result<Material>, u32, usize)], part: usize, range: Range<usize>) -> Vec<u64> {
-    let of =
-        |me: usize| Spdz2k::insecure_shared(&ends[me].0.as_ref().unwrap().vectors[part]).share.slice(range.clone());
+    let of = |me: usize| {
+        Authenticated::insecure_shared(&ends[me].0.as_ref().unwrap().vectors[part]).share.slice(range.clone())
+    };
     let mut sum: Vector = of(0);
     sum.add_assign(&of(1));
     sum.convert(Ring::of(K)).to_u64s()

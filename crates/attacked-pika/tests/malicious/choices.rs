@@ -1,12 +1,12 @@
 //! Choices of one: their owner alone opens the values that prove them, so a lie about those does not show the choice.
 
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::{Kind, Params, Tagged};
 use quorate_engine::testing::parties;
 use quorate_engine::{Axis, Cause, Ctx, Error, Linear, Phase, Result, Sharing, dry};
 use quorate_gadgets::{Family, Gadgets};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Tagged};
 
 use crate::common::N;
 

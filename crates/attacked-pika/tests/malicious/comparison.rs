@@ -1,6 +1,7 @@
 //! Signs, equality and truncation by digits of masks: in rings of one digit and of many, for all numbers of tiny rings
 //! and for those near the edges of large ones; and what they send.
 
+use quorate_authenticated::Params;
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::testing::{all, mask, noise, open_bits, share, shown, signed};
@@ -8,7 +9,6 @@ use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::comparison::Mask;
 use quorate_pika::malicious::cost::{self, Use};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::Params;
 
 use super::costs::{demand, measure};
 use crate::common::N;

@@ -1,6 +1,7 @@
 //! Traffic on the wire equals the costs by dry runs of all parties, at every party; and that of dealing equals the
 //! stated costs.
 
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -10,7 +11,6 @@ use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::cost;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use crate::common::N;
 

@@ -3,13 +3,13 @@
 //! end before they go online, or their correlations are right.
 
 use quorate_adversary::{Forgery, Lie};
+use quorate_authenticated::{Authenticated, InsecureBits, Kind, Material, Params};
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_gadgets::testing::convolutions;
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
 
 use super::outcomes::{Cheat, is_found, with_cheat};
 use crate::common::N;
@@ -100,7 +100,7 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
 
 /// Returns the sum of both parties' shares, modulo 2^k, and asserts that every tag is exact.
 fn value(ends: &[End], i: usize, ring: Ring) -> Vector {
-    let shared = |end: &End| Spdz2k::insecure_shared(&end.dealt.as_ref().unwrap().vectors[i]);
+    let shared = |end: &End| Authenticated::insecure_shared(&end.dealt.as_ref().unwrap().vectors[i]);
     let (first, second) = (shared(&ends[0]), shared(&ends[1]));
     let (mut value, mut tag) = (first.share.clone(), first.tag.clone());
     value.add_assign(&second.share);
@@ -113,7 +113,7 @@ fn value(ends: &[End], i: usize, ring: Ring) -> Vector {
 
 /// Returns the bits of both parties, and asserts that every MAC is right.
 fn bits(ends: &[End], i: usize) -> Vec<bool> {
-    let part = |end: &End| match Spdz2k::insecure_bits(&end.dealt.as_ref().unwrap().bits[i]) {
+    let part = |end: &End| match Authenticated::insecure_bits(&end.dealt.as_ref().unwrap().bits[i]) {
         InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs[0].clone(), keys[0].clone()),
         InsecureBits::Elements(_) => panic!("bits have MACs"),
     };
@@ -139,7 +139,7 @@ fn assert_right(kind: &Kind, ends: &[End]) {
         Kind::Triple { .. } | Kind::Owned { .. } => {
             if let Kind::Owned { owner, .. } = *kind {
                 let other = ends[1 - owner].dealt.as_ref().unwrap();
-                let shares = other.vectors.iter().map(|part| Spdz2k::insecure_shared(part).share.to_limbs());
+                let shares = other.vectors.iter().map(|part| Authenticated::insecure_shared(part).share.to_limbs());
                 assert!(shares.flatten().flatten().all(|limb| limb == 0), "all is in its owner's summands");
             }
             let mut product = of(0);
@@ -321,9 +321,9 @@ fn no_tag_can_be_off_in_its_top_bit() {
 fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     let ends = deal(&Kind::DaBit { bits: K }, 48, None);
     let of_dealer = ends[2].dealt.as_ref().unwrap();
-    let shared = Spdz2k::insecure_shared(&of_dealer.vectors[0]);
+    let shared = Authenticated::insecure_shared(&of_dealer.vectors[0]);
     assert!(shared.share.is_shape() && shared.tag.is_shape());
-    match Spdz2k::insecure_bits(&of_dealer.bits[0]) {
+    match Authenticated::insecure_bits(&of_dealer.bits[0]) {
         InsecureBits::Macs { own, .. } => assert!(Bits::is_shape(&own)),
         InsecureBits::Elements(_) => panic!("bits have MACs"),
     }

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use quorate_adversary::Lie;
 use quorate_adversary::{By, Twist};
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use super::outcomes::{Cheat, Outcome, Table, changes, is_an_end, is_found, with_cheat};
 use crate::common::N;

@@ -3,13 +3,13 @@
 
 use quorate_adversary::{By, Twist};
 use quorate_adversary::{Lie, Spoil};
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::{Liar, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing, Stocks};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use super::links::{End, run_party};
 use super::outcomes::is_found;

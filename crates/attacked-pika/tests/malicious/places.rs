@@ -2,6 +2,7 @@
 //! look-ups with lies of links, of P0 and of P1.
 
 use quorate_adversary::{Lie, Spoil};
+use quorate_authenticated::Params;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Phase, Sharing, Stocks, dry};
 use quorate_gadgets::Functions;
@@ -9,7 +10,6 @@ use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::Params;
 
 use super::outcomes::is_found;
 use crate::common::N;

@@ -3,7 +3,7 @@
 use quorate_adversary::{Adversary, By, Twist};
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{Keys, Kind, Params, Spdz2k};
+use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use super::outcomes::is_found;
 
@@ -108,7 +108,7 @@ fn a_delta_that_differs_from_peer_to_peer_is_found() {
                     adversary.go_on();
                 }
                 let params = Params::new(32, true).unwrap();
-                let s = Spdz2k::insecure_with(Keys::setup_as(ctx, params, None, adversary).await?);
+                let s = Spdz2k::set_up_as(ctx, params, None, adversary).await?;
                 s.make(ctx, &Kind::Link, 5).await?;
                 s.make(ctx, &Kind::BitTriple, 5).await
             });

@@ -5,7 +5,7 @@ use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
 use quorate_engine::{Cause, Error, Opened, Phase, Result, Sharing, Stocks};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k, Triples};
+use quorate_spdz2k::{Kind, Params, Shared, Spdz2k, Triples};
 
 use super::outcomes::is_found;
 use crate::common::{Keyed, are_products, combined, run, together};
@@ -181,7 +181,8 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
                 let me = party.me();
                 let mut run = party.begin_alone().unwrap();
                 let done = run.phase(Phase::Offline, async |ctx| {
-                    let keys = Keys::setup(ctx, params, None).await?;
+                    let s = Spdz2k::set_up(ctx, params, None).await?;
+                    let keys = s.keys();
                     liars[me].begin();
                     Ok((keys.insecure_alpha(), keys.triples(ctx, ring, len).await?))
                 });

@@ -1,101 +1,24 @@
 //! Gadgets and functions: those of the protocol for two parties, which P2 runs on shapes.
 
+use quorate_authenticated::{SharedBits, Tagged, run_online};
 use quorate_circuits::Program;
-use quorate_engine::{
-    Axis, Checked, ComparisonMasks, Ctx, Demand, EdaBits, Form, Layout, Linear, LinearBits, Material, Misuse, Opened,
-    Result, Sharing, Stock, Stocks, TruncMasks, Update, UpdateBits,
-};
+use quorate_engine::{Axis, Ctx, Misuse, Result, Sharing};
 use quorate_gadgets::extremum::{Best, Field};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::real::Softmax;
 use quorate_gadgets::scale::Scale;
 use quorate_gadgets::{
-    Functions, Gadgets, Garbles, NoLabels, Sign, Width, compare, compiled_here, extremum, floor_div, int_div, real,
-    scale,
+    Functions, Gadgets, Sign, Width, compare, compiled_here, extremum, floor_div, int_div, real, scale,
 };
-use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
+use quorate_ring::Ring;
 
 use super::PikaMalicious;
 use super::lookup::MOST_ENTRIES;
 use crate::setup::DEALER;
 
-/// Defines methods that call the protocol for two parties.
-macro_rules! forwarded {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
-        fn $name(&self, $($arg: $type),*) $(-> $out)? {
-            self.online.$name($($arg),*)
-        }
-    )*};
-}
-
-/// Defines methods that take messages and call the protocol for two parties.
-macro_rules! run_online {
-    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $out:ty;)*) => {$(
-        async fn $name(&self, ctx: &Ctx, $($arg: $type),*) -> Result<$out> {
-            self.online.$name(ctx, $($arg),*).await
-        }
-    )*};
-}
-
-impl Sharing for PikaMalicious {
-    type A = Tagged;
-    type B = SharedBits;
-
-    const CHECKED: bool = true;
-    const MOST_BITS: u32 = Spdz2k::MOST_BITS;
-
-    forwarded! {
-        fn most_bits() -> u32;
-        fn shape(x: &Tagged) -> (Ring, usize);
-        fn bit_shape(x: &SharedBits) -> (usize, usize);
-        fn public(value: &Vector) -> Tagged;
-        fn public_bits(value: &Bits) -> SharedBits;
-        fn add(x: &Tagged, y: &Tagged) -> Tagged;
-        fn sub(x: &Tagged, y: &Tagged) -> Tagged;
-        fn add_public(x: &Tagged, value: &Vector) -> Tagged;
-        fn say_who_knows(x: &mut Tagged, known: Option<usize>);
-        fn who_knows(x: &Tagged) -> Option<usize>;
-        fn linear(x: &Tagged, map: &Linear<'_>) -> Tagged;
-        fn update(x: &mut Tagged, y: &Tagged, update: &Update);
-        fn concat(parts: &[&Tagged]) -> Tagged;
-        fn xor(x: &SharedBits, y: &SharedBits) -> SharedBits;
-        fn xor_public(x: &SharedBits, value: &Bits) -> SharedBits;
-        fn linear_bits(x: &SharedBits, map: &LinearBits<'_>) -> SharedBits;
-        fn update_bits(x: &mut SharedBits, y: &SharedBits, update: &UpdateBits<'_>);
-        fn concat_rows(parts: &[&SharedBits]) -> SharedBits;
-        fn concat_lanes(parts: &[&SharedBits]) -> SharedBits;
-    }
-
-    run_online! {
-        fn input(owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Tagged;
-        fn input_bits(owner: usize, shape: (usize, usize), value: Option<&Bits>) -> SharedBits;
-        fn bilinear(form: Form, x: &Tagged, y: &Tagged) -> Tagged;
-        fn lsb(x: &Tagged) -> SharedBits;
-        fn bit_to_msb(x: &SharedBits, ring: Ring) -> Tagged;
-        fn and(x: &SharedBits, y: &SharedBits) -> SharedBits;
-        fn open(x: &Tagged) -> Opened<Vector>;
-        fn open_bits(x: &SharedBits) -> Opened<Bits>;
-        fn reveal(checked: &Checked, x: &Tagged, to: Option<usize>) -> Option<Opened<Vector>>;
-        fn reveal_bits(checked: &Checked, x: &SharedBits, to: Option<usize>) -> Option<Opened<Bits>>;
-        fn random_bits(ring: Ring, len: usize) -> Tagged;
-        fn dabits(ring: Ring, len: usize) -> (Tagged, SharedBits);
-        fn edabits(ring: Ring, cut: Option<u32>, len: usize) -> EdaBits<Tagged, SharedBits>;
-        fn comparison_masks(ring: Ring, pairs: usize, len: usize) -> ComparisonMasks<Tagged, SharedBits>;
-        fn trunc_masks(ring: Ring, shift: u32, len: usize) -> TruncMasks<Tagged>;
-        fn wide_edabits(ring: Ring, wide: Ring, len: usize) -> EdaBits<Tagged, SharedBits>;
-        fn shuffle(columns: &[&Tagged], rows: usize) -> Vec<Tagged>;
-    }
-
-    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
-        self.online.check(ctx).await
-    }
-}
-
-impl Garbles for PikaMalicious {
-    type Y = NoLabels;
-}
+// Chunks are as large as usual.
+quorate_authenticated::shares_online! { PikaMalicious, finer: 1 }
 
 impl Gadgets for PikaMalicious {
     const PROVES_NOTHING: Option<usize> = Some(DEALER);
@@ -179,22 +102,4 @@ impl Functions for PikaMalicious {
 
     quorate_gadgets::lookups_here! { PikaMalicious, lookup, Tagged, Tagged, PikaMalicious::look_up }
     quorate_gadgets::lookups_here! { PikaMalicious, lookup_bit, Tagged, SharedBits, PikaMalicious::look_up_bit }
-}
-
-impl Stocks for PikaMalicious {
-    type Kind = Kind;
-    type Vectors = Tagged;
-    type Matrices = SharedBits;
-
-    forwarded! {
-        fn stock() -> &Stock<Kind, Tagged, SharedBits>;
-        fn layout(kind: &Kind) -> Layout;
-        fn blank(dry: bool, shape: (Ring, usize)) -> Tagged;
-        fn blank_bits(dry: bool, shape: (usize, usize)) -> SharedBits;
-    }
-
-    run_online! {
-        fn make(kind: &Kind, len: usize) -> Material<Tagged, SharedBits>;
-        fn make_all(demand: Demand<Kind>) -> ();
-    }
 }

@@ -21,11 +21,11 @@
 
 use std::ops::Range;
 
+use quorate_authenticated::weights::{self, BASIS};
+use quorate_authenticated::{Kind, MacBits, Material, SharedBits, Tagged};
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
-use quorate_spdz2k::weights::{self, BASIS};
-use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
 use zeroize::Zeroizing;
 
 use super::Third;

@@ -20,12 +20,12 @@
 
 use std::ops::Range;
 
+use quorate_authenticated::{Kind, Params, Shared, SharedBits, Tagged};
 use quorate_engine::{Chunks, Ctx, Error, Form, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified;
 use quorate_gadgets::{Gadgets, stream, truncate};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Ring, Vector, wipe_words};
-use quorate_spdz2k::{Kind, Params, Shared, SharedBits, Tagged};
 
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of};

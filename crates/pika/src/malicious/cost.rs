@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use quorate_authenticated::{Kind, Params};
 use quorate_gadgets::cost::{and_all, carry_tree};
 use quorate_ring::Ring;
-use quorate_spdz2k::{Kind, Params};
 
 use super::comparison::Mask;
 use super::digits::Digits;

@@ -18,13 +18,13 @@
 //!
 //! Shares of r and of its tag are sums of values weighted with their places.
 
+use quorate_authenticated::{Kind, Params, Shared, Tagged};
 use quorate_crypto::Prg;
 use quorate_engine::{Form, Result};
 use quorate_fss::verified::{self, Corrections, Keys, Shape};
 use quorate_fss::{Hash, Roots, Side};
 use quorate_ring::meter::{self, Kernel, charge};
 use quorate_ring::{Ring, Vector, Wiped, wipe_words};
-use quorate_spdz2k::{Kind, Params, Shared, Tagged};
 use zeroize::Zeroizing;
 
 use super::check::Transcript;

@@ -2,30 +2,21 @@
 
 use std::rc::Rc;
 
+use quorate_authenticated::{Authenticated, Kind, Params};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family};
-use quorate_spdz2k::{ALLOW_WEAK, Kind, MAC, Params};
+use quorate_gadgets::{Choices, Descriptor, Family, streamed_lookup_bytes};
 
 use super::PikaMalicious;
 use super::check::making_bytes;
 use crate::forms::COMPARISONS;
 use crate::setup::Pika;
 
-fn params(choices: &Choices) -> Result<Params> {
-    let key_bits = match choices.of(&MAC) {
-        "32" => 32,
-        "48" => 48,
-        _ => 64,
-    };
-    Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")
-}
-
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
 #[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, PikaMalicious> {
-    Box::pin(async move { PikaMalicious::set_up(ctx, params(choices)?, coins).await })
+    Box::pin(async move { PikaMalicious::set_up(ctx, Params::chosen(choices)?, coins).await })
 }
 
 #[inline(never)]
@@ -44,11 +35,11 @@ impl Family for PikaMalicious {
     const ONLY_AHEAD: bool = true;
 
     fn most_bits_with(choices: &Choices) -> u32 {
-        params(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
+        Params::chosen(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
     }
 
     fn security(_: usize, choices: &Choices) -> String {
-        let bits = params(choices).map_or(0, Params::security_bits);
+        let bits = Params::chosen(choices).map_or(0, Params::security_bits);
         format!(
             "malicious, experimental: any 1 party of 3 may do anything; who follows the protocol gets the right result \
              or an error; party 2 deals correlations, which the others check before any input is used; {bits}-bit \
@@ -61,7 +52,7 @@ impl Family for PikaMalicious {
             let what = "with malicious=True numbers are compared by digits of their masks: comparisons goes without it";
             return Err(Misuse::Other { what }.into());
         }
-        params(choices).map(drop)
+        Params::chosen(choices).map(drop)
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
@@ -69,7 +60,7 @@ impl Family for PikaMalicious {
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
-        Self::new_dry(parties, me, params(choices)?)
+        Self::new_dry(parties, me, Params::chosen(choices)?)
     }
 
     async fn prepare<T>(
@@ -97,7 +88,7 @@ impl Family for PikaMalicious {
     }
 
     fn shares(&self) -> u64 {
-        self.online.shares()
+        Authenticated::SHARES
     }
 
     fn work_shares(&self) -> u64 {
@@ -105,7 +96,7 @@ impl Family for PikaMalicious {
     }
 
     fn lookup_bytes(&self, table: (usize, u32), len: u64) -> u64 {
-        self.under_way(table, len).unwrap_or_else(|| self.online.lookup_bytes(table, len))
+        self.under_way(table, len).unwrap_or_else(|| streamed_lookup_bytes(self.work_shares(), len))
     }
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {

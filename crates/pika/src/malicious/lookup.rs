@@ -15,12 +15,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use quorate_authenticated::{Shared, SharedBits, Tagged};
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::verified::{Windows, charge_windows};
 use quorate_gadgets::lookup::{self as gadget, Lookup, place_bits};
 use quorate_gadgets::{Functions, stream};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Shared, SharedBits, Tagged};
 
 use super::PikaMalicious;
 use super::digits::{Digits, charge_copies, keys_of, values};

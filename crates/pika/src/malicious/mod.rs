@@ -3,7 +3,7 @@
 //! **Source**: ours (docs/security/pika-malicious.md, decision 0052). **Model**: malicious, one of three; a party that
 //! follows the protocol gets the right result or an error. **Notation**: P0 and P1 compute, P2 deals.
 //!
-//! Online, P0 and P1 run the protocol of `spdz2k` for two parties ([`quorate_spdz2k`]): shares with tags over
+//! Online, P0 and P1 are two parties of [`quorate_authenticated`]: shares with tags over
 //! Z_2^(k+s), bits with MACs, openings that are checked before anything is revealed. P2 deals the correlations for it.
 //! P2 knows all keys, so tags do not bind it. Instead, P0 and P1 check all that it dealt, before anything that depends
 //! on an input is sent. This check depends only on what was dealt and on their coins, so a dealer learns nothing from a
@@ -18,7 +18,7 @@
 //! | compare | `check` | 1 | P0 and P1: hashes of all that P2 sent then, and of what has to be zero |
 //!
 //! Signs, equality and truncation are computed from one-hot digits of masks (`comparison`), look-ups from those of
-//! places (`lookup`). Inputs, openings and results of P2: `dealt` of [`quorate_spdz2k`].
+//! places (`lookup`). Inputs, openings and results of P2: `third` of [`quorate_authenticated`].
 
 mod backend;
 mod check;
@@ -34,21 +34,21 @@ mod summands;
 use std::rc::Rc;
 
 use quorate_adversary::DealerAdversary;
+#[cfg(feature = "testing")]
+use quorate_authenticated::Tagged;
+use quorate_authenticated::{Authenticated, Kind, Material, Params, Seat, Source};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Ctx, Result};
 use quorate_gadgets::here::Local;
 #[cfg(feature = "testing")]
 use quorate_ring::Vector;
-#[cfg(feature = "testing")]
-use quorate_spdz2k::Tagged;
-use quorate_spdz2k::{Deals, Kind, Material, Params, Seat, Spdz2k};
 use zeroize::Zeroizing;
 
 use crate::setup::{DEALER, Pika};
 
 /// One party's end of the malicious form.
 pub struct PikaMalicious {
-    pub(crate) online: Spdz2k,
+    pub(crate) online: Authenticated,
     pub(crate) third: Rc<Third>,
 }
 
@@ -78,12 +78,17 @@ pub(crate) struct OwnKeys {
     pub delta: Zeroizing<u128>,
 }
 
-/// The dealing at one party, as [`Deals`].
+/// The dealing at one party, as the source of its correlations.
 struct Dealer(Rc<Third>);
 
-impl Deals for Dealer {
-    fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
-        Box::pin(async move { self.0.deal_all(ctx, &kinds).await })
+impl Source for Dealer {
+    fn make_all<'a>(
+        &'a self,
+        party: &'a Authenticated,
+        ctx: &'a Ctx,
+        kinds: Vec<(Kind, usize)>,
+    ) -> Local<'a, Vec<Material>> {
+        Box::pin(async move { party.keys().dealing(async || self.0.deal_all(ctx, &kinds).await).await })
     }
 }
 
@@ -117,12 +122,12 @@ impl PikaMalicious {
         let (me, session) = (pairs.me, *pairs.session());
         let seed = |peer: usize| pairs.coins_with(peer).derive("quorate/pika/malicious/keys", b"");
         let own = |peer: usize| {
-            let (alpha, delta) = Seat::keys_of(params, &session, &seed(peer))?;
-            Ok::<_, Error>(OwnKeys { alpha, delta })
+            let (alpha, delta) = Seat::keys_of(params, &session, &seed(peer));
+            OwnKeys { alpha, delta }
         };
         let keys = match me {
-            DEALER => vec![own(0)?, own(1)?],
-            _ => vec![own(DEALER)?],
+            DEALER => vec![own(0), own(1)],
+            _ => vec![own(DEALER)],
         };
         let seat = Seat {
             me,
@@ -132,7 +137,7 @@ impl PikaMalicious {
             private: pairs.own_coins().derive("quorate/pika/malicious/private", b""),
         };
         let third = Rc::new(Third::new(pairs, params, keys));
-        Ok(PikaMalicious { online: Spdz2k::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
+        Ok(PikaMalicious { online: Authenticated::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
     }
 }
 
@@ -151,7 +156,7 @@ impl PikaMalicious {
     }
 
     /// **Insecure**: returns the protocol for two parties, for tests in which one of them deviates.
-    pub fn insecure_online(&self) -> &Spdz2k {
+    pub fn insecure_online(&self) -> &Authenticated {
         &self.online
     }
 }
@@ -167,7 +172,7 @@ impl quorate_gadgets::testing::Tested for PikaMalicious {
 
 #[cfg(test)]
 mod tests {
-    use quorate_engine::{Phase, Stocks, dry};
+    use quorate_engine::{Error, Phase, Stocks, dry};
     use quorate_gadgets::Family;
 
     use super::*;

@@ -6,11 +6,11 @@
 //! numbers, coins and masks that were moved before. So the masks of one world are mapped one to one to those of the
 //! other world, and any view has the same probability in both.
 
+use quorate_authenticated::{Authenticated, Kind, Params};
 use quorate_engine::Stocks;
 use quorate_engine::testing::Received;
 use quorate_gadgets::testing::may_be_chance;
 use quorate_ring::Ring;
-use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use super::script::{Masked, Message, Script};
 use super::{Layout, Seen, World, key_of, move_masks, noise, observe, tells};
@@ -332,7 +332,7 @@ fn random_bits_are_those_of_the_dealer() {
         let shares = [0, 1].map(|viewer| {
             let seen = observe(std::slice::from_ref(&world), viewer, async |s, ctx, _| {
                 let made = s.make(ctx, &kind, LEN).await?;
-                Ok(Spdz2k::insecure_shared(&made.vectors[0]).share.clone())
+                Ok(Authenticated::insecure_shared(&made.vectors[0]).share.clone())
             });
             seen.into_iter().next().unwrap().result
         });

@@ -12,12 +12,12 @@ mod third;
 
 use std::sync::Arc;
 
+use quorate_authenticated::{Params, Seat};
 use quorate_crypto::{Seed, SessionId, Tape};
 use quorate_engine::testing::{Received, leaks, parties};
 use quorate_engine::{Ctx, Phase, Result};
 use quorate_pika::{Pika, PikaMalicious};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Params, Seat};
 
 use self::script::Masked;
 use crate::common::N;
@@ -111,7 +111,7 @@ pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
     });
     let is_right = |bytes: &[u8; 32]| {
         let keys = Seed::from_bytes(*bytes).derive("quorate/pika/malicious/keys", b"");
-        *Seat::keys_of(params, &session, &keys).unwrap().0 == alpha
+        *Seat::keys_of(params, &session, &keys).0 == alpha
     };
     bytes.find(is_right).unwrap()
 }

@@ -6,6 +6,7 @@
 //! each of them those of what was dealt. Each of these messages has a mask of its own, and the amount depends on hidden
 //! numbers and on masks that were moved before. Openings of look-ups are enumerated over all places.
 
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::Received;
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -13,7 +14,6 @@ use quorate_gadgets::{Functions, Gadgets};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use super::script::{Masked, Message, Script};
 use super::{Layout, World, move_masks, noise, observe};

@@ -1,9 +1,9 @@
 //! The draws and messages of a batch, as `kinds`, `digits` and `check` have them, and the draw that masks each message.
 
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::Form;
 use quorate_pika::malicious::digits::Digits;
 use quorate_ring::Ring;
-use quorate_spdz2k::{Kind, Params};
 
 use super::Layout;
 

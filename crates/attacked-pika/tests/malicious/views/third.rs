@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quorate_authenticated::{Kind, Params};
 use quorate_engine::Sharing;
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params};
 
 use super::script::Script;
 use super::{World, noise, observe};

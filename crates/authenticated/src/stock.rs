@@ -14,7 +14,8 @@ use quorate_ring::{Conv, Ring, Vector, Wiped};
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
 use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
+use crate::source::MISCOUNTED;
 use crate::tagged::Tagged;
 
 /// A kind of correlations.
@@ -226,7 +227,7 @@ impl Stored for SharedBits {
 /// Correlations of a kind.
 pub type Material = quorate_engine::Material<Tagged, SharedBits>;
 
-impl Stocks for Spdz2k {
+impl Stocks for Authenticated {
     type Kind = Kind;
     type Vectors = Tagged;
     type Matrices = SharedBits;
@@ -293,59 +294,30 @@ impl Stocks for Spdz2k {
         }
     }
 
-    compiled_here! { Spdz2k:
-        fn make(s, ctx, at kind: Kind, val len: usize) -> Material { s.make_or_deal(ctx, kind, len) }
+    compiled_here! { Authenticated:
+        fn make(s, ctx, at kind: Kind, val len: usize) -> Material { s.made(ctx, kind, len) }
         fn make_kinds(s, ctx, at totals: BTreeMap<Kind, usize>) -> BTreeMap<Kind, Material> {
-            s.make_each(ctx, totals)
+            s.all_made(ctx, totals)
         }
     }
 }
 
-const NOT_DEALT: Error = Error::Bug { what: "a dealer that dealt nothing" };
-
-impl Spdz2k {
-    /// Returns whether all correlations come from a dealer, in tests.
-    fn is_dealt(&self) -> bool {
-        #[cfg(feature = "testing")]
-        return self.dealer.is_some();
-        #[cfg(not(feature = "testing"))]
-        false
-    }
-
-    /// Makes correlations of one kind.
-    async fn make_or_deal(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+impl Authenticated {
+    /// Has its source make correlations of one kind.
+    async fn made(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         self.check_kind(kind)?;
-        if let Some(third) = &self.third {
-            let mut made = self.keys.dealing(async || third.deal(ctx, vec![(kind.clone(), len)]).await).await?;
-            return made.pop().ok_or(NOT_DEALT);
-        }
-        #[cfg(feature = "testing")]
-        if let Some(dealer) = &self.dealer {
-            return Ok(self.deal_kind(ctx, dealer, kind, len));
-        }
-        self.make_together(ctx, kind, len).await
+        self.source.make(self, ctx, kind, len).await
     }
 
-    /// Makes one kind after the other: at most one check is under way at a time.
-    async fn make_each(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
-        if let Some(third) = &self.third {
-            let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
-            kinds.iter().try_for_each(|(kind, _)| self.check_kind(kind))?;
-            let made = self.keys.dealing(async || third.deal(ctx, kinds.clone()).await).await?;
-            return Ok(kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
+    /// Has its source make correlations of several kinds.
+    async fn all_made(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
+        let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
+        kinds.iter().try_for_each(|(kind, _)| self.check_kind(kind))?;
+        let made = self.source.make_all(self, ctx, kinds.clone()).await?;
+        match made.len() == kinds.len() {
+            true => Ok(kinds.into_iter().map(|(kind, _)| kind).zip(made).collect()),
+            false => Err(MISCOUNTED),
         }
-        let make = async || {
-            let mut made = BTreeMap::new();
-            for (kind, &len) in totals {
-                made.insert(kind.clone(), self.make(ctx, kind, len).await?);
-            }
-            Ok(made)
-        };
-        let triples = match self.is_dealt() || !self.has_macs() {
-            true => 0,
-            false => totals.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
-        };
-        self.with_triples_ahead(triples, make).await
     }
 
     /// Draws random elements that their owner knows.
@@ -434,20 +406,5 @@ impl Spdz2k {
         let kind = Kind::TruncMask { bits: ring.bits(), cut };
         let [value, shifted, top] = self.draw(ctx, kind, len).await?.into_vectors()?;
         Ok(TruncMasks { value, shifted, top })
-    }
-
-    /// Returns the number of peers with which each value of `bits` bits has shares of its own: bits with MACs have some
-    /// with each peer.
-    pub(crate) fn peers_of(&self, bits: u32) -> u64 {
-        if bits == 1 && self.has_macs() { self.keys.parties as u64 - 1 } else { 1 }
-    }
-
-    /// Returns the bytes of a party's shares of a vector and of their tags; for bits with MACs, of the bits, and of
-    /// keys and MACs with one peer.
-    pub(crate) fn bytes_of(&self, bits: u32, len: usize) -> u64 {
-        if bits == 1 && self.has_macs() {
-            return (2 * size_of::<u128>() * len + len.div_ceil(8)) as u64;
-        }
-        2 * (len * self.keys.params.shares(Ring::of(bits)).carrier().bytes()) as u64
     }
 }

@@ -1,6 +1,5 @@
 //! Products of matrices of which parties know one or both, by matrix triples: each matrix is opened once, less the
 //! matrix of the triple. The kind of triples depends on which party knows which matrix, as for elements (`mul`).
-//! Triples of two parties come from [`crate::matrix`]; those of one party come with a proof ([`crate::provenproduct`]).
 //!
 //! Large matrices are cut, so that triples are made in bounded memory: parts of both are multiplied, and products of
 //! parts are added up. Each part is opened once for each part of the other matrix. One round.
@@ -11,10 +10,12 @@ use std::ops::Range;
 use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
-use crate::matrix::Dims;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+
+/// The dimensions m, k, n of a product of an m x k matrix with a k x n one.
+pub type Dims = (usize, usize, usize);
 
 /// The largest dimension that is summed in one part.
 const INNER: usize = 2048;
@@ -63,7 +64,7 @@ fn taken(x: &Tagged, width: usize, [rows, columns]: [&Range<usize>; 2]) -> Tagge
     x.linear(&Linear::Gather(Positions::later(len, &positions)))
 }
 
-impl Spdz2k {
+impl Authenticated {
     /// Multiplies matrices by matrix triples if parties know matrices and these triples take less; else returns `None`.
     pub(crate) async fn multiply_matrices(
         &self,
@@ -78,8 +79,8 @@ impl Spdz2k {
         };
         let (known, ring) = ([x.known, y.known], x.ring);
         let parts = parts(dims);
-        let is_for_matrices = self.keys.params.has_matrix_triples() && ring.bits() > 1 && m * k * n > 0;
-        if !is_for_matrices || known == [None; 2] || !self.matrices_take_less(known, ring, &parts) {
+        let none_for_matrices = ring.bits() == 1 || m * k * n == 0 || known == [None; 2];
+        if none_for_matrices || !self.matrices_take_less(known, ring, &parts) {
             return Ok(None);
         }
         let mut triples = Vec::new();
@@ -103,9 +104,11 @@ impl Spdz2k {
         Ok(Some(put_together(&products, &parts, (m, n))))
     }
 
-    /// Returns whether all parts take less than products one by one. Products of two matrices of one party always do.
+    /// Returns whether there are matrix triples, and all parts take less with them than products one by one. Products of
+    /// two matrices of one party always do.
     fn matrices_take_less(&self, known: [Option<usize>; 2], ring: Ring, parts: &[Part]) -> bool {
-        let each: Vec<[usize; 2]> = parts.iter().map(|part| self.keys.bytes_of_matrices(ring, part.dims())).collect();
+        let each = parts.iter().map(|part| self.source.bytes_of_matrices(ring, part.dims()));
+        let Some(each) = each.collect::<Option<Vec<[usize; 2]>>>() else { return false };
         let total = |of: usize| each.iter().map(|bytes| bytes[of]).sum::<usize>();
         known[0] == known[1] || total(0) < total(1)
     }

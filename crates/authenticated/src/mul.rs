@@ -26,11 +26,11 @@ use quorate_ring::Vector;
 use crate::bits::TaggedBits;
 use crate::forms::{Form as Bits, SharedBits};
 use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-impl Spdz2k {
+impl Authenticated {
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &Tagged, y: &Tagged) -> Result<Tagged> {
         form.check(x.shape(), y.shape())?;
         if self.keys.dealt {
@@ -128,7 +128,7 @@ impl Spdz2k {
     }
 
     /// Computes products, or sums of them, with given triples, whose c has one element for each product or sum.
-    pub(crate) async fn multiply_with(
+    pub async fn multiply_with(
         &self,
         ctx: &Ctx,
         form: Form,
@@ -182,7 +182,7 @@ impl Spdz2k {
     }
 
     /// Computes x AND y with given triples, in one row.
-    pub(crate) async fn multiply_bits_with(
+    pub async fn multiply_bits_with(
         &self,
         ctx: &Ctx,
         [x, y]: [&SharedBits; 2],

@@ -15,11 +15,13 @@ use crate::shared::Shared;
 /// share.
 pub struct Tagged {
     /// The ring of the values.
-    pub(crate) ring: Ring,
-    pub(crate) share: Wiped<Vector>,
-    pub(crate) tag: Wiped<Vector>,
+    pub ring: Ring,
+    /// The shares, over a ring with s more bits.
+    pub share: Wiped<Vector>,
+    /// The shares of the tags.
+    pub tag: Wiped<Vector>,
     /// The party that knows all of the vector, and has all of it in its share.
-    pub(crate) known: Option<usize>,
+    pub known: Option<usize>,
 }
 
 impl Clone for Tagged {
@@ -30,7 +32,7 @@ impl Clone for Tagged {
 
 impl Tagged {
     /// Returns the ring and the number of the values.
-    pub(crate) fn shape(&self) -> (Ring, usize) {
+    pub fn shape(&self) -> (Ring, usize) {
         (self.ring, self.share.len())
     }
 
@@ -46,7 +48,7 @@ impl Tagged {
     }
 
     /// Applies a function that is linear in both arguments to two shares, and to their tags.
-    pub(crate) fn zip(&self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) -> Tagged {
+    pub fn zip(&self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) -> Tagged {
         let mut result = self.clone();
         result.change(other, function);
         result
@@ -60,7 +62,7 @@ impl Tagged {
     }
 
     /// Returns the vector with a mark of the party that knows it.
-    pub(crate) fn known_to(self, known: Option<usize>) -> Tagged {
+    pub fn known_to(self, known: Option<usize>) -> Tagged {
         Tagged { known, ..self }
     }
 
@@ -75,7 +77,7 @@ impl Tagged {
     }
 
     /// Returns half of each value modulo half the size; all shares and tags have to be even.
-    pub(crate) fn halved(&self) -> Tagged {
+    pub fn halved(&self) -> Tagged {
         let ring = Ring::of(self.ring.bits() - 1);
         let wide = self.wide(ring);
         let half = |x: &Vector| {
@@ -95,7 +97,7 @@ impl Tagged {
     }
 
     /// Applies a linear map of the values: its rings and public factors are those of values, and are widened here.
-    pub(crate) fn linear(&self, map: &Linear<'_>) -> Tagged {
+    pub fn linear(&self, map: &Linear<'_>) -> Tagged {
         let ring = self.share.ring();
         let each = |map: &Linear<'_>| self.map(|vector| map.apply(vector));
         match map {

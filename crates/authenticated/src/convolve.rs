@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use quorate_engine::{Ctx, Form, Linear, Positions, Result, Stocks};
 use quorate_ring::Conv;
 
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::tagged::Tagged;
 
-impl Spdz2k {
+impl Authenticated {
     pub(crate) async fn convolve(&self, ctx: &Ctx, conv: &Conv, images: &Tagged, filters: &Tagged) -> Result<Tagged> {
         let (m, k, n) = (conv.filters, conv.patch(), conv.batch * conv.places());
         let (ring, dry) = (images.ring, ctx.is_dry());

@@ -1,15 +1,15 @@
 //! Inputs: the owner sends all the difference of its value from a mask that it alone knows, and does not wait for them.
 
+use quorate_adversary::Twisted;
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::tagged::Tagged;
-use quorate_adversary::Twisted;
 
-impl Spdz2k {
+impl Authenticated {
     pub(crate) async fn share_input(
         &self,
         ctx: &Ctx,
@@ -119,7 +119,7 @@ impl Spdz2k {
 
     /// Returns x + value for a public value in the ring of the shares. The party that knows all of x adds it to its
     /// share. If there is none, or if it is a third party that deals, party 0 does.
-    pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
+    pub fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
         if self.keys.me == self.computing_owner(x).unwrap_or(0) {
             sum.share.add_assign(value);

@@ -21,19 +21,19 @@
 
 use std::collections::BTreeMap;
 
+use quorate_adversary::Twist;
 use quorate_crypto::{Seed, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
-use crate::authenticate::pack;
 use crate::keys::HASH_BYTES;
 use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::messages::pack;
+use crate::messages::{is_zero, total};
+use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-use crate::tinyot::Told;
-use crate::words::{is_zero, total};
-use quorate_adversary::Twist;
+use crate::told::Told;
 
 /// The bits of masks: elements of the smallest ring, whose shares are used modulo 2^s.
 const MASK_BITS: u32 = 1;
@@ -88,7 +88,7 @@ struct Sums {
     rest: Vector,
 }
 
-impl Spdz2k {
+impl Authenticated {
     /// Notes an opening of x by shares of it, with what every party sent and the sum of that as integers.
     pub(crate) fn note(&self, ctx: &Ctx, x: &Tagged, mut high: Vector, (told, mut low): (&[Vector], Vector)) {
         let at = (ctx.lane(), ctx.next_use());
@@ -159,19 +159,23 @@ impl Spdz2k {
         self.check_under(ctx, Some(&masks)).await
     }
 
-    /// Checks all that was opened in the offline phase, with masks that are made for this check.
-    pub(crate) async fn check_made(&self, ctx: &Ctx) -> Result<()> {
-        let masks = self.random_elements(ctx, None, (Ring::of(MASK_BITS), self.rows())).await?;
-        self.check_under(ctx, Some(&masks)).await.map(|_| ())
+    /// Returns the ring and the number of the masks that a check takes.
+    pub fn masks_of_a_check(&self) -> (Ring, usize) {
+        (Ring::of(MASK_BITS), self.rows())
     }
 
-    /// Checks as [`Spdz2k::check_made`] does if anything was opened since the last check.
-    pub(crate) async fn check_rest(&self, ctx: &Ctx) -> Result<()> {
-        let all_checked = {
-            let unchecked = self.unchecked(ctx).borrow();
-            unchecked.notes.is_empty() && unchecked.macs.is_empty() && unchecked.told.is_empty()
-        };
-        if all_checked { Ok(()) } else { self.check_made(ctx).await }
+    /// Checks all that was opened since the last check with these masks, random elements that are used once.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`] where a check fails; whatever ends a run.
+    pub async fn check_with(&self, ctx: &Ctx, masks: &Tagged) -> Result<()> {
+        self.check_under(ctx, Some(masks)).await.map(|_| ())
+    }
+
+    /// Returns whether nothing was opened since the last check.
+    pub fn is_all_checked(&self, ctx: &Ctx) -> bool {
+        let unchecked = self.unchecked(ctx).borrow();
+        unchecked.notes.is_empty() && unchecked.macs.is_empty() && unchecked.told.is_empty()
     }
 
     /// The number of rows: one for each bit of the keys.
@@ -312,7 +316,7 @@ mod tests {
             let me = party.me();
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Online, async |ctx| {
-                let mut s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+                let mut s = Authenticated::insecure_set_up(ctx, Params::default(), None, None).await?;
                 if me == n - 1 {
                     s.keys.session = SessionId::from_bytes([1; 32]);
                 }
@@ -341,7 +345,7 @@ mod tests {
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Online, async |ctx| {
-                let s = Spdz2k::insecure_set_up(ctx, params, None).await?;
+                let s = Authenticated::insecure_set_up(ctx, params, None, None).await?;
                 s.open(ctx, &s.public(&Vector::zeros(ring, 9))).await?;
                 s.check(ctx).await.map(drop)
             });

@@ -16,16 +16,20 @@ use crate::tagged::Tagged;
 #[derive(Clone)]
 pub struct SharedBits(pub(crate) Form);
 
+/// The form of shared bits.
 #[derive(Clone)]
-pub(crate) enum Form {
+pub enum Form {
+    /// Elements of Z_2.
     Elements(TaggedBits),
+    /// Bits with MACs.
     Macs(MacBits),
 }
 
 const MIXED: &str = "bits of one session have one form";
 
 impl SharedBits {
-    pub(crate) fn elements(bits: TaggedBits) -> SharedBits {
+    /// Returns a share of bits as elements.
+    pub fn elements(bits: TaggedBits) -> SharedBits {
         SharedBits(Form::Elements(bits))
     }
 
@@ -34,14 +38,16 @@ impl SharedBits {
         SharedBits(Form::Macs(bits))
     }
 
-    pub(crate) fn shape(&self) -> (usize, usize) {
+    /// Returns the numbers of rows and of lanes.
+    pub fn shape(&self) -> (usize, usize) {
         match &self.0 {
             Form::Elements(bits) => bits.shape(),
             Form::Macs(bits) => bits.shape(),
         }
     }
 
-    pub(crate) fn xor(&self, other: &SharedBits) -> SharedBits {
+    /// Returns the xor with other bits of the same shape.
+    pub fn xor(&self, other: &SharedBits) -> SharedBits {
         assert!(self.shape() == other.shape(), "bits of different shapes");
         match (&self.0, &other.0) {
             (Form::Elements(x), Form::Elements(y)) => Self::elements(x.zip(y, Vector::add_assign)),
@@ -51,7 +57,7 @@ impl SharedBits {
     }
 
     /// Applies a linear map to the bits.
-    pub(crate) fn linear(&self, map: &LinearBits<'_>) -> SharedBits {
+    pub fn linear(&self, map: &LinearBits<'_>) -> SharedBits {
         match &self.0 {
             Form::Elements(bits) => Self::elements(bits.linear(map)),
             Form::Macs(bits) => Self::macs(bits.linear(map)),
@@ -68,7 +74,7 @@ impl SharedBits {
     }
 
     /// Stacks the rows of all parts, one below the other.
-    pub(crate) fn concat_rows(parts: &[&SharedBits]) -> SharedBits {
+    pub fn concat_rows(parts: &[&SharedBits]) -> SharedBits {
         match Parts::of(parts) {
             Parts::Elements(parts) => Self::elements(TaggedBits::concat_rows(&parts)),
             Parts::Macs(parts) => Self::macs(MacBits::concat_rows(&parts)),
@@ -100,7 +106,7 @@ impl SharedBits {
     }
 
     /// Returns the bits with their MACs, by value.
-    pub(crate) fn into_macs(self) -> MacBits {
+    pub fn into_macs(self) -> MacBits {
         match self.0 {
             Form::Macs(bits) => bits,
             Form::Elements(_) => panic!("{MIXED}"),
@@ -108,7 +114,7 @@ impl SharedBits {
     }
 
     /// Returns one row of the matrix.
-    pub(crate) fn row(&self, row: usize) -> SharedBits {
+    pub fn row(&self, row: usize) -> SharedBits {
         self.linear(&LinearBits::Rows(row..row + 1))
     }
 

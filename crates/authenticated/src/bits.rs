@@ -9,9 +9,12 @@ use crate::tagged::Tagged;
 
 /// One party's share of a matrix of bits.
 #[derive(Clone)]
-pub(crate) struct TaggedBits {
+pub struct TaggedBits {
+    /// The number of rows.
     pub rows: usize,
+    /// The number of lanes.
     pub lanes: usize,
+    /// The bits, row after row.
     pub elements: Tagged,
 }
 

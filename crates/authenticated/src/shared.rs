@@ -22,7 +22,7 @@ impl Drop for Shared {
 
 impl Shared {
     /// Applies a Z-linear function to shares and tags.
-    pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Shared {
+    pub fn map(&self, function: impl Fn(&Vector) -> Vector) -> Shared {
         Shared { share: function(&self.share), tag: function(&self.tag) }
     }
 
@@ -33,32 +33,34 @@ impl Shared {
         self
     }
 
-    pub(crate) fn plus(self, other: &Shared) -> Shared {
+    /// Returns the sum of two vectors.
+    pub fn plus(self, other: &Shared) -> Shared {
         self.zip(other, Vector::add_assign)
     }
 
-    pub(crate) fn minus(self, other: &Shared) -> Shared {
+    /// Returns the difference of two vectors.
+    pub fn minus(self, other: &Shared) -> Shared {
         self.zip(other, Vector::sub_assign)
     }
 
     /// Returns the products with public factors over the same ring.
-    pub(crate) fn times(&self, factors: &Vector) -> Shared {
+    pub fn times(&self, factors: &Vector) -> Shared {
         self.map(|vector| Linear::Factors(factors).apply(vector))
     }
 
     /// Returns 2^shift times the vector, in a ring of at most `shift` more bits.
-    pub(crate) fn raised(&self, ring: Ring, shift: u32) -> Shared {
+    pub fn raised(&self, ring: Ring, shift: u32) -> Shared {
         self.map(|vector| Linear::Raise(ring, shift).apply(vector))
     }
 
     /// Returns the vector modulo the size of a smaller ring.
-    pub(crate) fn reduced(&self, ring: Ring) -> Shared {
+    pub fn reduced(&self, ring: Ring) -> Shared {
         self.map(|vector| Linear::Reduce(ring).apply(vector))
     }
 }
 
 /// Returns zeros with the ring and length of a vector.
-pub(crate) fn blank(like: &Vector) -> Vector {
+pub fn blank(like: &Vector) -> Vector {
     match like.is_shape() {
         true => Vector::shape(like.ring(), like.len()),
         false => Vector::zeros(like.ring(), like.len()),
@@ -66,12 +68,12 @@ pub(crate) fn blank(like: &Vector) -> Vector {
 }
 
 /// Returns the sum of the vectors of all parties.
-pub(crate) fn sum(parts: &[Shared]) -> Shared {
+pub fn sum(parts: &[Shared]) -> Shared {
     parts[1..].iter().fold(parts[0].clone(), |sum, part| sum.plus(part))
 }
 
 /// Joins vectors, one after the other.
-pub(crate) fn joined(parts: &[&Shared]) -> Shared {
+pub fn joined(parts: &[&Shared]) -> Shared {
     let all = |of: fn(&Shared) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
     Shared { share: all(|part| &part.share), tag: all(|part| &part.tag) }
 }

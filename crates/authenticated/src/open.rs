@@ -7,22 +7,22 @@
 //! (`Kind::BitZero`), unless a random sharing that is used once is already added, as in an AND. A value that one party
 //! has completely in its share is sent by that party alone.
 
+use quorate_adversary::Twist;
 use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector, Wiped};
 
 use crate::bits::from_elements;
 use crate::forms::{Form, SharedBits};
 use crate::macs::MacBits;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-use quorate_adversary::Twist;
 
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
 
-impl Spdz2k {
+impl Authenticated {
     /// Opens elements to compute on, and notes the opening for the check.
-    pub(crate) async fn open_elements(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
+    pub async fn open_elements(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let elements = self.tell(ctx, x).await?;
         ctx.opened(());
         Ok(elements)
@@ -55,7 +55,7 @@ impl Spdz2k {
 
     /// Opens vectors, each of which one party knows. That party sends its share; the shares of the others are zeros,
     /// and are not sent. What the party sends is the opened value. The openings are noted for the check.
-    pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
+    pub async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         self.keys.in_use()?;
         if self.keys.watches() {
             let shape = |(_, x): &(usize, &Tagged)| {
@@ -159,7 +159,7 @@ impl Spdz2k {
 
     /// Opens bits to compute on, and notes the opening for the check. Their shares with MACs must show nothing but the
     /// bits: a random sharing or a sharing of zero was added.
-    pub(crate) async fn open_shared_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
+    pub async fn open_shared_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
         match &x.0 {
             Form::Elements(bits) => Ok(from_elements(&self.open_elements(ctx, &bits.elements).await?, x.shape())),
             Form::Macs(bits) => {
@@ -183,7 +183,7 @@ impl Spdz2k {
 
     /// Opens the own bits of every party, by party, and notes the opening for the check. The bits must not be used
     /// elsewhere.
-    pub(crate) async fn open_own_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Vec<Bits>> {
+    pub async fn open_own_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Vec<Bits>> {
         let told = self.keys.tell_bits(ctx, x).await?;
         self.note_macs(ctx, Some((x, &told)));
         ctx.opened(());

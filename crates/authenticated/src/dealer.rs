@@ -4,19 +4,20 @@
 //! phase do not wait for oblivious transfer.
 
 use quorate_crypto::{Seed, SessionId};
-use quorate_engine::{Ctx, Error, Misuse, Phase, Result, Stocks, Stream, dry};
+use quorate_engine::{Ctx, Error, Result, Stream};
+use quorate_gadgets::here::Local;
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
-use crate::family::DEALER;
 use crate::forms::{Form, SharedBits};
 use crate::keys::Keys;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
-use crate::matrix::Dims;
+use crate::matmul::Dims;
 use crate::params::Params;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::shared::Shared;
+use crate::source::Source;
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
@@ -39,12 +40,32 @@ pub enum InsecureBits {
 }
 
 /// What every party deals from; all parties have the same.
-pub struct Dealer {
+struct Dealer {
     seed: Seed,
     /// The sum of all keys.
     alpha: u128,
     /// Delta, by party.
     deltas: Vec<u128>,
+    matrices: Option<MatrixBytes>,
+}
+
+/// What matrix triples take where sessions have them, as [`Source::bytes_of_matrices`] says.
+pub type MatrixBytes = Box<dyn Fn(Ring, Dims) -> [usize; 2]>;
+
+impl Source for Dealer {
+    fn make_all<'a>(
+        &'a self,
+        party: &'a Authenticated,
+        ctx: &'a Ctx,
+        kinds: Vec<(Kind, usize)>,
+    ) -> Local<'a, Vec<Material>> {
+        let made = kinds.into_iter().map(|(kind, len)| party.deal_kind(ctx, self, &kind, len)).collect();
+        Box::pin(async { Ok(made) })
+    }
+
+    fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
+        self.matrices.as_ref().map(|bytes| bytes(ring, dims))
+    }
 }
 
 /// A value, and the party that knows it, if there is one.
@@ -71,49 +92,56 @@ fn matrices(drawn: &mut Stream, ring: Ring, (dims @ (m, k, n), len): (Dims, usiz
     [a, b, c]
 }
 
-impl Spdz2k {
+impl Authenticated {
     /// Agrees on what the dealer deals from. One round.
     ///
     /// # Errors
-    /// Those of [`Spdz2k::set_up`].
-    pub async fn insecure_set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
+    /// Whatever ends a run.
+    pub async fn insecure_set_up(
+        ctx: &Ctx,
+        params: Params,
+        coins: Option<&Seed>,
+        matrices: Option<MatrixBytes>,
+    ) -> Result<Authenticated> {
         let drawn =
             Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         let mut own = [0; SEED_BYTES];
         coins.unwrap_or(&drawn).prg("quorate/spdz2k/insecure", b"").fill(&mut own);
         let said = ctx.broadcast(None, &own).await?;
         let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
-        Self::insecure((ctx.parties(), ctx.me()), params, SessionId::from_contributions(&seeds))
+        let session = SessionId::from_contributions(&seeds);
+        Ok(Self::insecure((ctx.parties(), ctx.me()), params, session, matrices))
     }
 
     /// Returns a party with a dealer for dry runs.
-    ///
-    /// # Errors
-    /// Those of [`Spdz2k::new_dry`].
-    pub fn insecure_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
-        Keys::dry(parties, me, params)?;
-        Self::insecure((parties, me), params, SessionId::from_bytes([0; SEED_BYTES]))
+    pub fn insecure_dry(parties: usize, me: usize, params: Params, matrices: Option<MatrixBytes>) -> Authenticated {
+        Self::insecure((parties, me), params, SessionId::from_bytes([0; SEED_BYTES]), matrices)
     }
 
-    fn insecure((parties, me): (usize, usize), params: Params, session: SessionId) -> Result<Spdz2k> {
+    fn insecure(
+        (parties, me): (usize, usize),
+        params: Params,
+        session: SessionId,
+        matrices: Option<MatrixBytes>,
+    ) -> Authenticated {
         let seed = Seed::from_bytes(*session.as_bytes()).derive("quorate/spdz2k/insecure", b"");
         let keys = |party: usize| {
             let private = seed.derive("quorate/spdz2k/insecure/party", &(party as u64).to_le_bytes());
             Keys::alone((parties, party), params, &private, session)
         };
-        let alpha = (0..parties).map(|party| Ok(keys(party)?.key())).sum::<Result<u128>>()?;
-        let mut own = Self::with(keys(me)?);
+        let alpha = (0..parties).map(|party| keys(party).key()).sum::<u128>();
         let pair = |peer: usize| ((me.min(peer) as u128) << 64 | me.max(peer) as u128).to_le_bytes();
         let shared = |peer: usize| (peer != me).then(|| seed.derive("quorate/spdz2k/insecure/pair", &pair(peer)));
-        own.keys.shared = (0..parties).map(shared).collect();
         let mut drawn = seed.prg("quorate/spdz2k/insecure/deltas", b"");
         let mut delta = || u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64());
         let deltas: Vec<u128> = (0..parties).map(|_| delta()).collect();
-        own.keys.delta = zeroize::Zeroizing::new(deltas[me]);
-        Ok(Spdz2k { dealer: Some(Dealer { seed, alpha, deltas }), ..own })
+        let mut keys = keys(me);
+        (keys.shared, keys.insecure) = ((0..parties).map(shared).collect(), true);
+        *keys.delta = deltas[me];
+        Authenticated::new(keys, Box::new(Dealer { seed, alpha, deltas, matrices }))
     }
 
-    pub(crate) fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
+    fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
         let mut drawn = ctx.randomness().stream(&dealer.seed);
         let (values, bits) = self.draw_kind(&mut drawn, kind, len);
         Material {
@@ -291,7 +319,7 @@ impl Spdz2k {
     }
 }
 
-impl Spdz2k {
+impl Authenticated {
     /// Returns this party's share and tag, for tests that put shares together.
     pub fn insecure_shared(x: &Tagged) -> Shared {
         Shared { share: x.share.clone(), tag: x.tag.clone() }
@@ -314,46 +342,8 @@ impl Spdz2k {
         *self.keys.delta
     }
 
-    /// Returns a party with these keys.
-    pub fn insecure_with(keys: Keys) -> Spdz2k {
-        Self::with(keys)
-    }
-
     /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.keys.insecure_alpha()
-    }
-}
-
-/// The variable that tests of gadgets set to run on a form of triples or bits other than the usual one, under short
-/// keys.
-const FORM: &str = "QUORATE_TEST_FORM";
-
-/// Runs on a dealer's correlations if `QUORATE_INSECURE_DEALER` is set, and otherwise on those that parties make.
-impl quorate_gadgets::testing::Tested for Spdz2k {
-    async fn set_up(ctx: &Ctx) -> Result<Self> {
-        let params = match std::env::var(FORM).as_deref() {
-            Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
-            Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
-            Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
-            Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
-            Ok("usual") | Err(_) => Params::default(),
-            Ok(_) => return Err(Misuse::Other { what: "QUORATE_TEST_FORM names no form of triples or bits" }.into()),
-        };
-        match std::env::var_os(DEALER) {
-            Some(_) => Self::insecure_set_up(ctx, params, None).await,
-            None => Self::set_up(ctx, params, None).await,
-        }
-    }
-
-    async fn make_ahead(&self, ctx: &Ctx, work: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
-        if self.dealer.is_some() {
-            return Ok(());
-        }
-        let dry = Self::new_dry(ctx.parties(), ctx.me(), self.keys.params)?;
-        dry.stock.record();
-        let on_shapes = async |ctx: &Ctx| work(&dry, ctx).await;
-        dry::run(ctx.me(), ctx.parties(), Phase::Online, on_shapes)?;
-        self.make_all(ctx, dry.stock.take_demand()).await
     }
 }

@@ -23,7 +23,7 @@ pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
 }
 
 /// Charges a dry run with the weighing of `count` blocks: each takes as long as a loop over `WEIGHED_BYTES` bytes.
-pub(crate) fn charge_blocks(count: usize) {
+pub fn charge_blocks(count: usize) {
     const WEIGHED_BYTES: usize = 112;
     meter::stream(WEIGHED_BYTES * count);
 }
@@ -58,7 +58,7 @@ fn joined([low, high]: [u64; 2]) -> u128 {
 }
 
 /// Returns z x in GF(2^128), modulo z^128 + z^7 + z^2 + z + 1.
-pub(crate) fn doubled(x: u128) -> u128 {
+pub fn doubled(x: u128) -> u128 {
     x << 1 ^ 0x87 & Masks::new().block((x >> 64) as u64, 63)
 }
 

@@ -258,7 +258,7 @@ impl MacBits {
 }
 
 /// Returns zeros with the length of `like`, or their shape.
-pub(crate) fn nothing(like: &Blocks) -> Blocks {
+pub fn nothing(like: &Blocks) -> Blocks {
     if like.is_shape() { Blocks::shape(like.len()) } else { Blocks::new(vec![0; like.len()]) }
 }
 
@@ -374,7 +374,7 @@ fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
 }
 
 /// Adds a block where a bit is set.
-pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
+pub fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
     change_chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
@@ -422,12 +422,12 @@ pub(crate) fn charge_fetched(from: &Blocks, count: usize) {
 const HASHED_BYTES: usize = 64;
 
 /// Charges the hashing of blocks.
-pub(crate) fn charge_hash(blocks: &Blocks) {
+pub fn charge_hash(blocks: &Blocks) {
     meter::stream(HASHED_BYTES * blocks.len());
 }
 
 /// Returns the hash of what a hasher has, followed by blocks.
-pub(crate) fn hash(mut hasher: blake3::Hasher, blocks: &Blocks) -> [u8; 32] {
+pub fn hash(mut hasher: blake3::Hasher, blocks: &Blocks) -> [u8; 32] {
     charge_hash(blocks);
     hasher.update(blocks.as_bytes());
     let hash = *hasher.finalize().as_bytes();

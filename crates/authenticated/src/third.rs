@@ -16,14 +16,14 @@
 
 use quorate_crypto::{Seed, SessionId, ct_eq};
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Openings, Result, Stocks};
-use quorate_gadgets::here::Local;
 use quorate_ring::Module;
 use zeroize::Zeroizing;
 
 use crate::keys::{HASH_BYTES, Keys};
 use crate::params::Params;
-use crate::party::Spdz2k;
-use crate::stock::{Kind, Material};
+use crate::party::Authenticated;
+use crate::source::Source;
+use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 /// The number of parties that compute.
@@ -33,27 +33,6 @@ const TOLD_BOTH: &str = "what the dealer told both parties";
 const TOLD_BY_BOTH: &str = "what both parties told the dealer";
 /// What P0 and P1 send P2 once their check held.
 const HOLDS: u8 = 1;
-
-/// The dealer of correlations for two parties, at each of the three.
-pub trait Deals {
-    /// Deals and checks a number of correlations of each kind.
-    fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>>;
-}
-
-/// The dealer of a session whose keys must not be used any more: every dealing fails.
-pub(crate) struct Nobody;
-
-impl Nobody {
-    pub fn deals() -> Box<dyn Deals> {
-        Box::new(Nobody)
-    }
-}
-
-impl Deals for Nobody {
-    fn deal<'a>(&'a self, _: &'a Ctx, _: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
-        Box::pin(async { Err(Error::Poisoned) })
-    }
-}
 
 /// A party's place, and the parameters and seeds that it computes with.
 pub struct Seat {
@@ -77,41 +56,36 @@ pub(crate) struct OwnKeys {
 
 impl Seat {
     /// Returns the keys that grow from a seed, alpha^j and Delta^j, as the party that deals has them.
-    pub fn keys_of(params: Params, session: &SessionId, keys: &Seed) -> Result<(Zeroizing<u64>, Zeroizing<u128>)> {
-        let OwnKeys { alpha, delta } = own_keys(params, session, keys)?;
-        Ok((alpha, delta))
+    pub fn keys_of(params: Params, session: &SessionId, keys: &Seed) -> (Zeroizing<u64>, Zeroizing<u128>) {
+        let OwnKeys { alpha, delta } = own_keys(params, session, keys);
+        (alpha, delta)
     }
 }
 
-fn own_keys(params: Params, session: &SessionId, seed: &Seed) -> Result<OwnKeys> {
-    let keys = Keys::alone((COMPUTING, 0), params, seed, *session)?;
+fn own_keys(params: Params, session: &SessionId, seed: &Seed) -> OwnKeys {
+    let keys = Keys::alone((COMPUTING, 0), params, seed, *session);
     let mut bytes = Zeroizing::new([0; 16]);
     seed.prg("quorate/spdz2k/dealt delta", session.as_bytes()).fill(&mut *bytes);
-    Ok(OwnKeys { alpha: Zeroizing::new(keys.alpha.value()), delta: Zeroizing::new(u128::from_le_bytes(*bytes)) })
+    OwnKeys { alpha: keys.alpha, delta: Zeroizing::new(u128::from_le_bytes(*bytes)) }
 }
 
-impl Spdz2k {
+impl Authenticated {
     /// Returns one of two parties for whom a third one deals, or that third one.
     ///
     /// # Errors
     /// [`Misuse`] for a party that does not exist, and for bits without MACs.
-    pub fn dealt(seat: &Seat, third: Box<dyn Deals>) -> Result<Spdz2k> {
+    pub fn dealt(seat: &Seat, third: Box<dyn Source>) -> Result<Authenticated> {
         if seat.me > COMPUTING {
             return Err(Misuse::NoSuchParty { party: seat.me, parties: COMPUTING + 1 }.into());
         }
         if !seat.params.bits_have_macs() {
             return Err(Misuse::Other { what: "bits have MACs where they are dealt" }.into());
         }
-        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params.dealt(), &seat.keys, seat.session)?;
-        keys.delta = own_keys(seat.params, &seat.session, &seat.keys)?.delta;
+        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params.dealt(), &seat.keys, seat.session);
+        keys.delta = own_keys(seat.params, &seat.session, &seat.keys).delta;
         keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
         keys.dealt = true;
-        Ok(Spdz2k { third: Some(third), ..Self::with(keys) })
-    }
-
-    /// Returns whether its keys are of no use any more.
-    pub fn is_over(&self) -> bool {
-        self.keys.is_over()
+        Ok(Authenticated::new(keys, third))
     }
 
     /// Sends what an owner sends to those who need it: to the other computing party, or to both where the owner deals.
@@ -238,9 +212,9 @@ mod tests {
     fn a_dealer_has_the_keys_that_parties_have() {
         let (params, session) = (Params::default(), SessionId::from_bytes([3; 32]));
         let seeds = [1, 2].map(|i| Seed::from_bytes([i; 32]));
-        let keys = seeds.each_ref().map(|seed| Seat::keys_of(params, &session, seed).unwrap());
+        let keys = seeds.each_ref().map(|seed| Seat::keys_of(params, &session, seed));
         assert!(*keys[0].0 != *keys[1].0 && *keys[0].1 != *keys[1].1);
-        let own = Keys::alone((COMPUTING, 1), params, &seeds[1], session).unwrap();
+        let own = Keys::alone((COMPUTING, 1), params, &seeds[1], session);
         assert_eq!(own.key(), u128::from(*keys[1].0));
     }
 }

@@ -14,19 +14,19 @@
 
 use std::borrow::Cow;
 
+use quorate_adversary::Twist;
 use quorate_circuits::network::{Layers, Switch, network, routed, switches};
 use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, check_rows};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
-use crate::party::Spdz2k;
+use crate::messages::is_zero;
+use crate::party::Authenticated;
 use crate::tagged::Tagged;
-use crate::words::is_zero;
-use quorate_adversary::Twist;
 
 const BITS: &str = "the switches of a shuffle";
 
-impl Spdz2k {
+impl Authenticated {
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&Tagged], rows: usize) -> Result<Vec<Tagged>> {
         check_rows(columns.iter().map(|column| column.shape().1), rows)?;
         let mut shuffled: Vec<Tagged> = columns.iter().map(|&column| column.clone()).collect();

@@ -11,7 +11,7 @@ use quorate_ring::Ring;
 
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
-use crate::party::Spdz2k;
+use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
@@ -29,7 +29,7 @@ impl Rows {
     }
 }
 
-impl Spdz2k {
+impl Authenticated {
     async fn random_rows(&self, ctx: &Ctx, (rows, ring): (u32, Ring), len: usize) -> Result<Rows> {
         let kind = Kind::RandomBit { bits: ring.bits() };
         let [elements] = self.draw(ctx, kind, rows as usize * len).await?.into_vectors()?;

@@ -1,0 +1,99 @@
+//! A party: its keys, its stock of correlations and where they come from, and its openings that are not checked yet.
+
+use std::cell::RefCell;
+
+use quorate_adversary::Adversary;
+use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
+use quorate_ring::Ring;
+
+use crate::check::Unchecked;
+use crate::forms::SharedBits;
+use crate::keys::Keys;
+use crate::source::{Nobody, Source};
+use crate::stock::Kind;
+use crate::tagged::Tagged;
+
+/// One party that computes on authenticated shares.
+pub struct Authenticated {
+    pub(crate) keys: Keys,
+    pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
+    pub(crate) unchecked: RefCell<Unchecked>,
+    /// Openings that were made to make correlations, which may happen while a program runs.
+    pub(crate) unchecked_in_making: RefCell<Unchecked>,
+    pub(crate) source: Box<dyn Source>,
+}
+
+impl Authenticated {
+    /// Returns a party with these keys, and correlations from this source.
+    pub fn new(keys: Keys, source: Box<dyn Source>) -> Authenticated {
+        let (stock, unchecked, unchecked_in_making) = Default::default();
+        Authenticated { keys, stock, unchecked, unchecked_in_making, source }
+    }
+
+    /// Returns the adversary at this party: none, but for tests of attacks.
+    pub fn adversary(&self) -> &Adversary {
+        self.keys.adversary()
+    }
+
+    /// Returns its keys.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// Returns whether its keys are of no use any more.
+    pub fn is_over(&self) -> bool {
+        self.keys.is_over()
+    }
+
+    /// Forgets what a run has left: correlations, and openings without a check.
+    pub fn forget(&self) {
+        self.stock.clear();
+        self.forget_openings();
+        self.keys.begin_run();
+    }
+
+    /// Notes that a run ended in an error.
+    pub fn cut_off(&self) {
+        self.keys.cut_off();
+    }
+
+    /// Wipes the keys if they are of no use any more, and drops the stock and the source.
+    pub fn wipe(&mut self) {
+        self.keys.wipe();
+        if self.keys.is_over() {
+            drop(self.stock.take_made()); // which wipes it
+            self.forget_openings();
+            self.source = Box::new(Nobody);
+        }
+    }
+
+    /// Returns the openings that are not checked: of the program, or of the making of correlations. At a given time,
+    /// parties may have opened different parts of a program, so those openings wait for a check of their own.
+    pub(crate) fn unchecked(&self, ctx: &Ctx) -> &RefCell<Unchecked> {
+        match ctx.phase() {
+            Phase::Online => &self.unchecked,
+            Phase::Offline => &self.unchecked_in_making,
+        }
+    }
+
+    fn forget_openings(&self) {
+        self.unchecked.borrow_mut().clear();
+        self.unchecked_in_making.borrow_mut().clear();
+    }
+
+    /// Returns whether bits have MACs, and are not elements.
+    pub fn has_macs(&self) -> bool {
+        self.keys.params.bits_have_macs()
+    }
+
+    /// Returns a vector of no elements.
+    pub fn nothing(&self, ctx: &Ctx, ring: Ring) -> Tagged {
+        self.blank(ctx.is_dry(), (ring, 0))
+    }
+
+    /// Refuses a party that does not exist.
+    pub(crate) fn check_party(&self, party: usize) -> Result<()> {
+        let parties = self.keys.parties + usize::from(self.keys.dealt);
+        if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
+    }
+}

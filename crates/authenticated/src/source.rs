@@ -1,0 +1,46 @@
+//! Where correlations come from: protocols among all parties, or a third party that deals to two.
+
+use quorate_engine::{Ctx, Error};
+use quorate_gadgets::here::Local;
+use quorate_ring::Ring;
+
+use crate::matmul::Dims;
+use crate::party::Authenticated;
+use crate::stock::{Kind, Material};
+
+pub(crate) const MISCOUNTED: Error = Error::Bug { what: "a source that made other correlations than it was asked for" };
+
+/// A party's source of correlations, which it makes or receives together with the sources of the others.
+pub trait Source {
+    /// Makes a number of correlations of each kind, and returns them in this order.
+    fn make_all<'a>(
+        &'a self,
+        party: &'a Authenticated,
+        ctx: &'a Ctx,
+        kinds: Vec<(Kind, usize)>,
+    ) -> Local<'a, Vec<Material>>;
+
+    /// Makes correlations of one kind that nothing else is made with.
+    fn make<'a>(&'a self, party: &'a Authenticated, ctx: &'a Ctx, kind: &'a Kind, len: usize) -> Local<'a, Material> {
+        Box::pin(async move {
+            let mut made = self.make_all(party, ctx, vec![(kind.clone(), len)]).await?;
+            made.pop().ok_or(MISCOUNTED)
+        })
+    }
+
+    /// Returns the bytes of a matrix triple of two parties, and of the same products with triples of elements; `None`
+    /// if there are no matrix triples.
+    fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> Option<[usize; 2]> {
+        let _ = (ring, dims);
+        None
+    }
+}
+
+/// The source of a session whose keys must not be used any more, and of parties that need no correlations.
+pub(crate) struct Nobody;
+
+impl Source for Nobody {
+    fn make_all<'a>(&'a self, _: &'a Authenticated, _: &'a Ctx, _: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
+        Box::pin(async { Err(Error::Poisoned) })
+    }
+}
