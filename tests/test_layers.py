@@ -14,7 +14,7 @@ DRAWING = ROOT / "docs" / "architecture.md"
 PREFIX = "quorate-"
 
 #: Crates of tests alone: an adversary, and the sources of families compiled with it. They are not drawn.
-FOR_TESTS = {"cheats", "attacked-spdz2k", "attacked-pika"}
+FOR_TESTS = {"cheats", "attacked-authenticated", "attacked-spdz2k", "attacked-pika"}
 
 Arrows = dict[str, set[str]]
 

@@ -118,22 +118,6 @@ impl Transfers {
         Ok((keys, Transfers { params, digits, voles, ots }))
     }
 
-    /// Returns transfers with nobody.
-    ///
-    /// # Errors
-    /// [`Misuse`] for digits that keys do not have.
-    #[cfg(feature = "testing")]
-    pub fn none(params: Params) -> Result<Transfers> {
-        let digits = params.digits()?;
-        Ok(Transfers { params, digits, voles: vec![], ots: vec![] })
-    }
-
-    /// Returns whether there is nobody.
-    #[cfg(feature = "testing")]
-    pub(crate) fn is_none(&self) -> bool {
-        self.ots.is_empty()
-    }
-
     /// Returns these transfers without their seeds.
     pub(crate) fn without_seeds(&self) -> Transfers {
         Transfers { params: self.params, digits: self.digits, voles: vec![], ots: vec![] }
@@ -142,6 +126,23 @@ impl Transfers {
     /// Returns them with the keys under which they are.
     pub fn under<'k>(&'k self, online: &'k Online) -> Keys<'k> {
         Keys { online, transfers: self, params: self.params }
+    }
+}
+
+/// For parties whose correlations come from a dealer without security.
+#[cfg(feature = "testing")]
+impl Transfers {
+    /// Returns transfers with nobody.
+    ///
+    /// # Errors
+    /// [`Misuse`] for digits that keys do not have.
+    pub(crate) fn none(params: Params) -> Result<Transfers> {
+        Ok(Transfers { params, digits: params.digits()?, voles: vec![], ots: vec![] })
+    }
+
+    /// Returns whether there is nobody.
+    pub(crate) fn is_none(&self) -> bool {
+        self.ots.is_empty()
     }
 }
 
