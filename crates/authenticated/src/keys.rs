@@ -69,8 +69,8 @@ impl Drop for Running<'_> {
 }
 
 impl Keys {
-    /// Returns the keys of one party, with an alpha that grows from `private`, a Delta of 0, and no seeds in common with
-    /// others.
+    /// Returns the keys of one party, with an alpha that grows from `private`, a Delta of 0, and no seeds that others
+    /// have, too.
     pub fn alone((parties, me): (usize, usize), params: Params, private: &Seed, session: SessionId) -> Keys {
         let drawn = private.prg("quorate/spdz2k/alpha", session.as_bytes()).next_u64();
         Keys {

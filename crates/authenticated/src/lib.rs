@@ -22,7 +22,7 @@
 //! | open | `open`, `told` | 1 | 1 |
 //! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s numbers of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
-//! | product, AND | `mul`, `matmul`, `convolve` | 1 | one for each element of both operands; less where parties know operands |
+//! | product, AND | `mul`, `matmul`, `convolve` | 1 | one for each element of both operands; fewer if known |
 //! | bits as elements, lowest bits | `links` | 1 | |
 //! | shuffle | `shuffle` | for each party a network of switches | |
 //! | what differs where a third party deals | `third` | | |

@@ -1,7 +1,7 @@
 //! The lowest bits of elements as bits with MACs, and the other way round, by random bits in both forms.
 //!
-//! With such a bit r, the lowest bit of an element x is r xor Open(x + r mod 2), and a bit x as an element of Z_2 is r +
-//! Open(x xor r).
+//! With such a bit r, the lowest bit of an element x is r xor Open(x + r mod 2), and a bit x as an element of Z_2 is
+//! r + Open(x xor r).
 
 use quorate_adversary::Twist;
 use quorate_engine::{Ctx, Error, Linear, Result, Stocks};

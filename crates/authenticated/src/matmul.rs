@@ -104,8 +104,8 @@ impl Authenticated {
         Ok(Some(put_together(&products, &parts, (m, n))))
     }
 
-    /// Returns whether there are matrix triples, and all parts take less with them than products one by one. Products of
-    /// two matrices of one party always do.
+    /// Returns whether there are matrix triples, and all parts take less with them than products one by one. Products
+    /// of two matrices of one party always do.
     fn matrices_take_less(&self, known: [Option<usize>; 2], ring: Ring, parts: &[Part]) -> bool {
         let each = parts.iter().map(|part| self.source.bytes_of_matrices(ring, part.dims()));
         let Some(each) = each.collect::<Option<Vec<[usize; 2]>>>() else { return false };
