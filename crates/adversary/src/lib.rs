@@ -119,13 +119,13 @@ impl Adversary {
         value
     }
 
-    /// Whether the party continues after a check that fails.
+    /// Returns whether the party continues after a check that fails.
     #[inline(always)]
     pub fn goes_on(&self) -> bool {
         false
     }
 
-    /// Whether the party's keys stay in use after a check that fails.
+    /// Returns whether the party's keys stay in use after a check that fails.
     #[inline(always)]
     pub fn endures(&self) -> bool {
         false

@@ -121,7 +121,7 @@ impl Measured {
         self.offline.iter().chain(&self.online).map(|phase| phase.bytes_per_party).sum()
     }
 
-    /// Whether the target of a cell is reached; `None` where it has none.
+    /// Returns whether the target of a cell is reached; `None` where it has none.
     pub fn reaches(&self, cell: &Cell) -> Option<bool> {
         let figures = Figures {
             seconds: self.seconds_each(),

@@ -221,7 +221,7 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether figures reach the target, by the medians.
+    /// Returns whether figures reach the target, by the medians.
     pub fn holds(&self, figures: &Figures) -> bool {
         match *self {
             // The average has a fraction of a byte if one party sends less than the others.

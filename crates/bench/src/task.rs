@@ -61,7 +61,7 @@ impl Task {
         choices
     }
 
-    /// Whether circuits are garbled in the offline phase.
+    /// Returns whether circuits are garbled in the offline phase.
     pub fn garbles_ahead(&self) -> bool {
         matches!(self.cell.workload, Workload::YaoAesAhead | Workload::Operation(Held::Labels, _))
     }

@@ -146,12 +146,12 @@ impl Adversary {
         value
     }
 
-    /// Whether the party continues after a check that fails.
+    /// Returns whether the party continues after a check that fails.
     pub fn goes_on(&self) -> bool {
         self.goes_on.get()
     }
 
-    /// Whether the party's keys stay in use after a check that fails.
+    /// Returns whether the party's keys stay in use after a check that fails.
     pub fn endures(&self) -> bool {
         self.endures.get()
     }

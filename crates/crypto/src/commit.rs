@@ -42,7 +42,7 @@ pub fn commit(context: &Context<'_>, value: &[u8]) -> Result<(Commitment, Openin
     Ok((commitment(context, value, &opening), opening))
 }
 
-/// Whether `opening` opens `commitment` to `value` in this context; constant-time.
+/// Returns whether `opening` opens `commitment` to `value` in this context; constant-time.
 #[must_use]
 pub fn verify(context: &Context<'_>, commitment_: &Commitment, value: &[u8], opening: &Opening) -> bool {
     ct_eq(&commitment(context, value, opening).0, &commitment_.0)

@@ -7,12 +7,12 @@
 
 use crate::gf64;
 
-/// a b.
+/// Returns a b.
 pub fn mul(a: u128, b: u128) -> u128 {
     inner_product(&[a], &[b])
 }
 
-/// The sum of all a_i b_i.
+/// Returns the sum of all a_i b_i.
 ///
 /// # Panics
 /// If the lengths differ.

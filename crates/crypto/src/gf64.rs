@@ -3,12 +3,12 @@
 //! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
 //! otherwise a portable version; neither branches on a value.
 
-/// a b.
+/// Returns a b.
 pub fn mul(a: u64, b: u64) -> u64 {
     inner_product(&[a], &[b])
 }
 
-/// The sum of all a_i b_i.
+/// Returns the sum of all a_i b_i.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -22,7 +22,7 @@ pub fn inner_product(a: &[u64], b: &[u64]) -> u64 {
     reduce(portable_inner_product(a, b))
 }
 
-/// Whether to use carry-less multiplication: the processor has it and the settings allow it.
+/// Returns whether to use carry-less multiplication: the processor has it and the settings allow it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_carryless_products() -> bool {
     is_x86_feature_detected!("pclmulqdq") && quorate_ring::simd_path() != quorate_ring::SimdPath::Portable

@@ -40,7 +40,7 @@ struct Ctr {
 }
 
 impl Prg {
-    /// A generator with the AES key `material[..16]` and the first counter block `material[16..]`.
+    /// Returns a generator with the AES key `material[..16]` and the first counter block `material[16..]`.
     pub(crate) fn from_material(material: &[u8; 32]) -> Prg {
         let (key, counter) = material.split_at(16);
         let cipher = Aes::new(key.try_into().expect("16 bytes"));
@@ -67,7 +67,7 @@ impl Prg {
         }
     }
 
-    /// The next eight bytes as a number.
+    /// Returns the next eight bytes as a number.
     pub fn next_u64(&mut self) -> u64 {
         let mut bytes = [0; 8];
         self.fill(&mut bytes);
@@ -193,7 +193,7 @@ impl Tape {
         std::sync::Arc::new(Tape { bytes, drawn: 0.into() })
     }
 
-    /// The number of bytes drawn so far, including those beyond the end.
+    /// Returns the number of bytes drawn so far, including those beyond the end.
     pub fn drawn(&self) -> usize {
         self.drawn.load(std::sync::atomic::Ordering::SeqCst)
     }

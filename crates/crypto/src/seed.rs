@@ -39,7 +39,7 @@ impl Seed {
         Seed { bytes, tape: Some(tape) }
     }
 
-    /// The bytes, to send to a peer that is to know the seed.
+    /// Returns the bytes, to send to a peer that is to know the seed.
     pub fn expose(&self) -> &[u8; 32] {
         &self.bytes
     }

@@ -74,17 +74,17 @@ impl Attempts {
         }
     }
 
-    /// Whether this party reads data of this run now.
+    /// Returns whether this party reads data of this run now.
     pub fn is_running(&self, run: u32) -> bool {
         self.stage == Stage::Running && run == self.number
     }
 
-    /// Whether this party will never read data of this run.
+    /// Returns whether this party will never read data of this run.
     pub fn is_stale(&self, run: u32) -> bool {
         run < self.floor
     }
 
-    /// The number of the next attempt.
+    /// Returns the number of the next attempt.
     pub fn next(&self) -> u32 {
         self.next
     }
@@ -192,7 +192,7 @@ impl Attempts {
         Some(greeted)
     }
 
-    /// Whether this attempt still needs that peer's greeting, and it has not arrived yet.
+    /// Returns whether this attempt still needs that peer's greeting, and it has not arrived yet.
     pub fn lacks(&self, peer: usize) -> bool {
         self.answered[peer].is_none() && self.queues[peer].is_empty()
     }
@@ -214,7 +214,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Whether all numbers are used up.
+    /// Returns whether all numbers are used up.
     pub fn is_worn_out(&self) -> bool {
         self.next >= u32::MAX - 1
     }

@@ -86,7 +86,7 @@ fn time(others: &Member<'_>, mut run: impl FnMut()) -> f64 {
     samples[SAMPLES / 2].max(1e-12)
 }
 
-/// A vector for kernels whose time does not depend on its values.
+/// Returns a vector for kernels whose time does not depend on its values.
 fn vector(bits: u32, len: usize) -> Vector {
     let mut vector = Vector::zeros(Ring::of(bits), len);
     let pattern: [u8; 256] = std::array::from_fn(|i| (i * 167 + 89) as u8);

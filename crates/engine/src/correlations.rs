@@ -40,12 +40,12 @@ impl<K> Default for Demand<K> {
 }
 
 impl<K: Ord + Clone> Demand<K> {
-    /// The number of correlations by kind, in a fixed order.
+    /// Returns the number of correlations by kind, in a fixed order.
     pub fn totals(&self) -> &BTreeMap<K, usize> {
         &self.totals
     }
 
-    /// The draws of each program step, by kind; steps that draw nothing are absent.
+    /// Returns the draws of each program step, by kind; steps that draw nothing are absent.
     pub fn by_step(&self) -> &BTreeMap<u32, BTreeMap<K, usize>> {
         &self.by_step
     }

@@ -36,7 +36,7 @@ impl Traffic {
         Traffic { rounds: 0, sent: vec![0; parties] }
     }
 
-    /// Payload bytes sent to all peers together.
+    /// Returns the payload bytes sent to all peers together.
     pub fn bytes(&self) -> u64 {
         self.sent.iter().sum()
     }
@@ -73,7 +73,7 @@ impl Costs {
         Costs { offline: Traffic::new(parties), online: Traffic::new(parties), ..Costs::default() }
     }
 
-    /// The costs of one phase.
+    /// Returns the costs of one phase.
     pub fn phase(&self, phase: Phase) -> &Traffic {
         match phase {
             Phase::Offline => &self.offline,

@@ -113,7 +113,7 @@ impl<'a, T> Child<'a, T> {
 pub type Join<A, B> = (A, B);
 
 impl Ctx {
-    /// The lane of this lane's next fork.
+    /// Returns the lane of this lane's next fork.
     pub(crate) fn fork_lane(&self) -> LaneId {
         let index = self.forks.get();
         self.forks.set(index + 1);

@@ -45,12 +45,12 @@ impl Pace {
         }
     }
 
-    /// The number `done` that this party reported last ([`Pace::report`]).
+    /// Returns the number `done` that this party reported last ([`Pace::report`]).
     pub fn reported(&self) -> usize {
         self.reported.get() as usize
     }
 
-    /// The number `done` that the slowest peer has reported.
+    /// Returns the number `done` that the slowest peer has reported.
     pub fn slowest(&self) -> usize {
         self.lane.slowest(&self.peers).0 as usize
     }

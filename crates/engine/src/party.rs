@@ -45,12 +45,12 @@ impl Party {
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
     }
 
-    /// This party's number.
+    /// Returns this party's number.
     pub fn me(&self) -> usize {
         self.core.me
     }
 
-    /// The number of parties.
+    /// Returns the number of parties.
     pub fn parties(&self) -> usize {
         self.core.parties
     }
@@ -70,8 +70,8 @@ impl Party {
         self.core.sent.clone()
     }
 
-    /// Whether the session is over: a peer was lost or cheated, a party ran out of memory, or an earlier run left keys
-    /// that must not be used again.
+    /// Returns whether the session is over: a peer was lost or cheated, a party ran out of memory, or an earlier run
+    /// left keys that must not be used again.
     pub fn is_over(&self) -> bool {
         self.over
     }

@@ -442,7 +442,7 @@ impl Core {
         links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e))
     }
 
-    /// Whether `peer` said goodbye; a party that still waits for it runs another program.
+    /// Returns whether `peer` said goodbye; a party that still waits for it runs another program.
     pub fn has_left(&self, peer: usize) -> bool {
         self.left[peer].get()
     }

@@ -160,11 +160,11 @@ pub trait Sharing {
     fn public(&self, value: &Vector) -> Self::A;
     /// Shares public bits, locally.
     fn public_bits(&self, value: &Bits) -> Self::B;
-    /// x + y.
+    /// Returns x + y.
     fn add(&self, x: &Self::A, y: &Self::A) -> Self::A;
-    /// x - y.
+    /// Returns x - y.
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
-    /// x + value.
+    /// Returns x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
     /// In a dry run, marks the shape x as a value that party `known` knows, as it knows its own input; `None` means
     /// that no party knows it. Families in which this makes no difference ignore it.
@@ -182,9 +182,9 @@ pub trait Sharing {
     fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update);
     /// Concatenates vectors.
     fn concat(&self, parts: &[&Self::A]) -> Self::A;
-    /// x xor y.
+    /// Returns x xor y.
     fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B;
-    /// x xor value.
+    /// Returns x xor value.
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
     /// Applies a linear map to x.
     fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B;
@@ -206,18 +206,18 @@ pub trait Sharing {
     async fn as_factor(&self, _: &Ctx, x: &Self::A, _name: u32) -> Result<Self::A> {
         Ok(x.clone())
     }
-    /// form(x, y). One round.
+    /// Returns form(x, y). One round.
     async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A>;
-    /// x y, element by element. One round.
+    /// Returns x y, element by element. One round.
     async fn mul(&self, ctx: &Ctx, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         self.bilinear(ctx, Form::Product, x, y).await
     }
-    /// x mod 2, one row. Mostly local; one round where bits have MACs of their own.
+    /// Returns x mod 2, one row. Mostly local; one round where bits have MACs of their own.
     async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B>;
     /// Returns 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. Mostly
     /// local; one round where bits have MACs of their own.
     async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
-    /// The AND of x and y, bit by bit. One round.
+    /// Returns the AND of x and y, bit by bit. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
     /// Opens x to all parties, to compute on. One round.
     async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;

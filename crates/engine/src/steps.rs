@@ -68,7 +68,7 @@ impl<'a, T> Steps<'a, T> {
         self.children.len()
     }
 
-    /// Whether none is under way.
+    /// Returns whether none is under way.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
     }

@@ -146,12 +146,12 @@ impl Table {
         *self.recent.borrow_mut() = None;
     }
 
-    /// Whether some lane waits for any peer.
+    /// Returns whether some lane waits for any peer.
     pub fn is_waiting(&self) -> bool {
         (0..self.parties).any(|peer| self.awaits(peer))
     }
 
-    /// Whether some lane waits for this peer.
+    /// Returns whether some lane waits for this peer.
     pub fn awaits(&self, peer: usize) -> bool {
         self.waits[peer].get() > 0
     }
@@ -286,7 +286,7 @@ impl Table {
         Ok(())
     }
 
-    /// The next message of a peer on this lane, if it has arrived.
+    /// Returns the next message of a peer on this lane, if it has arrived.
     pub fn take(&self, lane: &Lane, peer: usize) -> Option<Message> {
         let mut channels = lane.channels.borrow_mut();
         let channel = &mut channels[peer];

@@ -112,7 +112,7 @@ impl Table {
         Some(Form::Planes { base, planes, count })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -122,7 +122,7 @@ impl Table {
         false
     }
 
-    /// Z_2^l.
+    /// Returns Z_2^l.
     pub fn ring(&self) -> Ring {
         self.ring
     }
@@ -187,7 +187,7 @@ fn lines(words: usize, bytes: usize) -> Lines {
 }
 
 impl Side {
-    /// Whether this side's leaves have the sign -1: those of the second.
+    /// Returns whether this side's leaves have the sign -1: those of the second.
     pub(crate) fn is_negative(self) -> bool {
         self == Side::Second
     }

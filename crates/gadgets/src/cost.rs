@@ -73,7 +73,7 @@ impl Uses {
     }
 }
 
-/// ceil(log2 x).
+/// Returns ceil(log2 x).
 fn log2(x: u64) -> u32 {
     x.next_power_of_two().trailing_zeros()
 }

@@ -199,7 +199,7 @@ pub trait Family: Computes + Stocks + 'static {
         true
     }
 
-    /// Whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
+    /// Returns whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
     fn garbles_alone(&self) -> bool {
         false
     }
@@ -207,10 +207,10 @@ pub trait Family: Computes + Stocks + 'static {
     /// Adds this work to the party's work ahead, in a dry run.
     fn defer(&self, _work: &Effort) {}
 
-    /// The number of shares of each value that a party holds.
+    /// Returns the number of shares of each value that a party holds.
     fn shares(&self) -> u64;
 
-    /// The factor of the working memory of gadgets: about the number of shares of a value, including those in
+    /// Returns the factor of the working memory of gadgets: about the number of shares of a value, including those in
     /// correlations made on the way.
     fn work_shares(&self) -> u64;
 

@@ -170,7 +170,7 @@ pub fn place_bits(entries: usize) -> u32 {
     usize::BITS - entries.saturating_sub(1).leading_zeros()
 }
 
-/// Whether the one-hot row is converted to elements, rather than the selected rows of bits.
+/// Returns whether the one-hot row is converted to elements, rather than the selected rows of bits.
 pub(crate) fn by_elements(n: u32, width: usize) -> bool {
     (1 << n) - 1 <= width
 }

@@ -40,7 +40,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The bytes of tables that are still to come: a bound for the data to accept from the peer.
+    /// Returns the bytes of tables that are still to come: a bound for the data to accept from the peer.
     pub fn bytes_left(&self) -> u64 {
         self.walk.bytes_left() - self.begun.len() as u64
     }

@@ -35,7 +35,7 @@ impl Delta {
         if correlation & 1 == 0 { Err(GarbleError::EvenDelta) } else { Ok(Delta(correlation)) }
     }
 
-    /// The secret, for the protocols that make labels.
+    /// Returns the secret, for the protocols that make labels.
     pub fn expose(&self) -> u128 {
         self.0
     }
@@ -109,22 +109,22 @@ impl Labels {
         out.copy_from_slice(bytemuck::cast_slice(&self.blocks));
     }
 
-    /// The number of wires.
+    /// Returns the number of wires.
     pub fn wires(&self) -> usize {
         self.wires
     }
 
-    /// The number of instances.
+    /// Returns the number of instances.
     pub fn instances(&self) -> usize {
         self.instances
     }
 
-    /// All labels, wire by wire.
+    /// Returns all labels, wire by wire.
     pub fn blocks(&self) -> &[u128] {
         &self.blocks
     }
 
-    /// The labels of one wire, an instance each.
+    /// Returns the labels of one wire, an instance each.
     ///
     /// # Panics
     /// Unless there is such a wire.
@@ -132,7 +132,7 @@ impl Labels {
         &self.blocks[wire * self.instances..(wire + 1) * self.instances]
     }
 
-    /// The labels of one wire, to be written, an instance each.
+    /// Returns the labels of one wire, to be written, an instance each.
     ///
     /// # Panics
     /// Unless there is such a wire.

@@ -38,7 +38,7 @@ pub(crate) struct Pack<'a> {
 }
 
 impl Pack<'_> {
-    /// The bytes of its tables.
+    /// Returns the bytes of its tables.
     pub fn bytes(&self) -> usize {
         TABLE_BYTES * self.ands.len() * self.batch.live
     }
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         &self.segment.get_or_insert_with(|| (index, self.session_hash.segment(index))).1
     }
 
-    /// The bytes of tables from here to the end.
+    /// Returns the bytes of tables from here to the end.
     pub fn bytes_left(&self) -> u64 {
         self.bytes_left
     }

@@ -165,7 +165,7 @@ impl Look<'_> {
         Known { interval: self.ranges.get(&id).copied(), ..Known::of(self.graph.node(id)) }
     }
 
-    /// Whether the step may round a negative real differently from numpy.
+    /// Returns whether the step may round a negative real differently from numpy.
     fn rounds_down(&self, node: &Node) -> bool {
         let from = || self.known(node.inputs[0]);
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
@@ -313,7 +313,7 @@ impl Look<'_> {
         BuildError::new(Fault::Leaves { op: node.op.name(), dtype, what }, node.source.clone())
     }
 
-    /// Whether the user's line of `node` also computes its operand, which is not just converted there.
+    /// Returns whether the user's line of `node` also computes its operand, which is not just converted there.
     fn is_computed_by(&self, mut operand: NodeId, node: &Node) -> bool {
         while let Op::Convert = self.graph.node(operand).op {
             operand = self.graph.node(operand).inputs[0];
@@ -322,7 +322,7 @@ impl Look<'_> {
         !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source
     }
 
-    /// Whether the user's line of a step also computes with its result.
+    /// Returns whether the user's line of a step also computes with its result.
     fn is_used_by_line(&self, id: NodeId) -> bool {
         let source = &self.graph.node(id).source;
         let uses = |&user: &NodeId| {
@@ -429,7 +429,7 @@ impl Leaving {
     }
 }
 
-/// Whether an operation without a proven range may return a stated value in place of the function's.
+/// Returns whether an operation without a proven range may return a stated value in place of the function's.
 fn saturates(op: &Op) -> bool {
     match op {
         Op::Divide => true,

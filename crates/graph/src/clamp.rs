@@ -51,7 +51,7 @@ fn magnitudes(of: Interval, all: Interval) -> Option<Interval> {
     (of.lo() > all.lo()).then(|| Interval::new(least, sizes.hi()))
 }
 
-/// Whether two nodes are equal constants; each use of a constant makes a new node.
+/// Returns whether two nodes are equal constants; each use of a constant makes a new node.
 fn alike(x: &Node, y: &Node) -> bool {
     x.is_public() && x.dtype == y.dtype && x.shape == y.shape && x.op == y.op
 }

@@ -69,8 +69,8 @@ impl Keep {
     }
 }
 
-/// Whether the step rounds results that may be small; `range` is their range. Functions whose results are small by
-/// nature, such as powers and softmax, are excluded: their errors are stated in units.
+/// Returns whether the step rounds results that may be small; `range` is their range. Functions whose results are small
+/// by nature, such as powers and softmax, are excluded: their errors are stated in units.
 pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
@@ -86,7 +86,7 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     }
 }
 
-/// Whether the step divides the sum `of` by at most the number of its terms.
+/// Returns whether the step divides the sum `of` by at most the number of its terms.
 pub(crate) fn is_mean(node: &Node, of: &Node) -> bool {
     match (&node.op, &of.op) {
         (Op::FloorDiv(divisors), Op::Sum(axis)) => divisors.iter().all(|by| (1..=axis.len as i128).contains(by)),

@@ -114,17 +114,17 @@ impl Dtype {
         }
     }
 
-    /// Whether this is `fixed(k, f)`, with any f (0 included).
+    /// Returns whether this is `fixed(k, f)`, with any f (0 included).
     pub fn is_fixed(self) -> bool {
         matches!(self, Dtype::Fixed { .. })
     }
 
-    /// Whether this is `int(k)` or `uint(k)`.
+    /// Returns whether this is `int(k)` or `uint(k)`.
     pub fn is_integer(self) -> bool {
         matches!(self, Dtype::Int { .. } | Dtype::Uint { .. })
     }
 
-    /// Whether this is `uint(k)`.
+    /// Returns whether this is `uint(k)`.
     pub fn is_unsigned(self) -> bool {
         matches!(self, Dtype::Uint { .. })
     }

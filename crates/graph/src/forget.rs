@@ -17,7 +17,7 @@ const NEWEST: usize = 20_000;
 const MORE: usize = NEWEST / 4;
 
 impl Graph {
-    /// Whether there are enough nodes for forgetting to be worth while.
+    /// Returns whether there are enough nodes for forgetting to be worth while.
     pub fn may_forget(&self) -> bool {
         self.nodes.len() > NEWEST + MORE
     }

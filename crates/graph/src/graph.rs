@@ -72,7 +72,7 @@ impl About {
     }
 }
 
-/// Whether results are squares, or sums of squares.
+/// Returns whether results are squares, or sums of squares.
 fn squares(op: &Op, inputs: &[NodeId]) -> bool {
     let of_itself = matches!(inputs, [a, b] if a == b);
     of_itself && matches!(op, Op::Mul | Op::MatMul { m: 1, n: 1, .. })
@@ -196,7 +196,7 @@ impl Graph {
         self.first + self.nodes.len()
     }
 
-    /// Whether nothing was added yet.
+    /// Returns whether nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -454,7 +454,7 @@ impl Graph {
         }
     }
 
-    /// Whether the line of a node was warned of this subject.
+    /// Returns whether the line of a node was warned of this subject.
     fn was_warned(&self, id: NodeId, about: About) -> bool {
         let Source { file, line } = &self.node(id).source;
         self.warned.contains(&(file.clone(), *line, about))

@@ -209,7 +209,7 @@ fn chosen_publicly(bits: &[i128], sources: [Source; 2]) -> Raw {
     How::Gather(positions.into(), both).raw(len)
 }
 
-/// Whether the conversion changes no value of the operand.
+/// Returns whether the conversion changes no value of the operand.
 fn keeps_all(from: &Node, to: &Node) -> bool {
     let more = to.dtype.frac().checked_sub(from.dtype.frac());
     more.is_some_and(|bits| to.dtype.range().covers(from.range().shl(bits)))

@@ -371,7 +371,7 @@ impl Node {
         }
     }
 
-    /// Whether every party knows the values.
+    /// Returns whether every party knows the values.
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant(_))
     }

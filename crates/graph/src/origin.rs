@@ -22,7 +22,7 @@ impl Owners {
         Owners(Some(Arc::new([owner].into())))
     }
 
-    /// Whether there are none: the value is public, or drawn at random.
+    /// Returns whether there are none: the value is public, or drawn at random.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

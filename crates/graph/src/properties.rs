@@ -215,7 +215,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation may exchange messages, on secret operands.
+    /// Returns whether the operation may exchange messages, on secret operands.
     pub fn talks(&self) -> bool {
         self.properties().talks
     }
@@ -225,22 +225,23 @@ impl Op {
         self.properties().name
     }
 
-    /// Whether the result is drawn at random, so that protocols return one of many.
+    /// Returns whether the result is drawn at random, so that protocols return one of many.
     pub fn is_random(&self) -> bool {
         self.properties().result == Outcome::Random
     }
 
-    /// Whether the result is only stated within an error, so that protocols need not equal the evaluation in the clear.
+    /// Returns whether the result is only stated within an error, so that protocols need not equal the evaluation in
+    /// the clear.
     pub fn is_approximate(&self) -> bool {
         self.properties().result == Outcome::Near
     }
 
-    /// Whether each element of the result is made of the same elements of all operands.
+    /// Returns whether each element of the result is made of the same elements of all operands.
     pub fn is_elementwise(&self) -> bool {
         self.properties().pieces == Pieces::Elements
     }
 
-    /// Whether it only moves elements, in every sharing.
+    /// Returns whether it only moves elements, in every sharing.
     pub fn only_moves(&self) -> bool {
         matches!(self, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
     }

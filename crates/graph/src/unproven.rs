@@ -78,7 +78,7 @@ fn together(a: &Arc<Unproven>, b: Arc<Unproven>) -> Arc<Unproven> {
 }
 
 impl Node {
-    /// Whether the proven range is smaller than that of the dtype.
+    /// Returns whether the proven range is smaller than that of the dtype.
     pub(crate) fn says_more_than_its_dtype(&self) -> bool {
         self.interval.is_some_and(|range| range != self.dtype.range())
     }

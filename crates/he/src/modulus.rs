@@ -23,7 +23,7 @@ impl Modulus {
         self.params.modulus()
     }
 
-    /// The bits in which its numbers are stored.
+    /// Returns the bits in which its numbers are stored.
     pub fn bits(&self) -> u32 {
         self.params.bits_precision()
     }
@@ -122,7 +122,7 @@ pub(crate) fn read_units(modulus: &Modulus, n: &BoxedUint, bytes: &[u8]) -> Resu
     }
 }
 
-/// Whether a public number is coprime to a public odd one.
+/// Returns whether a public number is coprime to a public odd one.
 pub(crate) fn is_unit(x: &BoxedUint, n: &BoxedUint) -> bool {
     let odd = Option::<Odd<BoxedUint>>::from(n.to_odd());
     odd.is_some_and(|n| n.gcd_vartime(&x.rem_vartime(n.as_nz_ref())).as_ref().is_one().into())

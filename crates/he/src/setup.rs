@@ -108,12 +108,12 @@ impl He {
         He { peer, options, steps: Box::new(Shapes { options }), private, triples: Cell::new(0) }
     }
 
-    /// The other party.
+    /// Returns the other party.
     pub fn peer(&self) -> usize {
         self.peer
     }
 
-    /// The options of the session.
+    /// Returns the options of the session.
     pub fn options(&self) -> Options {
         self.options
     }

@@ -175,7 +175,7 @@ impl Batch {
         self.options.pack(self.ring.bits())
     }
 
-    /// The numbers of triples under this party's key, and under its peer's.
+    /// Returns the numbers of triples under this party's key, and under its peer's.
     fn lens(&self) -> [usize; 2] {
         [self.own.a.len(), self.theirs.a.len()]
     }

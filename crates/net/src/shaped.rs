@@ -145,7 +145,7 @@ impl Net for ShapedNet {
         }
     }
 
-    /// The bytes that the link's bandwidth has not let through yet.
+    /// Returns the bytes that the link's bandwidth has not let through yet.
     fn queued(&self, to: usize) -> usize {
         let left =
             self.free_at.get(to).map_or(Duration::ZERO, |free_at| free_at.saturating_duration_since(Instant::now()));

@@ -42,7 +42,7 @@ impl Cost {
     }
 }
 
-/// Bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
+/// Returns the bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
     crate::setup::shape(options).message_bytes()
 }

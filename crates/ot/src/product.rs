@@ -25,7 +25,7 @@ use crate::roots::LOST;
 use crate::setup::{Ot, fits};
 use crate::source::{Received, Sender, Sent};
 
-/// Bytes of the sender's message: y_i in k - i bits, each row in whole bytes.
+/// Returns the bytes of the sender's message: y_i in k - i bits, each row in whole bytes.
 pub(crate) fn answer_bytes(k: u32, len: usize) -> usize {
     (1..=k as usize).map(|bits| (bits * len).div_ceil(8)).sum()
 }

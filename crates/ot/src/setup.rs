@@ -110,7 +110,7 @@ impl Ot {
         }
     }
 
-    /// The other party.
+    /// Returns the other party.
     pub fn peer(&self) -> usize {
         self.peer
     }
@@ -121,7 +121,7 @@ impl Ot {
         self.window.set(window_of(line_bytes));
     }
 
-    /// The options of the session.
+    /// Returns the options of the session.
     pub fn options(&self) -> Options {
         self.options
     }
@@ -150,7 +150,7 @@ impl Ot {
     }
 }
 
-/// The parameters that both ends of a session choose alike.
+/// Returns the parameters that both ends of a session choose alike.
 pub(crate) fn shape(options: Options) -> Shape {
     Shape { depths: options.depths(), choices: options.encode(), describe: Options::describe }
 }

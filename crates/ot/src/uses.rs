@@ -71,7 +71,7 @@ fn pads(hash: &Tccr, blocks: &Blocks, shift: u128, number: u32, range: Range<usi
 }
 
 impl SentCots {
-    /// The blocks q_i.
+    /// Returns the blocks q_i.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -83,12 +83,12 @@ impl SentCots {
 }
 
 impl ReceivedCots {
-    /// The choices c_i, one row. Secret.
+    /// Returns the choices c_i, one row. Secret.
     pub fn choices(&self) -> &Bits {
         &self.choices
     }
 
-    /// The blocks q_i xor c_i Delta.
+    /// Returns the blocks q_i xor c_i Delta.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }

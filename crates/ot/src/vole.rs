@@ -66,12 +66,12 @@ impl Digits {
         }
     }
 
-    /// The bits of a key, s.
+    /// Returns the bits of a key, s.
     pub fn key_bits(self) -> u32 {
         self.key_bits
     }
 
-    /// The number of digits.
+    /// Returns the number of digits.
     pub fn count(self) -> usize {
         self.key_bits.div_ceil(self.digit_bits) as usize
     }
@@ -130,12 +130,12 @@ impl Key {
         Key { key, digits }
     }
 
-    /// The form of the key.
+    /// Returns the form of the key.
     pub fn digits(&self) -> Digits {
         self.digits
     }
 
-    /// The key itself, a secret.
+    /// Returns the key itself, a secret.
     pub fn value(&self) -> u64 {
         *self.key
     }
@@ -269,7 +269,7 @@ impl Vole {
         shares
     }
 
-    /// This party's key as a holder.
+    /// Returns this party's key as a holder.
     pub fn key(&self) -> u64 {
         *self.key
     }
@@ -287,7 +287,7 @@ impl Shares {
         Shares { ring, digits, parts: parts.collect() }
     }
 
-    /// Whether these are shares of a dry run.
+    /// Returns whether these are shares of a dry run.
     pub fn is_shape(&self) -> bool {
         self.parts.iter().any(|part| part.is_shape())
     }
@@ -336,7 +336,7 @@ pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Wiped<Vector> {
 }
 
 impl Grown {
-    /// The random vector u_0, which may serve as x.
+    /// Returns the random vector u_0, which may serve as x.
     pub fn random(&self) -> &Vector {
         &self.u[0]
     }
@@ -361,7 +361,7 @@ impl Grown {
 }
 
 impl Leaves {
-    /// The digit at a holder.
+    /// Returns the digit at a holder.
     fn digit(&self) -> u128 {
         self.missing.as_deref().copied().unwrap_or(0).into()
     }

@@ -206,7 +206,7 @@ impl Session {
         self.add(py, line, |mut b| b.int_divide(Division { give, quotient_bits }, x.operand(), y.operand()))
     }
 
-    /// Whether the values of a node are secret.
+    /// Returns whether the values of a node are secret.
     fn is_secret(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
         let look = |graph: &quorate_graph::Graph| !graph.node(NodeId(node)).is_public();
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))

@@ -207,7 +207,7 @@ impl Session {
         Ok(inner.security())
     }
 
-    /// Whether this is a copy in a fork of the process that opened the session.
+    /// Returns whether this is a copy in a fork of the process that opened the session.
     fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }

@@ -53,7 +53,7 @@ pub fn xor(blocks: &mut [u128], bits: &[u64], block: u128) {
     each(blocks, bits, |into, mask| *into ^= block & mask);
 }
 
-/// The sum modulo 2 of the words whose bit is set.
+/// Returns the sum modulo 2 of the words whose bit is set.
 pub fn sum(words: &[u64], bits: &[u64]) -> u64 {
     let (masks, mut sum) = (Masks::new(), 0);
     for (words, &chosen) in words.chunks(u64::BITS as usize).zip(bits) {

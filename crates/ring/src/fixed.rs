@@ -24,12 +24,12 @@ impl Codec {
         Ok(Codec { ring, frac_bits })
     }
 
-    /// The ring.
+    /// Returns the ring.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// Fractional bits.
+    /// Returns the fractional bits.
     pub fn frac_bits(&self) -> u32 {
         self.frac_bits
     }

@@ -81,7 +81,7 @@ impl Kernel {
 pub struct Effort([u64; Kernel::COUNT]);
 
 impl Effort {
-    /// Units of one kind.
+    /// Returns the units of one kind.
     pub fn of(&self, kernel: Kernel) -> u64 {
         self.0[kernel as usize]
     }

@@ -89,7 +89,7 @@ impl Reserve {
         true
     }
 
-    /// Whether the reserve was released.
+    /// Returns whether the reserve was released.
     fn is_short(&self) -> bool {
         self.was_kept.load(Ordering::Acquire) && self.piece.load(Ordering::Acquire).is_null()
     }

@@ -31,7 +31,7 @@ pub fn set_threads(count: usize) -> Result<(), RingError> {
     Ok(())
 }
 
-/// The number of threads that work for this one, itself included.
+/// Returns the number of threads that work for this one, itself included.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| pool.as_ref().map_or(1, |pool| pool.current_num_threads() + 1))
 }

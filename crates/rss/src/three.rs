@@ -47,7 +47,7 @@ fn negated(x: &Vector) -> Vector {
 }
 
 impl Rss {
-    /// Whether gadgets work on summands in this session.
+    /// Returns whether gadgets work on summands in this session.
     pub(crate) fn uses_summands(&self) -> bool {
         self.maps.parties == 3 && self.forms().bits == BitForm::Summands
     }

@@ -120,7 +120,7 @@ impl Approval {
         Terms { before, ..self.terms.clone() }.hash()
     }
 
-    /// Whether this session runs only approved programs.
+    /// Returns whether this session runs only approved programs.
     pub fn is_asked_for(&self) -> bool {
         self.approved.is_some()
     }
@@ -223,7 +223,7 @@ mod tests {
         Reveal { node, to }
     }
 
-    /// A session with two approved runs: `x y` to all; then `x` to party 1, with `y` to parties 0 and 2.
+    /// Returns a session with two approved runs: `x y` to all; then `x` to party 1, with `y` to parties 0 and 2.
     fn approved() -> (Graph, [NodeId; 3], Approval) {
         let mut graph = Graph::new();
         let mut at = graph.at(Source::new("a.py", 1));

@@ -77,12 +77,12 @@ impl Sharings {
         self.allowed[domain as usize]
     }
 
-    /// Whether the user leaves the choice to the planner.
+    /// Returns whether the user leaves the choice to the planner.
     pub fn is_auto(&self) -> bool {
         self.is_auto
     }
 
-    /// Whether anything but A is allowed.
+    /// Returns whether anything but A is allowed.
     pub(crate) fn mix(&self) -> bool {
         self.allows(Domain::B) || self.allows(Domain::Y)
     }
@@ -153,14 +153,14 @@ pub fn family_options() -> Vec<&'static Choice> {
 }
 
 impl Options {
-    /// Whether programs are planned, because their steps have several sharings to choose from.
+    /// Returns whether programs are planned, because their steps have several sharings to choose from.
     pub(crate) fn mixes(&self, protocol: Protocol) -> bool {
         let garbles = || protocol.descriptor().sharings.contains(&"Y");
         let mixes = if self.sharings.is_auto() { garbles() } else { self.sharings.mix() };
         mixes && self.max_memory.is_none()
     }
 
-    /// Whether a factor of many products is sent once and held for them, which takes memory.
+    /// Returns whether a factor of many products is sent once and held for them, which takes memory.
     pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
         protocol.keeps_factors() && self.max_memory.is_none()
     }

@@ -33,8 +33,8 @@ const SBOX: &str = "
 type Byte = [Bit; 8];
 
 impl Builder {
-    /// AES-128 of `block` under `key`. All three are 128 bits: the byte string read as a big-endian number, lowest bit
-    /// first.
+    /// Returns AES-128 of `block` under `key`. All three are 128 bits: the byte string read as a big-endian number,
+    /// lowest bit first.
     ///
     /// # Panics
     /// Unless both have 128 bits.
@@ -54,7 +54,7 @@ impl Builder {
         state.iter().rev().flatten().copied().collect()
     }
 
-    /// The AES S-box of a byte, lowest bit first: 32 ANDs in 6 layers.
+    /// Returns the AES S-box of a byte, lowest bit first: 32 ANDs in 6 layers.
     pub fn sbox(&mut self, byte: Byte) -> Byte {
         let mut named = std::collections::BTreeMap::new();
         for (i, &bit) in byte.iter().rev().enumerate() {
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// The bytes of a big-endian number, first byte first.
+/// Returns the bytes of a big-endian number, first byte first.
 fn bytes_of(number: &[Bit]) -> Vec<Byte> {
     number.chunks_exact(8).rev().map(|byte| byte.try_into().expect("eight bits")).collect()
 }

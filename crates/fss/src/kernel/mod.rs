@@ -76,7 +76,7 @@ const fn doubled(a: u8) -> u8 {
     a << 1 ^ if a >> 7 == 1 { 0x1b } else { 0 }
 }
 
-/// The S-box: the inverse in GF(2^8), which is the 254th power, and an affine map.
+/// Returns the S-box: the inverse in GF(2^8), which is the 254th power, and an affine map.
 #[cfg(target_arch = "x86_64")]
 fn substituted(a: u8) -> u8 {
     let product = |mut a: u8, b: u8| {

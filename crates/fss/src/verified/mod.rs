@@ -67,12 +67,12 @@ impl Shape {
         Ok(Shape { bits: bits as u8, ring })
     }
 
-    /// n.
+    /// Returns n.
     pub fn bits(self) -> u32 {
         self.bits.into()
     }
 
-    /// The payloads' ring.
+    /// Returns the payloads' ring.
     pub fn ring(self) -> Ring {
         self.ring
     }
@@ -82,7 +82,7 @@ impl Shape {
         1 << self.bits
     }
 
-    /// The largest point.
+    /// Returns the largest point.
     pub fn mask(self) -> u64 {
         self.points() as u64 - 1
     }
@@ -91,17 +91,17 @@ impl Shape {
         self.ring.bits().div_ceil(8) as usize
     }
 
-    /// Bytes of a key's corrections.
+    /// Returns the bytes of a key's corrections.
     pub fn key_bytes(self) -> usize {
         16 * usize::from(self.bits) + 2 * self.payload_bytes() + PROOF_BYTES
     }
 
-    /// The bytes of the corrections of `count` keys in a message.
+    /// Returns the bytes of the corrections of `count` keys in a message.
     pub fn batch_bytes(self, count: usize) -> usize {
         HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// The number of leaves of `count` keys.
+    /// Returns the number of leaves of `count` keys.
     pub fn leaves(self, count: usize) -> u64 {
         (count as u64).saturating_mul(self.points() as u64)
     }

@@ -55,12 +55,12 @@ impl Windows {
         Windows { ring, place_bits, form: Form::Words(turned) }
     }
 
-    /// Z_2^l.
+    /// Returns Z_2^l.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// k.
+    /// Returns k.
     pub fn place_bits(&self) -> u32 {
         self.place_bits
     }

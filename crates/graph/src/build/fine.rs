@@ -77,7 +77,7 @@ fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
 }
 
 impl Builder<'_> {
-    /// Whether the operand is a secret real that may get more bits.
+    /// Returns whether the operand is a secret real that may get more bits.
     fn is_growing(&self, id: NodeId) -> bool {
         self.graph.get(id).is_ok_and(|node| node.room.grows && node.dtype.is_fixed() && !node.is_public())
     }

@@ -19,7 +19,7 @@ struct Reals<'a> {
 }
 
 impl Reals<'_> {
-    /// Whether the dtype's fractional bits hold every one of them exactly.
+    /// Returns whether the dtype's fractional bits hold every one of them exactly.
     fn are_held(self, dtype: Dtype) -> bool {
         let scale = f64::from(dtype.frac()).exp2();
         self.values.iter().all(|&value| value.abs() >= 2f64.powi(53) || (value * scale).fract() == 0.0)

@@ -51,7 +51,7 @@ impl Quotient {
         (wanted, (least as u32).min(wanted))
     }
 
-    /// Whether all quotients fit a ring of `bits` bits with `frac` fractional bits.
+    /// Returns whether all quotients fit a ring of `bits` bits with `frac` fractional bits.
     fn fits(&self, bits: u32, frac: u32) -> bool {
         let Some(up) = (frac + self.y.frac).checked_sub(self.x.frac) else { return false };
         let most = real::quotients(self.x.values, self.y.values, up).1.saturating_add(3);
@@ -129,14 +129,15 @@ impl Builder<'_> {
         self.kept(quotient)
     }
 
-    /// Whether the operand does not ask for a result that may get more bits: fixed point of a stated dtype, or public.
+    /// Returns whether the operand does not ask for a result that may get more bits: fixed point of a stated dtype, or
+    /// public.
     fn stays_stated(&self, a: Operand<'_>) -> Result<bool, Fault> {
         let Operand::Node(id) = a else { return Ok(true) };
         let node = self.graph.get(id)?;
         Ok(node.is_public() || node.dtype.is_fixed() && !node.room.grows)
     }
 
-    /// Whether the operand has no fractional bits.
+    /// Returns whether the operand has no fractional bits.
     fn is_whole(&self, a: Operand<'_>) -> Result<bool, Fault> {
         Ok(match a {
             Operand::Node(id) => !self.graph.get(id)?.dtype.is_fixed(),

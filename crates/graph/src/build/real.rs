@@ -27,7 +27,7 @@ pub(super) fn usual(dtype: Dtype) -> u32 {
     dtype.frac() + 2
 }
 
-/// Whether quotients by secret divisors are exact.
+/// Returns whether quotients by secret divisors are exact.
 pub(super) fn divides(dtype: Dtype) -> bool {
     check("divide", dtype, MAX_FRAC, usual(dtype)).is_ok()
 }

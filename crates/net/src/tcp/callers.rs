@@ -21,7 +21,7 @@ const AT_ONCE: usize = 64;
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 
-/// Whether a first record of TLS that begins like this is whole; `None` if it can never be one.
+/// Returns whether a first record of TLS that begins like this is whole; `None` if it can never be one.
 fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
     match seen {
         [kind, ..] if *kind != HANDSHAKE => None,
@@ -41,7 +41,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Whether the caller's first message is there; `None` if it will not come.
+    /// Returns whether the caller's first message is there; `None` if it will not come.
     fn has_spoken(&self) -> Option<bool> {
         let mut seen = [0; 4096];
         match self.stream.peek(&mut seen) {

@@ -98,7 +98,7 @@ impl Link {
         self.socket.as_mut()
     }
 
-    /// The failure of this link; frames that arrived before it may still be in the inbox.
+    /// Returns the failure of this link; frames that arrived before it may still be in the inbox.
     pub(crate) fn failure(&self) -> Option<&NetError> {
         self.failure.as_ref()
     }
@@ -115,7 +115,7 @@ impl Link {
         self.received_bytes
     }
 
-    /// The bytes that the socket has not taken yet.
+    /// Returns the bytes that the socket has not taken yet.
     pub(crate) fn queued(&self) -> usize {
         self.outbox_bytes + self.sealed.len() - self.sealed_at
     }
@@ -127,12 +127,12 @@ impl Link {
         Some(frame)
     }
 
-    /// Whether the socket may hold bytes for which no event will come.
+    /// Returns whether the socket may hold bytes for which no event will come.
     pub(crate) fn wants_read(&self) -> bool {
         self.readable && self.failure.is_none() && self.inbox_bytes < INBOX_BYTES
     }
 
-    /// The time at which the peer counts as silent; never while this side does not read.
+    /// Returns the time at which the peer counts as silent; never while this side does not read.
     pub(crate) fn silent_at(&self, timeout: Duration) -> Option<Instant> {
         (self.failure.is_none() && self.inbox_bytes < INBOX_BYTES).then(|| self.heard + timeout)
     }
@@ -326,7 +326,7 @@ impl Link {
         }
     }
 
-    /// Whether anything arrived in this time.
+    /// Returns whether anything arrived in this time.
     pub(crate) fn heard_within(&self, time: Duration) -> bool {
         self.heard.elapsed() < time
     }
@@ -392,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A link of party 0 to party 1, and party 1's end.
+    /// Returns a link of party 0 to party 1, and party 1's end.
     fn link(name: &str) -> (Link, Far) {
         let (parties, _) = loaded(name);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

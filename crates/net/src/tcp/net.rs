@@ -149,13 +149,13 @@ impl TcpNet {
         }
     }
 
-    /// The bytes received so far, per peer: framing, encryption and handshake included.
+    /// Returns the bytes received so far, per peer: framing, encryption and handshake included.
     pub fn wire_bytes_received(&self) -> Vec<u64> {
         self.per_peer(Link::received_bytes)
     }
 
-    /// A random number of each party's process, drawn when it started to connect. An honest party sends the same one to
-    /// every peer. For binding session ids.
+    /// Returns a random number of each party's process, drawn when it started to connect. An honest party sends the
+    /// same one to every peer. For binding session ids.
     pub fn nonces(&self) -> &[[u8; 16]] {
         &self.nonces
     }

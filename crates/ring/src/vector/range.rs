@@ -53,8 +53,8 @@ impl Vector {
         on_words!(&mut self.data, words => map2(&mut words[range], part.data.words(), Word::add), _len => ());
     }
 
-    /// The memory of a range of elements, for a generator to fill. It is empty for a shape, which is charged for the
-    /// generator's draw.
+    /// Returns the memory of a range of elements, for a generator to fill. It is empty for a shape, which is charged
+    /// for the generator's draw.
     ///
     /// # Panics
     /// If the range does not lie inside.

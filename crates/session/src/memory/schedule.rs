@@ -195,7 +195,7 @@ impl Schedule {
         Schedule { ways, ..Schedule::default() }
     }
 
-    /// Whether every step runs whole.
+    /// Returns whether every step runs whole.
     pub fn is_whole(&self) -> bool {
         self.ways.is_empty()
     }
@@ -207,7 +207,7 @@ impl Schedule {
         Schedule { ways, windows, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
     }
 
-    /// Whether all steps run in the same way in both schedules.
+    /// Returns whether all steps run in the same way in both schedules.
     pub fn goes_like(&self, other: &Schedule) -> bool {
         self.ways == other.ways
     }
@@ -230,12 +230,12 @@ impl Schedule {
         self.rooms.get(place).copied().unwrap_or(0)
     }
 
-    /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
+    /// Returns whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
     pub fn talks(&self, work: &Work<'_>, id: NodeId) -> bool {
         self.talks_in_a(work.graph, id) || !work.is_in_a(id)
     }
 
-    /// Whether a step exchanges messages, its own or those of the values that its pieces make.
+    /// Returns whether a step exchanges messages, its own or those of the values that its pieces make.
     fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
         let within =
             || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
@@ -429,8 +429,8 @@ impl<B: Family> Given<'_, B> {
         within.into_keys().collect()
     }
 
-    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for
-    /// it.
+    /// Returns whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be
+    /// converted for it.
     fn is_in_a(&self, id: NodeId) -> bool {
         let inputs = self.graph().node(id).inputs.iter();
         std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)

@@ -172,7 +172,8 @@ impl Split {
         }
     }
 
-    /// Whether a piece reads a range of the operand at this place, so that the operand can be made piece by piece.
+    /// Returns whether a piece reads a range of the operand at this place, so that the operand can be made piece by
+    /// piece.
     pub fn takes_ranges(self, place: usize) -> bool {
         match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
@@ -285,7 +286,7 @@ fn list(positions: Vec<u32>) -> Index {
     Index::List(positions.into())
 }
 
-/// Whether the result of an operation along an axis still has that axis.
+/// Returns whether the result of an operation along an axis still has that axis.
 fn keeps_axis(op: &Op) -> bool {
     matches!(op.properties().pieces, Pieces::Lines(_))
 }

@@ -137,7 +137,7 @@ impl<S: Computes> Store<S> {
         }
     }
 
-    /// Whether a value exists, as far as this party knows.
+    /// Returns whether a value exists, as far as this party knows.
     pub fn has(&self, id: NodeId) -> bool {
         self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
     }
@@ -387,8 +387,8 @@ mod tests {
         Kept { values: ids.iter().map(|&id| NodeId(id)).collect(), ..Kept::default() }
     }
 
-    /// A party that holds `committed`; `pending`, if any, is the run for which it was prepared: the nodes computed, and
-    /// the nodes kept after it.
+    /// Returns a party that holds `committed`; `pending`, if any, is the run for which it was prepared: the nodes
+    /// computed, and the nodes kept after it.
     fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
         let mut store = Store::new(2);
         store.values = known(committed);

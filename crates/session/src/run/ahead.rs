@@ -78,7 +78,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// Whether a node is not among those that run ahead, so that its shape stands for it.
+    /// Returns whether a node is not among those that run ahead, so that its shape stands for it.
     pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
         matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
     }

@@ -91,12 +91,12 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    /// Whether a node is not computed by a step of its own: it is within others' pieces, or left out.
+    /// Returns whether a node is not computed by a step of its own: it is within others' pieces, or left out.
     pub(crate) fn is_absent(&self, id: NodeId) -> bool {
         self.schedule.is_within(id) || self.is_left_out(id)
     }
 
-    /// Whether the step at a place sends nothing and waits for no message.
+    /// Returns whether the step at a place sends nothing and waits for no message.
     pub(crate) fn is_local(&self, place: usize) -> bool {
         let id = self.work.nodes[place];
         self.is_absent(id) || self.schedule.way(id).is_none() && !self.schedule.talks(self.work, id)

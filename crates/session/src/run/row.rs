@@ -100,8 +100,8 @@ impl Row {
         }
     }
 
-    /// Whether the step of a lane may begin. If not, `waker` is woken when the slowest party has moved. Of the steps
-    /// that wait, only the first one should be asked again.
+    /// Returns whether the step of a lane may begin. If not, `waker` is woken when the slowest party has moved. Of the
+    /// steps that wait, only the first one should be asked again.
     ///
     /// # Errors
     /// The slowest party has left.

@@ -191,7 +191,7 @@ fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     (graph, [x, y], [less, product])
 }
 
-/// A choice of one of three by party 0, among numbers of party 1.
+/// Returns a choice of one of three by party 0, among numbers of party 1.
 fn choice() -> (Graph, [NodeId; 2], NodeId) {
     let mut graph = Graph::default();
     let here = || Source::new("staged.py", 1);

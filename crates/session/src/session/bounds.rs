@@ -16,7 +16,7 @@ const FIXED: Dtype = Dtype::FIXED64;
 /// Options of a family, by name.
 type Chosen = &'static [(&'static str, &'static str)];
 
-/// The families in which parties may cheat.
+/// Returns the families in which parties may cheat.
 fn families() -> [(Protocol, usize, Chosen); 3] {
     [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
 }

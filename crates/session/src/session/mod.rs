@@ -119,7 +119,7 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
-    /// Whether this is a copy in a fork of the process that opened the session.
+    /// Returns whether this is a copy in a fork of the process that opened the session.
     pub fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }

@@ -30,7 +30,7 @@ pub struct StepCost {
 }
 
 impl StepCost {
-    /// Whether it takes part in any exchange.
+    /// Returns whether it takes part in any exchange.
     pub fn talks(&self) -> bool {
         self.bytes > 0 || self.rounds.iter().any(|(begun, done)| begun < done)
     }

@@ -176,7 +176,7 @@ impl Waiting {
         Waiting { missing, readers, first }
     }
 
-    /// Whether everything that a step reads exists.
+    /// Returns whether everything that a step reads exists.
     pub fn is_ready(&self, step: usize) -> bool {
         self.missing[step] == 0
     }

@@ -16,7 +16,7 @@ use crate::work::Work;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// Whether an operation is available on bits.
+/// Returns whether an operation is available on bits.
 pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Bits | Op::Compose | Op::To(_) => true,

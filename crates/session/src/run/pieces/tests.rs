@@ -115,7 +115,7 @@ impl Program {
     }
 }
 
-/// All operations that can be cut, on arrays of 30 and 60 elements.
+/// Returns all operations that can be cut, on arrays of 30 and 60 elements.
 fn everything() -> Program {
     let mut p = Program::default();
     let x = p.input(&[5, 6], INT, 9000);
@@ -189,7 +189,7 @@ fn everything() -> Program {
     p
 }
 
-/// All approximate operations that can be cut.
+/// Returns all approximate operations that can be cut.
 fn approximations() -> Program {
     let mut p = Program::default();
     let (f, g) = (p.input(&[3, 4], FIXED, 1500), p.input(&[3, 4], FIXED, 1500));
