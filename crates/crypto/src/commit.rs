@@ -1,7 +1,7 @@
 //! Commitments: BLAKE3 over session, party, domain, randomness and value.
 //!
-//! Hiding by 32 random bytes, binding by collision resistance (128 bits), in the random-oracle model also extractable.
-//! The randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
+//! Hiding by 32 random bytes; binding by collision resistance (128 bits); extractable in the random-oracle model. The
+//! randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
 
 use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 

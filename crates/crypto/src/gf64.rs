@@ -1,7 +1,7 @@
 //! The field of 2^64 elements, as polynomials over bits modulo x^64 + x^4 + x^3 + x + 1, for universal hashes.
 //!
 //! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
-//! otherwise a portable version; neither branches on a value.
+//! otherwise a portable version. Neither branches on a value.
 
 /// Returns a b.
 pub fn mul(a: u64, b: u64) -> u64 {
@@ -92,7 +92,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// The definition: shift and reduce, a bit at a time.
+    /// Multiplies by the definition: shift and reduce, a bit at a time.
     fn defined(a: u64, b: u64) -> u64 {
         let (mut sum, mut a) = (0, a);
         for i in 0..64 {

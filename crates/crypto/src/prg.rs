@@ -9,8 +9,8 @@ const CHUNK: usize = 512;
 /// The number of blocks from which a draw uses several threads: half a megabyte, 50 us.
 const THREADED: usize = 1 << 15;
 
-/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). Its output depends only on how many bytes
-/// were drawn before: drawing 5 and then 11 bytes gives the same as drawing 16. Wiped on drop, never printed.
+/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). Its output depends only on the number of
+/// bytes drawn before: drawing 5 and then 11 bytes gives the same as drawing 16. Wiped on drop, never printed.
 ///
 /// Key and first counter block are both derived from the seed, so attacks on many streams at once gain nothing from a
 /// shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits with
@@ -74,7 +74,7 @@ impl Prg {
         u64::from_le_bytes(bytes)
     }
 
-    /// **Insecure**: a generator that reads `tape`. For tests that enumerate all randomness.
+    /// **Insecure**: returns a generator that reads `tape`. For tests that enumerate all randomness.
     #[cfg(feature = "testing")]
     pub fn insecure_from_tape(tape: std::sync::Arc<Tape>) -> Prg {
         Prg { source: Source::Tape(tape) }

@@ -1,17 +1,15 @@
 //! The tweakable circular correlation-robust hash.
 //!
 //! **Source**: Guo, Katz, Wang, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers", S&P
-//! 2020 (ePrint 2019/074), section 7.4: TMMO(x, t) = pi(pi(x) xor t) xor pi(x), pi a random permutation.
-//! **Deviation**: pi is AES-128 under a key derived from the session id, so that work spent against one session does
-//! not help against another.
-//! **Bound**: in the ideal-permutation model, against p queries to pi and q to the hash under a shift of min-entropy
-//! 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88 for q =
-//! 2^40.
-//! **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and position.
-//! H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t.
-//! **Segments**: a caller that hashes very much under one shift changes the key regularly ([`Tccr::segment`]).
-//! Permutations under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q')
-//! / 2^128 where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
+//! 2020 (ePrint 2019/074), section 7.4: TMMO(x, t) = pi(pi(x) xor t) xor pi(x), pi a random permutation. **Deviation**:
+//! pi is AES-128 under a key derived from the session id, so that work spent against one session does not help against
+//! another. **Bound**: in the ideal-permutation model, against p queries to pi and q to the hash under a shift of
+//! min-entropy 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88
+//! for q = 2^40. **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and
+//! position. H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t. **Segments**: a caller
+//! that hashes many blocks under one shift changes the key regularly ([`Tccr::segment`]). Permutations under different
+//! keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q') / 2^128 where q' is the
+//! number of uses under one key; `docs/security/garbling.md` has the argument.
 
 use crate::cipher::Aes;
 use crate::{SessionId, domains};
@@ -42,7 +40,7 @@ impl Tccr {
         Tccr::keyed(blake3::derive_key(domains::TCCR_KEY, session.as_bytes()))
     }
 
-    /// Returns the hash for a part of this hash's uses, under a key of its own.
+    /// Returns the hash of segment `index`, under a key of its own.
     pub fn segment(&self, index: u128) -> Tccr {
         let mut material = [0; 48];
         material[..32].copy_from_slice(&self.key);
@@ -202,7 +200,7 @@ mod tests {
         SessionId::from_bytes([4; 32])
     }
 
-    /// The definition, a block at a time, with a cipher of its own.
+    /// Computes H(x, tweak) by the definition, a block at a time, with a cipher of its own.
     fn defined(x: u128, tweak: u128) -> u128 {
         let key = blake3::derive_key(domains::TCCR_KEY, session().as_bytes());
         let cipher = aes::Aes128::new(&Array(*key.first_chunk().unwrap()));

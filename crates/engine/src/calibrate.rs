@@ -280,7 +280,7 @@ fn party_rounds(mut party: Party) -> Result<Spent> {
     Ok(Spent { wall, chain, short: own[0], long: own[1] })
 }
 
-/// One round in which each party sends to the next.
+/// Runs one round in which each party sends to the next.
 async fn pass_on(ctx: &Ctx, x: &Vector) -> Result<()> {
     ctx.exchange(&[(ctx.next(1), x)], &[(ctx.previous(1), (RING, x.len()))]).await?;
     Ok(())

@@ -31,7 +31,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// No traffic, among this many parties.
+    /// Creates a record of no traffic among `parties` parties.
     pub fn new(parties: usize) -> Self {
         Traffic { rounds: 0, sent: vec![0; parties] }
     }
@@ -68,7 +68,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// No costs, among this many parties.
+    /// Creates a record of no costs among `parties` parties.
     pub fn new(parties: usize) -> Self {
         Costs { offline: Traffic::new(parties), online: Traffic::new(parties), ..Costs::default() }
     }

@@ -206,7 +206,8 @@ impl Ctx {
         self.join_steps(count, |_| None, work).await
     }
 
-    /// [`Ctx::join_all`] for numbered program steps: child i is on the lane of number `i` and carries the step's name.
+    /// Runs program steps side by side, as [`Ctx::join_all`] does: child i is on the lane of number `i` and carries the
+    /// step's name.
     ///
     /// # Errors
     /// Those of [`Ctx::join_all`].

@@ -67,7 +67,7 @@ impl Dice {
     }
 }
 
-/// Rounds of every shape with one peer.
+/// Runs rounds of every shape with one peer.
 async fn program(ctx: &Ctx) -> Result<()> {
     let shape = (RING, 1);
     for _ in 0..3 {

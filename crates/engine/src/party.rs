@@ -110,7 +110,7 @@ impl Party {
         }
     }
 
-    /// [`Party::begin`] for a run that every party starts by itself, such as a session's setup or a test.
+    /// Begins a run, as [`Party::begin`] does, that every party starts by itself, such as a session's setup or a test.
     pub fn begin_alone(&mut self) -> Result<Run<'_>> {
         self.begin(&Greeting::default(), &Trace::default, &|_| String::new())
     }

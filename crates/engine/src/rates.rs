@@ -26,7 +26,7 @@ pub struct Rates {
 /// Rates by the number of parties that share the machine.
 static MEASURED: Mutex<BTreeMap<usize, Rates>> = Mutex::new(BTreeMap::new());
 
-/// Cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))

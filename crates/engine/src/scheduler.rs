@@ -166,7 +166,7 @@ impl Core {
         self.alone
     }
 
-    /// Every party but this one.
+    /// Returns every party but this one.
     pub fn peers(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.me;
         (0..self.parties).filter(move |&peer| peer != me)

@@ -175,7 +175,7 @@ pub trait Stocks: Sharing {
     /// Returns the layout of this party's shares of one correlation.
     fn layout(&self, kind: &Self::Kind) -> Layout;
 
-    /// Returns the bits of the largest ring over which a correlation is, for the bound of [`Sharing::MOST_BITS`].
+    /// Returns the number of bits of the largest ring in a correlation, which [`Sharing::MOST_BITS`] bounds.
     fn bits_of(&self, kind: &Self::Kind) -> u32 {
         self.layout(kind).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
     }

@@ -1,8 +1,9 @@
-//! Broadcasts: all parties receive the same values. With commitments, none can choose its value by those of others.
+//! Broadcasts: all parties receive the same values. With commitments, no party can choose its value depending on the
+//! values of others.
 //!
 //! **Source**: commit and open, and broadcast with an echo (Goldwasser, Lindell 2005), with abort. **Model**:
-//! malicious; all parties but one may cheat. Hash commitments; a cheater that dislikes what it receives can only abort.
-//! With two parties no echo is needed.
+//! malicious; all parties but one may cheat. Hash commitments; a cheater that has seen the values can only abort. With
+//! two parties no echo is needed.
 //!
 //! | | rounds | bytes to each peer |
 //! |---|---|---|

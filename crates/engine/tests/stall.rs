@@ -1,4 +1,4 @@
-//! Waits for a peer whose connection is alive but that does not send what is due: they end.
+//! Waits end for a peer whose connection is alive but that does not send what is due.
 
 use std::cell::Cell;
 use std::sync::Barrier;

@@ -66,17 +66,17 @@ impl Shape {
         self.bits as u32
     }
 
-    /// Blocks of a terminal node.
+    /// Returns the number of blocks of a terminal node.
     pub const fn blocks(self) -> usize {
         self.blocks as usize
     }
 
-    /// Levels of the tree, d.
+    /// Returns the number of levels of the tree, d.
     pub const fn levels(self) -> usize {
         self.levels as usize
     }
 
-    /// Points below a terminal node.
+    /// Returns the number of points below a terminal node.
     pub const fn leaf_bits(self) -> u64 {
         let leaf = BLOCK_BITS * self.blocks as u64;
         match self.bits < 9 && 1 << self.bits < leaf {
@@ -85,7 +85,7 @@ impl Shape {
         }
     }
 
-    /// Returns The largest point, 2^n - 1.
+    /// Returns the largest point, 2^n - 1.
     pub const fn mask(self) -> u64 {
         u64::MAX >> (Self::MOST_BITS - self.bits())
     }

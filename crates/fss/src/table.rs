@@ -117,7 +117,7 @@ impl Table {
         self.len
     }
 
-    /// Never: a table has entries.
+    /// Returns `false`: a table has at least one entry.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -127,7 +127,7 @@ impl Table {
         self.ring
     }
 
-    /// Planes of bits, if the table is kept in planes.
+    /// Returns the number of planes of bits, if the table is kept in planes.
     pub fn planes(&self) -> Option<usize> {
         match self.form {
             Form::Planes { count, .. } => Some(count),

@@ -1,5 +1,5 @@
 //! Families of protocols: one security model, one sharing. A family's [`Descriptor`] is for users; its [`Family`] runs
-//! programs. Outside a family's crate, only the crate that lists the families depends on which ones there are.
+//! programs. Only the crate that lists the families depends on the set of families.
 
 use std::collections::BTreeMap;
 
@@ -138,8 +138,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// Chooses again between protocols with the same result; the agreements of the setup stay.
     fn choose(&self, _choices: &Choices) {}
 
-    /// Keeps enough bytes under way to fill a line with this product of bandwidth and delay, in bytes. This takes
-    /// memory.
+    /// Sets the number of bytes to keep under way: the link's product of bandwidth and delay. This takes memory.
     fn fill_line(&self, _bytes: usize) {}
 
     /// Records draws from here on, without making correlations.
@@ -153,7 +152,7 @@ pub trait Family: Computes + Stocks + 'static {
     }
 
     /// Runs the offline phase: makes the correlations of a demand, and does the work of `online` that is possible
-    /// ahead. Returns the result of `online` at a party that has it already and does not need to go online for it.
+    /// ahead. Returns the result of `online` at a party that needs no online phase to compute it.
     ///
     /// # Errors
     /// Whatever ends a run.

@@ -39,7 +39,8 @@ pub trait Garbles: Gadgets {
     /// Returns public bits as labels.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) if the protocol does not garble. The same holds for all methods below.
+    /// [`Misuse`](quorate_engine::Misuse) if the protocol does not garble, as in all methods of this trait that return
+    /// a result.
     fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
         Err(NO_LABELS)
     }

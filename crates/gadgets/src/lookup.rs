@@ -70,7 +70,7 @@ pub struct Lookup<'t> {
     pub operand: Operand,
 }
 
-/// The range of the numbers that are looked up.
+/// The range of the numbers that are looked up, relative to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// All numbers have an entry.

@@ -27,7 +27,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns how long a link is occupied by this many bytes.
+    /// Returns the time for which a link is occupied by `bytes` bytes.
     fn occupied(&self, bytes: usize) -> Duration {
         self.bytes_per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate.max(1.0)))
     }

@@ -15,7 +15,7 @@ use crate::{memory, meter};
 /// Words of patches in one product.
 const STRIP: usize = 1 << 18;
 
-/// The shapes of a convolution's operands, and the layout of windows on them.
+/// The shapes of a convolution's operands, and the layout of its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conv {
     /// The number of images.
@@ -41,7 +41,8 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// Returns a convolution of one image of one channel with one filter, of these rows and columns, as a start.
+    /// Returns a convolution of one image of one channel with one filter, with these rows and columns. Other fields are
+    /// then set by the caller.
     pub const fn plain(image: [usize; 2], window: [usize; 2]) -> Conv {
         let ([batch, groups, channels, filters], [stride, dilation, before, after]) =
             ([1; 4], [[1; 2], [1; 2], [0; 2], [0; 2]]);

@@ -29,7 +29,7 @@ impl Codec {
         self.ring
     }
 
-    /// Returns the fractional bits.
+    /// Returns the number of fractional bits.
     pub fn frac_bits(&self) -> u32 {
         self.frac_bits
     }

@@ -4,7 +4,7 @@ use crate::{Bits, Ring, RingError, Vector};
 
 /// A module over Z_2^k, held as a vector: [`Vector`] over any ring, [`Bits`] over Z_2. One protocol text serves both.
 ///
-/// Operations on two values panic when their shapes differ; if either is a phantom, so is the result.
+/// Operations on two values panic when their shapes differ; if either is a shape without data, so is the result.
 pub trait Module: Clone + Sized {
     /// The public part of a value: ring and length, or rows and lanes.
     type Shape: Copy + Eq + Send + Sync + std::fmt::Debug;
@@ -25,7 +25,7 @@ pub trait Module: Clone + Sized {
     fn add_mul_assign(&mut self, a: &Self, b: &Self);
     /// Returns the bytes of a packed value.
     fn packed_bytes(shape: Self::Shape) -> usize;
-    /// Appends exactly [`packed_bytes`](Self::packed_bytes) bytes; a phantom appends none.
+    /// Appends exactly [`packed_bytes`](Self::packed_bytes) bytes; a shape without data appends none.
     fn pack(&self, out: &mut Vec<u8>);
     /// Reads the output of `pack`.
     ///
@@ -36,7 +36,7 @@ pub trait Module: Clone + Sized {
     fn charge_unpack(shape: Self::Shape);
     /// Returns the bytes of memory of a value of this shape.
     fn carried_bytes(shape: Self::Shape) -> usize;
-    /// Returns the memory, for a generator to fill; empty for a phantom.
+    /// Returns the memory, for a generator to fill; empty for a shape without data.
     fn bytes_mut(&mut self) -> &mut [u8];
     /// Overwrites the memory with zeros; the compiler does not remove this.
     fn wipe(&mut self);

@@ -21,7 +21,7 @@ static RESERVE: Reserve = Reserve::new();
 
 struct Reserve {
     piece: AtomicPtr<u8>,
-    /// Whether there ever was a reserve: if so and there is no piece, it was released.
+    /// Whether a reserve was ever allocated. If so, and `piece` is empty, the reserve was released.
     was_kept: AtomicBool,
 }
 

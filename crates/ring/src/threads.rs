@@ -16,7 +16,7 @@ const GRAIN_BYTES: usize = 1 << 20;
 
 thread_local!(static POOL: RefCell<Option<Rc<ThreadPool>>> = const { RefCell::new(None) });
 
-/// Makes the work that this thread starts from now on run on `count` threads, this one included; 1 is the default.
+/// Sets the number of threads for work that this thread starts from now on, itself included. The default is 1.
 ///
 /// # Errors
 /// [`RingError::Threads`] if the system provides no more threads.
@@ -31,7 +31,7 @@ pub fn set_threads(count: usize) -> Result<(), RingError> {
     Ok(())
 }
 
-/// Returns the number of threads that work for this one, itself included.
+/// Returns the number of threads for work that this thread starts, itself included.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| pool.as_ref().map_or(1, |pool| pool.current_num_threads() + 1))
 }

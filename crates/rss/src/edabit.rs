@@ -24,7 +24,7 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::three::lifted;
 
-/// What to make from the contributions, or from the summands of three parties.
+/// The values to make from the contributions, or from the summands of three parties.
 pub(crate) struct Recipe {
     pub form: Made,
     /// Z_2^k, from which r^(p) is drawn.
@@ -141,7 +141,7 @@ impl Rss {
         ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, recipe.form, bit_ring, count).await).await
     }
 
-    /// Returns a uniform sum of numbers that no coalition knows all of.
+    /// Returns a uniform sum of numbers, some of which every coalition lacks.
     pub(crate) async fn sum_uniform(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
         match recipe.form {
             Made::OfSummands => self.sum_summands(ctx, recipe).await,

@@ -145,7 +145,7 @@ impl Rss {
         Ok(result)
     }
 
-    /// Returns x and y by this protocol over Z_2.
+    /// Returns x AND y, bit by bit, by this protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Shared<Bits>, y: &Shared<Bits>) -> Result<Shared<Bits>> {
         Form::Product.check(x.shape, y.shape)?;
         let maps = &self.maps;

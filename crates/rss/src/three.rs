@@ -1,4 +1,4 @@
-//! Gadgets of three parties on the two summands of x that parties know, without correlations.
+//! Gadgets of three parties on the two summands of x, each of which some parties know, without correlations.
 //!
 //! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. x = A +
 //! B. A is input as bits by the party that knows it, and the bits of B are shared without communication. g = A and B by

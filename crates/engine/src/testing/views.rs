@@ -167,7 +167,7 @@ mod tests {
         assert!(!leaks(&[], &[], &[]));
     }
 
-    /// Words that look random.
+    /// Returns pseudorandom words.
     fn noise(words: usize, name: u64) -> Vec<u64> {
         let mut state = name;
         let mut next = || {

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(keys[10].0[3].to_le_bytes(), last);
     }
 
-    /// H by the `aes` crate, a block at a time.
+    /// Computes H by the `aes` crate, a block at a time.
     pub fn defined(x: u128) -> u128 {
         use aes::cipher::BlockCipherEncrypt;
         let key = Tccr::new(&SessionId::from_bytes([3; 32])).permutation_key("quorate/fss/tree");

@@ -77,7 +77,7 @@ impl Shape {
         self.ring
     }
 
-    /// Points of the domain.
+    /// Returns the number of points of the domain.
     pub fn points(self) -> usize {
         1 << self.bits
     }

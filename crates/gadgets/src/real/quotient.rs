@@ -107,7 +107,7 @@ enum Digits {
     Two,
 }
 
-/// Returns quotients that one quotient of mantissas is enough for.
+/// Returns the quotients of a chunk, each from a single quotient of mantissas.
 async fn mantissas_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, digits: Digits) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;

@@ -1,4 +1,5 @@
-//! Callers whose identity is not known yet. However many connections strangers hold, the peers get through.
+//! Callers whose identity is not known yet. Limits ensure that peers connect even while strangers hold many
+//! connections.
 //!
 //! A caller first waits, without a thread, until its whole first message has arrived; an honest caller sends it at
 //! once. Then its handshake runs in a thread, and the number of these is bounded. If there are too many callers, the

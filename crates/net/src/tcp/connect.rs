@@ -1,6 +1,6 @@
 //! The connections of a party. Every pair of parties gets one: the party with the higher number dials, again and again
-//! until the other is there. Strangers who call are ignored, however many (see `callers`). A wrong certificate, version
-//! or number is a specific error.
+//! until the other is there. Calls of strangers are ignored, whatever their number (see `callers`). A wrong
+//! certificate, version or number is a specific error.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

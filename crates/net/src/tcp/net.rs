@@ -22,7 +22,7 @@ const WAKE: Token = Token(usize::MAX);
 /// The time for which dropping waits for a silent peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
 /// The time for which dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for
-/// it still lie in the system's buffers, which go when the process does.
+/// it may still lie in the system's buffers, which are discarded when the process ends.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.

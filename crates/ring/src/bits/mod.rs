@@ -14,7 +14,7 @@ use crate::{memory, meter};
 /// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, only their shape.
 ///
 /// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves 64
-/// numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
+/// numbers. Padding bits may hold garbage in memory; packed bytes never contain it. `Debug` prints no bits.
 pub struct Bits {
     rows: usize,
     lanes: usize,

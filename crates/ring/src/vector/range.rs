@@ -15,8 +15,8 @@ impl Vector {
         assert!(fits, "range {range:?} of a {whole:?} beside a {self:?}");
     }
 
-    /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a
-    /// shape if any is one.
+    /// Sets self to the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each.
+    /// The result is a shape if any of them is one.
     ///
     /// # Panics
     /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of
