@@ -10,7 +10,7 @@
 //! | open to both | 1 | l bits by each party |
 //! | open to one | 1 | l bits by the other |
 //!
-//! An opening shows a share. With the value, this says no more than the receiver's own share does.
+//! An opening reveals a share. It follows from the value and the receiver's own share.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ use quorate_ring::{Module, Ring, Vector};
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 
-/// The error of an opening to both parties that gave nothing.
+/// The error of an opening to both parties that returned no value.
 pub(crate) const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
 
 /// Checks that the owner exists, and that it alone gives a value, of the shape on which both agree.

@@ -40,7 +40,7 @@ pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
 /// The largest number of bits of an entry.
 const WORD_BITS: u32 = 64;
 
-/// Returns whether keys serve; where they do, they take less than the general gadget.
+/// Returns whether look-ups use keys, which then take less than the general gadget.
 pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
     (2..=MOST_BITS).contains(&place_bits) && bits <= WORD_BITS
 }

@@ -75,7 +75,7 @@ impl std::fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Returns what party `me` holds of one correlation.
+    /// Returns the layout of party `me`'s part of one correlation.
     pub(crate) fn layout(&self, me: usize) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match self {
@@ -284,8 +284,7 @@ mod tests {
         }
     }
 
-    /// Every bit of what a party holds is 0 in some correlation and 1 in another: a mask that is not drawn hides
-    /// nothing.
+    /// Every bit that a party holds is 0 in some correlation and 1 in another: a constant mask would hide nothing.
     #[test]
     fn what_is_made_varies_in_every_bit() {
         const LEN: usize = 128; // a coin falls on one side so often with probability 2^-127

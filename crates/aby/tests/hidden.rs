@@ -1,7 +1,25 @@
-//! What a party hears goes with nothing that the other one has, gadget by gadget and correlation by correlation: over
-//! thousands of random secrets, no bit of a message goes with a sum of secret bits, nor does the sum of two of a gadget
-//! or of one of them with a bit of what the party has itself. Tests by exhaustion (`privacy`) say more of protocols
-//! online with ideal correlations; here parties make them, and what they say meanwhile is looked at, too.
+//! Tests that the messages to a party are independent of the other party's secrets, gadget by gadget and correlation by
+//! correlation. Over thousands of random secrets, no bit of a message is correlated with an xor of secret bits. In
+//! gadgets, neither is the xor of two bits, nor the xor of one with a bit that the party has itself. Tests by
+//! exhaustion (`privacy`) prove more, about online protocols with ideal correlations. Here parties make the
+//! correlations, and the messages of that are tested, too. A party whose coins are the same in every run of the test.
+//! => Sets up a party whose coins are the same in every run of the test. A row of bits as a column. => Returns a row of
+//! bits as a column. What runs: a gadget, or labels of the secrets and a circuit on them. => The work under test: a
+//! gadget, or labels of the secrets and a circuit on them. Labels of what this party knows. => Labels of bits that this
+//! party knows. All secrets are the other party's: the viewer's shares are zeros. => Returns secrets of the other party
+//! alone: the viewer's shares are zeros. A kind, and of what the other party holds of it the vectors and the matrices
+//! of bits that stay hidden whatever the viewer holds. => A kind of correlations, with the indices of the other party's
+//! vectors and matrices of bits that must stay hidden from the viewer. By viewer. => Returns the kinds, with their
+//! hidden values for this viewer. What each of both parties heard while `kind` was made, and what it has of it:
+//! vectors, and matrices of bits. => Returns for each party the messages that it received while `kind` was made, and
+//! its vectors and matrices of bits. The four lowest bits of an element are looked at. => Tests the four lowest bits of
+//! each element. Of what is made once for many elements: nothing of 64 bits that one party has, nor a difference of two
+//! of them, is among the words that the other one hears. => For correlations of many elements: no word of 64 bits that
+//! one party holds, nor a difference of two, is among the words that the other party receives. Sessions have other
+//! seeds, and so have parties: an input of one value is never shared in one way twice. => Sessions and parties have
+//! different seeds, so no two inputs of the same value have the same shares. What parties draw by themselves differs
+//! from lane to lane, and from party to party. => The parties' own draws differ from lane to lane, and from party to
+//! party.
 
 use std::collections::BTreeSet;
 

@@ -143,7 +143,7 @@ fn what_is_written_is_read_as_it_was() {
     }
 }
 
-/// The folder of published circuits. `tests/run_all.py` runs the tests that need it where it is there.
+/// Returns the folder of published circuits. If it exists, `tests/run_all.py` runs the tests that need it.
 fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/circuits")
 }

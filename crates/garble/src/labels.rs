@@ -15,7 +15,7 @@ pub const LABEL_BYTES: usize = 16;
 pub struct Delta(u128);
 
 impl Delta {
-    /// Draws it from the operating system's generator.
+    /// Draws a delta from the operating system's generator.
     ///
     /// # Errors
     /// [`CryptoError::OsRandom`] if the system provides no randomness.
@@ -27,7 +27,7 @@ impl Delta {
         Ok(delta)
     }
 
-    /// Takes the correlation of oblivious transfers, so that their messages are labels.
+    /// Uses the correlation of oblivious transfers as delta, so that their messages are labels.
     ///
     /// # Errors
     /// [`GarbleError::EvenDelta`] unless its lowest bit is set.
@@ -76,7 +76,7 @@ impl Labels {
         labels
     }
 
-    /// Takes these labels, wire by wire.
+    /// Creates labels from these blocks, wire by wire.
     ///
     /// # Errors
     /// [`GarbleError::Shape`] unless their number matches the shape.
@@ -204,7 +204,7 @@ impl Labels {
     }
 
     /// Reads active labels that the evaluator sent back, given those of 0. This also proves that the evaluator
-    /// evaluated: it can make up neither label of a wire that it did not reach.
+    /// evaluated the circuit, since it cannot forge a label of a wire that it did not reach.
     ///
     /// # Errors
     /// [`GarbleError::NotALabel`] if one is neither label; the error does not reveal which. [`GarbleError::Shape`].

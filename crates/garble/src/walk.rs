@@ -67,7 +67,7 @@ impl Pack<'_> {
     }
 }
 
-/// The next thing to do.
+/// The next task.
 pub(crate) enum Task<'a> {
     /// Copy the inputs of a batch to their slots.
     Load(Batch),
@@ -77,7 +77,7 @@ pub(crate) enum Task<'a> {
     Pack(Pack<'a>),
     /// Copy the outputs of a batch from their slots.
     Store(Batch),
-    /// Wait: the next thing to do is a pack, and none is wanted.
+    /// The next task is a pack, but the caller wants none.
     Full,
     /// The end.
     Done,

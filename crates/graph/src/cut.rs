@@ -18,8 +18,8 @@ pub struct Cut {
     /// Bits of the smallest signed integer that holds the value before the shift, where its range is proven. There may
     /// be more of them than the ring has.
     pub proven_bits: Option<u32>,
-    /// Whether the value may be any of its dtype. A product's ring must hold it whole in any case, so its author
-    /// promised more.
+    /// Whether the value may be any number of its dtype. For a product this is false: its ring must hold it whole in
+    /// any case, so the program's author promised a smaller range.
     pub is_any_value: bool,
 }
 

@@ -164,8 +164,8 @@ impl Graph {
         Graph { rules, ..Graph::default() }
     }
 
-    /// Returns an empty program that is [strict](Rules::strict): a possible overflow, or an input without a bound, is
-    /// an error.
+    /// Returns an empty program under [strict](Rules::strict) rules: a possible overflow, or an input without a bound,
+    /// is an error.
     pub fn strict() -> Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
     }

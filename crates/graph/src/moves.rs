@@ -1,4 +1,4 @@
-//! Elements of a value that are elements of an owner's input: as given, moved, or written in a form that can be undone.
+//! Elements of a value that are elements of an owner's input: unchanged, moved, or in a form that can be undone.
 //! Revealing them reveals the input.
 //!
 //! These operations count as moves:
@@ -262,7 +262,7 @@ impl How {
 
     fn raw(self, elements: usize) -> Raw {
         let first = self.sources().next().and_then(Source::alike).cloned().unwrap_or_default();
-        // A single bit of a number says little of it, and single elements of a sorted array are computed.
+        // A single bit of a number reveals little about it, and single elements of a sorted array are computed.
         let by_parts = match &self {
             How::Compose(..) | How::Bits(..) => !first.is_empty(),
             How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),

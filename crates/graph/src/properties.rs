@@ -1,5 +1,5 @@
-//! The properties of each operation, wherever it runs: its name, whether it talks, how it can be cut, its memory, and
-//! what becomes of results that are too large. A new operation states all of them here; its interval is in
+//! The properties of each operation, wherever it runs: its name, whether it sends messages, how it can be cut, its
+//! memory, and whether its results may be too large. A new operation states all of them here; its interval is in
 //! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
 
 use quorate_ring::Conv;
@@ -24,7 +24,7 @@ pub struct Properties {
     pub result: Outcome,
 }
 
-/// What a piece of the result is, and what it is made of.
+/// The pieces of a result, and the elements of operands that each is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
     /// The whole result: the operation cannot be cut.

@@ -10,7 +10,7 @@ use crate::ranges::{self, Known, Reach};
 
 /// The number of steps before an operation that are searched for a bound that ends the warning.
 const LOOKED_THROUGH: usize = 4096;
-/// The largest bound that is tried is 10 to this.
+/// The exponent of the largest bound, a power of ten, that is tried.
 const MOST_DIGITS: u32 = 36;
 
 /// Below this number of bits, sums of two numbers wrap for numbers that are common in practice.

@@ -24,7 +24,7 @@ pub(crate) enum Unproven {
     Many,
 }
 
-/// Returns what the range of the next node rests on; `None` where it has no range, or has it whatever its operands are.
+/// Returns what the range of the next node rests on; `None` if it has no range, or one that holds for all operands.
 pub(crate) fn unproven(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unproven>> {
     if !graph.rules().proves_bounds || node.dtype == Dtype::Bit {
         return None;

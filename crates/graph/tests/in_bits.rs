@@ -58,7 +58,7 @@ fn by_circuits(p: &Program, id: NodeId, goal: Goal) -> (Vec<u128>, u64) {
     }
 }
 
-/// Whether the node has a circuit, by the function that does not build one.
+/// Returns whether the node has a circuit, by the function that builds none.
 #[track_caller]
 fn offered(p: &Program, id: NodeId) -> bool {
     let offered = p.graph.has_circuit(id);

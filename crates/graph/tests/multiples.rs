@@ -240,7 +240,7 @@ fn rings_that_the_family_lacks() {
     assert_eq!(message(wide), wanted);
 }
 
-/// A real as an exact fraction.
+/// Returns a real as an exact fraction.
 fn exactly(c: f64) -> (BigInt, BigInt) {
     let (bits, sign) = (c.to_bits(), if c < 0.0 { -1 } else { 1 });
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
@@ -251,7 +251,8 @@ fn exactly(c: f64) -> (BigInt, BigInt) {
     }
 }
 
-/// Numbers of a dtype of every size, their dtype, the largest ring, and a factor that is no multiple of a unit.
+/// Generates numbers of a dtype of every size, their dtype, the largest ring, and a factor that is no multiple of a
+/// unit.
 fn factors() -> impl Strategy<Value = (Dtype, u32, Vec<i128>, f64)> {
     let dtype = (8u32..=120).prop_flat_map(|bits| (Just(bits), 0..bits.min(60), bits..=126));
     let numbers = prop::collection::vec((any::<i128>(), 0u32..120), 12);
@@ -314,7 +315,8 @@ proptest! {
     }
 }
 
-/// What no ring holds is multiplied in two parts: to a unit, where a single product had bits left for one percent.
+/// A product that no ring holds is computed in two parts, exact to a unit. A single product would be exact to one
+/// percent only.
 #[test]
 fn wide_numbers_keep_their_digits() {
     let dtype = Dtype::Fixed { bits: 120, frac: 40 };

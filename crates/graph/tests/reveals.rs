@@ -418,7 +418,7 @@ fn a_hash_is_read_as_it_is_written() {
     }
 }
 
-/// If a stated range is wrong, it changes what is revealed. So a different statement is a different part.
+/// A wrong stated range changes the revealed values, so the hash of a part covers stated ranges.
 #[test]
 fn stated_ranges_are_of_the_part() {
     let part = |low: i128, high: i128| {

@@ -128,7 +128,7 @@ pub(crate) fn is_unit(x: &BoxedUint, n: &BoxedUint) -> bool {
     odd.is_some_and(|n| n.gcd_vartime(&x.rem_vartime(n.as_nz_ref())).as_ref().is_one().into())
 }
 
-/// Writes a number in as many bytes as the modulus has.
+/// Writes a number in the byte length of the modulus.
 pub(crate) fn write(x: &BoxedUint, modulus: &Modulus, out: &mut Vec<u8>) {
     out.extend_from_slice(&x.clone().resize(modulus.bits()).to_be_bytes());
 }

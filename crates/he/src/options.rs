@@ -43,7 +43,7 @@ impl Level {
     /// About 128 bits.
     pub const LONG: Level = Level { modulus_bits: 3072, order_bits: 256 };
 
-    /// **Insecure**: keys that anyone can break, for quick tests.
+    /// **Insecure**: returns the sizes of keys that anyone can break, for quick tests.
     #[cfg(any(test, feature = "testing"))]
     pub const fn insecure(modulus_bits: u32, order_bits: u32) -> Level {
         Level { modulus_bits, order_bits }

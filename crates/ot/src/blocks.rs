@@ -13,7 +13,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Takes these blocks.
+    /// Creates blocks from `words`.
     pub fn new(words: Vec<u128>) -> Blocks {
         Blocks { len: words.len(), words }
     }

@@ -126,7 +126,8 @@ impl Ot {
         self.options
     }
 
-    /// Delta, the correlation of the OTs that this party sends; bit 0 is 1. It is secret, and meaningless in a dry run.
+    /// Returns Delta, the correlation of the OTs that this party sends; bit 0 is 1. It is secret, and meaningless in a
+    /// dry run.
     pub fn delta(&self) -> u128 {
         crate::source::Sender::delta(&self.sender)
     }

@@ -33,7 +33,7 @@ pub trait Visit {
     fn family<F: Family>(self) -> Self::Out;
 }
 
-/// Constants of a protocol's family.
+/// Defines methods that return constants of a protocol's family.
 macro_rules! said_by_families {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $constant:ident;)*) => {$(
         $(#[$doc])*

@@ -226,7 +226,7 @@ impl Session {
         self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
     }
 
-    /// Builds the one of x and y that `one` is not.
+    /// Builds the other one of x and y, where `one` holds one of the two, element by element.
     fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.other(x.operand(), y.operand(), NodeId(one)))
     }

@@ -212,7 +212,7 @@ impl Session {
         self.process != std::process::id()
     }
 
-    /// Counts one more array for a node. It runs no Python code, so that nothing comes between the read and the update.
+    /// Counts one more array for a node. It runs no Python code, so that read and update are atomic.
     fn hold(&self, node: u32) {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
     }
@@ -269,9 +269,9 @@ impl Session {
         values.iter().map(shown).collect()
     }
 
-    /// Returns what `targets` would tell and cost, as a dictionary. The nodes `assumed` are taken as run already, and
-    /// `before` as the hash of the last run. Where a network is given, every party is on a machine of its own;
-    /// otherwise the parties are where this session's are.
+    /// Returns the plan of a run of `targets` as a dictionary: its reveals and costs. The nodes `assumed` are taken as
+    /// run already, and `before` as the hash of the last run. Where a network is given, every party is on a machine of
+    /// its own; otherwise the parties are where this session's are.
     fn plan<'py>(
         &self,
         py: Python<'py>,

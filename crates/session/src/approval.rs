@@ -59,7 +59,7 @@ impl Approved {
     }
 }
 
-/// The properties of a session beside its program; they are part of what is approved.
+/// The properties of a session beside its program. They are part of the hash that is approved.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub protocol: &'static str,
@@ -84,7 +84,7 @@ impl Terms {
     }
 }
 
-/// The runs of a session so far, and the runs that it may have.
+/// The runs of a session so far, and its approved runs.
 #[derive(Debug)]
 pub(crate) struct Approval {
     terms: Terms,
@@ -104,7 +104,7 @@ fn flat(groups: &[(NodeId, Option<Vec<usize>>)]) -> Vec<Reveal> {
     groups.iter().flat_map(each).collect()
 }
 
-/// Returns what the hash covers of each reveal: the hash of its part of the program, and the receiver.
+/// Returns the parts of each reveal that the hash covers: the hash of its part of the program, and the receiver.
 fn parts(graph: &Graph, reveals: &[Reveal]) -> Vec<(Hash, Option<usize>)> {
     reveals.iter().map(|reveal| (graph.part_hash(reveal.node), reveal.to)).collect()
 }
@@ -151,7 +151,7 @@ impl Approval {
         Err(SessionError::NotApproved { hash: hash.to_string(), reveals, differs })
     }
 
-    /// Describes what is approved in place of these reveals, as far as the hashes show it.
+    /// Describes the approved reveals that differ from these, as far as the hashes show them.
     fn difference(&self, approved: &BTreeSet<Hash>, graph: &Graph, reveals: &[Reveal]) -> String {
         let is_approved =
             |before: Hash, reveals: &[Reveal]| approved.contains(&before.then_reveals(&parts(graph, reveals)));

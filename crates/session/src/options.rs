@@ -102,7 +102,7 @@ impl fmt::Display for Sharings {
 impl FromStr for Sharings {
     type Err = SessionError;
 
-    /// `auto`, or letters joined by `+`, as in `A+Y`.
+    /// Reads `auto`, or letters joined by `+`, as in `A+Y`.
     fn from_str(text: &str) -> Result<Sharings, SessionError> {
         if text == "auto" {
             return Ok(Sharings::default());

@@ -1,5 +1,5 @@
-//! The reveals of a run: which values, to whom, and on whose inputs they depend. This is what people approve, and what
-//! is logged.
+//! The reveals of a run: values, receivers, and the parties on whose inputs the values depend. People approve these,
+//! and the audit log lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Checks that memory freed by a session contains no owner's input. The test is alone in its process, whose allocator
-//! looks at everything that is freed.
+//! searches all freed memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session};
 
 const INPUTS: usize = 128;
-/// The upper bits of an input, and of no other number.
+/// The upper bits that mark inputs; no other number has them.
 const MARK: u64 = 0x1ec7_5a3c;
 
 /// The inputs, by their last bits, and which of them were found.

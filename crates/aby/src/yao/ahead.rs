@@ -162,7 +162,7 @@ impl Aby {
     }
 
     /// Runs a circuit on tables that exist; or makes them, at the garbler alone. Online the garbler gets a shape: it
-    /// already has the labels. No messages are sent, so the parties need not keep pace: a garbler may leave such steps
+    /// already has the labels. No messages are sent, so the parties need not be in step: a garbler may leave such steps
     /// out.
     pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = (program.output_slots().len(), inputs.shape().1);

@@ -53,7 +53,7 @@ impl YaoLabels {
         }
     }
 
-    /// At the garbler: adds a bit that it knows to the value of every wire.
+    /// Adds a bit that the garbler knows to the value of every wire. Only the garbler calls it.
     pub(crate) fn shift(&mut self, delta: &Delta, bits: &Bits) -> Result<()> {
         match &mut self.0 {
             Held::Labels(labels) => labels.shift(delta, bits).map_err(unlike),
@@ -157,8 +157,10 @@ impl Matrix for YaoLabels {
         self.each_row(lanes.len(), |row, out| out.iter_mut().zip(lanes).for_each(|(to, &at)| *to = row[at as usize]))
     }
 
+    /// Stacks the rows of all parts.
+    ///
     /// # Panics
-    /// If there are no parts, or their lanes differ in number.
+    /// If there are no parts, or their numbers of lanes differ.
     fn concat_rows(parts: &[&Self]) -> Self {
         let lanes = parts.first().expect("rows of at least one part").shape().1;
         assert!(parts.iter().all(|part| part.shape().1 == lanes), "rows of different lengths");
@@ -168,8 +170,10 @@ impl Matrix for YaoLabels {
         Labels::concat_wires(&labels).expect("rows of one length").into()
     }
 
+    /// Puts the lanes of all parts side by side.
+    ///
     /// # Panics
-    /// If there are no parts, or their rows differ in number.
+    /// If there are no parts, or their numbers of rows differ.
     fn concat_lanes(parts: &[&Self]) -> Self {
         let rows = parts.first().expect("lanes of at least one part").shape().0;
         assert!(parts.iter().all(|part| part.shape().0 == rows), "lanes of matrices with other rows");
@@ -186,8 +190,10 @@ impl Matrix for YaoLabels {
         out
     }
 
+    /// Splits the only row into `rows` rows: row r, lane l is lane `l * rows + r`.
+    ///
     /// # Panics
-    /// Unless there is one row, whose lanes are a multiple of `rows`.
+    /// Unless there is one row, whose number of lanes is a multiple of `rows`.
     fn lanes_to_rows(&self, rows: usize) -> Self {
         let (one, all) = self.shape();
         assert!(one == 1 && rows > 0 && all.is_multiple_of(rows), "lanes of {one} rows as {rows} rows");
@@ -217,7 +223,7 @@ impl Matrix for YaoLabels {
 mod tests {
     use super::*;
 
-    /// Labels with 10 r + l at row r, lane l.
+    /// Returns labels with 10 r + l at row r, lane l.
     fn numbered(rows: usize, lanes: usize) -> YaoLabels {
         let blocks = (0..rows * lanes).map(|i| (10 * (i / lanes) + i % lanes) as u128).collect();
         Labels::from_blocks(rows, lanes, blocks).unwrap().into()

@@ -50,7 +50,7 @@ pub(crate) const EVALUATOR: usize = 1;
 /// The number of bits of a label.
 pub(crate) const LABEL_BITS: u32 = 128;
 
-/// The error of two sides that do not fit: a check before must ensure one program and one shape.
+/// Returns the error of two sides with different programs or shapes, which an earlier check should have found.
 fn unlike(_: GarbleError) -> Error {
     Error::Bug { what: "labels, tables or a program that do not fit each other" }
 }

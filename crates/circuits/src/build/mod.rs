@@ -152,7 +152,7 @@ impl Builder {
         Bit(plain.0 ^ negated)
     }
 
-    /// Returns a and b.
+    /// Returns a AND b.
     pub fn and(&mut self, a: Bit, b: Bit) -> Bit {
         let (low, high) = (a.min(b), a.max(b));
         match (low, high) {
@@ -167,7 +167,7 @@ impl Builder {
         }
     }
 
-    /// Returns a or b.
+    /// Returns a OR b.
     pub fn or(&mut self, a: Bit, b: Bit) -> Bit {
         !self.and(!a, !b)
     }
@@ -175,34 +175,34 @@ impl Builder {
     /// Returns a xor b, bit by bit.
     ///
     /// # Panics
-    /// If widths differ, which is a mistake of the caller. This holds for all methods here.
+    /// If widths differ, as in all methods of the builder.
     pub fn xor_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.xor(a, b)).collect()
     }
 
-    /// Returns a and b, bit by bit.
+    /// Returns a AND b, bit by bit.
     pub fn and_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.and(a, b)).collect()
     }
 
-    /// Returns every bit of `word` and `bit`.
+    /// Returns the AND of each bit of `word` with `bit`.
     pub fn and_bit(&mut self, bit: Bit, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&other| self.and(bit, other)).collect()
     }
 
-    /// Returns every bit of `word` xor `bit`.
+    /// Returns the xor of each bit of `word` with `bit`.
     pub fn xor_bit(&mut self, bit: Bit, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&other| self.xor(bit, other)).collect()
     }
 
-    /// Returns every bit negated.
+    /// Returns `word` with every bit negated.
     pub fn not_words(&self, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&bit| !bit).collect()
     }
 
-    /// Returns the and of all bits, in the least depth; 1 without bits.
+    /// Returns the AND of all bits, in the least depth; 1 without bits.
     pub fn all(&mut self, bits: &[Bit]) -> Bit {
         let mut bits = bits.to_vec();
         // The two shallowest bits are combined at a time.
@@ -216,7 +216,7 @@ impl Builder {
         bits.pop().unwrap_or(Bit::TRUE)
     }
 
-    /// Returns the or of all bits, in the least depth; 0 without bits.
+    /// Returns the OR of all bits, in the least depth; 0 without bits.
     pub fn any(&mut self, bits: &[Bit]) -> Bit {
         !self.all(&self.not_words(bits))
     }

@@ -261,7 +261,7 @@ impl<'g> Builder<'g> {
     }
 
     /// Builds the whole part of `a / by`, rounded towards minus infinity, for public `by`: `int(k)` for `int(k)` and
-    /// `fixed(k, f)`. A quotient that does not fit wraps; the only one is that of the lowest number and -1.
+    /// `fixed(k, f)`. A quotient that does not fit wraps: this is only that of the lowest number and -1.
     pub fn floor_div<'a>(&mut self, a: NodeId, by: impl Into<Operand<'a>>) -> Built {
         let by = by.into();
         self.attempt(|b| b.build_floor_div(a, by))
@@ -308,8 +308,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_select(condition, one, zero))
     }
 
-    /// Builds the one of `a` and `b` that `one` is not, element by element. `one` has the shape to which both
-    /// broadcast, and each of its elements is the element of `a` or of `b` at its place.
+    /// Builds the other one of `a` and `b`, element by element, where `one` holds one of the two. `one` has the shape
+    /// to which both broadcast.
     pub fn other<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, one: NodeId) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_other(left, right, one))

@@ -39,7 +39,7 @@ pub(super) struct Finer {
 
 impl Builder<'_> {
     /// Returns the reals of a matrix product with the largest number of fractional bits for which sums of `terms`
-    /// products fit, where bounds are proven. `None` where that is no more than the fractional bits of the dtype, which
+    /// products fit, where bounds are proven. `None` if that number is at most the fractional bits of the dtype, which
     /// are then used.
     pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
         let (id, values, is_left) = match (a, b) {

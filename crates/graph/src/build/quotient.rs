@@ -129,8 +129,7 @@ impl Builder<'_> {
         self.kept(quotient)
     }
 
-    /// Returns whether the operand does not ask for a result that may get more bits: fixed point of a stated dtype, or
-    /// public.
+    /// Returns whether the operand leaves the bits of the result as they are: fixed point of a stated dtype, or public.
     fn stays_stated(&self, a: Operand<'_>) -> Result<bool, Fault> {
         let Operand::Node(id) = a else { return Ok(true) };
         let node = self.graph.get(id)?;

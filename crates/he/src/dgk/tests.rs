@@ -28,7 +28,7 @@ fn bases(prime: &str, order: u64, g: &str, h: &str) -> Bases {
     Bases { prime: Zeroizing::new(hex(prime)), order: Zeroizing::new(BoxedUint::from(order)), order_bits: 40, g, h }
 }
 
-/// Known answers, computed from the paper's formulas, without residues, windows or Montgomery forms.
+/// Tests known answers, computed from the paper's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn known_answers() {
     let of_p = bases(

@@ -19,7 +19,7 @@ fn hex(text: &str) -> BoxedUint {
     BoxedUint::from_be_hex(text, 4 * text.len() as u32).unwrap()
 }
 
-/// A known answer, computed from the textbook's formulas, without residues, windows or Montgomery forms.
+/// Tests a known answer, computed from the textbook's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn a_known_answer() {
     let [p, q] = ["c381e88f38c0c8fd8712b8bc076f3787", "d7e54acc62f5680c4fdf8e1a060cea63"].map(hex);

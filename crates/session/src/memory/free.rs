@@ -19,7 +19,7 @@ const HOLDS_FOR: u32 = 100;
 /// One part in this many of the free memory is left to what no plan counts: allocators, messages under way, other
 /// programs.
 const SPARE: u64 = 8;
-/// The binary digits of the number that a party tells the others: enough to compute with.
+/// The significant binary digits of the number of bytes that a party sends the others.
 const DIGITS: u32 = 5;
 /// The bytes of that number in a note.
 const NOTE_BYTES: usize = 8;

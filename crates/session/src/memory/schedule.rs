@@ -112,7 +112,7 @@ impl Rule {
     }
 }
 
-/// The schedule of a run: the way of each step, and the memory that this takes.
+/// The schedule of a run: the way in which each step runs, and the memory that this takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
@@ -148,9 +148,9 @@ pub(crate) struct Given<'a, B> {
 }
 
 impl Schedule {
-    /// Returns the first of these schedules that fits the limit: every step whole; in pieces those steps that must be;
-    /// in addition, values within their users' pieces. If none fits, returns the last one. Where no limit is set, that
-    /// of [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
+    /// Returns the first of these schedules that fits the limit: every step whole; large steps in pieces; in addition,
+    /// values within their users' pieces. If none fits, returns the last one. Where no limit is set, that of
+    /// [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
     pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,

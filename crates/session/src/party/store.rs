@@ -276,8 +276,8 @@ impl<S: Computes> Store<S> {
         needs
     }
 
-    /// Records a run of which this party has all that it needs, before the party says so. The next handshake decides
-    /// whether the run counts.
+    /// Records a run for which this party is prepared, before the party confirms it. The next handshake decides whether
+    /// the run counts.
     pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
         self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });

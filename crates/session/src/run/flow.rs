@@ -1,4 +1,5 @@
-//! Tests of flow control: the amount that a fast party sends ahead of a slow one is bounded, whatever the steps are.
+//! Tests of flow control: the number of bytes that a fast party sends ahead of a slow one is bounded, for all kinds of
+//! steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,8 +25,8 @@ const LEN: usize = 1000;
 const ROOM: u64 = 64 << 10;
 const LIMIT: usize = 256 << 10;
 
-/// Many inputs of a slow party, then many of a fast one. The inputs of the slow party fill the gate of a party that
-/// receives them.
+/// Returns a program with many inputs of a slow party, then many of a fast one. The inputs of the slow party fill the
+/// gate of a party that receives them.
 fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
     let mut graph = Graph::new();
     let nodes = (0..240).map(|i| {

@@ -1,9 +1,9 @@
-//! The row: keeps the parties together, so that no party runs far ahead of the slowest, whatever the steps are.
+//! The row: keeps the parties together, so that no party runs far ahead of the slowest, for all kinds of steps.
 //!
 //! The gate (see `gate`) bounds the memory of steps at one party. It does not bound what that party sends in steps that
 //! end for it as soon as it has sent: an input, or a value for another party. So all steps that talk (exchange
-//! messages) form a row. They are numbered in the same way at all parties, each after all that it needs. A step begins
-//! only if it lies less than [`AHEAD_BYTES`] behind the first step that, as far as is known, some party has not
+//! messages) form a row. They are numbered in the same way at all parties, each after all of its operands. A step
+//! begins only if it lies less than [`AHEAD_BYTES`] behind the first step that, as far as is known, some party has not
 //! finished. The parties tell each other their progress.
 //!
 //! The first step that is unfinished at any party is allowed at all parties, so no two parties can wait for each other.

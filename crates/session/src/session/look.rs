@@ -1,6 +1,6 @@
-//! Checks of values in local sessions before a program runs. A local session has all values, so it finds out whether a
-//! result leaves its dtype, and where. Only values of earlier runs have to be opened by the protocol for that, and only
-//! where the ranges leave a doubt.
+//! Range checks in local sessions, before a program runs. A local session has all values, so it finds every result that
+//! leaves its dtype. The protocol opens only values of earlier runs for this, and only if ranges do not prove that the
+//! result fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};

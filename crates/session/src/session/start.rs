@@ -1,4 +1,4 @@
-//! The start of a session: which parties are in this process, and how they are set up.
+//! The start of a session: the parties of this process, and their setup.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

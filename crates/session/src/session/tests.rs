@@ -1,4 +1,4 @@
-//! Tests of sessions whose parties plan and forget.
+//! Tests of planning and forgetting in sessions.
 
 use quorate_engine::Error;
 use quorate_engine::Mismatch;
@@ -11,14 +11,14 @@ use super::*;
 use crate::connect;
 use crate::options::Options;
 
-/// One party of a deployment, with a network of its own for predictions.
+/// Returns one party of a deployment, with a network of its own for predictions.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
     let place =
         Place { parties: 2, network, me: Some(me), seed: None, check: false, patience: None, held: Held::default() };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 
-/// Builds and runs a request: which of many numbers are less; or, for other operations, only some of their products.
+/// Builds and runs a request: the operation on 20,000 numbers of each party, element by element.
 fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, SessionError> {
     let here = || Source::new("test.py", 1);
     let [x, y] = [0, 1].map(|owner| {

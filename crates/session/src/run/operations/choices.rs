@@ -66,7 +66,8 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(s.mux(ctx, &condition, &x, &y).await?))
     }
 
-    /// Returns the one of two values that a third one is not. It is local: x + y - one, or the xor of the three.
+    /// Returns the other one of two values x and y, where a third value holds one of them. It is local: x + y less the
+    /// third, or the xor of the three.
     pub(crate) fn other(&self, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let [x, y, one] = operands else { return Err(KINDS) };
         let s = self.s;
