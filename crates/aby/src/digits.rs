@@ -77,7 +77,7 @@ impl Digit {
     }
 }
 
-/// Returns the digits of the bits `low..low + bits`: the lowest has one kind of entry, the others have another.
+/// Returns the digits of the bits `low..low + bits`: the lowest has one type of entry, the others have another.
 fn digits(low: u32, bits: u32, lowest: Entry, entry: Entry) -> impl Iterator<Item = Digit> {
     (0..bits.div_ceil(WIDTH)).map(move |i| Digit {
         low: low + i * WIDTH,

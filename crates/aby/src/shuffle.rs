@@ -253,7 +253,7 @@ impl Aby {
         let flips = ctx.exchange::<Bits>(&[], &[(self.peer(), (1, count))]).await?.pop().ok_or(MISSING)?;
         let [zeros, ones] = [keys, other_keys].map(|keys| pads(ctx, keys.as_slice(), count, columns));
         let column = |((zeros, ones), &(ring, width)): ((A, A), &(Ring, usize))| {
-            // Where the mover's place was flipped, the keys change places.
+            // If the mover's place was flipped, the keys change places.
             let flips = settings_of(&flips, ring, width);
             let mut change = ones.zip(&zeros, Vector::sub_assign);
             let mut straight = change.clone();

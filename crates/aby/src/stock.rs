@@ -16,7 +16,7 @@ use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
 
-/// A kind of correlation. Where it names shares, both parties' shares add up (bits: xor) to the listed values.
+/// A kind of correlation. If it names shares, both parties' shares add up (bits: xor) to the listed values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {

@@ -1,4 +1,4 @@
-//! Cells: a workload, a ring, a number of parties, a batch, and a kind of link.
+//! Cells: a workload, a ring, a number of parties, a batch, and links.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -252,8 +252,7 @@ impl<S: Computes> Output<S> {
 
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
-/// Returns a value as every party sees it. Where nothing is checked it is revealed, since not all parties see what is
-/// opened.
+/// Returns a value as every party sees it. If nothing is checked it is revealed, since not all parties see openings.
 async fn shown<S: Computes>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     match S::CHECKED {
         true => Ok((*s.open(ctx, x).await?).clone()),

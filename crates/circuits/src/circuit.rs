@@ -23,7 +23,7 @@ pub enum Gate {
     Constant(bool),
 }
 
-/// A gate in eight bytes: two bits of kind, thirty of wire, and the second wire.
+/// A gate in eight bytes: two bits of type, thirty of wire, and the second wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Packed {
     kind_a: u32,
@@ -54,7 +54,7 @@ impl Packed {
     }
 }
 
-/// The number of gates of each kind.
+/// The number of gates of each type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// AND gates: the costs of a protocol.
@@ -173,7 +173,7 @@ impl Circuit {
         self.gates.iter().enumerate().map(move |(i, packed)| (first + i as u32, packed.gate()))
     }
 
-    /// Returns the numbers of gates of each kind.
+    /// Returns the numbers of gates of each type.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (_, gate) in self.gates() {

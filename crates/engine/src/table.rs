@@ -66,7 +66,7 @@ pub(crate) struct Lane {
     label: OnceCell<(Phase, Option<Step>)>,
 }
 
-/// What a lane waits for from a peer.
+/// The data that a lane waits for from a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Message,

@@ -86,7 +86,7 @@ impl Table {
     fn in_planes(ring: Ring, entries: &[u64], most_planes: usize) -> Option<Form> {
         let groups = entries.len().div_ceil(GROUP);
         let mut base = lines(groups.next_multiple_of(LINE), 8);
-        // As signed numbers: neighbours in tables around zero lie on both sides of it.
+        // Entries are read as signed numbers, since neighbours around zero have both signs.
         let unused = 64 - ring.bits();
         let signed = |entry: u64| (entry << unused) as i64 >> unused;
         let mut most = 0;

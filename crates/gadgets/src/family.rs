@@ -182,8 +182,8 @@ pub trait Family: Computes + Stocks + 'static {
         self.stock().clear();
     }
 
-    /// Notes that a run ended in an error, of whichever party. If a peer may have chosen that, no randomness that the
-    /// run has drawn may be drawn again.
+    /// Notes that a run ended in an error at some party. If a peer may have chosen that, no randomness that the run has
+    /// drawn may be drawn again.
     fn cut_off(&self) {}
 
     /// Wipes keys that are of no use after [`Family::cut_off`].

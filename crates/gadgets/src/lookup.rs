@@ -11,7 +11,7 @@
 //! up in another way: the one-hot row becomes elements, whose products with the table are summed locally.
 //!
 //! Rounds: those of a bit decomposition of n bits, ceil(log2 n) for the one-hot rows, 1 for the products, 1 for the
-//! element. Where x may lie outside the table, those of a comparison and a selection come before.
+//! element. If x may lie outside the table, those of a comparison and a selection come before.
 
 use std::any::Any;
 use std::ops::Deref;

@@ -44,7 +44,7 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }
         (Op::Scale(scale), _) => {
-            // Of two products the one that is nearer to the end of its ring.
+            // If there are two products, the one closer to the limit of its ring decides.
             let cut = scale.parts().filter(|part| part.shift > 0).min_by_key(|part| part.ring_bits - part.product_bits);
             cut.map(|&Scale { shift, ring_bits, product_bits, .. }| Cut {
                 shift,

@@ -110,7 +110,7 @@ fn terms(node: &Node) -> usize {
 
 /// The surroundings of a step.
 pub(crate) struct Around<'v> {
-    /// Of a mean, the sums of its terms' magnitudes.
+    /// For a mean, the sums of its terms' magnitudes.
     pub magnitudes: Option<&'v [i128]>,
     /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
     pub is_a_part: &'v dyn Fn() -> bool,
@@ -141,10 +141,11 @@ pub(crate) fn lost(
     let (off, size, count) = sums[column];
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
-    // Where little is left, the measured error says less than the possible error of a unit for each number.
+    // If few digits are left, the possible error of a unit for each number is a better estimate than the measured
+    // error.
     let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
     let more = more.clamp(1, 127) as u32;
-    // Where bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
+    // If bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
     // product.
     let product = nodes.iter().map(|node| node.range().signed_bits()).sum::<u32>();
     let has_no_room = match &node.op {

@@ -78,7 +78,7 @@ impl Dtype {
         }
     }
 
-    /// Returns this kind of numbers in `bits` bits; a bit stays one.
+    /// Returns the same type with `bits` bits; a bit stays a bit.
     pub fn with_bits(self, bits: u32) -> Dtype {
         match self {
             Dtype::Bit => Dtype::Bit,
@@ -88,8 +88,8 @@ impl Dtype {
         }
     }
 
-    /// Returns this kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is at least the present
-    /// one and holds `values`, in ring units; `None` where none does.
+    /// Returns the same type in the first usual width (8, 16, 32, 64, 96, 120 bits) that is at least the present one
+    /// and holds `values`, in ring units; `None` where none does.
     pub(crate) fn holding(self, values: Interval) -> Option<Dtype> {
         if self.range().covers(values) {
             return Some(self);

@@ -90,9 +90,9 @@ fn room(operands: &[&Node], dtype: Dtype) -> Room {
 pub struct Rules {
     /// Whether a possible overflow, or an input without a bound, is an error instead of a warning.
     pub strict: bool,
-    /// How products of fixed point are truncated.
+    /// The truncation of products of fixed point.
     pub truncation: Truncation,
-    /// Which results that are not proven to fit are reported.
+    /// The results that are reported if they are not proven to fit.
     pub watch: Watch,
     /// Whether repetitions of steps are counted ([`Graph::repetitions`]).
     pub counts_steps: bool,
@@ -143,7 +143,7 @@ pub enum Watch {
     Values,
 }
 
-/// How products of fixed point are truncated.
+/// The truncation of products of fixed point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Truncation {
     /// Rounded down, whatever the value.
@@ -428,7 +428,7 @@ impl Graph {
             Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
-            // Where nothing was stated, values are checked instead.
+            // If nothing was stated, values are checked instead.
             Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
             Reach::Leaves(exact) => {
                 let shift = ranges::product_shift(&op, &known, dtype);

@@ -129,7 +129,7 @@ impl FromStr for Hash {
     }
 }
 
-/// Returns the first node in which two programs differ, given the hashes after each of their nodes. Where one program
+/// Returns the first node in which two programs differ, given the hashes after each of their nodes. If one program
 /// is the beginning of the other, returns the first node that it lacks. `None`: they are the same.
 pub fn first_difference(ours: &[Hash], theirs: &[Hash]) -> Option<usize> {
     let common = ours.len().min(theirs.len());

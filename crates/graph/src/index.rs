@@ -109,7 +109,7 @@ impl Index {
         }
     }
 
-    /// Returns the first position `len` times: a placeholder for `len` positions that are not looked at.
+    /// Returns the first position `len` times: a placeholder for `len` positions that are not read.
     pub fn of_len(len: usize) -> Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
     }

@@ -15,7 +15,7 @@
 //! Any other operation makes an element a computed one. This finds mistakes; it does not find a program that hides what
 //! it does.
 //!
-//! Elements are followed on request, from those of the result backwards. Where all elements of a value have the same
+//! Elements are followed on request, from those of the result backwards. If all elements of a value have the same
 //! origin, which is the usual case, one value stands for all of them.
 
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@ pub struct Properties {
     pub memory: Memory,
     /// Whether to warn of inputs without bounds.
     pub wraps: Wraps,
-    /// How its result compares with a run in the clear.
+    /// The relation of its result to the evaluation in the clear.
     pub result: Outcome,
 }
 
@@ -118,7 +118,7 @@ pub enum Wraps {
     Below,
 }
 
-/// How the protocol's result compares with the evaluation in the clear.
+/// The relation of the protocol's result to the evaluation in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Equal numbers.

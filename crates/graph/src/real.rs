@@ -231,7 +231,7 @@ pub(crate) fn quotient_reach(x: Interval, y: Interval, up: u32, dtype: Dtype) ->
     (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
-/// Returns x 2^up / y in the clear. Where y is 0 or the quotient does not fit, returns the largest number with the
+/// Returns x 2^up / y in the clear. If y is 0 or the quotient does not fit, returns the largest number with the
 /// quotient's sign (that of x for y = 0); 0 / 0 is 0.
 pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     let most = dtype.range().hi();

@@ -1,7 +1,7 @@
 //! Real functions rounded correctly to the nearest unit: the entries of tables, and the reference values.
 //!
 //! Roots and reciprocals use integer arithmetic. For the other functions a double is within a relative 2^-44 of the
-//! value. Where that leaves two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions
+//! value. If that leaves two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions
 //! has a value half-way between two units except at 0: e^x is transcendental for an algebraic x other than 0
 //! (Lindemann), and so are the others. So all machines return the same result, whatever their own exponentials return.
 

@@ -5,8 +5,8 @@
 //! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest. The error of m, at most 1/2, moves it by |x| / 2^(s+1). The
 //! smallest s is taken with which this is at most a quarter of a unit for every x of the proven range. So the result is
 //! within 3/4 of a unit, and equals x c where that is a whole number of units. If m is exact at a smaller s, that s is
-//! taken. Where r is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x
-//! goes into a larger ring. Where no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The
+//! taken. If r is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x
+//! goes into a larger ring. If no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The
 //! multiples of x' by 2^t c and of x'' by c are added; each product takes half of the bits.
 
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub(crate) struct Ratio {
     whole: i128,
     rest: i128,
     parts: i128,
-    /// As a double.
+    /// The number as a double.
     real: f64,
 }
 

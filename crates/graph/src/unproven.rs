@@ -2,7 +2,7 @@
 //! since the nodes that it was made of may be forgotten later.
 //!
 //! A range follows from the bounds that owners stated. It holds if certain values lie in their own ranges. Each of
-//! these is made of inputs of one party, so whether it does depends on that party alone. Where a value depends on one
+//! these is made of inputs of one party, so whether it does depends on that party alone. If a value depends on one
 //! owner only, it rests on itself, or on the values that it was made of if these have no more elements together.
 //! Otherwise it rests on what its operands rest on.
 

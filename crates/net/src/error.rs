@@ -277,7 +277,7 @@ pub enum KeyProblem {
     /// The PEM file lacks its expected content.
     #[error("holds no {0} in PEM form")]
     Empty(&'static str),
-    /// The key is of a kind that TLS cannot use here.
+    /// The key is of a type that TLS cannot use here.
     #[error("is not a usable key; make one with `quorate keygen`")]
     Unusable,
     /// Key and certificate do not belong together.

@@ -392,7 +392,7 @@ impl Session {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
-    /// Asserts lines with a single 1. Where all parties follow the protocol, returns the array itself.
+    /// Asserts lines with a single 1. If all parties follow the protocol, returns the array itself.
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
         Ok(if self.lock()?.protocol().is_checked() { proven } else { x })

@@ -16,7 +16,7 @@ use quorate_bench::{
 
 use crate::errors;
 
-/// How often a measurement under way checks for Ctrl-C.
+/// The interval at which a measurement under way checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(10);
 const LINKS: [Link; 2] = [Link::Memory, Link::Tls];
 

@@ -19,7 +19,7 @@ use crate::costs;
 use crate::errors::{busy, instance, raise, warn};
 use crate::operands::to_bytes;
 
-/// How often a running program checks for Ctrl-C and reports its progress.
+/// The interval at which a running program checks for Ctrl-C and reports its progress.
 const TICK: Duration = Duration::from_millis(50);
 
 #[pyclass(module = "quorate._quorate", frozen)]
@@ -270,7 +270,7 @@ impl Session {
     }
 
     /// Returns the plan of a run of `targets` as a dictionary: its reveals and costs. The nodes `assumed` are taken as
-    /// run already, and `before` as the hash of the last run. Where a network is given, every party is on a machine of
+    /// run already, and `before` as the hash of the last run. If a network is given, every party is on a machine of
     /// its own; otherwise the parties are where this session's are.
     fn plan<'py>(
         &self,

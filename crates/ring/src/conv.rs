@@ -278,7 +278,7 @@ mod tests {
         result
     }
 
-    /// Returns small convolutions of all kinds.
+    /// Returns small convolutions of all forms.
     fn kinds() -> Vec<Conv> {
         let plain = Conv::plain([5, 6], [3, 2]);
         vec![

@@ -10,7 +10,7 @@ use std::ops::{AddAssign, Sub};
 
 use crate::{Carrier, memory};
 
-/// A kind of work and the unit in which it is counted.
+/// A kernel: a type of local work, with the unit in which it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(usize)]
 pub enum Kernel {
@@ -51,10 +51,10 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The number of kinds.
+    /// The number of kernels.
     pub const COUNT: usize = Kernel::Evaluate as usize + 1;
 
-    /// All kinds, in their order.
+    /// All kernels, in their order.
     pub const ALL: [Kernel; Kernel::COUNT] = [
         Kernel::Stream,
         Kernel::StreamFar,
@@ -76,12 +76,12 @@ impl Kernel {
     ];
 }
 
-/// Amounts of work, by kind.
+/// Amounts of work, by kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort([u64; Kernel::COUNT]);
 
 impl Effort {
-    /// Returns the units of one kind.
+    /// Returns the units of one kernel.
     pub fn of(&self, kernel: Kernel) -> u64 {
         self.0[kernel as usize]
     }

@@ -48,7 +48,7 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// Does `work` on each number below `count`, on each thread for a consecutive range. Compiled once for all kinds of
+/// Does `work` on each number below `count`, on each thread for a consecutive range. Compiled once for all types of
 /// work.
 fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
     let each = count.div_ceil(pool.current_num_threads() + 1);

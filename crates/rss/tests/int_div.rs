@@ -58,7 +58,7 @@ fn all_pairs_of_small_rings() {
     }
 }
 
-/// Tests all kinds of known ranges: without zero, without negative numbers on one side, of few digits, and with
+/// Tests all forms of known ranges: without zero, without negative numbers on one side, of few digits, and with
 /// arbitrary ends.
 #[test]
 fn all_pairs_of_all_ranges() {

@@ -110,7 +110,7 @@ fn parts(graph: &Graph, reveals: &[Reveal]) -> Vec<(Hash, Option<usize>)> {
 }
 
 impl Approval {
-    /// Starts the record of a session without runs. Where `approved` is `None`, every run is allowed.
+    /// Starts the record of a session without runs. If `approved` is `None`, every run is allowed.
     pub fn new(terms: Terms, approved: Option<Approved>) -> Approval {
         Approval { runs: vec![terms.hash()], terms, approved }
     }
@@ -125,7 +125,7 @@ impl Approval {
         self.approved.is_some()
     }
 
-    /// Returns the hash of a run of these reveals, after the run with hash `before`. Where that is `None`, the run
+    /// Returns the hash of a run of these reveals, after the run with hash `before`. If that is `None`, the run
     /// comes after those that the session had.
     pub fn hash(&self, graph: &Graph, reveals: &[Reveal], before: Option<Hash>) -> Hash {
         before.unwrap_or_else(|| self.last()).then_reveals(&parts(graph, reveals))

@@ -23,7 +23,7 @@ const FAR_WINDOWS: usize = 4;
 pub struct Options {
     /// Whether programs are refused whose values may leave their dtype; inputs then need a bound.
     pub strict: bool,
-    /// How products of fixed point are truncated. Shared.
+    /// The truncation of products of fixed point. Shared.
     pub truncation: Truncation,
     /// The network between the parties. Costs are predicted for it; where its delay is long, more chunks are under way.
     /// Shared.
@@ -165,7 +165,7 @@ impl Options {
         protocol.keeps_factors() && self.max_memory.is_none()
     }
 
-    /// Returns the factor by which more chunks than usual may be under way in a stream. Where a line's delay is long, a
+    /// Returns the factor by which more chunks than usual may be under way in a stream. If a line's delay is long, a
     /// stream waits for its chunks.
     pub(crate) fn windows(&self) -> usize {
         let is_far = self.network.is_some_and(|network| network.rtt >= FAR);

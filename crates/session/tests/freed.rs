@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Looking {
         if LOOKS.load(Relaxed) {
             let skipped = ptr.align_offset(8);
             let words = layout.size().saturating_sub(skipped) / 8;
-            // SAFETY: the block is the caller's, who frees it, has been zeroed where nobody wrote, and is that long.
+            // SAFETY: the caller owns the block and frees it; it was zeroed on allocation, and is that long.
             look(unsafe { std::slice::from_raw_parts(ptr.wrapping_add(skipped).cast(), words) });
         }
         // SAFETY: the block came from this allocator with this layout.

@@ -16,7 +16,7 @@
 //! | Y2A | 1 | k - 1 bits | k - 1 bits | k - 1 random bits modulo 2^k ... 2^2 |
 //! | a circuit with n ANDs | 1, at the evaluator | 32 n bytes | 0 | |
 //!
-//! Where circuits are [garbled ahead](Garbling::Ahead):
+//! If circuits are [garbled ahead](Garbling::Ahead):
 //!
 //! | operation, k bits | rounds | sent by the garbler | by the evaluator | made before |
 //! |---|---|---|---|---|

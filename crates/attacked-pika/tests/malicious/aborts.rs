@@ -39,7 +39,7 @@ const INPUTS: [Inputs; 2] = [
     Inputs { numbers: [[-1; LEN]; N], places: [FAR as i64 - 1; LEN], bits: [true; LEN] },
 ];
 
-/// Runs openings of all kinds: differences of products of elements and of bits, masked numbers of signs and truncation,
+/// Runs openings of all forms: differences of products of elements and of bits, masked numbers of signs and truncation,
 /// masked places, chosen elements, switches of a shuffle. It also has inputs of all parties, and results for all and
 /// for the dealer.
 async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[Entries; 2]) -> Result<()> {
@@ -158,7 +158,7 @@ impl Runs {
             online = true;
             run.phase(Phase::Online, async |ctx| program(&s, ctx, inputs, &self.tables).await)
         });
-        // As in a session, where no party has results before all can have them.
+        // A session ends in the same way: no party has results before all can have them.
         let done = done.and_then(|()| run.confirm());
         run.finish();
         ((online || me == 2, done.is_ok()), s.adversary().lied() > 0)
@@ -186,7 +186,7 @@ impl Runs {
     }
 }
 
-/// By kind of fault, the number of runs with each of the inputs, and the numbers of runs that ended.
+/// By fault, the number of runs with each of the inputs, and the numbers of runs that ended.
 #[derive(Default)]
 struct Counts(BTreeMap<&'static str, (usize, [usize; INPUTS.len()])>);
 

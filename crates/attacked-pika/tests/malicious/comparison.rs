@@ -1,5 +1,5 @@
-//! Signs, equality and truncation by digits of masks: in rings of one digit and of many, for all numbers of tiny rings
-//! and for those near the edges of large ones; and what they send.
+//! Tests of signs, equality and truncation by digits of masks, in rings of one digit and of many: results for all
+//! numbers of tiny rings and for those near the edges of large ones, and costs.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::Gadgets;

@@ -1,5 +1,5 @@
-//! One party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in an opening
-//! or in a check: the others abort, or have the right results.
+//! Tests that one party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in
+//! an opening or in a check. The others abort, or have the right results.
 
 use std::sync::OnceLock;
 

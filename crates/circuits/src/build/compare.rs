@@ -11,7 +11,7 @@ pub struct Extremum {
     pub index: Vec<Bit>,
 }
 
-/// The kind of extremum.
+/// The extremum to find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extreme {
     /// The smallest.

@@ -15,7 +15,7 @@ impl Builder {
         self.sum_columns(columns, goal)
     }
 
-    /// Returns x y with all its bits, as many as x and y have together.
+    /// Returns x y in full: its width is the sum of those of x and y.
     pub fn mul_wide(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let width = x.len() + y.len();
         let mut columns = vec![Vec::new(); width];

@@ -393,7 +393,7 @@ mod tests {
     use crate::{Ctx, Phase};
 
     /// Runs three rounds of two bytes, in which party 0 sends 1, 2, 3, and then two lanes, in which it sends 4 and 5.
-    /// Returns the bytes that party 1 received before its end, and the kind of that end.
+    /// Returns the bytes that party 1 received, and its result.
     fn heard(lie: Option<Lie>) -> (Vec<u8>, Result<()>, Liar) {
         let liars = [lie.map_or_else(Liar::default, Liar::new), Liar::default()];
         let mut ends = over(lying(&liars), |mut party| {

@@ -197,7 +197,7 @@ mod tests {
         u128::from_le_bytes(block.0) ^ sigma
     }
 
-    /// Tests carries of all kinds: corrections near zero and near the end of a half, and arbitrary ones.
+    /// Tests all carries: corrections near zero and near the end of a half, and arbitrary ones.
     #[test]
     fn payloads_are_as_defined_on_every_path() {
         let corrections = [0, 1, u128::MAX, 1 << 64, (1 << 64) - 1, 1 << 127];

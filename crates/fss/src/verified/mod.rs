@@ -1,4 +1,4 @@
-//! Keys that their holders check: payload (1, alpha) at one point, whoever dealt them.
+//! Keys that their holders check: payload (1, alpha) at one point, for any dealer.
 //!
 //! **Source**: the half-tree of [`deal`](crate::deal()) without early termination, and the verification of de Castro,
 //! Polychroniadou, "Lightweight, Maliciously Secure Verifiable Function Secret Sharing", EUROCRYPT 2022, whose proof of

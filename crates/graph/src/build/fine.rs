@@ -1,6 +1,6 @@
 //! Fractional bits of results of reals without a stated dtype: more than usual where values are proven to be small.
 //!
-//! Such reals have [`USUAL`] fractional bits. Where proven ranges leave the largest value of a result fewer than
+//! Such reals have [`USUAL`] fractional bits. If proven ranges leave the largest value of a result fewer than
 //! [`FEWEST`] bits, the result gets enough fractional bits for [`ENOUGH`], up to [`MAX_FINE_FRAC`]. Products take
 //! factors with different fractional bits as they are. Operands of a result that no ring holds are rounded to the
 //! nearest, with fewer fractional bits but at least the usual ones. So every program that can be built with the usual

@@ -354,7 +354,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_conv(images, filters, lies))
     }
 
-    /// Builds `numpy.dot(a, b)`. Where the left operand has more than one dimension, the right one has at most two.
+    /// Builds `numpy.dot(a, b)`. If the left operand has more than one dimension, the right one has at most two.
     pub fn dot<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_dot(left, right))
@@ -402,7 +402,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
     }
 
-    /// Returns the numbers of `a` for use as places. Where parties may cheat and the range of these numbers rests on a
+    /// Returns the numbers of `a` for use as places. If parties may cheat and the range of these numbers rests on a
     /// stated bound of one party's input, the numbers are proven to lie in that range.
     pub fn places(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.proven(a))

@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     /// Builds `a` divided by public numbers, for fixed point. `None` for divisors whose exact quotients only the
-    /// algorithm for secret divisors gives. Where that algorithm does not support the dtype, quotients are near the
+    /// algorithm for secret divisors gives. If that algorithm does not support the dtype, quotients are near the
     /// exact ones.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };

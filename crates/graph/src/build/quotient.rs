@@ -65,7 +65,7 @@ impl Quotient {
         let held = self.x.values.signed_bits().max(self.y.values.signed_bits());
         let enough = |&bits: &u32| bits >= held && self.fits(bits, least);
         let bits = widths.into_iter().find(enough).unwrap_or(widths[2]);
-        // Where a divisor may be 0, a quotient may be any number of the ring.
+        // If a divisor may be 0, a quotient may be any number of the ring.
         let first = if self.y.values.contains(0) && wanted > USUAL { MAX_FINE_FRAC } else { wanted };
         let frac = (USUAL..=first).rev().find(|&frac| self.fits(bits, frac)).unwrap_or(USUAL);
         (frac.max(self.x.frac.saturating_sub(self.y.frac)), bits)

@@ -100,7 +100,7 @@ impl Item {
 
 /// A program whose operations can run in several sharings.
 pub struct Problem {
-    /// In the program's order: operands come before the operations that use them.
+    /// The operations in the program's order: operands come before the operations that use them.
     pub items: Vec<Item>,
     /// Seconds of a round.
     pub round_seconds: f64,

@@ -16,9 +16,9 @@ const SILENT: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The largest number of callers whose handshakes run at once.
 const TALKING: usize = 64;
-/// The number of callers accepted before the others are looked at again.
+/// The number of callers accepted before the other callers are handled again.
 const AT_ONCE: usize = 64;
-/// Kind and length of a TLS record, before its body; the kind of a handshake.
+/// Bytes of a TLS record's header (type, version and length); the content type of handshakes.
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 

@@ -3,9 +3,9 @@
 //! The parties tell each other at the start of a run how much memory is free, so that all of them come to the same
 //! decision:
 //!
-//! - Where the run fits the least of these amounts, it runs as it would anywhere: the pieces follow from sizes alone.
-//! - Where it does not, the least amount is its limit, as if users had set it.
-//! - Where the run cannot keep to that limit, every party refuses it before anything else is sent.
+//! - If the run fits the least of these amounts, it runs as it would anywhere: the pieces follow from sizes alone.
+//! - If it does not, the least amount is its limit, as if users had set it.
+//! - If the run cannot keep to that limit, every party refuses it before anything else is sent.
 
 use quorate_graph::{Graph, Op};
 

@@ -6,12 +6,12 @@
 //! bound below the limit in two stages:
 //!
 //! - A step that can be cut works on one piece at a time.
-//! - Where the values between the steps are still too large, a value that only one step uses is never whole. Each piece
+//! - If the values between the steps are still too large, a value that only one step uses is never whole. Each piece
 //!   of that step makes its own piece of the value, unless its operands take more memory than the value.
 //!
-//! What the limit leaves above the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//! The memory between the bound and the limit is for steps out of order (see [`gate`](crate::memory::gate)).
 //!
-//! Where users set no limit, a program whose bound exceeds [`Rule::BY_SIZE`] runs in pieces in the same way: large
+//! If users set no limit, a program whose bound exceeds [`Rule::BY_SIZE`] runs in pieces in the same way: large
 //! pieces, and only of large steps.
 //!
 //! The schedule depends only on the program, the number of parties and the limit, so all parties come to the same one.
@@ -59,7 +59,7 @@ pub(crate) struct Bounds {
     /// The largest number of elements that a step which talks (exchanges messages) works on at a time, whatever memory
     /// it takes. The correlations that it draws are made for that number.
     longest: usize,
-    /// How often the bounds were tightened.
+    /// The number of times that the bounds were tightened.
     tries: usize,
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct Given<'a, B> {
 
 impl Schedule {
     /// Returns the first of these schedules that fits the limit: every step whole; large steps in pieces; in addition,
-    /// values within their users' pieces. If none fits, returns the last one. Where no limit is set, that of
+    /// values within their users' pieces. If none fits, returns the last one. If no limit is set, that of
     /// [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
     pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
@@ -163,7 +163,7 @@ impl Schedule {
             return whole;
         }
         if given.windows > 1 {
-            // Where memory counts, no more chunks than usual are under way.
+            // If memory counts, no more chunks than usual are under way.
             return Schedule::of(&Given { windows: 1, ..*given }, Bounds { limit, longest, tries: 0 });
         }
         let mut best = given.walk(&rule, &BTreeSet::new());

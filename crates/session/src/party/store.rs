@@ -112,7 +112,7 @@ impl Arrays {
     }
 }
 
-/// What a party reports of itself in the handshake.
+/// A party's report about itself in the handshake.
 struct Note {
     prepared: u32,
     /// Hashes of the values that it holds: without and with its pending run.

@@ -1,5 +1,4 @@
-//! Tests of flow control: the number of bytes that a fast party sends ahead of a slow one is bounded, for all kinds of
-//! steps.
+//! Tests of flow control: the number of bytes that a fast party sends ahead of a slow one is bounded, for all steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

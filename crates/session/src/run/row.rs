@@ -1,4 +1,4 @@
-//! The row: keeps the parties together, so that no party runs far ahead of the slowest, for all kinds of steps.
+//! The row: keeps the parties together, so that no party runs far ahead of the slowest, for all steps.
 //!
 //! The gate (see `gate`) bounds the memory of steps at one party. It does not bound what that party sends in steps that
 //! end for it as soon as it has sent: an input, or a value for another party. So all steps that talk (exchange
@@ -7,8 +7,8 @@
 //! finished. The parties tell each other their progress.
 //!
 //! The first step that is unfinished at any party is allowed at all parties, so no two parties can wait for each other.
-//! All steps before it are finished, so it has its operands. What a party has not reported yet is a small part of what
-//! is allowed.
+//! All steps before it are finished, so it has its operands. Unreported progress is a small part of the allowed
+//! distance.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Tests that a shown value stays the same: no two results of the same random step are shown, at whichever message a
-//! run is interrupted.
+//! Tests that a shown value stays the same: after an interrupt at any message, no two results of the same random step
+//! are shown.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};

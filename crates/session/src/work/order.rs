@@ -89,7 +89,7 @@ impl Order {
     }
 
     /// Returns the ends of the stages. Everything that was opened in a stage is checked before the next one begins, and
-    /// results are revealed in the last one. Where openings are checked, all steps before the reveals are nodes, each
+    /// results are revealed in the last one. If openings are checked, all steps before the reveals are nodes, each
     /// at its place.
     pub fn stages(&self) -> Vec<usize> {
         let apart = self.is_checked && !self.reveals.is_empty();

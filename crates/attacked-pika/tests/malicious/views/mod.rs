@@ -116,7 +116,7 @@ pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
     bytes.find(is_right).unwrap()
 }
 
-/// What a party received in a world, and its result.
+/// A party's messages in a world, and its result.
 pub struct Seen<T> {
     pub heard: Vec<Received>,
     pub result: T,

@@ -99,7 +99,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.with_sign(ctx, node.inputs[0], bits, found)))
     }
 
-    /// Gadgets compare the full range of a ring as signed numbers. Where node `id` is unsigned and its differences take
+    /// Gadgets compare the full range of a ring as signed numbers. If node `id` is unsigned and its differences take
     /// `bits` bits, more than the ring has, moves its numbers by half the range, which keeps their order. Applied
     /// twice, it changes nothing.
     pub(crate) fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {
