@@ -49,7 +49,7 @@ impl Aby {
     /// Agrees on a session id and a common seed, and sets up oblivious transfer.
     ///
     /// # Errors
-    /// [`Misuse::Parties`], and whatever ends a run.
+    /// [`Misuse::Parties`], and any error that ends a run.
     pub async fn setup(ctx: &Ctx) -> Result<Aby> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, &own).await

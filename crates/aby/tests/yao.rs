@@ -249,8 +249,7 @@ fn a_row_of_circuits_waits_as_one() {
 
 #[test]
 fn labels_hide_what_is_not_the_partys_own() {
-    // A label shows its value only by whether it differs from the label of 0: it does so for one bit in every other
-    // place.
+    // A label must hide its value: about half of the labels of 0 have a set colour.
     let colours = run(async |aby, ctx| {
         let zeros = aby.public_bits(&Bits::zeros(1, 4096));
         let labels = aby.bits_to_labels(ctx, &zeros).await?;

@@ -1,4 +1,4 @@
-//! Repetitions and medians. Cells that would take too long or too much memory are skipped, and their rows say so.
+//! Repetitions and medians. Cells that would take too long or too much memory are skipped, and their rows state this.
 
 use std::sync::Arc;
 use std::time::Instant;

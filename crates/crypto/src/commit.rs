@@ -9,7 +9,7 @@ use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Commitment(pub [u8; 32]);
 
-/// The context to which a commitment is bound beside its value.
+/// The context to which a commitment is bound besides its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The session.

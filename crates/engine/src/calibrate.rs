@@ -210,7 +210,7 @@ struct Rounds {
     wall: f64,
     /// A party's own seconds for such a round, without those for its messages.
     wake: f64,
-    /// A party's own seconds for a message sent or received beside others, and for a byte of it.
+    /// A party's own seconds for a message sent or received together with others, and for a byte of it.
     message: f64,
     byte: f64,
 }

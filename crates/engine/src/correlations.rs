@@ -172,7 +172,7 @@ pub(crate) struct Turns<K> {
 
 /// The way in which a draw is served if correlations are made in turns.
 pub(crate) enum Turn<K> {
-    /// Make these correlations, on the lane with this number beside the draw's lane.
+    /// Make these correlations, on the lane with this number next to the draw's lane.
     Make(u64, BTreeMap<K, usize>),
     /// Take this range of the correlations of this turn.
     Take(Range<usize>),

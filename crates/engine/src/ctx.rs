@@ -200,7 +200,7 @@ impl Ctx {
     /// only sends or only receives. The round counts for all of them.
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`] if a message's length does not match its shape.
+    /// Any error that ends the run; [`Error::Malformed`] if a message's length does not match its shape.
     pub async fn exchange<M: Module>(
         &self,
         outgoing: &[(usize, &M)],
@@ -375,7 +375,7 @@ impl Ctx {
     }
 }
 
-/// The depth after a round. With links it is what messages say; a dry run computes it.
+/// The depth after a round. With links, messages carry it; a dry run computes it.
 struct Round {
     after: Depth,
 }

@@ -85,7 +85,8 @@ impl Party {
     /// Agrees with the peers to run the program that `greeting` names. Nothing that depends on an input is sent.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] where the programs differ, [`Error::Poisoned`] after a lost peer, and whatever ends a run.
+    /// [`Error::Mismatch`] where the programs differ, [`Error::Poisoned`] after a lost peer, and any error that ends a
+    /// run.
     pub fn begin(
         &mut self,
         greeting: &Greeting,

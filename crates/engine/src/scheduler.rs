@@ -253,7 +253,7 @@ impl Core {
     /// peer.
     ///
     /// # Errors
-    /// [`Fault::Stalled`] if something has been due for too long; whatever ends a run.
+    /// [`Fault::Stalled`] if something has been due for too long; any error that ends a run.
     pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
         #[cfg(any(test, feature = "testing"))]
         self.probe.borrow_mut().jitter();

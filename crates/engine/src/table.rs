@@ -20,7 +20,7 @@ use crate::wire::{PIECE_BYTES, Tag};
 /// Bytes from one peer that may be parked before its lanes read them. Honest peers stay far below, since every lane and
 /// every stream has a window. A peer beyond it violates the protocol.
 const PARKED_LIMIT: usize = 1 << 30;
-/// Bytes that a parked message, or a lane that is not read yet, takes beside its payload.
+/// Bytes that a parked message, or a lane that is not read yet, takes besides its payload.
 pub(crate) const OVERHEAD_BYTES: usize = 256;
 
 /// A message as it arrived: a slice of a frame, or bytes put together from several frames.

@@ -21,7 +21,7 @@ const ECHO: &str = "quorate 2026 engine echo v3";
 /// The domain of a broadcast, as for a commitment.
 const BROADCAST: &str = "quorate/engine/broadcast";
 
-/// The context to which an echo is bound beside the values: the session, the domain, and the instance number.
+/// The context to which an echo is bound besides the values: the session, the domain, and the instance number.
 type Place<'p> = (Option<&'p SessionId>, &'static str, u128);
 
 impl Ctx {

@@ -114,7 +114,7 @@ fn who_withholds_something_is_named_and_the_session_goes_on() {
                 }
                 _ => false,
             };
-            // Who began later may be told by the other.
+            // A party that began later may learn it from the other.
             assert!([0, 2].into_iter().any(found_out), "{at:?}: {errors:?}");
             assert!([0, 2].into_iter().all(|me| found_out(me) || told(me)), "{at:?}: {errors:?}");
             // At the end, party 1 has the confirmations of all: the run counts there, as after an interrupt.

@@ -126,7 +126,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// derived from it.
     ///
     /// # Errors
-    /// [`Misuse::Parties`]; whatever ends a run.
+    /// [`Misuse::Parties`]; any error that ends a run.
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self>;
 
     /// Returns this party for dry runs, with the same costs as the party itself with these choices.
@@ -155,7 +155,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// ahead. Returns the result of `online` at a party that needs no online phase to compute it.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn prepare<T>(
         &self,
         ctx: &Ctx,
@@ -240,7 +240,7 @@ pub trait Family: Computes + Stocks + 'static {
         self.layout(kind).bytes(len) * self.shares()
     }
 
-    /// Returns the bytes held beside the stock while a demand is made, where each kind is made in a stream and all
+    /// Returns the bytes held besides the stock while a demand is made, where each kind is made in a stream and all
     /// kinds side by side.
     fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
         demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()

@@ -26,8 +26,8 @@ pub trait Labels: Clone {
     fn rows_to_lanes(&self) -> Self;
 }
 
-/// Garbled circuits beside the sharing. The default bodies are those of a protocol that does not garble: everything
-/// that makes labels fails.
+/// Garbled circuits in addition to the sharing. The default bodies are those of a protocol that does not garble:
+/// everything that makes labels fails.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Garbles: Gadgets {
     /// Labels of wires.

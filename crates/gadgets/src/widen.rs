@@ -38,7 +38,7 @@ impl Sign {
 /// Converts x to another ring.
 ///
 /// # Errors
-/// Whatever ends a run.
+/// Any error that ends a run.
 pub async fn convert<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, ring: Ring, sign: Sign) -> Result<S::A> {
     let (from, len) = s.shape(x);
     if ring.bits() <= from.bits() {

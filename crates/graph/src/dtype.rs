@@ -210,7 +210,7 @@ impl Dtype {
     }
 
     /// Returns the loss in the first of `width` columns in which more than one in `among` values other than 0 loses
-    /// digits (see [`lost`](Self::lost)). A few values that are nearly 0 beside others lose digits in any data.
+    /// digits (see [`lost`](Self::lost)). A few values that are nearly 0 next to others lose digits in any data.
     pub fn lost_in_columns(self, width: usize, among: usize, values: &[f64], units: &[i128]) -> Option<Fault> {
         let is_lost = |i: usize| (self.decode(units[i]) - values[i]).abs() > values[i].abs() / 256.0;
         let (mut lost, mut others) = (vec![0usize; width], vec![0usize; width]);

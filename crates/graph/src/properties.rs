@@ -60,7 +60,7 @@ pub enum Pieces {
     Lines(Axis),
 }
 
-/// The memory of an operation beside its operands and its result, where these are in the protocol's own sharing.
+/// The memory of an operation besides its operands and its result, where these are in the protocol's own sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// No memory that counts.

@@ -1,5 +1,5 @@
 //! Tests of intervals on random programs: every value lies in its interval, nothing wraps without a warning, and
-//! differences fit the bits that they are said to need.
+//! differences fit the predicted bits.
 
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Tests of messages about bounds and ranges that do not hold a result: they say which ones do.
+//! Tests of messages about bounds and ranges that do not hold a result: they name ones that do.
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{BinaryOp as B, Bound, Dtype, Graph, Interval, Operand, Source};

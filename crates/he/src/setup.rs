@@ -76,7 +76,7 @@ impl He {
     ///
     /// # Errors
     /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for a key of an impossible form,
-    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes; whatever ends a run.
+    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<He> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, peer, options, &own).await

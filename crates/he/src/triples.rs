@@ -105,7 +105,7 @@ impl He {
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once a session has made too many triples;
-    /// [`Error::Malformed`] for messages that are no ciphertexts; whatever ends a run.
+    /// [`Error::Malformed`] for messages that are no ciphertexts; any error that ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         if ring.bits() > 64 {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());

@@ -44,7 +44,7 @@ impl Ot {
     ///
     /// # Errors
     /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
-    /// trees do not fit the base OTs; whatever ends a run.
+    /// trees do not fit the base OTs; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
         Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
     }

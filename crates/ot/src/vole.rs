@@ -176,7 +176,7 @@ impl Vole {
     ///
     /// # Errors
     /// [`Mismatch::Options`](quorate_engine::Mismatch::Options) if the forms differ, [`Error::Malformed`] for bad
-    /// points, [`Error::Cheating`] if the trees do not fit the base OTs; whatever ends a run.
+    /// points, [`Error::Cheating`] if the trees do not fit the base OTs; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, key: &Key, coins: &mut Prg) -> Result<Vole> {
         let shape = key.digits.shape();
         let points = shape.points(&u128::from(*key.key));

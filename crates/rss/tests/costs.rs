@@ -405,7 +405,7 @@ fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + S
 }
 
 /// A multiple by a public real costs a truncation, and a conversion if its product needs one. Limits cost an MSB of
-/// three numbers, the conversion of a bit to the ring beside an AND, and a selection.
+/// three numbers, the conversion of a bit to the ring together with an AND, and a selection.
 #[test]
 fn multiples_cost_what_their_parts_do() {
     let parts = async |rss: &Rss, ctx: &Ctx, wide: u32, shift: u32, limits: bool, rounding: Rounding| {

@@ -59,7 +59,7 @@ impl Approved {
     }
 }
 
-/// The properties of a session beside its program. They are part of the hash that is approved.
+/// The properties of a session besides its program. They are part of the hash that is approved.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub protocol: &'static str,

@@ -101,7 +101,7 @@ impl Aby {
     /// Nothing is done if no circuit is demanded.
     ///
     /// # Errors
-    /// Those of `online`; whatever ends a run.
+    /// Those of `online`; any error that ends a run.
     pub async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
         let wanted = match &*self.stock.ledger() {
             Ledger::Stocked(demand) => demand.totals().get(&Kind::GarbledAnd).copied(),

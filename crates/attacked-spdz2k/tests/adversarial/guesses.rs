@@ -1,8 +1,8 @@
 //! Tests of selective aborts: a cheater's wrong guess of a secret bit ends the run. Given that a check passes, the
 //! honest party's secrets are distributed as without the attack: all bits except the guessed ones are balanced.
 //!
-//! Every attack here passes often, so that a defect shows. Without the random rows y in factors, the guess of a row
-//! shows the factor's bit; without beta, the guess of the other factor passes and shows that factor's bit.
+//! Every attack here passes often, so that a defect is detected. Without the random rows y in factors, the guess of a
+//! row reveals the factor's bit; without beta, the guess of the other factor passes and reveals that factor's bit.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};

@@ -135,7 +135,7 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
         for (i, &bit) in bits.iter().enumerate() {
             let (n, party) = [(2, 0), (3, 2), (2, 1), (4, 3)][cases % 4];
             let by = if i % 2 == 0 { By::Plus(bit) } else { By::Minus(bit) };
-            // A factor that is off by half the modulus is a guess of beta, which may be right.
+            // A factor that is wrong by half the modulus is a guess of beta, which may be right.
             let expected = if (twist, bit) == (Twist::Authenticated(0), 57) { Some(true) } else { None };
             let done = twice(|| twisted(n, &[(party, twist, by)]));
             assert!(done.is_none() || done == expected, "{twist:?} of party {party} of {n}, {by:?}: {done:?}");

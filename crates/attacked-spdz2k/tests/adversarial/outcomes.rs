@@ -78,7 +78,7 @@ pub enum Outcome {
     Noticed,
     /// All parties have the right results.
     Right,
-    /// All parties have the right results, but tags are off in their upper bits: an opening of such an element finds
+    /// All parties have the right results, but tags are wrong in their upper bits: an opening of such an element finds
     /// it.
     Loose,
     /// The cheater alone ended in an error; the others have the right results, as far as that is visible.

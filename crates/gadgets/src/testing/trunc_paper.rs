@@ -8,7 +8,7 @@
 //!
 //! b = floor(r / 2^d) - floor(c / 2^d) = floor(a / 2^d) + v - 2^(k-d) u.
 //!
-//! | form | result | off by 2^(k-d) | rounds up | correlations beside the edaBit | online rounds |
+//! | form | result | off by 2^(k-d) | rounds up | correlations besides the edaBit | online rounds |
 //! |---|---|---|---|---|---|
 //! | `trunc_p` | b | with probability a / 2^k, at most 2^(l-k) | sometimes | | 1 |
 //! | `trunc_p1` | b - v | as for `trunc_p` | never | a random bit mod 2^k | 2 + ceil(log2 d) |
@@ -34,7 +34,7 @@ struct Corrected {
 /// Returns x / 2^shift of a value of `bits` signed bits, rounded down or up; sometimes off by 2^(k - shift).
 ///
 /// # Errors
-/// [`Misuse::Other`] unless shift < bits <= k; whatever ends a run.
+/// [`Misuse::Other`] unless shift < bits <= k; any error that ends a run.
 pub async fn trunc_p<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32, bits: u32) -> Result<S::A> {
     truncated(s, ctx, x, (shift, bits), Corrected { v: false, u: false }).await
 }

@@ -15,7 +15,7 @@ use crate::{Frame, MAX_FRAME, NetError, Place};
 
 /// The number of bytes waiting to be received from which reading from the peer stops.
 pub(crate) const INBOX_BYTES: usize = 64 << 20;
-/// About the memory of a frame beside its bytes, so that a flood of empty frames is bounded, too.
+/// About the memory of a frame besides its bytes, so that a flood of empty frames is bounded, too.
 const FRAME_COST: usize = 64;
 /// About the number of bytes sealed at a time: the part that the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;

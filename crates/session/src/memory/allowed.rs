@@ -18,7 +18,7 @@ use crate::memory::need::Need;
 pub(crate) struct Allowed {
     /// The limit that users set.
     pub named: Option<u64>,
-    /// The bytes that each party can allocate beside what it holds.
+    /// The bytes that each party can allocate besides what it holds.
     pub free: Vec<u64>,
     /// The number of parties that share this process.
     pub sharing: usize,

@@ -67,7 +67,7 @@ impl Need {
         limit.bytes().is_none_or(|most| self.total(limit) <= most)
     }
 
-    /// Returns the bytes that a run takes beside those that the session holds already.
+    /// Returns the bytes that a run takes besides those that the session holds already.
     pub fn more(&self, limit: Limit) -> u64 {
         self.total(limit).saturating_sub(self.held_bytes)
     }

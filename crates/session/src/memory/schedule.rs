@@ -64,7 +64,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The successive tightenings: the largest number of elements of a piece, and the divisor `d` of the memory beside
+    /// The successive tightenings: the largest number of elements of a piece, and the divisor `d` of the memory besides
     /// live values. At least one part in `d` of that memory is left to steps.
     const TIGHTER: [(usize, u64); 5] =
         [(LONGEST, 2), (1 << 14, 4), (1 << 12, 8), (LEAST_ELEMENTS, 16), (LEAST_ELEMENTS, u64::MAX)];
@@ -88,7 +88,7 @@ impl Bounds {
 struct Rule {
     /// Bytes that the bound must not exceed.
     limit: u64,
-    /// Bytes that a step may work with in any case, whatever is held beside it.
+    /// Bytes that a step may always work with, regardless of other memory in use.
     step: u64,
     /// Values of fewer bytes stay whole.
     value: u64,
@@ -225,7 +225,7 @@ impl Schedule {
         self.way(id) == Some(Way::Within)
     }
 
-    /// Returns the bytes that the step at a place takes beside its operands.
+    /// Returns the bytes that the step at a place takes besides its operands.
     pub fn step_bytes(&self, place: usize) -> u64 {
         self.rooms.get(place).copied().unwrap_or(0)
     }
@@ -341,7 +341,7 @@ impl<B: Family> Given<'_, B> {
         room + more(windows)
     }
 
-    /// Decides how a step runs for which `left` bytes remain beside its result. Returns the memory that the step works
+    /// Decides how a step runs for which `left` bytes remain besides its result. Returns the memory that the step works
     /// with.
     fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();

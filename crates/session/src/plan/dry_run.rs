@@ -73,9 +73,8 @@ pub(crate) struct Asked<'a> {
     pub figures: bool,
 }
 
-/// Runs both phases dry as party `me` of `parties`, under a limit on memory. If the correlations do not fit the
-/// limit beside everything else, they are made where they are drawn, chunk by chunk. Their work still counts as
-/// offline.
+/// Runs both phases dry as party `me` of `parties`, under a limit on memory. If the correlations do not fit the limit
+/// besides everything else, they are made where they are drawn, chunk by chunk. Their work still counts as offline.
 pub(crate) fn dry_run<B: Family>(
     asked: &Asked<'_>,
     (parties, me): (usize, usize),

@@ -107,7 +107,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         self.schedule.sources(self.work.graph, id)
     }
 
-    /// Returns the bytes that a step takes beside its operands.
+    /// Returns the bytes that a step takes besides its operands.
     pub(crate) fn step_bytes(&self, place: usize) -> u64 {
         if self.is_absent(self.work.nodes[place]) { 0 } else { self.schedule.step_bytes(place) }
     }

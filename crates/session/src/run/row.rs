@@ -27,7 +27,7 @@ use crate::work::order::{Item, Order};
 pub(crate) const AHEAD_BYTES: u64 = 256 << 20;
 /// Approximate bytes of an element.
 const SHARE_BYTES: u64 = 16;
-/// Bytes that a step counts for beside its shares: its lanes and messages, at both ends.
+/// Bytes that a step counts for besides its shares: its lanes and messages, at both ends.
 const STEP_BYTES: u64 = 2048;
 /// A party reports its progress whenever it has finished one part in this many of [`AHEAD_BYTES`].
 const REPORTS: u64 = 8;

@@ -69,7 +69,7 @@ impl Look {
         let values = |ids: &[NodeId]| self.values(session, graph, ids);
         let mut checked = self.checker.look(graph, &nodes, range, values)?;
         let mut warnings = std::mem::take(&mut checked.warnings);
-        // A line that is told of its lost digits may saturate as well.
+        // A line with a warning of lost digits may get another one of saturation.
         let about = |warning: &BuildError| matches!(*warning.fault, Fault::LosesDigits { .. });
         warnings.retain(|warning| self.told.insert((warning.at.file.clone(), warning.at.line, about(warning))));
         self.under_way = Some((checked, nodes));

@@ -309,7 +309,7 @@ fn what_is_opened_is_weighed_by_coins() {
     };
     assert_random("t", &ts(Kind::Triple { bits: K }), 48);
     assert_random("t of bits", &ts(Kind::BitTriple), 64);
-    // Bit l of a row's sum shows whether the row selects element l.
+    // Bit l of a row's sum is 1 if the row selects element l.
     let powers: Vec<u128> = (0..MANY).map(|l| 1 << l).collect();
     let rows = coins.clone().flat_map(|coins| weighed(&Kind::Random { bits: K }, coins, 0, &powers));
     let rows: Vec<u128> = rows.collect();

@@ -89,7 +89,7 @@ pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
     (0..layout.len()).map(|_| number()).collect()
 }
 
-/// Everything that a run depends on, beside inputs.
+/// Everything that a run depends on, besides inputs.
 #[derive(Clone)]
 pub struct World {
     pub params: Params,

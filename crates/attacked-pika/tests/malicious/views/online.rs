@@ -41,7 +41,7 @@ enum Said {
     Committed,
 }
 
-/// A program: the batches that are dealt, in order, and the other party's messages beside those of a batch.
+/// A program: the batches that are dealt, in order, and the other party's messages besides those of a batch.
 struct Case {
     batches: Vec<Kind>,
     lens: Vec<usize>,
