@@ -286,7 +286,7 @@ mod tests {
 
     /// Every bit that a party holds is 0 in some correlation and 1 in another: a constant mask would hide nothing.
     #[test]
-    fn what_is_made_varies_in_every_bit() {
+    fn correlations_vary_in_every_bit() {
         const LEN: usize = 128; // a coin falls on one side so often with probability 2^-127
         let made = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();

@@ -121,7 +121,7 @@ fn bits_of_anybody_become_labels() {
 }
 
 #[test]
-fn nothing_becomes_nothing() {
+fn empty_vectors_become_empty_labels() {
     let empty = agreed(async |aby, ctx| {
         let x = aby.public(&Vector::zeros(Ring::of(8), 0));
         let labels = aby.ring_to_labels(ctx, &x).await?;

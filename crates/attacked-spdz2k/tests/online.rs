@@ -69,7 +69,7 @@ fn costs_are_those_of_a_dry_run_and_results_are_right() {
 /// The owner's share of an input is the whole input. A share sent unmasked would reveal the input, each summand of a
 /// sum, and values that only one party may learn.
 #[test]
-fn what_a_party_tells_says_nothing_of_its_inputs() {
+fn messages_reveal_nothing_of_inputs() {
     let heard = parties(3, |mut party| {
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
@@ -105,7 +105,7 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
 
 /// Messages about bits with MACs reveal nothing of the inputs.
 #[test]
-fn what_a_party_tells_says_nothing_of_its_bits() {
+fn messages_reveal_nothing_of_bits() {
     const LANES: usize = 64;
     let bits = |seed: usize| Bits::from_bools(1, LANES, &(0..LANES).map(|i| i * i % seed < 3).collect::<Vec<_>>());
     let heard = parties(3, |mut party| {

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn results_next_to_what_is_right_are_right() {
+    fn results_that_differ_by_one_are_right() {
         assert_eq!(far(&[5, 6, 4, 255], &[5, 5, 5, 0], 255), None);
         assert_eq!(far(&[5, 7], &[5, 5], 255), Some(1));
         assert_eq!(far(&[3], &[5], u64::MAX), Some(0));

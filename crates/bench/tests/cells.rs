@@ -89,7 +89,7 @@ fn workloads_on_bits_measure_right_results() {
 
 /// Tests options of a family, more parties than usual, and simulated networks.
 #[test]
-fn what_is_asked_for_is_measured() {
+fn options_parties_and_links_are_measured() {
     let set = Set::named("spdz2k").unwrap();
     let asked = |options: &[(&str, &str)]| {
         set.choices(&options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())

@@ -1,15 +1,17 @@
 //! The tweakable circular correlation-robust hash.
 //!
 //! **Source**: Guo, Katz, Wang, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers", S&P
-//! 2020 (ePrint 2019/074), section 7.4: TMMO(x, t) = pi(pi(x) xor t) xor pi(x), pi a random permutation. **Deviation**:
-//! pi is AES-128 under a key derived from the session id, so that work spent against one session does not help against
-//! another. **Bound**: in the ideal-permutation model, against p queries to pi and q to the hash under a shift of
-//! min-entropy 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88
-//! for q = 2^40. **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and
-//! position. H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t. **Segments**: a caller
-//! that hashes many blocks under one shift changes the key regularly ([`Tccr::segment`]). Permutations under different
-//! keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q') / 2^128 where q' is the
-//! number of uses under one key; `docs/security/garbling.md` has the argument.
+//! 2020 (ePrint 2019/074), section 7.4: TMMO(x, t) = pi(pi(x) xor t) xor pi(x), pi a random permutation.
+//! **Deviation**: pi is AES-128 under a key derived from the session id, so that work spent against one session does
+//! not help against another.
+//! **Bound**: in the ideal-permutation model, against p queries to pi and q to the hash under a shift of min-entropy
+//! 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88 for q =
+//! 2^40.
+//! **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and position.
+//! H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t.
+//! **Segments**: a caller that hashes many blocks under one shift changes the key regularly ([`Tccr::segment`]).
+//! Permutations under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q')
+//! / 2^128 where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
 
 use crate::cipher::Aes;
 use crate::{SessionId, domains};

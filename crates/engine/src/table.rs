@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_never_adds_up() {
+    fn messages_read_at_once_do_not_accumulate() {
         let table = Table::with_limit(2, 4 << 20);
         let frame = Rc::new(vec![0; 1 << 20]);
         let lane = table.open(LaneId(7), Phase::Online, &None);

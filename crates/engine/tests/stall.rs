@@ -154,7 +154,7 @@ fn the_message_says_who_how_long_where_and_what_to_do() {
 /// message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run that is
 /// predicted to take long.
 #[test]
-fn who_gets_on_is_waited_for() {
+fn a_peer_that_makes_progress_is_waited_for() {
     within_seconds(60, || {
         let results = testing::parties(2, |mut party| {
             party.set_patience(Some(3 * LIMIT));

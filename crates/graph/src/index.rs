@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_regular_is_kept_as_steps() {
+    fn regular_lists_are_kept_as_steps() {
         let regular: [Vec<u32>; 7] = [
             vec![],
             vec![5],

@@ -177,7 +177,7 @@ fn whole_quotients_and_remainders() {
 }
 
 #[test]
-fn quotients_by_secrets_and_what_they_leave() {
+fn quotients_and_remainders_by_secrets() {
     for dtype in [INT4, UINT4, Dtype::Int { bits: 2 }, Dtype::Uint { bits: 1 }] {
         for bound in
             [None, Some(1), Some(3), Some(6)].into_iter().filter(|b| b.is_none_or(|b| dtype.range().contains(b)))

@@ -341,7 +341,7 @@ fn conversions_that_dtypes_do_not_take() {
 }
 
 #[test]
-fn dtypes_that_are_none() {
+fn dtypes_that_do_not_exist() {
     let mut p = Program::default();
     refused(
         &mut p,

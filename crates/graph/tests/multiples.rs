@@ -26,7 +26,7 @@ fn added(bound: Option<Bound>, build: impl Fn(&mut Program, NodeId) -> Built) ->
 }
 
 #[test]
-fn what_the_dtype_holds_takes_the_way_that_it_took() {
+fn exact_factors_are_constants_and_others_scale() {
     let times = |c: f64| added(None, move |p, x| p.at().binary(B::Mul, x, Operand::real(&c)));
     assert_eq!(times(0.5), ["constant", "mul"]);
     assert_eq!(times(-2.25), ["constant", "mul"]);
@@ -140,7 +140,7 @@ fn each_element_has_its_number() {
 }
 
 #[test]
-fn only_what_is_still_rounded_is_reported() {
+fn only_rounded_constants_are_reported() {
     let mut p = Program::default();
     let x = p.input(&[2], FIX, &[16, 32]);
     let tiny = 1e-3;

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dry_runs_make_does_not_count() {
+    fn triples_of_dry_runs_do_not_count() {
         let left = |scheme, begun, len| {
             let he = He::dry(1, Options { scheme, level: Level::LONG });
             he.triples.set(begun);

@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn impossible_sizes_are_refused() {
         for (key_bits, digit_bits) in [(64, 0), (64, 9), (65, 5), (3, 4), (0, 1)] {
             assert!(Digits::new(key_bits, digit_bits).is_err());
         }

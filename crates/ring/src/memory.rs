@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_ends_the_work() {
+    fn impossible_allocations_end_the_work() {
         const MUCH: usize = 1 << 59;
         let all: [fn(); 4] = [
             || drop(super::zeros::<u64>(MUCH)),

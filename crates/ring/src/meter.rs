@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deferred_is_charged_once_and_later() {
+    fn deferred_work_is_charged_later_and_once() {
         let ring = Ring::of(64);
         let add = || drop(Vector::shape(ring, 100).clone());
         let mut deferred = Effort::default();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_kernel_is_charged_as_another() {
+    fn work_without_a_kernel_is_charged_as_another() {
         let shape = |bits, len| Vector::shape(Ring::of(bits), len);
         let (a, b) = (shape(32, 64 * 64), shape(32, 64 * 64));
         let product = || drop(Vector::matmul(&a, &b, (64, 64, 64)));

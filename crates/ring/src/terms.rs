@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_of_bits() {
+    fn sums_of_products_of_bits() {
         let terms = terms();
         let matrices = |seed| {
             let matrix = |i: u64| {

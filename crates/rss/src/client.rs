@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_remembered_is_not_accepted() {
+    fn packets_beyond_the_record_are_not_accepted() {
         let mut accepted = Accepted::default();
         for number in 0..3 {
             accepted.check(&[number; NUMBER_BYTES], 3).unwrap();

@@ -182,7 +182,7 @@ mod tests {
 
     /// The statements of docs/security/rss-arguments.md, for coalitions of t parties and fewer.
     #[test]
-    fn what_a_coalition_lacks_is_told_in_one_sum() {
+    fn shares_missing_in_a_coalition_arrive_in_one_sum() {
         let mut looked_at = 0;
         for (n, t) in CASES {
             let coalitions = (1..1u16 << n).map(|set| set as Set).filter(|set| set.count_ones() as usize <= t);

@@ -40,7 +40,7 @@ fn a_client_sends_t_plus_one_elements_each() {
 }
 
 #[test]
-fn what_is_no_packet_is_refused() {
+fn messages_that_are_no_packets_are_refused() {
     let (ring, len) = (Ring::of(20), 10);
     let packets = client::share(&Vector::from_u64s(ring, &noise(1, len)), 3).unwrap();
     let shape = (ring, len);

@@ -313,7 +313,7 @@ fn rounds_do_not_depend_on_the_length() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn unsupported_rings_and_fractions_are_refused() {
     let refused = |k: u32, frac: u32, name: &'static str| {
         let rss = Rss::dry(3, 0).unwrap();
         let work = async |ctx: &Ctx| by_name(&rss, ctx, name, &rss.public(&Vector::shape(Ring::of(k), 3)), frac).await;

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_no_approval_runs_what_they_like() {
+    fn sessions_without_approval_run_everything() {
         let (graph, [x, y, _], _) = approved();
         let mut free = Approval::new(terms(), None);
         for reveals in [[to(x, None)], [to(y, None)], [to(x, None)]] {

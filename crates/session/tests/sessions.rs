@@ -186,7 +186,7 @@ fn a_session_of_a_dealer_that_may_cheat_ends_with_a_run_that_is_stopped() {
 }
 
 #[test]
-fn values_go_to_whom_they_are_revealed() {
+fn every_party_can_be_the_receiver() {
     let mut session = local(3, None);
     let x = input(&mut session, 1, &[4]).unwrap();
     for to in 0..3 {

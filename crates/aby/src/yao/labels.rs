@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_lanes_go_where_they_shall() {
+    fn rows_and_lanes_are_moved_as_stated() {
         let x = numbered(3, 4);
         assert_eq!(blocks(&x.gather_rows(&[2, 0, 2])), [20, 21, 22, 23, 0, 1, 2, 3, 20, 21, 22, 23]);
         assert_eq!(blocks(&x.gather_lanes(&[3, 3])), [3, 3, 13, 13, 23, 23]);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_shape_among_its_parts_is_a_shape() {
+    fn labels_with_a_shape_among_their_parts_are_a_shape() {
         let mut x = numbered(2, 4);
         x.write_lanes_at(1, &YaoLabels::zeros(true, 2, 2));
         assert!(x.held().is_none() && x.shape() == (2, 4));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_do_as_labels_do() {
+    fn shapes_follow_labels() {
         let forms: [fn(&YaoLabels) -> YaoLabels; 7] = [
             |x| x.gather_rows(&[0, 0]),
             |x| x.gather_lanes(&[5, 1, 0]),

@@ -78,7 +78,7 @@ fn nobody_reads_a_choice_by_a_lie_about_what_proves_it() {
 }
 
 #[test]
-fn what_proves_a_choice_is_its_owners_alone() {
+fn proofs_of_a_choice_take_correlations_of_its_owner_only() {
     for owner in 0..2 {
         let drawn = async |ctx: &Ctx| {
             let s = PikaMalicious::new_dry(N, ctx.me(), params())?;

@@ -61,7 +61,7 @@ fn check(what: &str, stated: &Use, len: usize, work: impl AsyncFn(&PikaMalicious
 }
 
 #[test]
-fn they_send_what_is_stated() {
+fn signs_equality_and_truncation_cost_what_is_stated() {
     const LEN: usize = 64;
     for k in [5, 13, 32, 64] {
         let mask = Mask::new(Params::default(), Ring::of(k)).unwrap();

@@ -296,7 +296,7 @@ fn guesses_of_delta(sessions: usize) {
 }
 
 #[test]
-fn what_passes_says_nothing_of_what_nobody_guessed() {
+fn a_right_guess_reveals_nothing_but_the_guessed_bit() {
     guesses_of_rows(120);
     guesses_of_two(3, 60);
     guesses_of_b(120);

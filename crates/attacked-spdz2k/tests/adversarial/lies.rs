@@ -115,7 +115,7 @@ fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Tri
 }
 
 #[test]
-fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
+fn wrong_messages_in_the_making_of_triples_are_found() {
     let mut cases = 0;
     for (twist, bits) in [
         (Twist::Factor, &[0, 1, 4, 29, 30][..]),
@@ -200,7 +200,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
 
 /// Errors above the significant bits are harmless, or found.
 #[test]
-fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
+fn errors_above_the_significant_bits_are_harmless_or_found() {
     let mut right = 0;
     for (twist, bits) in [
         (Twist::Authenticated(0), &[58, 60, 67][..]),

@@ -139,7 +139,7 @@ fn a_proof_that_is_off_is_found() {
 
 /// Bits above the numbers' width are not part of the number: carries of sent sums do not count.
 #[test]
-fn what_is_above_the_width_changes_nothing() {
+fn bits_above_the_width_change_nothing() {
     for (n, cheat) in CASES {
         assert_eq!(found_by(n, &KIND, cheat, &[(Twist::Number, By::All(1 << WIDTH))]), [""; 0]);
     }

@@ -451,7 +451,7 @@ fn what_one_party_has_and_another_lacks(messages: impl Fn(usize) -> Vec<usize>) 
 }
 
 #[test]
-fn who_has_its_correlations_tells_no_results_where_another_one_has_stopped() {
+fn no_results_are_sent_after_another_party_has_stopped() {
     // The last check is one between each pair of parties.
     let (table, apart) = what_one_party_has_and_another_lacks(|all| (all - 6..all).collect());
     assert!(apart > 5 && table.totals().0 > 50, "{apart}");

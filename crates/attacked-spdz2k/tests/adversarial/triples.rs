@@ -60,7 +60,7 @@ fn is_found_among(n: usize, params: Params, twists: &[(Twist, i128)]) {
 
 /// A party makes a wrong product, and sends a share of the zero that cancels the error.
 #[test]
-fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
+fn a_wrong_product_with_a_false_zero_is_found() {
     let [buckets, two_keys] = others();
     for (params, which, number) in [(buckets, 4, 0), (two_keys, 4, 0), (two_keys, 7, 1)] {
         for n in [2, 3] {

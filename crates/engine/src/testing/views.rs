@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_columns_tell_what_they_go_with() {
+    fn correlated_sums_of_columns_are_found() {
         const WORDS: usize = 32;
         let [x, y, r, s] = [1, 2, 3, 4].map(|name| noise(WORDS, name));
         let of = |bits: &dyn Fn(usize) -> u64| (0..WORDS).map(bits).collect::<Vec<u64>>();

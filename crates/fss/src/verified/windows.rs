@@ -1,5 +1,4 @@
-//! Sums of values of leaves with windows of a public table: the look-up for parties that hold shares of a number's
-//! lower digit.
+//! Sums of values of leaves with windows of a public table: the look-up for holders of keys at a place's lower digit.
 //!
 //! **Notation**: D a table of 2^k places, X a public place, b bits of the key's domain, e one of its two vectors of
 //! values: g_i = sum_j e(j) D[X - 2^b i - j mod 2^k], for i below 2^(k-b). Entries count as one integer each, the same

@@ -72,7 +72,7 @@ fn a_value_is_converted_once_for_all_that_want_it() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_avoided() {
+fn impossible_conversions_are_avoided() {
     let none = |from: Domain, to: Domain| if from == A || to == A { None } else { Some(StepPrice::default()) };
     let fixed = Item { choices: vec![way(B, &[], B, StepPrice::default())], ..Item::default() };
     let items = vec![fixed, source(), operation([0, 1], PRODUCT)];
@@ -149,7 +149,7 @@ fn no_assignment_by_preference_is_better_and_all_is_repeatable() {
 }
 
 #[test]
-fn what_is_found_among_fewer_domains_is_a_candidate() {
+fn solutions_in_fewer_domains_are_candidates() {
     for seed in 0..6 {
         let problem = program(random_items(seed, 40), 1e-4);
         let candidates = problem.candidates();

@@ -152,7 +152,7 @@ fn keys_that_cannot_be_keys_are_refused() {
 }
 
 #[test]
-fn what_is_no_ciphertext_is_refused() {
+fn messages_that_are_no_ciphertexts_are_refused() {
     let (secret, public) = keys();
     let n = BoxedUint::from_be_slice(&secret.message()[..32], 256).unwrap();
     let mut coins = test_coins(15);

@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_socket_does_not_take_stays_queued_and_counted() {
+    fn unsent_bytes_stay_queued_and_counted() {
         let (mut link, mut far) = link("queued");
         let (frames, before) = (32, link.sent_bytes());
         (0..frames).for_each(|_| link.push(Item::Frame(vec![5; MAX_FRAME])));

@@ -179,7 +179,7 @@ fn through_module<M: Module>(x: &M, y: &M, a: &M) -> M {
 }
 
 #[test]
-fn one_text_for_both() {
+fn generic_code_takes_vectors_and_bits() {
     let bits = |seed| matrix(3, 70, &sample(210, seed));
     let (x, y, a) = (bits(1), bits(2), bits(3));
     let mut expected = y.clone();

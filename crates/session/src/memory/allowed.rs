@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_early_has_what_is_left() {
+    fn early_steps_have_the_memory_that_is_left() {
         let roomy = allowed(None, &[u64::MAX]);
         assert_eq!(roomy.room(&need(1000, 0, 0), Limit::None), Some(ROOM_BYTES));
         let tight = allowed(None, &[900]);

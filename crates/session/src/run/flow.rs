@@ -96,7 +96,7 @@ fn an_owner_of_many_inputs_does_not_overtake_who_waits_for_another() {
 }
 
 #[test]
-fn nor_do_those_who_reveal_to_it() {
+fn an_owner_of_many_inputs_does_not_overtake_parties_that_reveal() {
     for to in 0..PARTIES {
         check(0, 1, Some(to));
     }

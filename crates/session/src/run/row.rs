@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_needs_of_the_others_lies_less_than_the_bound_before_it() {
+    fn a_step_requires_all_steps_farther_back_than_the_bound() {
         let row = row(100 * STEP_BYTES, (0..300).map(|i| STEP_BYTES * (i % 5)));
         for step in 0..300 {
             let needed = row.needed(step);

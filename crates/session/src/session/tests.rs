@@ -200,7 +200,7 @@ impl Case {
 /// request, it checks that a dry run finds the same now (see `plan/again.rs`), and the results are those of the
 /// request.
 #[test]
-fn what_is_remembered_of_requests_is_what_dry_runs_find() {
+fn remembered_requests_agree_with_dry_runs() {
     for &protocol in Protocol::ALL {
         let parties = protocol.descriptor().parties.usual[0];
         let options = Options::default();

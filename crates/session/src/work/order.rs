@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proof_of_a_range_opens_comes_after_a_check() {
+    fn proofs_of_ranges_come_after_a_check() {
         let mut graph = Graph::with(Rules { proves_bounds: true, ..Rules::default() });
         let here = || Source::new("order.py", 1);
         let [x, y] =

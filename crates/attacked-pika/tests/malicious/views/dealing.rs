@@ -296,7 +296,7 @@ fn assert_random(what: &str, numbers: &[u128], bits: usize) {
 
 /// t is one number for each batch, rows select each element by a coin of its own, and each bit has a weight of its own.
 #[test]
-fn what_is_opened_is_weighed_by_coins() {
+fn coins_weigh_all_opened_values() {
     const MANY: usize = 40;
     let coins = 1..9;
     let ts = |kind: Kind| -> Vec<u128> {
