@@ -1,8 +1,8 @@
 //! Inputs and openings.
 //!
 //! **Source**: aby, sections III-A1 and III-B1. **Deviation**: the share of the party that does not own an input is
-//! drawn from a seed that both parties know, where the paper's owner draws it and sends it. It is uniform for both as
-//! before, and the owner knows it as before. **Model**: semi-honest, 1 of 2.
+//! drawn from a seed that both parties know. In the paper, the owner draws it and sends it. Here, too, it is uniform
+//! for both, and the owner knows it. **Model**: semi-honest, 1 of 2.
 //!
 //! | protocol | rounds | sent |
 //! |---|---|---|

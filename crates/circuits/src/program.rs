@@ -197,7 +197,7 @@ impl std::fmt::Debug for Program {
 }
 
 /// Returns the slots of a circuit whose gates run one after another in their own order, like [`Order::Runs`] of one,
-/// without making the program: the largest number of values alive at once.
+/// without making the program. This is the largest number of values alive at once.
 pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
     let mut reads = vec![0u32; circuit.wires() as usize];
     let read = circuit.gates().flat_map(|(_, gate)| operands(gate)).flatten();

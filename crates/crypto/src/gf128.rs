@@ -39,7 +39,7 @@ pub fn mul_assign(a: &mut [u128], b: &[u128]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a = reduce(portable_inner_product(&[*a], &[*b])));
 }
 
-/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such products: the middle
+/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such products. The middle
 /// one has the weight x^64.
 pub type Wide = [u128; 3];
 

@@ -48,7 +48,7 @@ fn reduce(wide: u128) -> u64 {
 const FIFTH: u64 = 0x1084_2108_4210_8421;
 
 /// Returns the unreduced sum of products by ordinary multiplication. Each factor has only every fifth bit, so at most
-/// 13 ones add up at a place of the product, and carries do not reach the next place that counts.
+/// 13 ones add up at a place of the product. Carries do not reach the next place that counts.
 pub(crate) fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
     let mut sums = [0u128; 5];
     for (&a, &b) in a.iter().zip(b) {

@@ -54,7 +54,7 @@ pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     // Parties that share a core share its caches.
     let held = HELD * parties.div_ceil(threads);
     let measured: Vec<[f64; Kernel::COUNT]> = thread::scope(|scope| {
-        // A thread that lacks memory, at its start or later, measures nothing, and the others go on.
+        // A thread that lacks memory, at its start or later, measures nothing, and the others continue.
         let start = |member| thread::Builder::new().spawn_scoped(scope, move || kernels(&member, held)).ok();
         let started: Vec<_> = members.into_iter().filter_map(start).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()

@@ -107,7 +107,7 @@ pub enum Ledger<K> {
 pub enum Draw {
     /// Make it now, on a lane of [`Ctx::offline_child`].
     Make,
-    /// Recorded; go on with a shape.
+    /// Recorded; continue with a shape.
     Recorded,
     /// Take this range of the stock.
     Stock(Range<usize>),

@@ -1,7 +1,7 @@
 //! Lanes side by side: a fixed few ([`Ctx::join`]) or many ([`Ctx::join_all`]).
 //!
-//! Children start at their parent's depth, and the parent goes on at the deepest child's, so rounds of independent work
-//! merge. A child is polled only after it was woken.
+//! Children start at their parent's depth, and the parent continues at the deepest child's, so rounds of independent
+//! work merge. A child is polled only after it was woken.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -65,7 +65,7 @@ impl<'b> Greeted<'b> {
 }
 
 /// Short prefix hashes of a program's newest nodes, from number `first` on. An earlier handshake has found that the
-/// programs are alike up to there.
+/// programs are equal up to there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The number of nodes before them.

@@ -1,7 +1,7 @@
 //! Messages for which the sender does not wait: [`Ctx::send`] and [`Ctx::receive`].
 //!
 //! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the
-//! sender goes on at its own depth. A party that only sends, however often, delays the other by one message only.
+//! sender stays at its own depth. A party that only sends, however often, delays the other by one message only.
 //!
 //! Both ends call it in step: one sends, the other receives. As in an exchange, a sender waits for credit only before
 //! it sends, and only for what it sent earlier. It therefore waits only for a party at an earlier step of the lane, and

@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(10);
 /// The interval at which a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// The time for which a party that gives up goes on informing its peers after its user has interrupted it once more.
+/// The time for which a party that gives up keeps informing its peers after a second interrupt by its user.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.

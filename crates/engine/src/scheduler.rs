@@ -411,8 +411,8 @@ impl Core {
         frame
     }
 
-    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others went on and
-    /// the data was flushed: forks continue with their lanes until none of them rings.
+    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others continued and
+    /// the data was flushed. Forks continue with their lanes until none of them rings.
     pub fn gives_way(&self, waker: &Waker) -> bool {
         let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
         if unsent {

@@ -59,7 +59,7 @@ impl Ctx {
         let commitments = self.say(&commitment.0).await?;
         let mut words = value.to_vec();
         words.extend_from_slice(&opening.0);
-        // The echo goes with the openings: by then a party that committed to several values is bound to each.
+        // The echo is sent with the openings: by then a party that committed to several values is bound to each.
         let openings = self.echo((Some(session), domain, instance), &commitments, &words).await?;
         let opened = |((party, committed), mut words): ((usize, Vec<u8>), Vec<u8>)| {
             let opening = words.split_off(value.len());

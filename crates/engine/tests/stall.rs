@@ -22,7 +22,7 @@ enum At {
     Confirmation,
 }
 
-/// A run of three parties. The party that `withholds` does not go on until the others have given up.
+/// A run of three parties. The party that `withholds` does not continue until the others have given up.
 fn run(party: &mut Party, at: At, withholds: Option<&Barrier>) -> Result<()> {
     let others = Cell::new(withholds);
     let stay = || others.take().map(Barrier::wait);
@@ -150,9 +150,9 @@ fn the_message_says_who_how_long_where_and_what_to_do() {
     });
 }
 
-/// A limit does not end waits that make progress: this party's own work, its work with others, a peer that sends a
-/// message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run that is
-/// predicted to take long.
+/// A limit does not end waits that make progress. These are this party's own work, its work with others, a peer that
+/// sends a message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run
+/// that is predicted to take long.
 #[test]
 fn a_peer_that_makes_progress_is_waited_for() {
     within_seconds(60, || {

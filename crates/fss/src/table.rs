@@ -12,7 +12,7 @@ const LINE: usize = 8;
 
 /// A public table over Z_2^l, l up to 64, to be multiplied with leaves.
 ///
-/// If each 64 neighbours differ little, the table is kept as a base for each 64 and planes of bits of the rest: counts
+/// If each 64 neighbours differ little, the table is kept as a base for each 64 and planes of bits of the rest. Counts
 /// of ones then replace additions. Otherwise entries are added under masks, as words of 32 or 64 bits.
 pub struct Table {
     ring: Ring,

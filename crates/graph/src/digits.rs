@@ -3,8 +3,8 @@
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
 //! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. So
 //! there is no warning for numbers that are nearly 0 next to others, which lose digits in any data. There is one for a
-//! column that is small as a whole. A mean counts with the magnitudes of its terms: where they cancel, it is small, and
-//! none of its digits is known better than those of the terms.
+//! column that is small as a whole. A mean counts with the magnitudes of its terms: if they cancel, it is small, and
+//! its digits are known no better than those of the terms.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;

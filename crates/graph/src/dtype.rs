@@ -242,8 +242,8 @@ impl Dtype {
         format!("{} to {}", self.shown_units(range.lo()), self.shown_units(range.hi()))
     }
 
-    /// Returns the number that `units` stands for, as text: by way of a double where that is precise enough, otherwise
-    /// with six digits after the point, rounded towards zero.
+    /// Returns the number that `units` stands for, as text. It is that of a double if this is precise enough, otherwise
+    /// it has six digits after the point, rounded towards zero.
     pub(crate) fn shown_units(self, units: i128) -> String {
         let frac = self.frac();
         if frac == 0 {

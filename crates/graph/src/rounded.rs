@@ -21,8 +21,8 @@ const SHARE: f64 = 1.0 / (1u64 << 44) as f64;
 const PLACES: u32 = 192;
 
 impl Real {
-    /// Returns the value at an argument, rounded to the nearest unit, halves to even; and the stated value for
-    /// arguments outside of the domain and values that do not fit.
+    /// Returns the value at an argument, rounded to the nearest unit, halves to even. For arguments outside of the
+    /// domain and values that do not fit, returns the stated value.
     pub(crate) fn rounded(self, units: i128, from: u32, dtype: Dtype) -> i128 {
         let (range, to) = (dtype.range(), dtype.frac());
         let largest = range.hi();

@@ -270,8 +270,8 @@ fn factors() -> impl Strategy<Value = (Dtype, u32, Vec<i128>, f64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
-    /// Whatever the dtype, the rings and the factor are: products and quotients are within two units of the exact ones,
-    /// and those that the dtype does not hold are saturated, or wrap.
+    /// Whatever the dtype, the rings and the factor are: products and quotients are within two units of the exact ones.
+    /// Those that the dtype does not hold are saturated, or wrap.
     #[test]
     fn multiples_are_near_the_exact_ones(
         (dtype, most_bits, xs, c) in factors(),

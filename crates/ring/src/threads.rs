@@ -1,7 +1,7 @@
 //! The threads on which a party computes: long local work is split into parts that run side by side.
 //!
-//! Results do not depend on the number of threads: each part writes to a place of its own, and is computed as it would
-//! be on one thread. Work that takes less than about 50 us stays on the calling thread.
+//! Results do not depend on the number of threads: each part writes to its own place, and is computed as on one thread.
+//! Work that takes less than about 50 us stays on the calling thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -9,7 +9,7 @@
 //! them): floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
 //!
 //! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the
-//! ring; the formula above is exact (tested for every cut). There are contributions of t+1 parties, so one is honest. A
+//! ring. The formula above is exact (tested for every cut). There are contributions of t+1 parties, so one is honest. A
 //! cut takes one more input for each contributor, adders with a carry out, and 2t random bits, made at the same time.
 //! In one more round, these turn the carries into elements: of Z_2^k for carries into bit m, of Z_2^m for carries out
 //! of bit k-1, which are shifted up by k-m.

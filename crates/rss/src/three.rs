@@ -15,7 +15,7 @@
 //!
 //! **Security**: a party receives only shares of an input of another party's summand, or of a product, masked by a key
 //! that it lacks (`owned`, `paired`). Everything else is AND, B2A and local. The sharing of B has two shares that are
-//! zero and one that its holders know anyway, so they learn nothing from it that they did not hold. The argument is in
+//! zero and one that its holders know anyway, so they learn nothing from it. The argument is in
 //! docs/security/rss-arguments.md.
 //!
 //! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and

@@ -21,8 +21,8 @@ pub struct Told {
     pub to: Option<Vec<usize>>,
     /// The parties on whose inputs it may depend. Inputs of other parties have no influence on it.
     pub owners: Vec<usize>,
-    /// The parties whose own inputs it discloses to others: elements of it are elements of the input as they are,
-    /// moved, or written in a form that can be undone.
+    /// The parties whose own inputs it discloses to others. Its elements are elements of such an input: unchanged,
+    /// moved, or in a form that can be undone.
     pub own: Vec<usize>,
 }
 

@@ -27,8 +27,8 @@
 //! | a circuit with n ANDs | 0 | 0 | 0 | n tables |
 //!
 //! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i takes 30 + i. A party that only
-//! sends does not wait: a garbler continues while its tables are on their way, and a sequence of circuits waits for
-//! messages as a single one does. The time of all steps, and the messages, depend on shapes and programs only.
+//! sends does not wait: a garbler continues while its tables are on their way. So a sequence of circuits waits for
+//! messages only as often as a single one. The time of all steps, and the messages, depend on shapes and programs only.
 
 mod ahead;
 mod circuits;

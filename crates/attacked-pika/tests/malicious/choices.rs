@@ -66,7 +66,7 @@ fn seen(cheater: usize, values: [i64; LEN]) -> (Vec<i64>, bool) {
     (ends.into_iter().nth(cheater).unwrap().unwrap(), over)
 }
 
-/// If both parties opened the factors masked by one triple, a party that adds 1 to a factor would learn x from x x - x
+/// If both parties opened the factors masked by one triple, a party could add 1 to a factor and learn x from x x - x
 /// before it is caught.
 #[test]
 fn nobody_reads_a_choice_by_a_lie_about_what_proves_it() {

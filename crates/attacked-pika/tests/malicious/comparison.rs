@@ -1,5 +1,5 @@
-//! Tests of signs, equality and truncation by digits of masks, in rings of one digit and of many: results for all
-//! numbers of tiny rings and for those near the edges of large ones, and costs.
+//! Tests of signs, equality and truncation by digits of masks, in rings of one digit and of many. They check costs, and
+//! results for all numbers of tiny rings and for those near the edges of large ones.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::Gadgets;

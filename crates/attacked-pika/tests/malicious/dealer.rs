@@ -1,4 +1,4 @@
-//! Tests of a dealer that deals a wrong value and continues with it as if it were right: in the check, it opens the sum
+//! Tests of a dealer that deals a wrong value and continues with it as if it were right. In the check, it opens the sum
 //! of the parties' summands. Each of its messages is wrong in turn, the masks of the check included. Either P0 and P1
 //! both abort before they go online, or their correlations are right.
 
@@ -55,7 +55,7 @@ struct End {
     lied: usize,
     alpha: u64,
     delta: u128,
-    /// Whether its keys are over.
+    /// Whether its keys have ended.
     over: bool,
     /// First and second values of all leaves, for the keys of each digit.
     leaves: Vec<[Vector; 2]>,

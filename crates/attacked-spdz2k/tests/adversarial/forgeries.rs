@@ -1,5 +1,5 @@
-//! Success rates of the best known forgeries of openings: of a wrong top bit against the usual batch check, against the
-//! rows, and against the code itself, under keys so short that forgeries sometimes pass.
+//! Success rates of the best known forgeries of openings. A wrong top bit is tried against the usual batch check,
+//! against the rows, and against the code itself, under keys so short that forgeries sometimes pass.
 
 use quorate_crypto::{Prg, Seed};
 use quorate_engine::testing::{Tampered, parties};

@@ -44,7 +44,7 @@ pub fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bo
 }
 
 /// Two parties' lies cancel. If each pair's part were divided by itself, the result would depend on the lowest bit of
-/// the third party's factor half of the time, and an abort would reveal that bit. With such a division, forty triples
+/// the third party's factor half of the time. An abort would then reveal that bit. With such a division, forty triples
 /// passed once in a thousand runs.
 #[test]
 fn lies_that_cancel_change_nothing() {
@@ -168,7 +168,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     let mut ends = [0; 2];
     let cases = [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)];
     for (i, (row, bit)) in cases.iter().cycle().take(5 * cases.len()).enumerate() {
-        // All cases once, and again if all of them ended alike, which happens once in 10^4 times.
+        // Runs all cases once, and again if all of them had the same outcome, which happens once in 10^4 times.
         if i >= cases.len() && ends[0] > 0 && ends[1] > 0 {
             break;
         }

@@ -100,7 +100,7 @@ fn a_bucket_that_is_filled_before_the_toss_is_found() {
     }
 }
 
-/// Returns the deviations for a number that is authenticated as another one, and then sent as its bits say.
+/// Returns the deviations for a number that is authenticated as another one, and then sent with the value of its bits.
 fn unlike(bit: u32) -> [(Twist, By); 2] {
     [(Twist::Number, By::Plus(bit)), (Twist::ToldNumber, By::Minus(bit))]
 }

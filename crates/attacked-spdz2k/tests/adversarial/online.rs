@@ -134,7 +134,7 @@ fn wrapped(x: i64) -> i64 {
     i64::from(x as i16)
 }
 
-/// Returns the right results of a party for `products`, computed in clear.
+/// Returns the right results of a party for `products`, computed in the clear.
 fn wanted_of_products(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| wrapped(of(*x, y))).collect::<Vec<_>>();
     let matrix = X.iter().flat_map(|x| Y.map(|y| wrapped(x * y))).collect();
@@ -148,7 +148,7 @@ fn wanted_of_products(me: usize, n: usize) -> Results {
     results
 }
 
-/// Returns the right results of a party for `gadgets`, computed in clear.
+/// Returns the right results of a party for `gadgets`, computed in the clear.
 fn wanted_of_gadgets(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| of(*x, y)).collect::<Vec<_>>();
     let (product, half) = (each(&|x, y| wrapped(x * y)), each(&|x, _| x >> 1));
@@ -307,7 +307,7 @@ fn adversary_every_lie_of_a_link_at_every_message_of_a_program() {
     assert!(table.totals().0 > 5000);
 }
 
-/// A result, and whether the party's keys are over.
+/// A result, and whether the party's keys have ended.
 type Tried = (Result<Vec<i64>>, bool);
 
 /// Runs a program on correlations that the parties make, after which the honest party's keys are tried.

@@ -221,7 +221,7 @@ fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
             }
             s.forget();
             let make = async |ctx: &Ctx| s.make(ctx, &Kind::Random { bits: 8 }, 1).await.map(drop);
-            // If keys are over, no peer has to be asked.
+            // If keys have ended, no peer has to be asked.
             let later = match stops && tossed {
                 true => dry::run(me, 2, Phase::Offline, make).map(drop),
                 false => party.begin_alone().and_then(|mut run| {

@@ -1,6 +1,6 @@
 //! Division with remainder: restoring, one quotient bit after the other.
 //!
-//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only; a divisor with bits beyond them
+//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only. A divisor with bits beyond them
 //! is larger anyway. This takes k^2 + 3k - 3 ANDs for size, unsigned; the plain way takes twice as many.
 
 use super::{Bit, Builder, Goal, Sign, same_width};

@@ -17,8 +17,8 @@
 //! | AES calls a leaf | 3 for its values, 6 with its proof |
 //! | compared | what the dealer sent to both; 48 bytes of proofs a key, and the sums: as one hash |
 //!
-//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then [`check`],
-//! and nothing that depends on an input before the check is passed. Always the whole domain.
+//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then [`check`].
+//! Nothing that depends on an input may be sent before the check is passed. Always the whole domain.
 
 mod check;
 mod deal;

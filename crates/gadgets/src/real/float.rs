@@ -1,7 +1,7 @@
 //! Floating-point form: leading bits and mantissas of numbers, and the way back to fixed point.
 //!
 //! x = 2^p m with m in [1, 2): p as one-hot rows, m as the rows after its leading bit. On the way back, the rows of a
-//! mantissa move to the place that a secret exponent gives; a result that does not fit becomes the largest element.
+//! mantissa move to the place that a secret exponent gives. A result that does not fit becomes the largest element.
 
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 //! tests have them, to compare with the paper.
 //!
 //! **Source**: TruncP, TruncP1 and TruncP2 (Fig. 10 and section IX of spdz2k-primitives, the sign of the error
-//! corrected). **Deviation**: r comes from edaBits with a cut at d; u and v compare r with the opened c, so that no bit
+//! corrected). **Deviation**: r comes from edaBits with a cut at d. u and v compare r with the opened c, so no bit
 //! decomposition of a is needed. **Model**: that of the sharing. **Notation**: |x| <= 2^(l-1), d < l <= k; a = x +
 //! 2^(l-1); c = Open(r - a); v = [r mod 2^d < c mod 2^d], u = [r < c], which is [r < a].
 //!

@@ -1,9 +1,9 @@
 //! Proofs that places and divisors lie within the stated bounds of inputs, where parties may cheat.
 //!
 //! A look-up, a comparison with positions and a division rely on the proven range of their operand. If that range rests
-//! on the bound of an input, the owner could provide something else: a place beyond a table reads the row with the same
-//! last bits. So the values of one party from which the range follows (see `unproven`) are compared with both ends of
-//! their ranges, over the whole ring. A bit for each element indicates whether it lies outside.
+//! on the bound of an input, the owner could exceed it: a place beyond a table reads the row with the same last bits.
+//! So the values of one party from which the range follows (see `unproven`) are compared with both ends of their
+//! ranges, over the whole ring. A bit for each element indicates whether it lies outside.
 //!
 //! The compared values are made of inputs of one party. So the bits show nothing of other parties' inputs, and those of
 //! an honest owner are zeros.

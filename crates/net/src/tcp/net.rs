@@ -48,7 +48,7 @@ impl TcpNet {
     /// # Errors
     /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`].
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
-    ///   number, learns this at once. The other side may be facing a stranger, so it goes on waiting and reports this
+    ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.
     /// - [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] if parties
     ///   contradict each other.

@@ -74,8 +74,8 @@ impl Bounds {
         Bounds { limit, longest: usize::MAX, tries: 0 }
     }
 
-    /// Returns tighter bounds for a run that did not fit the limit because a turn of its correlations took
-    /// `turn_bytes`: shorter pieces, and room for such a turn.
+    /// Returns tighter bounds, with shorter pieces and room for a turn of correlations. The run did not fit the limit
+    /// because such a turn took `turn_bytes`.
     pub fn tighter(self, limit: Limit, schedule: &Schedule, turn_bytes: u64) -> Option<Bounds> {
         let &(longest, parts) = Bounds::TIGHTER.get(self.tries)?;
         let left = limit.bytes().unwrap_or(u64::MAX).saturating_sub(schedule.live_bytes);

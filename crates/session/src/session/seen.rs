@@ -137,7 +137,7 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     (0..parties).map(|_| logs.recv_timeout(LIMIT).expect("a party hangs, or its thread panicked")).collect()
 }
 
-/// Checks that every party was shown the same value of each random thing, each time, and that many runs were
+/// Checks that every party was shown the same value of each random step, each time, and that many runs were
 /// interrupted.
 fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) {
     let logs = among((protocol, parties), program);

@@ -196,7 +196,7 @@ impl Case {
     }
 }
 
-/// Runs requests that differ in one thing each, one after another, in every order of two. If a party remembers a
+/// Runs requests that differ in one property each, one after another, in every order of two. If a party remembers a
 /// request, it checks that a dry run finds the same now (see `plan/again.rs`), and the results are those of the
 /// request.
 #[test]

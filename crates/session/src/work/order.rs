@@ -121,9 +121,9 @@ impl Order {
     }
 }
 
-/// Returns, by places, the first input behind each run of proofs of choices, and the first proof of each row of proofs
-/// of ranges, whose bits are results of products. They must wait for a check: a party that had lied in one of these
-/// proofs or products would read more in what is opened.
+/// Returns places: of the first input behind each run of proofs of choices, and of the first proof of each row of
+/// proofs of ranges. The bits of the latter are results of products. They must wait for a check: a party that had lied
+/// in one of these proofs or products would read more in what is opened.
 fn behind_checks(work: &Work<'_>) -> Vec<usize> {
     let (mut is_proven, mut opens) = (false, false);
     let waits = |&(place, &id): &(usize, &NodeId)| {

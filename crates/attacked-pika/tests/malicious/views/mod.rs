@@ -1,5 +1,5 @@
-//! Tests of the views of P0 and P1 in a run with an honest dealer: by exhaustion over Z_2 with keys of 2 and 3 bits,
-//! and by the masks of messages with keys of any length.
+//! Tests of the views of P0 and P1 in a run with an honest dealer. With keys of 2 and 3 bits they are exhaustive over
+//! Z_2; with keys of any length they follow the masks of messages.
 //!
 //! A viewer knows its seed with P2, but not the other party's seed: the draws from that seed are put on a tape. Some of
 //! them are masks; the others are hidden values (listed in `dealing`). P2's own coins are on a tape, too. The coins

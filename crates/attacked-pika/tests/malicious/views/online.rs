@@ -123,7 +123,7 @@ impl Case {
             let masks: Vec<usize> = (0..count).map(|draw| first_draw(batch) + draw).collect();
             differed += usize::from(got.said[i] != wanted.said[i]);
             move_masks(&mut second.draws[unknown], &masks, (layout, masked), [&got.said[i], &wanted.said[i]]);
-            // First values that follow, then values that are opened, which depend on those, then dealt values that
+            // First values that follow, then values that are opened, which depend on the former, then dealt values that
             // depend on the latter.
             for opened in [false, true, false] {
                 let got = run(&second, 1);
