@@ -1,4 +1,4 @@
-//! Prints the cost tables of `docs/protocols/aby.md` as Markdown, from the formulas that the tests hold.
+//! Prints the cost tables of `docs/protocols/aby.md` as Markdown, from the formulas that the tests check.
 //!
 //! `cargo run -p quorate-aby --example cost_tables`, between the marks `costs:begin` and `costs:end`.
 

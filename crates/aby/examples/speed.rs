@@ -1,5 +1,5 @@
-//! Measures two parties over memory links in this process: offline and online apart, the median of several runs, with
-//! the processor time of party 0 and the bytes of both.
+//! Measures two parties over memory links in this process, offline and online apart. Prints the median of several runs,
+//! with the processor time of party 0 and the bytes of both parties.
 //!
 //! `cargo run --release -p quorate-aby --example speed [filter]`
 

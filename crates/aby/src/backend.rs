@@ -138,7 +138,7 @@ impl Sharing for Aby {
         x.shape_of()
     }
 
-    /// Party 0's share is the value, the other's is zero.
+    /// Returns a sharing of a public value: party 0's share is the value, party 1's is zero.
     fn public(&self, value: &Vector) -> Self::A {
         self.public_share(value)
     }

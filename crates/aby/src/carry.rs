@@ -3,7 +3,7 @@
 //! **Source**: comparison by digits as in Rathee et al. 2020 (CrypTFlow2), with look-ups for the digits' generates and
 //! propagates and a tree above them. **Model**: semi-honest, 1 of 2.
 //!
-//! | function | rounds | for D digits, beside the look-ups |
+//! | function | rounds | for D digits, besides the look-ups |
 //! |---|---|---|
 //! | carry out of all bits | 2 + ceil(log2 D) | a tree (see [`crate::tree`]) |
 //! | carry into position d, and out | 3 + ceil(log2 of the longer part's digits) | two trees, one AND |

@@ -1,8 +1,8 @@
 //! Triples of convolutions: shares of random images, of random filters, and of their convolution.
 //!
-//! **Source**: as products of matrices ([`crate::matrix`]), of a group's filters and all patches. Images are drawn, and
-//! patches are positions of them: so an image is opened once, whatever the number of patches that contain a pixel.
-//! **Model**: semi-honest, 1 of 2. Rounds and bits: those of the groups' products, side by side.
+//! **Source**: matrix triples ([`crate::matrix`]) of a group's filters and all patches. Images are drawn, and patches
+//! are positions in them: an image is opened once, whatever the number of patches that contain a pixel. **Model**:
+//! semi-honest, 1 of 2. Rounds and bits: those of the groups' products, side by side.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Conv, Ring, Vector};

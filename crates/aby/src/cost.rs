@@ -1,4 +1,4 @@
-//! The costs of the protocols of `aby`, by formula. Tests hold formulas, dry runs and the wire equal.
+//! The costs of the protocols of `aby`, by formula. Tests check that formulas, dry runs and messages agree.
 //!
 //! Bytes are those sent by both parties together.
 
@@ -413,27 +413,27 @@ pub mod paper {
     /// The security parameter.
     const KAPPA: u64 = 128;
 
-    /// Table I, sharing and opening: l bits.
+    /// Returns Table I's bits for sharing and opening: l.
     pub const fn share_or_open(l: u64) -> u64 {
         l
     }
 
-    /// Table I, B2A and Y2A: l kappa + (l^2 + l) / 2.
+    /// Returns Table I's bits for B2A and Y2A: l kappa + (l^2 + l) / 2.
     pub const fn b2a(l: u64) -> u64 {
         l * KAPPA + (l * l + l) / 2
     }
 
-    /// Table I, A2B and A2Y: 6 l kappa.
+    /// Returns Table I's bits for A2B and A2Y: 6 l kappa.
     pub const fn a2b(l: u64) -> u64 {
         6 * l * KAPPA
     }
 
-    /// Table I, B2Y: 2 l kappa.
+    /// Returns Table I's bits for B2Y: 2 l kappa.
     pub const fn b2y(l: u64) -> u64 {
         2 * l * KAPPA
     }
 
-    /// Section III-A5, an arithmetic triple: 2 l transfers of kappa + (l + 1) / 2 bits.
+    /// Returns the bits of an arithmetic triple by section III-A5: 2 l transfers of kappa + (l + 1) / 2 bits.
     pub const fn triple(l: u64) -> u64 {
         2 * l * KAPPA + l * (l + 1)
     }

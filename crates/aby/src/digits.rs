@@ -77,7 +77,7 @@ impl Digit {
     }
 }
 
-/// Returns the digits of the bits `low..low + bits`: the lowest has one kind of entry, the others have another.
+/// Returns the digits of the bits `low..low + bits`: the lowest has one type of entry, the others have another.
 fn digits(low: u32, bits: u32, lowest: Entry, entry: Entry) -> impl Iterator<Item = Digit> {
     (0..bits.div_ceil(WIDTH)).map(move |i| Digit {
         low: low + i * WIDTH,
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use quorate_ring::{Ring, Vector};
 
-    /// Every pair of numbers of `bits` bits as rows of bits, and in clear.
+    /// Returns every pair of numbers of `bits` bits, as rows of bits and in the clear.
     fn all_pairs(bits: u32) -> (Bits, Bits, Vec<(u64, u64)>) {
         let pairs: Vec<(u64, u64)> = (0..1u64 << (2 * bits)).map(|i| (i >> bits, i & ((1 << bits) - 1))).collect();
         let rows = |of: &dyn Fn(&(u64, u64)) -> u64| {

@@ -1,4 +1,4 @@
-//! What users see of `aby`, and what sessions need of it.
+//! The description of `aby` for users, and its interface for sessions.
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
@@ -112,7 +112,7 @@ impl Family for Aby {
         8
     }
 
-    /// Returns the larger of the sizes at both parties, so that both decide alike by it.
+    /// Returns the larger of the sizes at both parties, so that both reach the same decision.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }

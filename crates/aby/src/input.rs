@@ -1,8 +1,8 @@
 //! Inputs and openings.
 //!
 //! **Source**: aby, sections III-A1 and III-B1. **Deviation**: the share of the party that does not own an input is
-//! drawn from a seed that both parties know, where the paper's owner draws it and sends it. It is uniform for both as
-//! before, and the owner knows it as before. **Model**: semi-honest, 1 of 2.
+//! drawn from a seed that both parties know. In the paper, the owner draws it and sends it. Here, too, it is uniform
+//! for both, and the owner knows it. **Model**: semi-honest, 1 of 2.
 //!
 //! | protocol | rounds | sent |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | open to both | 1 | l bits by each party |
 //! | open to one | 1 | l bits by the other |
 //!
-//! An opening shows a share. With the value, this says no more than the receiver's own share does.
+//! An opening reveals a share. It follows from the value and the receiver's own share.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ use quorate_ring::{Module, Ring, Vector};
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 
-/// The error of an opening to both parties that gave nothing.
+/// The error of an opening to both parties that returned no value.
 pub(crate) const NOT_OPENED: Error = Error::Bug { what: "an opening to both gave nothing" };
 
 /// Checks that the owner exists, and that it alone gives a value, of the shape on which both agree.

@@ -7,9 +7,9 @@
 //! whose digit is b, sends d = b xor c, which c hides. The sender moves R by d, R'_j = R_{j xor d}, so the chooser
 //! knows of R' only the entry at b. The sender takes z = T_0 xor R'_0 as its share and sends E_j = T_j xor z xor R'_j
 //! for j > 0; E_0 is 0. The chooser's share is E_b xor R_c = T_b xor z. As R is uniform, each E_j with j not b hides
-//! T_j, and z is uniform beside all that the chooser sees.
+//! T_j, and z is uniform given the chooser's view.
 //!
-//! Each party is the sender in one half of a batch, so that both work and send alike.
+//! Each party is the sender in one half of a batch, so that both do the same work and send the same number of bytes.
 //!
 //! | | rounds | bits sent |
 //! |---|---|---|

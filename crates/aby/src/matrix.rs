@@ -4,14 +4,14 @@
 //! message of a transfer, as in SecureML (Mohassel, Zhang 2017, section IV-C). **Model**: semi-honest, 1 of 2.
 //!
 //! **Notation**: there are two products, each of one party's a with the other's b. In each, the *chooser* has the
-//! factor with fewer rows or columns beside the common side, bit by bit as its choices. The *sender* has rows of the
+//! factor with fewer rows or columns besides the common side, bit by bit as its choices. The *sender* has rows of the
 //! other factor. For bit j of an element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P
 //! from them. The sender sends r + P_0 - P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what
 //! was sent) at the chooser; they count 2^j.
 //!
 //! | rounds | transfers | bits sent by each party |
 //! |---|---|---|
-//! | that of random oblivious transfer + 1 | bits k min(m, n) each way | k m n (bits^2 + bits) / 2, beside transfers |
+//! | that of random oblivious transfer + 1 | bits k min(m, n) each way | k m n (bits^2 + bits) / 2, besides transfers |
 
 use std::ops::Range;
 

@@ -77,8 +77,8 @@ pub(crate) fn sizes(place_bits: u32) -> (usize, u32, usize) {
         .map_or((0, 0, 0), |shape| (shape.levels(), shape.leaf_bits().trailing_zeros(), shape.key_blocks()))
 }
 
-/// Returns what a party holds of a point: r, the root, the corrections; with `bits`, also pads and a bit for the sign
-/// of a look-up over Z_2^bits.
+/// Returns the layout of a party's part of a point: r, the root, the corrections; with `bits`, also pads and a bit for
+/// the sign of a look-up over Z_2^bits.
 pub(crate) fn layout(place_bits: u32, bits: Option<u32>) -> (Vec<(Ring, usize)>, Vec<usize>) {
     let point = [(Ring::of(place_bits), 1), (BLOCK, 1), (BLOCK, sizes(place_bits).2)];
     let pads = bits.into_iter().flat_map(|bits| [(sign_ring(bits), 1); 3]);
@@ -414,7 +414,7 @@ mod tests {
     const LEN: usize = 600;
     const RING: u32 = 13;
 
-    /// Look-ups of one batch as the two parties have them, and the parties.
+    /// Returns the look-ups of one batch at each party, and the parties.
     fn made(n: u32, len: usize) -> Vec<(Material, Aby)> {
         parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
@@ -429,7 +429,7 @@ mod tests {
         })
     }
 
-    /// Every leaf of each key of a party.
+    /// Returns every leaf of each key of a party.
     fn leaves(n: u32, made: &Material, aby: &Aby) -> Vec<Vec<bool>> {
         let shape = shape(n).unwrap();
         let len = made.vectors[0].len();
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(UNIT.into_iter().chain([PRODUCT]).collect::<BTreeSet<_>>().len(), 3);
     }
 
-    /// The condition of a look-up's step 3: the chosen pad is that of the sign.
+    /// Tests the condition of a look-up's step 3: the chosen pad is that of the sign.
     #[test]
     fn pads_are_those_of_the_signs() {
         let both = made(3, LEN);

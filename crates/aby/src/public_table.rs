@@ -12,8 +12,8 @@
 //! Rounds: 2. Sent by each party: n and k - 1 bits. The lowest bit of an entry takes no sign and ends with step 2: 1
 //! round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
 //!
-//! Keys serve for places of two bits or more: from three bits on the general gadget sends more, at two bits the same,
-//! and it takes more rounds online. It serves for one bit, which is a bit already, and for tables over more than 64
+//! Keys serve for places of two bits or more. The general gadget takes more rounds online; it sends the same at two
+//! bits, and more from three bits on. It serves for one bit, which is a bit already, and for tables over more than 64
 //! bits.
 
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(crate) const MOST_ENTRIES: usize = (1 << 17) + 1;
 /// The largest number of bits of an entry.
 const WORD_BITS: u32 = 64;
 
-/// Returns whether keys serve; where they do, they take less than the general gadget.
+/// Returns whether look-ups use keys, which then take less than the general gadget.
 pub(crate) fn has_keys(place_bits: u32, bits: u32) -> bool {
     (2..=MOST_BITS).contains(&place_bits) && bits <= WORD_BITS
 }

@@ -49,14 +49,14 @@ impl Aby {
     /// Agrees on a session id and a common seed, and sets up oblivious transfer.
     ///
     /// # Errors
-    /// [`Misuse::Parties`], and whatever ends a run.
+    /// [`Misuse::Parties`], and any error that ends a run.
     pub async fn setup(ctx: &Ctx) -> Result<Aby> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, &own).await
     }
 
-    /// Sets up as [`Aby::setup`] does, with all of this party's coins grown from `own`: whoever knows it knows all that
-    /// this party hides.
+    /// Sets up as [`Aby::setup`] does, with all of this party's coins derived from `own`: anyone who knows `own` knows
+    /// everything that this party hides.
     ///
     /// # Errors
     /// Those of [`Aby::setup`].
@@ -99,13 +99,13 @@ impl Aby {
         Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
-    /// Keeps a line full on which `bytes` bytes are under way; see [`Ot::fill`].
+    /// Sets the number of bytes to keep under way on the link; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
         self.line_bytes.set(bytes);
         self.ot.fill(bytes);
     }
 
-    /// Returns the session's id, alike at both parties.
+    /// Returns the session's id, the same at both parties.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
@@ -122,7 +122,7 @@ impl quorate_gadgets::testing::Tested for Aby {
     }
 }
 
-/// Returns the public name of a session, a hash of its hash: the contributions are secret from all others.
+/// Returns the public name of a session, a hash of its hash: the contributions are secret from everyone else.
 fn public_id(session: &SessionId) -> SessionId {
     SessionId::from_contributions(&[*session.as_bytes()])
 }

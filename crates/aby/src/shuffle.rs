@@ -13,7 +13,7 @@
 //! | offline, each of two passes | 2 more than random oblivious transfer | for n rows about n log2 n switches |
 //!
 //! A switch (see [`quorate_circuits::network`]) takes a bit by the mover, a row by the other, an oblivious transfer.
-//! Switches go through in parts, side by side, so that the memory beside the network does not grow with n log2 n.
+//! Switches go through in parts, side by side, so that the memory besides the network does not grow with n log2 n.
 //!
 //! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v). This is
 //! one product of the mover's bit s with the other's share of w - v.
@@ -253,7 +253,7 @@ impl Aby {
         let flips = ctx.exchange::<Bits>(&[], &[(self.peer(), (1, count))]).await?.pop().ok_or(MISSING)?;
         let [zeros, ones] = [keys, other_keys].map(|keys| pads(ctx, keys.as_slice(), count, columns));
         let column = |((zeros, ones), &(ring, width)): ((A, A), &(Ring, usize))| {
-            // Where the mover's place was flipped, the keys change places.
+            // If the mover's place was flipped, the keys change places.
             let flips = settings_of(&flips, ring, width);
             let mut change = ones.zip(&zeros, Vector::sub_assign);
             let mut straight = change.clone();

@@ -16,7 +16,7 @@ use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
 
-/// A kind of correlation. Where it names shares, both parties' shares add up (bits: xor) to the listed values.
+/// A kind of correlation. If it names shares, both parties' shares add up (bits: xor) to the listed values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {
@@ -75,7 +75,7 @@ impl std::fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Returns what party `me` holds of one correlation.
+    /// Returns the layout of party `me`'s part of one correlation.
     pub(crate) fn layout(&self, me: usize) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match self {
@@ -284,10 +284,9 @@ mod tests {
         }
     }
 
-    /// Every bit of what a party holds is 0 in some correlation and 1 in another: a mask that is not drawn hides
-    /// nothing.
+    /// Every bit that a party holds is 0 in some correlation and 1 in another: a constant mask would hide nothing.
     #[test]
-    fn what_is_made_varies_in_every_bit() {
+    fn correlations_vary_in_every_bit() {
         const LEN: usize = 128; // a coin falls on one side so often with probability 2^-127
         let made = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();

@@ -1,4 +1,4 @@
-//! Gadgets on the two summands of x, of which each party knows one, without masked openings and edaBits.
+//! Gadgets on the two summands of x, without masked openings and edaBits. Each party knows one summand.
 //!
 //! **Source**: ours; three parties of `rss` do the same with the summands that they know. The carries are those of
 //! [`crate::carry`]. **Model**: semi-honest, 1 of 2. **Notation**: x = A + B mod 2^k, A at party 0 and B at party 1.

@@ -10,7 +10,7 @@
 //!
 //! | rounds | transfers | sent |
 //! |---|---|---|
-//! | that of random transfers | w a table | nothing beside them |
+//! | that of random transfers | w a table | nothing besides them |
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::meter::{Kernel, charge};

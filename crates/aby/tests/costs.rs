@@ -1,4 +1,5 @@
-//! Traffic on the wire equals the costs by a dry run and the formulas of `cost`; the paper's tables are an upper bound.
+//! Tests of costs: the bytes on the wire equal those of a dry run and of the formulas in `cost`; the paper's tables are
+//! an upper bound.
 
 use crate::common::*;
 use quorate_aby::Aby;
@@ -213,7 +214,7 @@ fn never_above_the_papers_tables() {
     }
 }
 
-/// 10^5 less-than over 64 bits: the total cost of a comparison whose difference fits.
+/// Checks the total cost of 10^5 less-than over 64 bits, whose differences fit.
 #[test]
 fn comparisons_stay_small() {
     let len = 100_000;

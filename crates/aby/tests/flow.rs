@@ -33,7 +33,7 @@ fn an_opening_waits_for_a_slow_party() {
     }
 }
 
-/// What a party may send instead of its part of an opening: any other number of bits.
+/// Instead of its part of an opening, a party sends any other number of bits.
 #[test]
 fn messages_of_a_wrong_length_are_refused() {
     for bytes in [0, 1, 1000] {

@@ -59,7 +59,7 @@ fn every_length() {
     exhaustive::every_length::<Aby>(&[(2, &[0, 1, 3, 7, 9, 63, 65, 128, 511, 513, 70_000])]);
 }
 
-/// Bits become a number: every number of a tiny ring, some of large ones.
+/// Tests numbers composed of bits: every number of a tiny ring, some of large ones.
 #[test]
 fn numbers_of_their_bits() {
     for k in [1, 2, 3, 8, 20, 33, 64] {
@@ -115,7 +115,7 @@ fn negated(x: &Vector) -> Vector {
     x
 }
 
-/// Conversion up, of signed and unsigned numbers, and down.
+/// Tests conversions to larger rings, of signed and unsigned numbers, and to smaller ones.
 #[test]
 fn conversion_of_all_elements() {
     for k in 1..=6u32 {
@@ -134,7 +134,8 @@ fn conversion_of_all_elements() {
     }
 }
 
-/// Keys of several batches, in large tables: one of a whole domain, in planes of bits, and one of a part, in words.
+/// Tests keys of several batches in large tables: one of a whole domain, in planes of bits, and one of a part, in
+/// words.
 #[test]
 fn lookups_in_large_tables() {
     let x = noise(11, 600);

@@ -1,7 +1,8 @@
-//! What a party hears goes with nothing that the other one has, gadget by gadget and correlation by correlation: over
-//! thousands of random secrets, no bit of a message goes with a sum of secret bits, nor does the sum of two of a gadget
-//! or of one of them with a bit of what the party has itself. Tests by exhaustion (`privacy`) say more of protocols
-//! online with ideal correlations; here parties make them, and what they say meanwhile is looked at, too.
+//! Tests that the messages to a party are independent of the other party's secrets, gadget by gadget and correlation by
+//! correlation. Over thousands of random secrets, no bit of a message is correlated with an xor of secret bits. In
+//! gadgets, neither is the xor of two bits, nor the xor of one with a bit that the party has itself. Tests by
+//! exhaustion (`privacy`) prove more, about online protocols with ideal correlations. Here parties make the
+//! correlations, and the messages of that are tested, too.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +24,12 @@ const MOST_PAIRED: usize = 128;
 /// The largest number of columns of messages that are compared while correlations are made.
 const MOST_BESIDE: usize = 1000;
 
-/// A party whose coins are the same in every run of the test.
+/// Sets up a party whose coins are the same in every run of the test.
 async fn set_up(ctx: &Ctx) -> Result<Aby> {
     Aby::setup_from(ctx, &Seed::from_bytes([40 + ctx.me() as u8; 32])).await
 }
 
-/// A row of bits as a column.
+/// Returns a row of bits as a column.
 fn column(bits: &Bits, row: usize, lanes: std::ops::Range<usize>) -> Column {
     bits.words_of(row)[lanes.start / 64..lanes.end / 64].to_vec()
 }
@@ -38,13 +39,13 @@ fn columns_of(heard: &[Received], phase: Phase, lanes: usize) -> Vec<Column> {
     heard.flat_map(|message| columns(&message.bytes, lanes, &[1, 2, 4])).collect()
 }
 
-/// What runs: a gadget, or labels of the secrets and a circuit on them.
+/// The work under test: a gadget, or labels of the secrets and a circuit on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
     Gadget(Gadget),
     ElementLabels,
     BitLabels,
-    /// Labels of what this party knows.
+    /// Labels of bits that this party knows.
     InputLabels(usize),
 }
 
@@ -76,7 +77,7 @@ impl Work {
     }
 }
 
-/// All secrets are the other party's: the viewer's shares are zeros.
+/// Returns secrets of the other party alone: the viewer's shares are zeros.
 fn secrets(mine: bool) -> Secrets<Aby> {
     let numbers = |name: u64| match mine {
         true => Vector::from_u64s(RING, &noise(name, LEN)),
@@ -137,11 +138,11 @@ fn gadgets() {
     assert!(looked_at > 300, "{looked_at}");
 }
 
-/// A kind, and of what the other party holds of it the vectors and the matrices of bits that stay hidden whatever the
-/// viewer holds.
+/// A kind of correlations, with the indices of the other party's vectors and matrices of bits that must stay hidden
+/// from the viewer.
 type Hidden = (Kind, &'static [usize], &'static [usize]);
 
-/// By viewer.
+/// Returns the kinds, with their hidden values for this viewer.
 fn kinds(viewer: usize) -> Vec<Hidden> {
     let mut kinds: Vec<Hidden> = vec![
         (Kind::Triple { bits: 5 }, &[0, 1], &[]),
@@ -161,7 +162,7 @@ fn kinds(viewer: usize) -> Vec<Hidden> {
     kinds
 }
 
-/// What each of both parties heard while `kind` was made, and what it has of it: vectors, and matrices of bits.
+/// Returns for each party the messages that it received while `kind` was made, and its vectors and matrices of bits.
 fn made(kind: &Kind, len: usize) -> Vec<(Vec<Received>, Vec<Vector>, Vec<Bits>)> {
     parties(2, |mut party| {
         let mut run = party.begin_alone().unwrap();
@@ -178,7 +179,7 @@ fn made(kind: &Kind, len: usize) -> Vec<(Vec<Received>, Vec<Vector>, Vec<Bits>)>
     })
 }
 
-/// The four lowest bits of an element are looked at.
+/// Tests the four lowest bits of each element.
 #[test]
 fn correlations() {
     let mut looked_at = 0;
@@ -213,8 +214,8 @@ fn correlations() {
     assert!(looked_at > 1000, "{looked_at}");
 }
 
-/// Of what is made once for many elements: nothing of 64 bits that one party has, nor a difference of two of them, is
-/// among the words that the other one hears.
+/// For correlations of many elements: no word of 64 bits that one party holds, nor a difference of two, is among the
+/// words that the other party receives.
 #[test]
 fn no_word_is_sent_as_it_is() {
     let kinds: [(Kind, [&[usize]; 2]); 4] = [
@@ -237,7 +238,7 @@ fn no_word_is_sent_as_it_is() {
     }
 }
 
-/// Sessions have other seeds, and so have parties: an input of one value is never shared in one way twice.
+/// Sessions and parties have different seeds, so no two inputs of the same value have the same shares.
 #[test]
 fn seeds_of_sessions_are_fresh() {
     let mut shares = BTreeSet::new();
@@ -253,7 +254,7 @@ fn seeds_of_sessions_are_fresh() {
     assert!(shares.len() == 4 * 20 && !shares.contains(&0), "{}", shares.len());
 }
 
-/// What parties draw by themselves differs from lane to lane, and from party to party.
+/// The parties' own draws differ from lane to lane, and from party to party.
 #[test]
 fn random_numbers_have_a_part_of_each_party() {
     const COUNT: usize = 64; // a coin falls on one side so often with probability 2^-63

@@ -75,7 +75,7 @@ fn sums_of_products_and_matrix_products() {
     }
 }
 
-/// Rings beyond a word, and matrices of every form, whose triples are made in other ways.
+/// Tests rings of more than a word, and matrices of every form, whose triples are made in other ways.
 #[test]
 fn products_in_wide_rings() {
     for k in [65, 90, 126] {

@@ -1,7 +1,7 @@
 //! Privacy by exhaustion over Z_2, Z_4 and Z_8: all shares and all correlations are enumerated, one assignment in each
 //! lane of one batch. The exact distribution of a party's view (its part of the correlations, and what it receives)
 //! must be the same for all shares of the other party, whatever its own. The outputs of parties are fixed functions of
-//! their views, so revealing them shows nothing more. Transfers are ideal here: they have tests of their own.
+//! their views, so revealing them reveals nothing more. Transfers are ideal here: they have tests of their own.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -247,7 +247,7 @@ fn ands() {
     });
 }
 
-/// Tables of one digit: the top bit over Z_4 and Z_8, all bits of Z_4, equality over Z_4.
+/// Tests tables of one digit: the top bit over Z_4 and Z_8, all bits of Z_4, equality over Z_4.
 #[test]
 fn look_ups() {
     type Gadget = (&'static str, u32, Table, usize);
@@ -399,7 +399,7 @@ fn keys(session: &SessionId) -> ([u128; 2], Vec<Vec<u128>>, [Vec<u64>; 2]) {
     (nodes, blocks, [first, second])
 }
 
-/// The online part of a look-up of Z_4 in a table over Z_4, given keys.
+/// Tests the online part of a look-up of Z_4 in a table over Z_4, given keys.
 #[test]
 fn public_tables() {
     let mut batch = Batch::new(1);
@@ -444,7 +444,7 @@ fn public_tables() {
     });
 }
 
-/// The other party's share of an input is drawn by both. Nothing is sent, so nothing is seen.
+/// Both parties draw the other party's share of an input, so no message is sent.
 #[test]
 fn inputs_send_nothing() {
     for (result, costs) in run(async |aby, ctx| {

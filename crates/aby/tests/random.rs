@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use quorate_aby::Aby;
 use quorate_gadgets::testing::{self, mask};
 
-/// Elements that are often near the edges of the ring.
+/// Generates elements, with those near the edges of the ring more often.
 fn element(k: u32) -> impl Strategy<Value = u64> {
     let top = 1u64 << (k - 1);
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Shuffles keep rows together and lose none; all orders have the same probability, whichever party moved the rows.
+//! Shuffles keep rows together and lose none; all orders have the same probability, for either party's permutation.
 
 use std::collections::BTreeMap;
 

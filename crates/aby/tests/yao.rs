@@ -121,7 +121,7 @@ fn bits_of_anybody_become_labels() {
 }
 
 #[test]
-fn nothing_becomes_nothing() {
+fn empty_vectors_become_empty_labels() {
     let empty = agreed(async |aby, ctx| {
         let x = aby.public(&Vector::zeros(Ring::of(8), 0));
         let labels = aby.ring_to_labels(ctx, &x).await?;
@@ -249,8 +249,7 @@ fn a_row_of_circuits_waits_as_one() {
 
 #[test]
 fn labels_hide_what_is_not_the_partys_own() {
-    // A label shows its value only by whether it differs from the label of 0: it does so for one bit in every other
-    // place.
+    // A label must hide its value: about half of the labels of 0 have a set colour.
     let colours = run(async |aby, ctx| {
         let zeros = aby.public_bits(&Bits::zeros(1, 4096));
         let labels = aby.bits_to_labels(ctx, &zeros).await?;

@@ -152,7 +152,7 @@ fn squares(garbled: Option<u32>, tampered: Option<(usize, Tampered)>) -> Vec<Res
 }
 
 #[test]
-fn what_was_not_garbled_or_not_foreseen_ends_in_an_error() {
+fn circuits_that_were_not_garbled_ahead_end_in_an_error() {
     assert!(squares(Some(1), None).into_iter().all(|result| result.unwrap().0 == [9, 9, 1]));
     for garbled in [None, Some(0), Some(2)] {
         let results = squares(garbled, None);
@@ -174,7 +174,7 @@ fn changed_messages_end_in_other_results_or_errors_but_end() {
 }
 
 #[test]
-fn nobody_talks_alone() {
+fn openings_alone_are_an_error() {
     let results = parties(2, |mut party| {
         let mut run = party.begin_alone()?;
         let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await)?;

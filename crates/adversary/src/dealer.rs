@@ -22,13 +22,13 @@ impl DealerAdversary {
         BatchAdversary
     }
 
-    /// Returns the difference between elements and those that the dealer has their tags fit.
+    /// Returns the difference between elements and those that their tags fit.
     #[inline(always)]
     pub fn error_of<M>(&self, _elements: &M) -> Option<M> {
         None
     }
 
-    /// Passes the peer's keys of the bits of party `of`, row after row, on.
+    /// Passes on the peer's keys of the bits of party `of`, row by row.
     #[inline(always)]
     pub fn keys<B>(&self, _of: usize, _keys: &mut B, _delta: u128) {}
 
@@ -38,12 +38,12 @@ impl DealerAdversary {
         sum
     }
 
-    /// Passes rho of products of bits on. `values` gives a, b and c of the products, and t is the coin.
+    /// Passes on rho of products of bits. `values` gives a, b and c of the products, and t is the coin.
     #[inline(always)]
     pub fn rho_of_bits<V>(&self, _rho: &mut [u64], _t: u64, _values: impl FnOnce() -> V) {}
 
-    /// Returns what P0 and P1 are sent for rho of products of elements where the dealer has it wrong. `values` gives
-    /// rho, a, b, c, and P1's summand of b; t is the coin.
+    /// Returns the wrong rho that the dealer sends P0 and P1, for products of elements; `None` if it sends the right
+    /// one. `values` gives rho, a, b, c, and P1's summand of b; t is the coin.
     #[inline(always)]
     pub fn rho<V, M>(&self, _t: u64, _values: impl FnOnce() -> Option<V>) -> Option<[M; 2]> {
         None
@@ -55,18 +55,18 @@ impl DealerAdversary {
 pub struct BatchAdversary;
 
 impl BatchAdversary {
-    /// Passes the next value on that one party is sent.
+    /// Passes on the next value that the dealer sends one party.
     #[inline(always)]
     pub fn told<M: Told>(&mut self, _value: &mut M) {}
 
-    /// Returns the bytes that each party is sent.
+    /// Returns the bytes that the dealer sends each party.
     #[inline(always)]
     pub fn told_both(&mut self, bytes: Vec<u8>) -> [Vec<u8>; 2] {
         [bytes.clone(), bytes]
     }
 
-    /// Returns the corrections of keys that each party is sent. `dealt` gives the hash, the shape of the keys, alpha
-    /// and both parties' roots.
+    /// Returns the corrections of keys that the dealer sends each party. `dealt` gives the hash, the shape of the keys,
+    /// alpha and both parties' roots.
     #[inline(always)]
     pub fn keys_told<V>(&mut self, corrections: Vec<u8>, _dealt: impl FnOnce() -> V) -> [Vec<u8>; 2] {
         [corrections.clone(), corrections]

@@ -1,16 +1,16 @@
-//! The adversary that ships: none. Protocols against active adversaries ask [`Adversary`] for each value that a cheater
-//! might have wrong, and it returns the right one.
+//! The adversary of a release: none. Protocols against active adversaries ask [`Adversary`] for each value that a
+//! cheater might change. It returns the value unchanged.
 //!
 //! Tests of attacks compile the sources of these protocols once more, with `quorate-cheats` under this crate's name
-//! (`crates/attacked-spdz2k`, `crates/attacked-pika`). What ships has no code of a cheater, no field and no branch for
-//! one: [`Adversary`] has no size, and its methods vanish.
+//! (`crates/attacked-spdz2k`, `crates/attacked-pika`). A release has no code of a cheater, and no field or branch for
+//! one: [`Adversary`] has no size, and its methods are optimised away.
 #![forbid(unsafe_code)]
 
 mod dealer;
 
 pub use dealer::{BatchAdversary, DealerAdversary, Told};
 
-/// A value of a party: one that an adversary would have wrong, and continue with.
+/// A value of a party that an adversary may change. It then continues with the changed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
     /// Its Delta towards a peer.
@@ -32,16 +32,16 @@ pub enum Twist {
         /// The row.
         row: usize,
     },
-    /// The factor a of triples: another one is authenticated than went into the transfers. The cheater corrects the
+    /// Its factor a of triples: it authenticates another one than it used in the transfers. The cheater corrects the
     /// products by the product with its own B.
     Factor,
-    /// What it authenticates of triples; the number is the place among all vectors of the step.
+    /// The vector of triples that it authenticates, by its place among all vectors of the step.
     Authenticated(usize),
     /// The product of two factors that it alone knows.
     Product,
     /// Its share of rho, or of sigma.
     Rho,
-    /// Its share of what a sacrifice has to leave zero: the first opening of a challenge, or the second.
+    /// Its share of the value that a sacrifice opens as zero: the first opening of a challenge, or the second.
     Zero(usize),
     /// Its share of the differences within buckets, or of delta in matrix triples.
     Difference,
@@ -49,24 +49,24 @@ pub enum Twist {
     Beta,
     /// Its share of c after the division.
     Quotient,
-    /// Its share of what the division has to leave zero.
+    /// Its share of the remainder of the division, which must be zero.
     Rest,
     /// Its part of the tags of whole words.
     WordTag,
-    /// What it sends of its share to open an element.
+    /// The part of its share that it sends to open an element.
     Low,
-    /// What it alone sends of a value that it knows.
+    /// Its message about a value that it alone knows.
     Known,
-    /// What it sends of its bits to open them.
+    /// Its bits as it sends them in an opening.
     OpenedBit,
-    /// What it sends one peer of its inputs, and of its share in every opening.
+    /// Its messages to one peer about its inputs, and about its share in every opening.
     Apart {
         /// The peer.
         peer: usize,
     },
     /// Its share of an element whose lowest bit is opened below a bit that has both forms.
     Lowest,
-    /// What it sends of upper bits in a row check.
+    /// The upper bits that it sends in a row check.
     Row,
     /// Its part of the tags in a row check.
     RowTag,
@@ -76,7 +76,7 @@ pub enum Twist {
     MacBit,
     /// Its part of sharings of zero, as bits.
     BitZero,
-    /// What it sends of the lowest bits of sums when leaky ANDs are made.
+    /// The lowest bits of sums that it sends when leaky ANDs are made.
     Flip,
     /// Its bits in the transfers towards a peer.
     Bits {
@@ -87,17 +87,17 @@ pub enum Twist {
     ProvenBit,
     /// Its numbers when they are authenticated.
     Number,
-    /// Its authenticated numbers: what it sends of them later.
+    /// Its authenticated numbers, as it sends them later.
     ToldNumber,
-    /// What it sends of the sum of two numbers.
+    /// The sum of two numbers, as it sends it.
     Sum,
     /// A0 of its proof of such sums.
     Proof,
-    /// The bits of numbers that it sends in order to take them off.
+    /// The bits of numbers that it sends for their subtraction.
     ToldBit,
 }
 
-/// Values that an adversary could have wrong.
+/// Values that an adversary could change.
 pub trait Twisted {}
 
 impl<T> Twisted for T {}
@@ -119,13 +119,13 @@ impl Adversary {
         value
     }
 
-    /// Whether the party continues after a check that fails.
+    /// Returns whether the party continues after a check that fails.
     #[inline(always)]
     pub fn goes_on(&self) -> bool {
         false
     }
 
-    /// Whether the party's keys stay in use after a check that fails.
+    /// Returns whether the party's keys stay in use after a check that fails.
     #[inline(always)]
     pub fn endures(&self) -> bool {
         false

@@ -1,4 +1,4 @@
-//! The malicious form: nobody's deviation leads to a wrong result, and what parties see shows nothing.
+//! The malicious form: no party's deviation leads to a wrong result, and views reveal nothing.
 
 extern crate quorate_attacked_pika as quorate_pika;
 

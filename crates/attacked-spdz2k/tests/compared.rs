@@ -14,7 +14,7 @@ enum What {
     Zero,
 }
 
-/// Returns what a party draws and takes online for the top bits of `len` elements, or for tests for zero.
+/// Returns a party's draws and online costs for the top bits of `len` elements, or for tests for zero.
 fn online(n: usize, params: Params, (what, k): (What, u32), len: usize) -> (Demand<Kind>, Costs) {
     let program = async |ctx: &Ctx| -> Result<Demand<Kind>> {
         let s = Spdz2k::new_dry(n, ctx.me(), params)?;
@@ -39,7 +39,7 @@ fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
     [each(&offline.sent), each(&online.online.sent)]
 }
 
-/// Of w positions ceil(w / 2) remain for the tree, which takes the ANDs and rounds of that size.
+/// Of w positions, ceil(w / 2) remain for the tree, which takes the ANDs and rounds of a tree of that size.
 #[test]
 fn the_first_level_of_a_tree_takes_nothing_online() {
     const LEN: usize = 100;
@@ -96,7 +96,7 @@ fn comparisons_take_the_bytes_that_are_stated() {
     }
 }
 
-/// A batch has room for the ANDs of 1,736 comparisons. Further ANDs go into another batch, whatever they are for.
+/// A batch has room for the ANDs of 1,736 comparisons. Further ANDs go into another batch, for any use.
 #[test]
 fn more_than_a_batch_of_ands_takes_no_more_for_each() {
     let of = |what: What, len: usize| sent(2, Params::default(), (what, 64), len)[0];
@@ -104,7 +104,7 @@ fn more_than_a_batch_of_ands_takes_no_more_for_each() {
     assert!((full - 10.0..full + 20.0).contains(&more), "{full} and {more} bytes");
 }
 
-/// Two factors that are opened below the same mask show their difference. The lowest product and the lowest sum have
+/// Two factors that are opened with the same mask reveal their difference. The lowest product and the lowest sum have
 /// the same lower factor, so one triple for both would open the same value twice.
 #[test]
 fn products_are_made_with_triples_of_their_own() {

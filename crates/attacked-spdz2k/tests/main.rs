@@ -1,4 +1,4 @@
-//! Parties that deviate, and the exact check that finds it; what parties hear shows nothing.
+//! Tests of parties that deviate and of the checks that detect it, and of messages, which reveal nothing.
 
 extern crate quorate_attacked_spdz2k as quorate_spdz2k;
 

@@ -1,4 +1,4 @@
-//! Matrix triples: definitions, tags, costs, and cheaters.
+//! Tests of matrix triples: definitions, tags, costs, and cheaters.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
@@ -137,7 +137,7 @@ fn a_matrix_triple_takes_the_bytes_that_are_stated() {
     assert!((23_700_000..23_800_000).contains(&by_sender) && (1_150_000..1_250_000).contains(&by_chooser));
 }
 
-/// Makes triples of parties 0 and 1 where some party lies; returns whether they are right, if they are made. Party 1
+/// Makes triples of parties 0 and 1 while some party lies; returns whether they are right, if they are made. Party 1
 /// chooses bits.
 fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool> {
     let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 1));
@@ -156,8 +156,8 @@ fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool>
     Some(are_matrix_products(&together(&all, "matrix triples of liars"), ring, dims))
 }
 
-/// The transfers of one bit have another entry than the authenticated one, in the throwaway row or in another row. It
-/// is found where the bit is 1; of many such bits, some are 1.
+/// In the transfers of one bit, an entry differs from the authenticated one, in the throwaway row or in another row.
+/// This is found if the bit is 1; of many such bits, some are 1.
 #[test]
 fn other_entries_in_transfers_are_found() {
     for (n, factor, row, by) in [(2, 0, 0, 1), (2, 1, 1, 1 << 20), (3, 2, 3, 1), (2, 1, 0, 1 << 20)] {
@@ -170,7 +170,7 @@ fn other_entries_in_transfers_are_found() {
     }
 }
 
-/// Lies that are 0 in the bits that matter change nothing: of a correction, k + sg' - h bits matter.
+/// Lies above the significant bits change nothing: k + sg' - h bits of a correction are significant.
 #[test]
 fn lies_above_what_is_checked_change_nothing() {
     for (row, by) in [(0, 1 << 31), (3, 1 << 28)] {
@@ -183,8 +183,8 @@ fn lies_above_what_is_checked_change_nothing() {
     }
 }
 
-/// A party authenticates another Z, B, B_0, c or c_0 than it used in the transfers. Or it opens other shares of sigma,
-/// of what has to be zero, or of delta.
+/// A party authenticates another Z, B, B_0, c or c_0 than it used in the transfers. Or it opens wrong shares of sigma,
+/// of the value that must be zero, or of delta.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
     let twists = |party: usize| {
@@ -211,7 +211,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
     }
 }
 
-/// A share that is off only above W is found when it is opened, though what has to be zero is zero.
+/// A share that is wrong only above W is found when it is opened, although the checked value is zero.
 #[test]
 fn words_are_checked_whole() {
     for twist in [Twist::Rho, Twist::Zero(0)] {
@@ -257,7 +257,7 @@ fn errors_of_rows_do_not_cancel() {
     assert_eq!(twice(|| made(2, 2, lie)), None);
 }
 
-/// What a party with weights sends, and what the others send that share a record.
+/// Measures the bytes of a party with weights, and of the others, which share a record.
 #[test]
 fn a_matrix_triple_of_one_party_takes_what_authenticating_it_takes() {
     let make = async |ctx: &Ctx| {
@@ -295,7 +295,7 @@ fn sums_that_are_no_sums_of_products_are_found() {
     }
 }
 
-/// Measures what 10 classes of 2048 features take offline, in both ways.
+/// Measures the offline costs of 10 classes of 2048 features, in both ways.
 #[test]
 #[ignore = "a measurement: run it in release"]
 fn measure_an_svm() {

@@ -1,4 +1,4 @@
-//! One-sided triples: definitions, tags, costs, and cheaters.
+//! Tests of one-sided triples: definitions, tags, costs, and cheaters.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Ctx, Error, Phase, dry};
@@ -77,7 +77,7 @@ fn costs_are_those_of_a_dry_run() {
     }
 }
 
-/// The design's figures for two parties: 5.2 and 2.6 kB by each party for a triple.
+/// Checks the design's figures for two parties: 5.2 and 2.6 kB by each party for a triple.
 #[test]
 fn a_one_sided_triple_takes_the_bytes_of_the_design() {
     for (key_bits, k, range) in [(64, 64, 5_000..5_250), (48, 32, 2_450..2_650)] {
@@ -96,7 +96,7 @@ fn a_one_sided_triple_takes_the_bytes_of_the_design() {
     }
 }
 
-/// Makes triples of parties 0 and 1 where some party lies; returns whether they are right, if they are made.
+/// Makes triples of parties 0 and 1 while some party lies; returns whether they are right, if they are made.
 fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
@@ -117,7 +117,7 @@ fn made(n: usize, len: usize, lie: impl Fn(usize, &Keys) + Sync) -> Option<bool>
 
 const FACTORS: Twist = Twist::Factors { peer: 0 };
 
-/// The factor in the transfers is not the one that is authenticated.
+/// A party uses another factor in the transfers than it authenticates.
 #[test]
 fn other_factors_in_transfers_are_found() {
     for (n, by) in [(2, 1), (2, 1 << 26), (2, 5 << 27), (3, 1), (3, 1 << 30)] {
@@ -126,7 +126,7 @@ fn other_factors_in_transfers_are_found() {
     }
 }
 
-/// Lies that are 0 in the bits that matter change nothing.
+/// Lies above the significant bits change nothing.
 #[test]
 fn lies_above_what_is_checked_change_nothing() {
     for (n, by) in [(2, 1 << 58), (3, 3 << 60)] {
@@ -135,8 +135,8 @@ fn lies_above_what_is_checked_change_nothing() {
     }
 }
 
-/// The party that sends factors lies in the transfers. A party without a factor adds to an opening what would correct a
-/// lie of one fixed size. Both do not know the product of the lie with the third party's bits.
+/// The party that sends factors lies in the transfers. A party without a factor adds a correction for a lie of one
+/// fixed size to an opening. Both do not know the product of the lie with the third party's bits.
 #[test]
 fn two_parties_do_not_cheat_the_third() {
     for (lies, which) in [([1 << 20, -(1 << 20)], 2), ([1 << 31, 1 << 31], 3), ([5, 5], 5), ([1 << 40, 1 << 40], 4)] {
@@ -152,7 +152,7 @@ fn two_parties_do_not_cheat_the_third() {
     }
 }
 
-/// Another a, ahat, share, beta or b is authenticated than the one used in the transfers; or another share of c.
+/// A party authenticates another a, ahat, share, beta or b than it used in the transfers; or another share of c.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
     for n in [2, 3] {
@@ -169,7 +169,7 @@ fn other_values_than_those_of_the_transfers_are_found() {
     }
 }
 
-/// Triples of one party: its share is the whole value.
+/// Tests triples of one party, whose share is the whole value.
 #[test]
 fn triples_that_one_party_knows_are_products() {
     for (n, key_bits, k, owner, len) in
@@ -198,7 +198,7 @@ fn triples_that_one_party_knows_are_products() {
     }
 }
 
-/// Numbers that are not products: any wrong bit below 2^k is found.
+/// Any wrong bit of a product below 2^k is found.
 #[test]
 fn numbers_that_are_no_products_are_found() {
     for (n, owner, by) in [(2, 0, 1), (2, 1, 8), (3, 1, 2), (3, 2, -1)] {

@@ -1,4 +1,5 @@
-//! Programs with every opening checked: right results, at the cost of a dry run, and messages show nothing of inputs.
+//! Tests of programs with every opening checked: results are right, costs are those of a dry run, and messages reveal
+//! nothing of inputs.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
@@ -9,8 +10,9 @@ use quorate_spdz2k::{Params, Spdz2k};
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
-/// Two inputs, their product, and whether it is less than the first. Both results go to all; the product also to party
-/// 1 alone. Then the square of the first input, which its owner knows, times the product, which no party knows.
+/// Runs a program: the product of two inputs, and whether it is less than the first. Both results go to all; the
+/// product also to party 1 alone. Then it multiplies the square of the first input, which its owner knows, by the
+/// product, which no party knows.
 async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let ring = Ring::of(64);
     let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &VALUES));
@@ -64,10 +66,10 @@ fn costs_are_those_of_a_dry_run_and_results_are_right() {
     }
 }
 
-/// The owner's share of an input is the whole input. A share that is sent unmasked would show the input, each summand
-/// of a sum, and values that only one party may see.
+/// The owner's share of an input is the whole input. A share sent unmasked would reveal the input, each summand of a
+/// sum, and values that only one party may learn.
 #[test]
-fn what_a_party_tells_says_nothing_of_its_inputs() {
+fn messages_reveal_nothing_of_inputs() {
     let heard = parties(3, |mut party| {
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
@@ -101,9 +103,9 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
     assert_eq!(total.to_i64s(), VALUES.map(|x| 2 * x));
 }
 
-/// Bits with MACs are sent without showing anything of the inputs.
+/// Messages about bits with MACs reveal nothing of the inputs.
 #[test]
-fn what_a_party_tells_says_nothing_of_its_bits() {
+fn messages_reveal_nothing_of_bits() {
     const LANES: usize = 64;
     let bits = |seed: usize| Bits::from_bools(1, LANES, &(0..LANES).map(|i| i * i % seed < 3).collect::<Vec<_>>());
     let heard = parties(3, |mut party| {
@@ -137,7 +139,7 @@ fn what_a_party_tells_says_nothing_of_its_bits() {
     assert_eq!(total, plain);
 }
 
-/// An opening after a check has begun has to be checked, whatever it is for; those of products, too.
+/// Every opening after the beginning of a check has to be checked, also those of products.
 #[test]
 fn nothing_is_revealed_after_a_product_that_was_not_checked() {
     let refused = |bits: bool| {
@@ -162,7 +164,7 @@ fn nothing_is_revealed_after_a_product_that_was_not_checked() {
     }
 }
 
-/// A party that sends another difference than it has, and continues with it, would have another factor than its input.
+/// A party that sends a wrong difference, and continues with it, would use another factor than its input.
 #[test]
 fn an_owner_that_tells_another_difference_is_found() {
     for (n, own, by) in [(2, false, 1), (2, true, 1 << 63), (3, false, 1 << 63), (3, true, 1)] {

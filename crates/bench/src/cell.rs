@@ -1,4 +1,4 @@
-//! Cells: a workload, a ring, a number of parties, a batch, and a kind of link.
+//! Cells: a workload, a ring, a number of parties, a batch, and links.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -301,7 +301,7 @@ impl Workload {
         }
     }
 
-    /// Whether it works on two rows of bits.
+    /// Returns whether it works on two rows of bits.
     pub(crate) fn is_on_bits(self) -> bool {
         matches!(self, Workload::And | Workload::BitTriple)
     }
@@ -315,34 +315,34 @@ impl Workload {
         }
     }
 
-    /// Whether it converts one sharing to another.
+    /// Returns whether it converts one sharing to another.
     pub(crate) fn is_conversion(self) -> bool {
         use Workload::{A2B, A2Y, B2A, B2Y, Y2A, Y2B};
         matches!(self, A2B | B2A | B2Y | Y2B | A2Y | Y2A)
     }
 
-    /// Whether it is AES, with a key and a block of 128 bits each.
+    /// Returns whether it is AES, with a key and a block of 128 bits each.
     pub(crate) fn is_circuit(self) -> bool {
         matches!(self, Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes)
     }
 
-    /// Whether three parties ignore the summands that they know and compute like other numbers of parties.
+    /// Returns whether three parties ignore the summands that they know and compute like other numbers of parties.
     pub(crate) fn is_general(self) -> bool {
         matches!(self, Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral)
     }
 
-    /// Whether it only makes correlations, all in the offline phase. Triples are used once, to be checked.
+    /// Returns whether it only makes correlations, all in the offline phase. Triples are used once, to be checked.
     pub fn is_correlation(self) -> bool {
         use Workload::{BitTriple, DaBit, EdaBit, RandomBit, Triple};
         matches!(self, RandomBit | EdaBit | DaBit | Triple | BitTriple) || self.is_transfer()
     }
 
-    /// Whether two parties make it by oblivious transfers or ciphertexts alone.
+    /// Returns whether two parties make it by oblivious transfers or ciphertexts alone.
     pub fn is_transfer(self) -> bool {
         Set::Transfers.has(self) || self.family() == "triples"
     }
 
-    /// Whether it is made by homomorphic encryption, which only builds with the feature `he` have.
+    /// Returns whether it is made by homomorphic encryption, which only builds with the feature `he` have.
     pub(crate) fn is_of_ciphertexts(self) -> bool {
         matches!(self, Workload::TriplesPaillier(_) | Workload::TriplesDgk(_))
     }
@@ -437,7 +437,7 @@ impl Cell {
         (self.batch as f64).powi(if self.workload == Workload::MatMul { 3 } else { 1 })
     }
 
-    /// Whether both cells only differ in the batch.
+    /// Returns whether both cells only differ in the batch.
     pub(crate) fn same_series(&self, other: &Cell) -> bool {
         Cell { batch: other.batch, ..*self } == *other
     }

@@ -115,7 +115,7 @@ impl BenchError {
         move |error| BenchError::Io { action, kind: error.kind() }
     }
 
-    /// Whether the error only says that another party failed.
+    /// Returns whether the error only says that another party failed.
     pub(crate) fn is_echo(&self) -> bool {
         match self {
             BenchError::Run { source, .. } | BenchError::Setup(source) => {

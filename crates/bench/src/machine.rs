@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_machine() {
+    fn this_machine_is_described() {
         let here = Machine::here();
         assert!(here.cores > 0 && !here.processor.is_empty());
     }

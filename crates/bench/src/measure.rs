@@ -1,4 +1,4 @@
-//! Repetitions and medians. Cells that would take too long or too much memory are skipped, and their rows say so.
+//! Repetitions and medians. Cells that would take too long or too much memory are skipped, and their rows state this.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,7 +84,7 @@ pub struct Measured {
     pub processor_seconds: Option<f64>,
     /// Results per second, by the median.
     pub results_per_second: f64,
-    /// For a chain: its length, and the bare round trip on the same kind of link in seconds.
+    /// For a chain: its length, and the bare round trip on the same links in seconds.
     pub chain: Option<(usize, f64)>,
 }
 
@@ -121,7 +121,7 @@ impl Measured {
         self.offline.iter().chain(&self.online).map(|phase| phase.bytes_per_party).sum()
     }
 
-    /// Whether the target of a cell is reached; `None` where it has none.
+    /// Returns whether the target of a cell is reached; `None` where it has none.
     pub fn reaches(&self, cell: &Cell) -> Option<bool> {
         let figures = Figures {
             seconds: self.seconds_each(),
@@ -307,7 +307,7 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
 }
 
 /// Returns the seconds of a phase, from the first party's start to the last party's end. Waiting between the phases
-/// belongs to the offline phase. Where no party waits in the online phase, that of one party may end before that of
+/// belongs to the offline phase. If no party waits in the online phase, that of one party may end before that of
 /// another begins: it is as long as the longest.
 fn phase_seconds(samples: &[Sample], phase: Phase) -> f64 {
     if phase == Phase::Online && samples.iter().all(|sample| sample.costs.online.rounds == 0) {

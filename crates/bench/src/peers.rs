@@ -221,7 +221,7 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether figures reach the target, by the medians.
+    /// Returns whether figures reach the target, by the medians.
     pub fn holds(&self, figures: &Figures) -> bool {
         match *self {
             // The average has a fraction of a byte if one party sends less than the others.
@@ -293,7 +293,7 @@ mod tests {
     use crate::set::Set;
 
     #[test]
-    fn figures_stand_beside_what_they_compare_with() {
+    fn figures_belong_to_comparable_cells() {
         let set = Set::named("spdz2k").unwrap();
         let cell = |workload, parties| Cell { workload, set, bits: 64, parties, batch: 10_000, link: Link::Memory };
         for workload in [Workload::Triple, Workload::RandomBit] {

@@ -107,7 +107,7 @@ impl Set {
         }
     }
 
-    /// Whether a workload belongs to the set.
+    /// Returns whether a workload belongs to the set.
     pub fn has(self, workload: Workload) -> bool {
         [workload.name(), workload.family()].iter().any(|name| self.workloads().contains(name))
     }

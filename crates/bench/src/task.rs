@@ -61,7 +61,7 @@ impl Task {
         choices
     }
 
-    /// Whether circuits are garbled in the offline phase.
+    /// Returns whether circuits are garbled in the offline phase.
     pub fn garbles_ahead(&self) -> bool {
         matches!(self.cell.workload, Workload::YaoAesAhead | Workload::Operation(Held::Labels, _))
     }
@@ -252,8 +252,7 @@ impl<S: Computes> Output<S> {
 
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
-/// Returns a value as every party sees it. Where nothing is checked it is revealed, since not all parties see what is
-/// opened.
+/// Returns a value as every party sees it. If nothing is checked it is revealed, since not all parties see openings.
 async fn shown<S: Computes>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
     match S::CHECKED {
         true => Ok((*s.open(ctx, x).await?).clone()),
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn results_next_to_what_is_right_are_right() {
+    fn results_that_differ_by_one_are_right() {
         assert_eq!(far(&[5, 6, 4, 255], &[5, 5, 5, 0], 255), None);
         assert_eq!(far(&[5, 7], &[5, 5], 255), Some(1));
         assert_eq!(far(&[3], &[5], u64::MAX), Some(0));

@@ -75,7 +75,7 @@ fn sigmoids_go_the_way_of_sessions() {
     }
 }
 
-/// Workloads that only one family lists.
+/// Tests workloads that only one family lists.
 #[test]
 fn workloads_on_bits_measure_right_results() {
     use Workload::{And, BitTriple, DaBit, Equality, Triple, Truncation};
@@ -87,9 +87,9 @@ fn workloads_on_bits_measure_right_results() {
     cells.into_iter().for_each(|cell| assert!(measured(&mut bench, cell).runs >= 3, "{cell}"));
 }
 
-/// Options of a family, more parties than usual, and links as slow as a network.
+/// Tests options of a family, more parties than usual, and simulated networks.
 #[test]
-fn what_is_asked_for_is_measured() {
+fn options_parties_and_links_are_measured() {
     let set = Set::named("spdz2k").unwrap();
     let asked = |options: &[(&str, &str)]| {
         set.choices(&options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! A dealer that lies about what it sends, and opens wrong values so that its last zero holds.
+//! A dealer that sends wrong values, and opens wrong values so that its last zero holds.
 //!
 //! For products of bits, t X - e b is zero with e = t for b = 1. Tags of x + 1 fit rows that are larger by the coins
 //! that select that element. Keys that are off by Delta fit a sum that is larger by the bit's weight.
@@ -24,7 +24,7 @@ pub struct Lie {
     pub element: usize,
     /// The power of two.
     pub bit: u32,
-    /// The only party that is sent the changed value, if both are sent one message.
+    /// The only party that gets the changed value of a message to both.
     pub only: Option<usize>,
 }
 
@@ -172,8 +172,8 @@ impl DealerAdversary {
         }
     }
 
-    /// Returns what P0 and P1 are sent, if the dealer forges products of elements: of rho, a, b, c and P1's summand of
-    /// b.
+    /// Returns the rho that a forging dealer sends P0 and P1 for products of elements, from rho, a, b, c and P1's
+    /// summand of b.
     pub fn rho(&self, t: u64, values: impl FnOnce() -> Option<[Vector; 5]>) -> Option<[Vector; 2]> {
         let forgery = [Forgery::ToBoth, Forgery::ToSecond].into_iter().find(|forgery| self.forges(*forgery))?;
         let [right, a, b, c, b_1] = values().filter(|values| !values[0].is_shape())?;
@@ -221,7 +221,7 @@ impl BatchAdversary {
         self.state.lied.set(self.state.lied.get() + usize::from(deviates));
     }
 
-    /// Changes the next value that one party is sent, if a test asks for it.
+    /// Changes the next value that the dealer sends one party, if a test asks for it.
     pub fn told<M: Told>(&mut self, value: &mut M) {
         for lie in self.lies() {
             self.note(value.lie(lie));
@@ -229,7 +229,7 @@ impl BatchAdversary {
         self.sent += 1;
     }
 
-    /// Returns the bytes that each party is sent: changed for both or for one of them, if a test asks for it.
+    /// Returns the bytes that the dealer sends each party: changed for both or for one of them, if a test asks for it.
     pub fn told_both(&mut self, bytes: Vec<u8>) -> [Vec<u8>; 2] {
         let mut both = [bytes.clone(), bytes];
         for lie in self.lies() {
@@ -243,7 +243,7 @@ impl BatchAdversary {
         both
     }
 
-    /// Returns the corrections of keys that each party is sent: spoilt or changed, if a test asks for it.
+    /// Returns the corrections of keys that the dealer sends each party: spoilt or changed, if a test asks for it.
     pub fn keys_told<'k>(&mut self, corrections: Vec<u8>, dealt: impl FnOnce() -> DealtKeys<'k>) -> [Vec<u8>; 2] {
         match self.state.spoils.get().filter(|(_, at)| at.is_none_or(|at| at == self.sent)) {
             Some((spoil, _)) => {

@@ -1,5 +1,5 @@
-//! An adversary for tests of attacks, in the place of `quorate-adversary`: it has the values wrong that a test names,
-//! continues after checks that fail, and listens.
+//! An adversary for tests of attacks, in place of `quorate-adversary`. It changes the values that a test names,
+//! continues after failed checks, and records messages.
 #![forbid(unsafe_code)]
 
 mod dealer;
@@ -13,7 +13,7 @@ pub use quorate_adversary::Twist;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 pub use spoil::{DealtKeys, Spoil};
 
-/// The amount of a deviation. Of bits, the first one or the first two are flipped, whatever the amount.
+/// The amount of a deviation. For bits, the first one or the first two are flipped, whatever the amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The first element is larger by this power of two.
@@ -105,7 +105,7 @@ impl<T: Twisted> Twisted for Option<T> {
     }
 }
 
-/// What a listener keeps as vectors.
+/// Values that an adversary records as vectors.
 pub trait Heard {
     /// Returns the value as a vector, bits as elements mod 2, row after row.
     fn as_vector(&self) -> Vector;
@@ -139,19 +139,19 @@ impl Adversary {
         Adversary::default()
     }
 
-    /// Returns the value of the party at a place: the right one, or the one that a test asks for.
+    /// Returns the value of the party at a place: unchanged, or as a test asks.
     pub fn at<T: Twisted>(&self, at: Twist, mut value: T) -> T {
         let twists = self.twists.borrow();
         twists.iter().filter(|(twist, _)| *twist == at).for_each(|(_, by)| value.twist(*by));
         value
     }
 
-    /// Whether the party continues after a check that fails.
+    /// Returns whether the party continues after a check that fails.
     pub fn goes_on(&self) -> bool {
         self.goes_on.get()
     }
 
-    /// Whether the party's keys stay in use after a check that fails.
+    /// Returns whether the party's keys stay in use after a check that fails.
     pub fn endures(&self) -> bool {
         self.endures.get()
     }
@@ -183,7 +183,7 @@ impl Adversary {
         self.heard.replace(Some(vec![]));
     }
 
-    /// Returns what was sent since: inputs less their masks by their owners, and for openings the lows of all parties.
+    /// Returns the recorded messages: owners' inputs less their masks, and for openings the low parts of all parties.
     pub fn heard(&self) -> Vec<Vec<Vector>> {
         self.heard.take().unwrap_or_default()
     }

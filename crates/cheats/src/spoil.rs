@@ -35,7 +35,7 @@ fn key(shape: Shape, side: usize, roots: &[u128], bytes: &[u8]) -> Keys {
     Keys::new(roots, corrections).expect("keys of this shape")
 }
 
-/// Returns what each of both is sent in place of these corrections.
+/// Returns the corrections that each party gets in place of the right ones.
 pub(crate) fn spoilt(spoil: Spoil, (hash, shape, alpha, roots): DealtKeys<'_>, right: &[u8]) -> [Vec<u8>; 2] {
     let payload_bytes = shape.ring().bits().div_ceil(8) as usize;
     let start = 16 * shape.bits() as usize;

@@ -5,52 +5,52 @@
 
 use crate::{Bit, Builder, Circuit, Direction, Extreme, Goal, Sign};
 
-/// x + y modulo 2^k.
+/// Returns a circuit that computes x + y modulo 2^k.
 pub fn add(width: u32, goal: Goal) -> Circuit {
     binary(width, |b, x, y| b.add(x, y, goal))
 }
 
-/// x - y modulo 2^k.
+/// Returns a circuit that computes x - y modulo 2^k.
 pub fn sub(width: u32, goal: Goal) -> Circuit {
     binary(width, |b, x, y| b.sub(x, y, goal))
 }
 
-/// -x modulo 2^k.
+/// Returns a circuit that computes -x modulo 2^k.
 pub fn neg(width: u32, goal: Goal) -> Circuit {
     unary(width, |b, x| b.neg(x, goal))
 }
 
-/// x y modulo 2^k.
+/// Returns a circuit that computes x y modulo 2^k.
 pub fn mul(width: u32, goal: Goal) -> Circuit {
     binary(width, |b, x, y| b.mul(x, y, goal))
 }
 
-/// x y in 2k bits.
+/// Returns a circuit that computes x y in 2k bits.
 pub fn mul_wide(width: u32, sign: Sign, goal: Goal) -> Circuit {
     binary(width, |b, x, y| b.mul_wide(x, y, sign, goal))
 }
 
-/// x^2 in 2k bits, x unsigned.
+/// Returns a circuit that computes x^2 in 2k bits, x unsigned.
 pub fn square(width: u32, goal: Goal) -> Circuit {
     unary(width, |b, x| b.square(x, 2 * x.len(), goal))
 }
 
-/// x < y.
+/// Returns a circuit that computes whether x < y.
 pub fn less_than(width: u32, sign: Sign, goal: Goal) -> Circuit {
     binary(width, |b, x, y| vec![b.less_than(x, y, sign, goal)])
 }
 
-/// x = y.
+/// Returns a circuit that computes whether x = y.
 pub fn equal(width: u32) -> Circuit {
     binary(width, |b, x, y| vec![b.equal(x, y)])
 }
 
-/// x = 0.
+/// Returns a circuit that computes whether x = 0.
 pub fn is_zero(width: u32) -> Circuit {
     unary(width, |b, x| vec![b.is_zero(x)])
 }
 
-/// floor(x / y) and the remainder, as in [`Builder::divide`].
+/// Returns a circuit that computes floor(x / y) and the remainder, as in [`Builder::divide`].
 pub fn divide(width: u32, sign: Sign, goal: Goal) -> Circuit {
     let mut b = Builder::new();
     let (x, y) = (b.input(width), b.input(width));
@@ -58,7 +58,7 @@ pub fn divide(width: u32, sign: Sign, goal: Goal) -> Circuit {
     finish(b, &[&result.quotient, &result.remainder])
 }
 
-/// x if the bit, which is the first input, is set, else y.
+/// Returns a circuit that computes x if the bit, which is the first input, is set, else y.
 pub fn mux(width: u32) -> Circuit {
     let mut b = Builder::new();
     let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
@@ -66,7 +66,7 @@ pub fn mux(width: u32) -> Circuit {
     finish(b, &[&chosen])
 }
 
-/// (y, x) if the bit, which is the first input, is set, else (x, y).
+/// Returns a circuit that computes (y, x) if the bit, which is the first input, is set, else (x, y).
 pub fn swap_if(width: u32) -> Circuit {
     let mut b = Builder::new();
     let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
@@ -74,12 +74,12 @@ pub fn swap_if(width: u32) -> Circuit {
     finish(b, &[&first, &second])
 }
 
-/// The number of set bits of x.
+/// Returns a circuit that computes the number of set bits of x.
 pub fn popcount(width: u32, goal: Goal) -> Circuit {
     unary(width, |b, x| b.popcount(x, goal))
 }
 
-/// The extremum of `count` numbers and its position.
+/// Returns a circuit that computes the extremum of `count` numbers and its position.
 ///
 /// # Panics
 /// If `count` is 0.
@@ -90,7 +90,7 @@ pub fn extremum(count: usize, width: u32, extreme: Extreme, sign: Sign, goal: Go
     finish(b, &[&result.value, &result.index])
 }
 
-/// x shifted by a secret amount of `amount_width` bits.
+/// Returns a circuit that computes x shifted by a secret amount of `amount_width` bits.
 pub fn shift_by(width: u32, amount_width: u32, direction: Direction) -> Circuit {
     let mut b = Builder::new();
     let (x, amount) = (b.input(width), b.input(amount_width));
@@ -98,7 +98,7 @@ pub fn shift_by(width: u32, amount_width: u32, direction: Direction) -> Circuit 
     finish(b, &[&moved])
 }
 
-/// AES-128, of key and block, in the conventions of the Bristol Fashion file `aes_128`.
+/// Returns a circuit that computes AES-128, of key and block, in the conventions of the Bristol Fashion file `aes_128`.
 pub fn aes128() -> Circuit {
     binary(128, |b, key, block| b.aes128(key, block))
 }

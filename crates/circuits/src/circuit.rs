@@ -23,7 +23,7 @@ pub enum Gate {
     Constant(bool),
 }
 
-/// A gate in eight bytes: two bits of kind, thirty of wire, and the second wire.
+/// A gate in eight bytes: two bits of type, thirty of wire, and the second wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Packed {
     kind_a: u32,
@@ -54,7 +54,7 @@ impl Packed {
     }
 }
 
-/// The number of gates of each kind.
+/// The number of gates of each type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// AND gates: the costs of a protocol.
@@ -132,48 +132,48 @@ impl Circuit {
         }
     }
 
-    /// The widths of the groups of inputs.
+    /// Returns the widths of the groups of inputs.
     pub fn inputs(&self) -> &[u32] {
         &self.inputs
     }
 
-    /// The widths of the groups of outputs.
+    /// Returns the widths of the groups of outputs.
     pub fn outputs(&self) -> &[u32] {
         &self.outputs
     }
 
-    /// Input wires of all groups together; they are wires 0, 1, ...
+    /// Returns the input wires of all groups together; they are wires 0, 1, ...
     pub fn input_wires(&self) -> u32 {
         self.input_wires
     }
 
-    /// The output wires, group by group. A wire may occur twice, and may be an input.
+    /// Returns the output wires, group by group. A wire may occur twice, and may be an input.
     pub fn output_wires(&self) -> &[Wire] {
         &self.output_wires
     }
 
-    /// The number of wires: inputs and gates.
+    /// Returns the number of wires: inputs and gates.
     pub fn wires(&self) -> u64 {
         u64::from(self.input_wires) + self.gates.len() as u64
     }
 
-    /// The number of gates.
+    /// Returns the number of gates.
     pub fn len(&self) -> usize {
         self.gates.len()
     }
 
-    /// Whether there are no gates: outputs are inputs.
+    /// Returns whether there are no gates: outputs are inputs.
     pub fn is_empty(&self) -> bool {
         self.gates.is_empty()
     }
 
-    /// The gates with the wires that they write, each after those that it reads.
+    /// Returns the gates with the wires that they write, each after those that it reads.
     pub fn gates(&self) -> impl ExactSizeIterator<Item = (Wire, Gate)> + DoubleEndedIterator + '_ {
         let first = self.input_wires;
         self.gates.iter().enumerate().map(move |(i, packed)| (first + i as u32, packed.gate()))
     }
 
-    /// The numbers of gates of each kind.
+    /// Returns the numbers of gates of each type.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (_, gate) in self.gates() {
@@ -187,7 +187,7 @@ impl Circuit {
         counts
     }
 
-    /// The AND-depth of every wire: the number of ANDs on the longest path to it.
+    /// Returns the AND-depth of every wire: the number of ANDs on the longest path to it.
     pub fn depths(&self) -> Vec<u32> {
         let mut depths = vec![0; self.wires() as usize];
         for (wire, gate) in self.gates() {
@@ -197,8 +197,8 @@ impl Circuit {
         depths
     }
 
-    /// The number of ANDs at each AND-depth, from 1. Its length is the circuit's depth: the number of rounds, if an AND
-    /// takes one.
+    /// Returns the number of ANDs at each AND-depth, from 1. Its length is the circuit's depth: the number of rounds,
+    /// if an AND takes one.
     pub fn layers(&self) -> Vec<u64> {
         let depths = self.depths();
         let mut layers = Vec::new();
@@ -212,7 +212,7 @@ impl Circuit {
         layers
     }
 
-    /// The AND-depth.
+    /// Returns the AND-depth.
     pub fn depth(&self) -> usize {
         self.layers().len()
     }
@@ -224,7 +224,7 @@ impl std::fmt::Debug for Circuit {
     }
 }
 
-/// The wires that a gate reads.
+/// Returns the wires that a gate reads.
 pub(crate) fn operands(gate: Gate) -> [Option<Wire>; 2] {
     match gate {
         Gate::Xor(a, b) | Gate::And(a, b) => [Some(a), Some(b)],

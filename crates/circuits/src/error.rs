@@ -124,7 +124,7 @@ pub enum CircuitError {
         /// The number in the file's content.
         found: u64,
     },
-    /// A gate of a kind that the format does not have.
+    /// A gate of a type that the format does not have.
     #[error("line {line}: no such gate; there are {known}")]
     UnknownGate {
         /// The line.
@@ -132,7 +132,7 @@ pub enum CircuitError {
         /// The gates of the format.
         known: &'static str,
     },
-    /// A gate with a number of wires that its kind does not have.
+    /// A gate with a number of wires that its type does not have.
     #[error("line {line}: this gate cannot have {inputs} inputs and {outputs} outputs")]
     Arity {
         /// The line.

@@ -180,7 +180,7 @@ mod tests {
         cells
     }
 
-    /// Returns all orders of `count` things.
+    /// Returns all permutations of `count` elements.
     fn orders(count: usize) -> Vec<Vec<u32>> {
         if count == 0 {
             return vec![vec![]];

@@ -126,47 +126,47 @@ impl Program {
         self.ends.push((self.locals.len() as u32, self.ands.len() as u32));
     }
 
-    /// The widths of the groups of inputs.
+    /// Returns the widths of the groups of inputs.
     pub fn inputs(&self) -> &[u32] {
         &self.inputs
     }
 
-    /// The widths of the groups of outputs.
+    /// Returns the widths of the groups of outputs.
     pub fn outputs(&self) -> &[u32] {
         &self.outputs
     }
 
-    /// Input wires of all groups together; they start in slots 0, 1, ...
+    /// Returns the input wires of all groups together; they start in slots 0, 1, ...
     pub fn input_wires(&self) -> usize {
         self.input_wires as usize
     }
 
-    /// The slots of the outputs after the last step, group by group.
+    /// Returns the slots of the outputs after the last step, group by group.
     pub fn output_slots(&self) -> &[Slot] {
         &self.output_slots
     }
 
-    /// The number of slots: the largest number of values alive at once.
+    /// Returns the number of slots: the largest number of values alive at once.
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
-    /// The number of ANDs.
+    /// Returns the number of ANDs.
     pub fn and_count(&self) -> u64 {
         self.ands.len() as u64
     }
 
-    /// The number of local gates.
+    /// Returns the number of local gates.
     pub fn local_count(&self) -> u64 {
         self.locals.len() as u64
     }
 
-    /// The number of steps. With [`Order::Layers`] all steps have ANDs, except perhaps the last.
+    /// Returns the number of steps. With [`Order::Layers`] all steps have ANDs, except perhaps the last.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no steps: nothing is computed.
+    /// Returns whether there are no steps: nothing is computed.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -184,7 +184,7 @@ impl Program {
         }
     }
 
-    /// The steps in order.
+    /// Returns the steps in order.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> {
         (0..self.len()).map(|index| self.step(index))
     }
@@ -197,7 +197,7 @@ impl std::fmt::Debug for Program {
 }
 
 /// Returns the slots of a circuit whose gates run one after another in their own order, like [`Order::Runs`] of one,
-/// without making the program: the largest number of values alive at once.
+/// without making the program. This is the largest number of values alive at once.
 pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
     let mut reads = vec![0u32; circuit.wires() as usize];
     let read = circuit.gates().flat_map(|(_, gate)| operands(gate)).flatten();

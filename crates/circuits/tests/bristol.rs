@@ -131,7 +131,7 @@ fn the_old_format_leaves_out_inputs_of_no_wires() {
 }
 
 #[test]
-fn what_is_written_is_read_as_it_was() {
+fn written_circuits_are_read_back() {
     let gates = [Gate::Constant(true), Gate::And(0, 1), Gate::Xor(3, 0), Gate::Inv(4)];
     let odd = Circuit::new(vec![2], gates, vec![2, 5], vec![3, 0, 3, 2, 1, 5, 0]).unwrap();
     let empty = Circuit::new(vec![3], [], vec![2], vec![2, 2]).unwrap();
@@ -143,7 +143,7 @@ fn what_is_written_is_read_as_it_was() {
     }
 }
 
-/// The folder of published circuits. `tests/run_all.py` runs the tests that need it where it is there.
+/// Returns the folder of published circuits. If it exists, `tests/run_all.py` runs the tests that need it.
 fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/circuits")
 }

@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_damaged_was_valid() {
+fn files_to_damage_are_valid() {
     for which in 0..10 {
         bristol::read(valid(which).as_bytes()).unwrap_or_else(|error| panic!("{which}: {error}"));
     }

@@ -8,8 +8,8 @@ pub(crate) struct Aes {
     cipher: Cipher,
 }
 
-/// A cipher that is dropped in this crate: in a caller's unoptimised code, wiping a key would take longer than using
-/// it.
+/// A cipher whose `drop` is compiled in this crate, which is optimised. In a caller's unoptimised code, wiping a key
+/// would take longer than using it.
 #[derive(Clone)]
 struct Cipher(Option<aes::Aes128Enc>);
 

@@ -1,7 +1,7 @@
 //! Commitments: BLAKE3 over session, party, domain, randomness and value.
 //!
-//! Hiding by 32 random bytes, binding by collision resistance (128 bits), in the random-oracle model also extractable.
-//! The randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
+//! Hiding by 32 random bytes; binding by collision resistance (128 bits); extractable in the random-oracle model. The
+//! randomness has a fixed length and the domain is preceded by its length, so the encoding is unambiguous.
 
 use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 
@@ -9,7 +9,7 @@ use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Commitment(pub [u8; 32]);
 
-/// The context to which a commitment is bound beside its value.
+/// The context to which a commitment is bound besides its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The session.
@@ -42,7 +42,7 @@ pub fn commit(context: &Context<'_>, value: &[u8]) -> Result<(Commitment, Openin
     Ok((commitment(context, value, &opening), opening))
 }
 
-/// Whether `opening` opens `commitment` to `value` in this context; constant-time.
+/// Returns whether `opening` opens `commitment` to `value` in this context; constant-time.
 #[must_use]
 pub fn verify(context: &Context<'_>, commitment_: &Commitment, value: &[u8], opening: &Opening) -> bool {
     ct_eq(&commitment(context, value, opening).0, &commitment_.0)

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_agree() {
+    fn domains_differ() {
         for (i, domain) in ALL.iter().enumerate() {
             assert!(!domain.is_empty() && !ALL[..i].contains(domain), "{domain} is used twice");
         }

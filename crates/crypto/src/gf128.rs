@@ -1,18 +1,17 @@
-//! The field of 2^128 elements, as polynomials over bits modulo x^128 + x^7 + x^2 + x + 1, in which MAC keys are
-//! multiplied.
+//! The field of 2^128 elements, as polynomials over bits modulo x^128 + x^7 + x^2 + x + 1. MAC keys are multiplied in
+//! it.
 //!
 //! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
-//! otherwise the portable version of [`crate::gf64`]; neither branches on a value.
-//! portable one of [`crate::gf64`]; neither branches on a value.
+//! otherwise the portable version of [`crate::gf64`]. Neither branches on a value.
 
 use crate::gf64;
 
-/// a b.
+/// Returns a b.
 pub fn mul(a: u128, b: u128) -> u128 {
     inner_product(&[a], &[b])
 }
 
-/// The sum of all a_i b_i.
+/// Returns the sum of all a_i b_i.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -40,7 +39,7 @@ pub fn mul_assign(a: &mut [u128], b: &[u128]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a = reduce(portable_inner_product(&[*a], &[*b])));
 }
 
-/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such products: the middle
+/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such products. The middle
 /// one has the weight x^64.
 pub type Wide = [u128; 3];
 
@@ -98,7 +97,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// The definition: shift and reduce, a bit at a time.
+    /// Multiplies by the definition: shift and reduce, a bit at a time.
     fn defined(a: u128, b: u128) -> u128 {
         let (mut sum, mut a) = (0, a);
         for i in 0..128 {

@@ -1,14 +1,14 @@
 //! The field of 2^64 elements, as polynomials over bits modulo x^64 + x^4 + x^3 + x + 1, for universal hashes.
 //!
 //! Bit i of a word is the coefficient of x^i. Products use the processor's carry-less multiplication if it has one,
-//! otherwise a portable version; neither branches on a value.
+//! otherwise a portable version. Neither branches on a value.
 
-/// a b.
+/// Returns a b.
 pub fn mul(a: u64, b: u64) -> u64 {
     inner_product(&[a], &[b])
 }
 
-/// The sum of all a_i b_i.
+/// Returns the sum of all a_i b_i.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -22,7 +22,7 @@ pub fn inner_product(a: &[u64], b: &[u64]) -> u64 {
     reduce(portable_inner_product(a, b))
 }
 
-/// Whether to use carry-less multiplication: the processor has it and the settings allow it.
+/// Returns whether to use carry-less multiplication: the processor has it and the settings allow it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_carryless_products() -> bool {
     is_x86_feature_detected!("pclmulqdq") && quorate_ring::simd_path() != quorate_ring::SimdPath::Portable
@@ -48,7 +48,7 @@ fn reduce(wide: u128) -> u64 {
 const FIFTH: u64 = 0x1084_2108_4210_8421;
 
 /// Returns the unreduced sum of products by ordinary multiplication. Each factor has only every fifth bit, so at most
-/// 13 ones add up at a place of the product, and carries do not reach the next place that counts.
+/// 13 ones add up at a place of the product. Carries do not reach the next place that counts.
 pub(crate) fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
     let mut sums = [0u128; 5];
     for (&a, &b) in a.iter().zip(b) {
@@ -92,7 +92,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// The definition: shift and reduce, a bit at a time.
+    /// Multiplies by the definition: shift and reduce, a bit at a time.
     fn defined(a: u64, b: u64) -> u64 {
         let (mut sum, mut a) = (0, a);
         for i in 0..64 {

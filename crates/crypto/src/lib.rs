@@ -49,7 +49,7 @@ pub fn os_random(out: &mut [u8]) -> Result<(), CryptoError> {
     Ok(getrandom::fill(out)?)
 }
 
-/// Whether two byte strings are equal, in time that depends only on their lengths.
+/// Returns whether two byte strings are equal, in time that depends only on their lengths.
 pub fn ct_eq(a: &[u8], b: &[u8]) -> bool {
     subtle::ConstantTimeEq::ct_eq(a, b).into()
 }

@@ -20,7 +20,7 @@ enum Schedule {
 }
 
 impl Prf {
-    /// The function under this key.
+    /// Returns the function under this key.
     pub fn new(key: &[u8; 16]) -> Prf {
         #[cfg(target_arch = "x86_64")]
         if let Some(wide) = Vaes::new(key) {

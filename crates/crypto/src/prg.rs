@@ -9,8 +9,8 @@ const CHUNK: usize = 512;
 /// The number of blocks from which a draw uses several threads: half a megabyte, 50 us.
 const THREADED: usize = 1 << 15;
 
-/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). Its output depends only on how many bytes
-/// were drawn before: drawing 5 and then 11 bytes gives the same as drawing 16. Wiped on drop, never printed.
+/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). Its output depends only on the number of
+/// bytes drawn before: drawing 5 and then 11 bytes gives the same as drawing 16. Wiped on drop, never printed.
 ///
 /// Key and first counter block are both derived from the seed, so attacks on many streams at once gain nothing from a
 /// shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits with
@@ -40,7 +40,7 @@ struct Ctr {
 }
 
 impl Prg {
-    /// A generator with the AES key `material[..16]` and the first counter block `material[16..]`.
+    /// Returns a generator with the AES key `material[..16]` and the first counter block `material[16..]`.
     pub(crate) fn from_material(material: &[u8; 32]) -> Prg {
         let (key, counter) = material.split_at(16);
         let cipher = Aes::new(key.try_into().expect("16 bytes"));
@@ -67,14 +67,14 @@ impl Prg {
         }
     }
 
-    /// The next eight bytes as a number.
+    /// Returns the next eight bytes as a number.
     pub fn next_u64(&mut self) -> u64 {
         let mut bytes = [0; 8];
         self.fill(&mut bytes);
         u64::from_le_bytes(bytes)
     }
 
-    /// **Insecure**: a generator that reads `tape`. For tests that enumerate all randomness.
+    /// **Insecure**: returns a generator that reads `tape`. For tests that enumerate all randomness.
     #[cfg(feature = "testing")]
     pub fn insecure_from_tape(tape: std::sync::Arc<Tape>) -> Prg {
         Prg { source: Source::Tape(tape) }
@@ -193,7 +193,7 @@ impl Tape {
         std::sync::Arc::new(Tape { bytes, drawn: 0.into() })
     }
 
-    /// The number of bytes drawn so far, including those beyond the end.
+    /// Returns the number of bytes drawn so far, including those beyond the end.
     pub fn drawn(&self) -> usize {
         self.drawn.load(std::sync::atomic::Ordering::SeqCst)
     }

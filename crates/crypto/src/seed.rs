@@ -23,7 +23,7 @@ impl Seed {
         Ok(seed)
     }
 
-    /// Returns a seed that two parties agreed on or that a peer sent.
+    /// Returns the seed of these bytes, which two parties agreed on or a peer sent.
     pub fn from_bytes(bytes: [u8; 32]) -> Seed {
         Seed {
             bytes,
@@ -39,7 +39,7 @@ impl Seed {
         Seed { bytes, tape: Some(tape) }
     }
 
-    /// The bytes, to send to a peer that is to know the seed.
+    /// Returns the bytes, for sending the seed to a peer.
     pub fn expose(&self) -> &[u8; 32] {
         &self.bytes
     }

@@ -23,7 +23,7 @@ impl SessionId {
         SessionId(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

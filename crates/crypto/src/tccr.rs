@@ -9,7 +9,7 @@
 //! 2^40.
 //! **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and position.
 //! H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t.
-//! **Segments**: a caller that hashes very much under one shift changes the key regularly ([`Tccr::segment`]).
+//! **Segments**: a caller that hashes many blocks under one shift changes the key regularly ([`Tccr::segment`]).
 //! Permutations under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q')
 //! / 2^128 where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
 
@@ -42,7 +42,7 @@ impl Tccr {
         Tccr::keyed(blake3::derive_key(domains::TCCR_KEY, session.as_bytes()))
     }
 
-    /// Returns the hash for a part of this hash's uses, under a key of its own.
+    /// Returns the hash of segment `index`, under a key of its own.
     pub fn segment(&self, index: u128) -> Tccr {
         let mut material = [0; 48];
         material[..32].copy_from_slice(&self.key);
@@ -202,7 +202,7 @@ mod tests {
         SessionId::from_bytes([4; 32])
     }
 
-    /// The definition, a block at a time, with a cipher of its own.
+    /// Computes H(x, tweak) by the definition, a block at a time, with a cipher of its own.
     fn defined(x: u128, tweak: u128) -> u128 {
         let key = blake3::derive_key(domains::TCCR_KEY, session().as_bytes());
         let cipher = aes::Aes128::new(&Array(*key.first_chunk().unwrap()));

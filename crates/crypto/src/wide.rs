@@ -27,7 +27,7 @@ mod x86 {
         pub(crate) fn new(key: &[u8; 16]) -> Option<Vaes> {
             let able =
                 simd_path() == SimdPath::Avx512 && is_x86_feature_detected!("aes") && is_x86_feature_detected!("vaes");
-            // SAFETY: `able` says that the processor has AES, and with it SSE2.
+            // SAFETY: `able` is true only if the processor has AES, and with it SSE2.
             able.then(|| Vaes { keys: unsafe { expand(bytemuck::cast(*key)) } })
         }
 

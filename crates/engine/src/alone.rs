@@ -22,7 +22,7 @@ impl Ctx {
         driven(work(&ctx), |poll| core.drive(poll))
     }
 
-    /// Whether this is work ahead of its phase, in which nothing is sent.
+    /// Returns whether this is work ahead of its phase, in which nothing is sent.
     pub fn is_alone(&self) -> bool {
         self.core.is_alone()
     }

@@ -7,9 +7,9 @@ impl Ctx {
     /// Runs `work` among some of the parties, on a lane of their own.
     ///
     /// On that lane only `members` are peers, and a message to all goes to [`Ctx::members`]. [`Ctx::parties`],
-    /// [`Ctx::next`] and [`Ctx::previous`] still refer to all parties. The other parties go on at once with `None` and
-    /// their present number of rounds. Every party of this lane calls it in step with the same `members`, in increasing
-    /// order. Work among some of the parties cannot draw correlations that were made ahead.
+    /// [`Ctx::next`] and [`Ctx::previous`] still refer to all parties. The other parties continue at once with `None`
+    /// and their present number of rounds. Every party of this lane calls it in step with the same `members`, in
+    /// increasing order. Work among some of the parties cannot draw correlations that were made ahead.
     ///
     /// # Errors
     /// Those of `work`; [`Error::Bug`] unless the members are a subset of those who take part here.

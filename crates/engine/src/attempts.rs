@@ -1,10 +1,10 @@
-//! The state machine of attempts: which attempt to run something this party is in, and which messages about attempts
-//! concern it.
+//! The state machine of attempts to start a run. It tracks this party's present attempt, and decides which messages
+//! about attempts concern it.
 //!
 //! Every attempt has a number. A greeting carries its sender's number; the run gets the largest. An abort carries the
 //! number with which its sender greeted (`own`) and the largest number that the attempt has for any party (`number`).
-//! Every party that is in an attempt up to that number will fail, too. Messages of one peer arrive in order. From this
-//! each party decides alone, and all decide alike, what an abort concerns:
+//! Every party that is in an attempt up to that number will fail, too. Messages of one peer arrive in order. So each
+//! party decides by itself what an abort concerns, and all reach the same decision:
 //!
 //! | this party | the abort concerns |
 //! |---|---|
@@ -19,8 +19,8 @@ use std::collections::VecDeque;
 use crate::error::{Error, Result};
 use crate::wire::{Abort, FrameType};
 
-/// The limit on how far a peer's number may be ahead of this party's: failed attempts of which this party received no
-/// message.
+/// The largest accepted lead of a peer's number over this party's. A peer leads by failed attempts of which this party
+/// received no message.
 const LARGEST_JUMP: u32 = 1 << 24;
 /// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
 const LONGEST_QUEUE: usize = 5;
@@ -74,17 +74,17 @@ impl Attempts {
         }
     }
 
-    /// Whether this party reads data of this run now.
+    /// Returns whether this party reads data of this run now.
     pub fn is_running(&self, run: u32) -> bool {
         self.stage == Stage::Running && run == self.number
     }
 
-    /// Whether this party will never read data of this run.
+    /// Returns whether this party will never read data of this run.
     pub fn is_stale(&self, run: u32) -> bool {
         run < self.floor
     }
 
-    /// The number of the next attempt.
+    /// Returns the number of the next attempt.
     pub fn next(&self) -> u32 {
         self.next
     }
@@ -192,7 +192,7 @@ impl Attempts {
         Some(greeted)
     }
 
-    /// Whether this attempt still needs that peer's greeting, and it has not arrived yet.
+    /// Returns whether this attempt still needs that peer's greeting, and it has not arrived yet.
     pub fn lacks(&self, peer: usize) -> bool {
         self.answered[peer].is_none() && self.queues[peer].is_empty()
     }
@@ -214,7 +214,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Whether all numbers are used up.
+    /// Returns whether all attempt numbers are used up.
     pub fn is_worn_out(&self) -> bool {
         self.next >= u32::MAX - 1
     }

@@ -48,7 +48,7 @@ impl Board {
 }
 
 impl Ctx {
-    /// Whether this party computes the others' depths itself: in a dry run of one party.
+    /// Returns whether this party computes the others' depths itself: in a dry run of one party.
     pub(crate) fn reckons(&self) -> bool {
         self.is_dry() && self.core.board.is_none()
     }

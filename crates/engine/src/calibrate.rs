@@ -54,7 +54,7 @@ pub(crate) fn rates(parties: usize) -> (Rates, bool) {
     // Parties that share a core share its caches.
     let held = HELD * parties.div_ceil(threads);
     let measured: Vec<[f64; Kernel::COUNT]> = thread::scope(|scope| {
-        // A thread that lacks memory, at its start or later, measures nothing, and the others go on.
+        // A thread that lacks memory, at its start or later, measures nothing, and the others continue.
         let start = |member| thread::Builder::new().spawn_scoped(scope, move || kernels(&member, held)).ok();
         let started: Vec<_> = members.into_iter().filter_map(start).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
@@ -86,7 +86,7 @@ fn time(others: &Member<'_>, mut run: impl FnMut()) -> f64 {
     samples[SAMPLES / 2].max(1e-12)
 }
 
-/// A vector for kernels whose time does not depend on its values.
+/// Returns a vector for kernels whose time does not depend on its values.
 fn vector(bits: u32, len: usize) -> Vector {
     let mut vector = Vector::zeros(Ring::of(bits), len);
     let pattern: [u8; 256] = std::array::from_fn(|i| (i * 167 + 89) as u8);
@@ -210,7 +210,7 @@ struct Rounds {
     wall: f64,
     /// A party's own seconds for such a round, without those for its messages.
     wake: f64,
-    /// A party's own seconds for a message sent or received beside others, and for a byte of it.
+    /// A party's own seconds for a message sent or received together with others, and for a byte of it.
     message: f64,
     byte: f64,
 }
@@ -280,7 +280,7 @@ fn party_rounds(mut party: Party) -> Result<Spent> {
     Ok(Spent { wall, chain, short: own[0], long: own[1] })
 }
 
-/// One round in which each party sends to the next.
+/// Runs one round in which each party sends to the next.
 async fn pass_on(ctx: &Ctx, x: &Vector) -> Result<()> {
     ctx.exchange(&[(ctx.next(1), x)], &[(ctx.previous(1), (RING, x.len()))]).await?;
     Ok(())

@@ -40,12 +40,12 @@ impl<K> Default for Demand<K> {
 }
 
 impl<K: Ord + Clone> Demand<K> {
-    /// The number of correlations by kind, in a fixed order.
+    /// Returns the number of correlations by kind, in a fixed order.
     pub fn totals(&self) -> &BTreeMap<K, usize> {
         &self.totals
     }
 
-    /// The draws of each program step, by kind; steps that draw nothing are absent.
+    /// Returns the draws of each program step, by kind; steps that draw nothing are absent.
     pub fn by_step(&self) -> &BTreeMap<u32, BTreeMap<K, usize>> {
         &self.by_step
     }
@@ -107,7 +107,7 @@ pub enum Ledger<K> {
 pub enum Draw {
     /// Make it now, on a lane of [`Ctx::offline_child`].
     Make,
-    /// Recorded; go on with a shape.
+    /// Recorded; continue with a shape.
     Recorded,
     /// Take this range of the stock.
     Stock(Range<usize>),
@@ -172,7 +172,7 @@ pub(crate) struct Turns<K> {
 
 /// The way in which a draw is served if correlations are made in turns.
 pub(crate) enum Turn<K> {
-    /// Make these correlations, on the lane with this number beside the draw's lane.
+    /// Make these correlations, on the lane with this number next to the draw's lane.
     Make(u64, BTreeMap<K, usize>),
     /// Take this range of the correlations of this turn.
     Take(Range<usize>),

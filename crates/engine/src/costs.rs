@@ -31,12 +31,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// No traffic, among this many parties.
+    /// Creates a record of no traffic among `parties` parties.
     pub fn new(parties: usize) -> Self {
         Traffic { rounds: 0, sent: vec![0; parties] }
     }
 
-    /// Payload bytes sent to all peers together.
+    /// Returns the payload bytes sent to all peers together.
     pub fn bytes(&self) -> u64 {
         self.sent.iter().sum()
     }
@@ -68,12 +68,12 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// No costs, among this many parties.
+    /// Creates a record of no costs among `parties` parties.
     pub fn new(parties: usize) -> Self {
         Costs { offline: Traffic::new(parties), online: Traffic::new(parties), ..Costs::default() }
     }
 
-    /// The costs of one phase.
+    /// Returns the costs of one phase.
     pub fn phase(&self, phase: Phase) -> &Traffic {
         match phase {
             Phase::Offline => &self.offline,

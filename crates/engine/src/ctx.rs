@@ -105,7 +105,7 @@ impl Randomness {
 }
 
 impl Ctx {
-    /// The root lane of a phase; `earlier` is the number of times that the run has had this phase before.
+    /// Returns the root lane of a phase; `earlier` is the number of times that the run has had this phase before.
     pub(crate) fn root(core: Rc<Core>, phase: Phase, earlier: u32) -> Ctx {
         let lane = LaneId::ROOT.child(phase as u64 + 2 * u64::from(earlier));
         let depth = core.deepest(phase).get();
@@ -118,49 +118,49 @@ impl Ctx {
         Ctx { core, lane, depth, forks, uses, phase, step, members: None, windows, channels: OnceCell::new() }
     }
 
-    /// This party's number.
+    /// Returns this party's number.
     pub fn me(&self) -> usize {
         self.core.me
     }
 
-    /// The number of parties.
+    /// Returns the number of parties.
     pub fn parties(&self) -> usize {
         self.core.parties
     }
 
-    /// The parties that take part here, in increasing order: all, or those that [`Ctx::among`] names.
+    /// Returns the parties that take part here, in increasing order: all, or those that [`Ctx::among`] names.
     pub fn members(&self) -> Vec<usize> {
         self.members.as_ref().map_or_else(|| (0..self.parties()).collect(), |members| members.to_vec())
     }
 
-    /// The parties that take part here, without this one.
+    /// Returns the parties that take part here, without this one.
     pub fn peers(&self) -> Vec<usize> {
         let mut members = self.members();
         members.retain(|&member| member != self.me());
         members
     }
 
-    /// The number of the party `by` places after this one, around the circle.
+    /// Returns the number of the party `by` places after this one, around the circle.
     pub fn next(&self, by: usize) -> usize {
         (self.core.me + by) % self.core.parties
     }
 
-    /// The number of the party `by` places before this one, around the circle.
+    /// Returns the number of the party `by` places before this one, around the circle.
     pub fn previous(&self, by: usize) -> usize {
         (self.core.me + self.core.parties - by) % self.core.parties
     }
 
-    /// Whether this is a dry run: vectors are shapes and nothing is sent.
+    /// Returns whether this is a dry run: vectors are shapes and nothing is sent.
     pub fn is_dry(&self) -> bool {
         self.core.is_dry()
     }
 
-    /// Rounds so far on this lane, at this party.
+    /// Returns the rounds so far on this lane, at this party.
     pub fn depth(&self) -> u32 {
         self.depth.get().own
     }
 
-    /// The phase that pays for what this lane sends.
+    /// Returns the phase that pays for what this lane sends.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -173,7 +173,7 @@ impl Ctx {
         self.windows.set(windows.max(1));
     }
 
-    /// The lane's identity, the same at all parties.
+    /// Returns the lane's identity, the same at all parties.
     pub fn lane(&self) -> LaneId {
         self.lane
     }
@@ -200,7 +200,7 @@ impl Ctx {
     /// only sends or only receives. The round counts for all of them.
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`] if a message's length does not match its shape.
+    /// Any error that ends the run; [`Error::Malformed`] if a message's length does not match its shape.
     pub async fn exchange<M: Module>(
         &self,
         outgoing: &[(usize, &M)],
@@ -375,7 +375,7 @@ impl Ctx {
     }
 }
 
-/// The depth after a round. With links it is what messages say; a dry run computes it.
+/// The depth after a round. With links, messages carry it; a dry run computes it.
 struct Round {
     after: Depth,
 }

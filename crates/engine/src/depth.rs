@@ -12,24 +12,24 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// The depth at which both of two lanes are done.
+    /// Returns the depth at which both of two lanes are done.
     pub(crate) fn join(self, other: Depth) -> Depth {
         Depth { own: self.own.max(other.own), others: self.others.max(other.others) }
     }
 
-    /// The depth after an exchange that all parties call: one round for each, even for one that only sends or only
-    /// receives.
+    /// Returns the depth after an exchange that all parties call: one round for each, even for one that only sends or
+    /// only receives.
     pub(crate) fn exchanged(self, sends: bool, receives: bool) -> Depth {
         let after = |own: u32, heard: bool, other: u32| if heard { own.max(other) } else { own }.saturating_add(1);
         Depth { own: after(self.own, receives, self.others), others: after(self.others, sends, self.own) }
     }
 
-    /// The depth after a message to the others, for which this party does not wait.
+    /// Returns the depth after a message to the others, for which this party does not wait.
     pub(crate) fn sent(self) -> Depth {
         Depth { others: self.others.max(self.own.saturating_add(1)), ..self }
     }
 
-    /// The depth after a message from a sender that does not wait.
+    /// Returns the depth after a message from a sender that does not wait.
     pub(crate) fn received(self) -> Depth {
         Depth { own: self.own.max(self.others.saturating_add(1)), ..self }
     }

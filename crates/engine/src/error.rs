@@ -59,7 +59,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether the session is over after this cause, for every party.
+    /// Returns whether the session is over after this cause, for every party.
     pub(crate) fn is_final(self) -> bool {
         use Cause::*;
         matches!(self, Lost { .. } | Silent { .. } | Cheating | Memory | Over | Left { .. })
@@ -408,8 +408,9 @@ impl Error {
         }
     }
 
-    /// Whether the session is over: a peer was lost or left, a party cheated or sent a malformed message, memory ran
-    /// out, or some party has keys that must not be used again. After any other error the session can be used again.
+    /// Returns whether the session is over: a peer was lost or left, a party cheated or sent a malformed message,
+    /// memory ran out, or some party has keys that must not be used again. After any other error the session can be
+    /// used again.
     pub fn is_final(&self) -> bool {
         match self {
             // A peer that hangs may come back. Families whose parties may cheat give up their keys by themselves.

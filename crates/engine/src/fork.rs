@@ -1,7 +1,7 @@
 //! Lanes side by side: a fixed few ([`Ctx::join`]) or many ([`Ctx::join_all`]).
 //!
-//! Children start at their parent's depth, and the parent goes on at the deepest child's, so rounds of independent work
-//! merge. A child is polled only after it was woken.
+//! Children start at their parent's depth, and the parent continues at the deepest child's, so rounds of independent
+//! work merge. A child is polled only after it was woken.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -113,7 +113,7 @@ impl<'a, T> Child<'a, T> {
 pub type Join<A, B> = (A, B);
 
 impl Ctx {
-    /// The lane of this lane's next fork.
+    /// Returns the lane of this lane's next fork.
     pub(crate) fn fork_lane(&self) -> LaneId {
         let index = self.forks.get();
         self.forks.set(index + 1);
@@ -206,7 +206,8 @@ impl Ctx {
         self.join_steps(count, |_| None, work).await
     }
 
-    /// [`Ctx::join_all`] for numbered program steps: child i is on the lane of number `i` and carries the step's name.
+    /// Runs program steps side by side, as [`Ctx::join_all`] does: child i is on the lane of number `i` and carries the
+    /// step's name.
     ///
     /// # Errors
     /// Those of [`Ctx::join_all`].

@@ -65,7 +65,7 @@ impl<'b> Greeted<'b> {
 }
 
 /// Short prefix hashes of a program's newest nodes, from number `first` on. An earlier handshake has found that the
-/// programs are alike up to there.
+/// programs are equal up to there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The number of nodes before them.
@@ -211,7 +211,7 @@ fn first_difference(
         let (_, body) = next(core, peer, FrameType::Trace)?;
         let theirs = Trace::read(&body).ok_or(Error::Malformed { peer, what: "trace of a wrong length" })?;
         let node = trace.first_difference(&theirs);
-        // Where no common node differs, the programs differ where one of them ends.
+        // If no common node differs, the programs differ where one of them ends.
         let place = node.unwrap_or(trace.end().min(theirs.end()));
         let here = trace.at(place).map_or(String::new(), |_| describe(place));
         let mut frame = wire::frame(FrameType::Node, candidate);

@@ -21,7 +21,7 @@ impl Dice {
         (self.0 >> 33) % sides
     }
 
-    /// A number near a bound where something may overflow.
+    /// Returns a number near a bound where something may overflow.
     fn number(&mut self) -> u32 {
         let bases = [0, 1, 2, 3, 1 << 24, 1 << 31, u32::MAX - 1, u32::MAX];
         bases[self.roll(8) as usize].wrapping_add(self.roll(3) as u32).wrapping_sub(1)
@@ -32,7 +32,7 @@ impl Dice {
         if self.roll(2) == 0 { root } else { root.child(self.roll(3)) }
     }
 
-    /// A frame that is nearly right.
+    /// Returns a frame that is nearly right.
     fn frame(&mut self) -> Vec<u8> {
         let handshake = [FrameType::Start, FrameType::Trace, FrameType::Node];
         let kinds = [FrameType::Data, FrameType::Data, FrameType::Data, FrameType::Abort, FrameType::Goodbye];
@@ -67,7 +67,7 @@ impl Dice {
     }
 }
 
-/// Rounds of every shape with one peer.
+/// Runs rounds of every shape with one peer.
 async fn program(ctx: &Ctx) -> Result<()> {
     let shape = (RING, 1);
     for _ in 0..3 {

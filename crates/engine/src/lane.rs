@@ -16,7 +16,7 @@ impl LaneId {
     pub(crate) const ROOT: LaneId = LaneId(1);
     pub(crate) const BYTES: usize = 16;
 
-    /// The lane of this lane's `index`-th fork. Collisions have probability below `forks^2 / 2^128`.
+    /// Returns the lane of this lane's `index`-th fork. Collisions have probability below `forks^2 / 2^128`.
     pub(crate) fn child(self, index: u64) -> LaneId {
         let mut path = [0; 24];
         path[..16].copy_from_slice(&self.0.to_le_bytes());

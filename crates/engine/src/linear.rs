@@ -34,12 +34,12 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The positions.
+    /// Returns the positions.
     pub fn list(&self) -> &[u32] {
         match self {
             Positions::Given(list) => list,

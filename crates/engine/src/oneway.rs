@@ -1,7 +1,7 @@
 //! Messages for which the sender does not wait: [`Ctx::send`] and [`Ctx::receive`].
 //!
 //! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the
-//! sender goes on at its own depth. A party that only sends, however often, delays the other by one message only.
+//! sender stays at its own depth. A party that only sends, however often, delays the other by one message only.
 //!
 //! Both ends call it in step: one sends, the other receives. As in an exchange, a sender waits for credit only before
 //! it sends, and only for what it sent earlier. It therefore waits only for a party at an earlier step of the lane, and
@@ -32,7 +32,7 @@ impl Ctx {
     /// Sends a vector to one party, which calls [`Ctx::receive`].
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// Any error that ends the run.
     pub async fn send<M: Module>(&self, to: usize, vector: &M) -> Result<()> {
         self.core.costs.borrow_mut().apart();
         self.wait_for_credit(to, false).await?;
@@ -44,8 +44,8 @@ impl Ctx {
     /// Receives the vector that `from` sends.
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length than its
-    /// shape.
+    /// Any error that ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length
+    /// than its shape.
     pub async fn receive<M: Module>(&self, from: usize, shape: M::Shape) -> Result<M> {
         let bytes = self.next_one(from, M::packed_bytes(shape)).await?;
         if self.is_dry() {
@@ -59,7 +59,7 @@ impl Ctx {
     /// does not call `write`.
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// Any error that ends the run.
     pub async fn send_bytes(&self, to: usize, length: usize, write: impl FnOnce(&mut [u8])) -> Result<()> {
         self.core.costs.borrow_mut().apart();
         self.wait_for_credit(to, false).await?;
@@ -78,7 +78,7 @@ impl Ctx {
     /// Receives exactly `length` bytes that `from` sends with [`Ctx::send_bytes`].
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length.
+    /// Any error that ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length.
     pub async fn receive_bytes(&self, from: usize, length: usize) -> Result<Incoming> {
         self.next_one(from, length).await
     }

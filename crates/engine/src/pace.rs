@@ -36,7 +36,7 @@ impl Pace {
     }
 
     /// Reports to the peers that this party has done the first `done` pieces of work. It reports nothing once the peers
-    /// have enough to go on to the end: a report never arrives after the row has ended.
+    /// have enough to reach the end: a report never arrives after the row has ended.
     pub fn report(&self, done: usize) {
         if self.reported.get() < self.enough {
             let done = u32::try_from(done).unwrap_or(u32::MAX);
@@ -45,12 +45,12 @@ impl Pace {
         }
     }
 
-    /// The number `done` that this party reported last ([`Pace::report`]).
+    /// Returns the number `done` that this party reported last ([`Pace::report`]).
     pub fn reported(&self) -> usize {
         self.reported.get() as usize
     }
 
-    /// The number `done` that the slowest peer has reported.
+    /// Returns the number `done` that the slowest peer has reported.
     pub fn slowest(&self) -> usize {
         self.lane.slowest(&self.peers).0 as usize
     }

@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(10);
 /// The interval at which a flush checks for progress.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
-/// The time for which a party that gives up goes on informing its peers after its user has interrupted it once more.
+/// The time for which a party that gives up keeps informing its peers after a second interrupt by its user.
 const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.
@@ -45,12 +45,12 @@ impl Party {
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
     }
 
-    /// This party's number.
+    /// Returns this party's number.
     pub fn me(&self) -> usize {
         self.core.me
     }
 
-    /// The number of parties.
+    /// Returns the number of parties.
     pub fn parties(&self) -> usize {
         self.core.parties
     }
@@ -70,8 +70,8 @@ impl Party {
         self.core.sent.clone()
     }
 
-    /// Whether the session is over: a peer was lost or cheated, a party ran out of memory, or an earlier run left keys
-    /// that must not be used again.
+    /// Returns whether the session is over: a peer was lost or cheated, a party ran out of memory, or an earlier run
+    /// left keys that must not be used again.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -85,7 +85,8 @@ impl Party {
     /// Agrees with the peers to run the program that `greeting` names. Nothing that depends on an input is sent.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] where the programs differ, [`Error::Poisoned`] after a lost peer, and whatever ends a run.
+    /// [`Error::Mismatch`] where the programs differ, [`Error::Poisoned`] after a lost peer, and any error that ends a
+    /// run.
     pub fn begin(
         &mut self,
         greeting: &Greeting,
@@ -110,7 +111,7 @@ impl Party {
         }
     }
 
-    /// [`Party::begin`] for a run that every party starts by itself, such as a session's setup or a test.
+    /// Begins a run, as [`Party::begin`] does, that every party starts by itself, such as a session's setup or a test.
     pub fn begin_alone(&mut self) -> Result<Run<'_>> {
         self.begin(&Greeting::default(), &Trace::default, &|_| String::new())
     }

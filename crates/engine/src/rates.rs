@@ -26,7 +26,7 @@ pub struct Rates {
 /// Rates by the number of parties that share the machine.
 static MEASURED: Mutex<BTreeMap<usize, Rates>> = Mutex::new(BTreeMap::new());
 
-/// Cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
@@ -59,7 +59,7 @@ impl Rates {
     /// Returns the largest rate of all parties for each kernel. One round.
     ///
     /// # Errors
-    /// Whatever ends a run; [`Error::Malformed`] for rates that no machine has.
+    /// Any error that ends a run; [`Error::Malformed`] for rates that no machine has.
     pub async fn slowest(&self, ctx: &Ctx) -> Result<Rates> {
         let all = self.seconds.iter().chain([&self.round_seconds, &self.wake_seconds]);
         let own: Vec<u8> = all.flat_map(|each| each.to_le_bytes()).collect();

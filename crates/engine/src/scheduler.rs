@@ -166,7 +166,7 @@ impl Core {
         self.alone
     }
 
-    /// Every party but this one.
+    /// Returns every party but this one.
     pub fn peers(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.me;
         (0..self.parties).filter(move |&peer| peer != me)
@@ -253,7 +253,7 @@ impl Core {
     /// peer.
     ///
     /// # Errors
-    /// [`Fault::Stalled`] if something has been due for too long; whatever ends a run.
+    /// [`Fault::Stalled`] if something has been due for too long; any error that ends a run.
     pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
         #[cfg(any(test, feature = "testing"))]
         self.probe.borrow_mut().jitter();
@@ -411,8 +411,8 @@ impl Core {
         frame
     }
 
-    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others went on and
-    /// the data was flushed: forks continue with their lanes until none of them rings.
+    /// Returns whether data waits to be sent. In that case this lane is woken again only after all others continued and
+    /// the data was flushed. Forks continue with their lanes until none of them rings.
     pub fn gives_way(&self, waker: &Waker) -> bool {
         let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
         if unsent {
@@ -442,7 +442,7 @@ impl Core {
         links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e))
     }
 
-    /// Whether `peer` said goodbye; a party that still waits for it runs another program.
+    /// Returns whether `peer` said goodbye; a party that still waits for it runs another program.
     pub fn has_left(&self, peer: usize) -> bool {
         self.left[peer].get()
     }

@@ -160,11 +160,11 @@ pub trait Sharing {
     fn public(&self, value: &Vector) -> Self::A;
     /// Shares public bits, locally.
     fn public_bits(&self, value: &Bits) -> Self::B;
-    /// x + y.
+    /// Returns x + y.
     fn add(&self, x: &Self::A, y: &Self::A) -> Self::A;
-    /// x - y.
+    /// Returns x - y.
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
-    /// x + value.
+    /// Returns x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
     /// In a dry run, marks the shape x as a value that party `known` knows, as it knows its own input; `None` means
     /// that no party knows it. Families in which this makes no difference ignore it.
@@ -182,9 +182,9 @@ pub trait Sharing {
     fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update);
     /// Concatenates vectors.
     fn concat(&self, parts: &[&Self::A]) -> Self::A;
-    /// x xor y.
+    /// Returns x xor y.
     fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B;
-    /// x xor value.
+    /// Returns x xor value.
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
     /// Applies a linear map to x.
     fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B;
@@ -206,18 +206,18 @@ pub trait Sharing {
     async fn as_factor(&self, _: &Ctx, x: &Self::A, _name: u32) -> Result<Self::A> {
         Ok(x.clone())
     }
-    /// form(x, y). One round.
+    /// Returns form(x, y). One round.
     async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A>;
-    /// x y, element by element. One round.
+    /// Returns x y, element by element. One round.
     async fn mul(&self, ctx: &Ctx, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         self.bilinear(ctx, Form::Product, x, y).await
     }
-    /// x mod 2, one row. Mostly local; one round where bits have MACs of their own.
+    /// Returns x mod 2, one row. Mostly local; one round where bits have MACs of their own.
     async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B>;
-    /// Returns 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. Mostly
-    /// local; one round where bits have MACs of their own.
+    /// Returns 2^(k-1) x for one row of bits. This is the only product with a power of two that needs no conversion.
+    /// Mostly local; one round where bits have MACs of their own.
     async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
-    /// The AND of x and y, bit by bit. One round.
+    /// Returns the AND of x and y, bit by bit. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
     /// Opens x to all parties, to compute on. One round.
     async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;
@@ -250,17 +250,17 @@ pub trait Sharing {
         to: Option<usize>,
     ) -> Result<Option<Opened<Bits>>>;
 
-    /// Correlation: uniform bits as elements of Z_2^k.
+    /// Draws uniform bits as elements of Z_2^k.
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A>;
-    /// Correlation: uniform bits as elements of Z_2^k, and as bits.
+    /// Draws uniform bits as elements of Z_2^k, and as bits.
     async fn dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Self::A, Self::B)> {
         let elements = self.random_bits(ctx, ring, len).await?;
         let bits = self.lsb(ctx, &elements).await?;
         Ok((elements, bits))
     }
-    /// Correlation: uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
+    /// Draws uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
-    /// Correlation: uniform elements of Z_2^k with their bits, and with the products of the lowest `pairs` pairs of
+    /// Draws uniform elements of Z_2^k with their bits, and with the products of the lowest `pairs` pairs of
     /// neighbouring bits (0 < pairs <= k / 2) where the family makes them.
     async fn comparison_masks(
         &self,
@@ -272,10 +272,10 @@ pub trait Sharing {
         let EdaBits { value, bits, .. } = self.edabits(ctx, ring, None, len).await?;
         Ok(ComparisonMasks { value, bits, products: None })
     }
-    /// Correlation: masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).
+    /// Draws masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>>;
-    /// Correlation: uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with
-    /// their k bits.
+    /// Draws uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with their k
+    /// bits.
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
 
     /// Puts the rows of all columns into one order, which is uniformly random and unknown to every coalition that the

@@ -1,7 +1,7 @@
 //! The lanes of a program's steps. Each step starts when its operands are ready, so only steps under way take memory.
 //!
-//! Step i has the lane of number i, whenever it starts and whichever other steps are under way. So nothing depends on
-//! the order in which the parties start their steps.
+//! Step i has lane number i, independently of its start and of other steps under way. So nothing depends on the order
+//! in which the parties start their steps.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -68,7 +68,7 @@ impl<'a, T> Steps<'a, T> {
         self.children.len()
     }
 
-    /// Whether none is under way.
+    /// Returns whether none is under way.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
     }

@@ -175,7 +175,7 @@ pub trait Stocks: Sharing {
     /// Returns the layout of this party's shares of one correlation.
     fn layout(&self, kind: &Self::Kind) -> Layout;
 
-    /// Returns the bits of the largest ring over which a correlation is, for the bound of [`Sharing::MOST_BITS`].
+    /// Returns the number of bits of the largest ring in a correlation, which [`Sharing::MOST_BITS`] bounds.
     fn bits_of(&self, kind: &Self::Kind) -> u32 {
         self.layout(kind).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
     }
@@ -200,7 +200,7 @@ pub trait Stocks: Sharing {
     /// Makes `totals` correlations of each kind.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn make_kinds(
         &self,
         ctx: &Ctx,
@@ -215,13 +215,13 @@ pub trait Stocks: Sharing {
     /// Makes `len` correlations.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>>;
 
     /// Makes the correlations of one draw where they are drawn.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn make_drawn(
         &self,
         ctx: &Ctx,
@@ -243,7 +243,7 @@ pub trait Stocks: Sharing {
     /// Makes correlations chunk by chunk.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn make_in_chunks(
         &self,
         ctx: &Ctx,
@@ -261,7 +261,7 @@ pub trait Stocks: Sharing {
     /// Makes all correlations that a program demands; afterwards its draws are served from this stock, each once.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn make_all(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
         self.stock().clear();
         let made = self.make_kinds(ctx, demand.totals()).await?;
@@ -313,8 +313,8 @@ pub trait Stocks: Sharing {
     /// Draws the next `len` correlations for this lane: from the stock, or made here at the cost of the offline phase.
     ///
     /// # Errors
-    /// Those of [`Stocks::check_kind`]; [`Error::Exhausted`] if a dry run did not record this draw; whatever ends a
-    /// run.
+    /// Those of [`Stocks::check_kind`]; [`Error::Exhausted`] if a dry run did not record this draw; any error that ends
+    /// a run.
     async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>> {
         self.check_kind(&kind)?;
         if let Some(material) = self.draw_in_turn(ctx, &kind, len).await? {

@@ -70,7 +70,7 @@ impl Ctx {
     /// at any party stays bounded.
     ///
     /// # Errors
-    /// The first error of `work`; whatever else ends the run.
+    /// The first error of `work`; any other error that ends the run.
     pub async fn stream<T>(
         &self,
         chunks: Chunks,

@@ -20,7 +20,7 @@ use crate::wire::{PIECE_BYTES, Tag};
 /// Bytes from one peer that may be parked before its lanes read them. Honest peers stay far below, since every lane and
 /// every stream has a window. A peer beyond it violates the protocol.
 const PARKED_LIMIT: usize = 1 << 30;
-/// Bytes that a parked message, or a lane that is not read yet, takes beside its payload.
+/// Bytes that a parked message, or a lane that is not read yet, takes besides its payload.
 pub(crate) const OVERHEAD_BYTES: usize = 256;
 
 /// A message as it arrived: a slice of a frame, or bytes put together from several frames.
@@ -66,7 +66,7 @@ pub(crate) struct Lane {
     label: OnceCell<(Phase, Option<Step>)>,
 }
 
-/// What a lane waits for from a peer.
+/// The data that a lane waits for from a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Message,
@@ -146,12 +146,12 @@ impl Table {
         *self.recent.borrow_mut() = None;
     }
 
-    /// Whether some lane waits for any peer.
+    /// Returns whether some lane waits for any peer.
     pub fn is_waiting(&self) -> bool {
         (0..self.parties).any(|peer| self.awaits(peer))
     }
 
-    /// Whether some lane waits for this peer.
+    /// Returns whether some lane waits for this peer.
     pub fn awaits(&self, peer: usize) -> bool {
         self.waits[peer].get() > 0
     }
@@ -286,7 +286,7 @@ impl Table {
         Ok(())
     }
 
-    /// The next message of a peer on this lane, if it has arrived.
+    /// Returns the next message of a peer on this lane, if it has arrived.
     pub fn take(&self, lane: &Lane, peer: usize) -> Option<Message> {
         let mut channels = lane.channels.borrow_mut();
         let channel = &mut channels[peer];
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_never_adds_up() {
+    fn messages_read_at_once_do_not_accumulate() {
         let table = Table::with_limit(2, 4 << 20);
         let frame = Rc::new(vec![0; 1 << 20]);
         let lane = table.open(LaneId(7), Phase::Online, &None);

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_change_what_they_say() {
+    fn changes_are_as_stated() {
         let changed = |change: Change, replayed: Option<Vec<u8>>| {
             let mut bytes = vec![0xff; 10];
             change.apply(&mut bytes, replayed.as_ref());

@@ -1,8 +1,9 @@
-//! Broadcasts: all parties receive the same values. With commitments, none can choose its value by those of others.
+//! Broadcasts: all parties receive the same values. With commitments, no party can choose its value depending on the
+//! values of others.
 //!
 //! **Source**: commit and open, and broadcast with an echo (Goldwasser, Lindell 2005), with abort. **Model**:
-//! malicious; all parties but one may cheat. Hash commitments; a cheater that dislikes what it receives can only abort.
-//! With two parties no echo is needed.
+//! malicious; all parties but one may cheat. Hash commitments; a cheater that has seen the values can only abort. With
+//! two parties no echo is needed.
 //!
 //! | | rounds | bytes to each peer |
 //! |---|---|---|
@@ -20,7 +21,7 @@ const ECHO: &str = "quorate 2026 engine echo v3";
 /// The domain of a broadcast, as for a commitment.
 const BROADCAST: &str = "quorate/engine/broadcast";
 
-/// The context to which an echo is bound beside the values: the session, the domain, and the instance number.
+/// The context to which an echo is bound besides the values: the session, the domain, and the instance number.
 type Place<'p> = (Option<&'p SessionId>, &'static str, u128);
 
 impl Ctx {
@@ -58,7 +59,7 @@ impl Ctx {
         let commitments = self.say(&commitment.0).await?;
         let mut words = value.to_vec();
         words.extend_from_slice(&opening.0);
-        // The echo goes with the openings: by then a party that committed to several values is bound to each.
+        // The echo is sent with the openings: by then a party that committed to several values is bound to each.
         let openings = self.echo((Some(session), domain, instance), &commitments, &words).await?;
         let opened = |((party, committed), mut words): ((usize, Vec<u8>), Vec<u8>)| {
             let opening = words.split_off(value.len());

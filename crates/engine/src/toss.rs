@@ -1,7 +1,7 @@
 //! Coin tossing by commitment: no party can influence the coins, and none learns them before all have committed.
 //!
 //! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious;
-//! all parties but one may cheat. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes
+//! all parties but one may cheat. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that has seen
 //! the coins can only abort.
 
 use quorate_crypto::{SessionId, os_random};

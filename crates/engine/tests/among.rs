@@ -34,7 +34,7 @@ fn costs<T: Send>(n: usize, work: impl AsyncFn(&Ctx) -> Result<T> + Sync) -> Vec
 }
 
 #[test]
-fn the_others_go_on_with_the_rounds_that_they_had() {
+fn non_members_keep_their_round_count() {
     // Parties 0 and 1 compute for seven rounds; party 2 then gets one message and sends one to all.
     let results = costs(3, async |ctx| {
         let x = own(ctx, 3);
@@ -105,7 +105,7 @@ fn all_pairs_work_side_by_side() {
 }
 
 #[test]
-fn what_is_said_to_all_is_said_to_the_members() {
+fn broadcasts_reach_the_members_only() {
     let session = SessionId::from_bytes([9; 32]);
     let results = costs(4, async |ctx| {
         ctx.among(&[0, 2, 3], async |ctx: Ctx| {

@@ -63,7 +63,7 @@ fn nobody_is_through_before_all_have_said_so() {
 }
 
 #[test]
-fn what_ends_after_the_last_word_ends_nothing() {
+fn an_interrupt_after_the_last_word_does_not_end_the_run() {
     within_seconds(60, || {
         testing::parties(3, |mut party| {
             // A party that has ended the run interrupts its next attempt at once, while others may still wait for the

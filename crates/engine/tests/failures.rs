@@ -1,4 +1,4 @@
-//! Parties fail as one: every failure reaches every party as a typed error, and the session goes on where it can.
+//! Parties fail as one: every failure reaches every party as a typed error, and the session continues if it can.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn phase_of(moment: Moment) -> Phase {
     if moment == Moment::Offline { Phase::Offline } else { Phase::Online }
 }
 
-/// Runs up to a moment, and a little into the phase that it names; then this party goes on with `then`.
+/// Runs up to a moment, and a little into the phase that it names; then this party continues with `then`.
 fn run_up_to<'p>(party: &'p mut Party, moment: Moment, then: Result<()>) -> Result<Run<'p>> {
     let mut run = party.begin_alone()?;
     if moment == Moment::Online {

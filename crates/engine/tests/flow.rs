@@ -166,7 +166,7 @@ fn a_party_that_computes_for_long_is_waited_for() {
 
 /// This also holds in lanes of forks, which the fork would otherwise continue at once.
 #[test]
-fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
+fn messages_are_sent_before_computing_on_early_arrivals() {
     for forks in [0, 1, 2] {
         within_seconds(60, move || {
             let (heard, waiting) = (AtomicBool::new(false), Instant::now());

@@ -1,5 +1,5 @@
-//! The ledger uses a correlation once: a program's draws are known before, have one place in the stock, and are gone
-//! once drawn.
+//! The ledger uses a correlation once: a program's draws are known beforehand, have one place in the stock, and are
+//! removed once drawn.
 
 use quorate_engine::{Ctx, Demand, Draw, Error, Ledger, Phase, Result, dry, testing};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Waits for a peer whose connection is alive but that does not send what is due: they end.
+//! Waits end for a peer whose connection is alive but that does not send what is due.
 
 use std::cell::Cell;
 use std::sync::Barrier;
@@ -22,7 +22,7 @@ enum At {
     Confirmation,
 }
 
-/// A run of three parties. The party that `withholds` does not go on until the others have given up.
+/// A run of three parties. The party that `withholds` does not continue until the others have given up.
 fn run(party: &mut Party, at: At, withholds: Option<&Barrier>) -> Result<()> {
     let others = Cell::new(withholds);
     let stay = || others.take().map(Barrier::wait);
@@ -114,7 +114,7 @@ fn who_withholds_something_is_named_and_the_session_goes_on() {
                 }
                 _ => false,
             };
-            // Who began later may be told by the other.
+            // A party that began later may learn it from the other.
             assert!([0, 2].into_iter().any(found_out), "{at:?}: {errors:?}");
             assert!([0, 2].into_iter().all(|me| found_out(me) || told(me)), "{at:?}: {errors:?}");
             // At the end, party 1 has the confirmations of all: the run counts there, as after an interrupt.
@@ -150,11 +150,11 @@ fn the_message_says_who_how_long_where_and_what_to_do() {
     });
 }
 
-/// A limit does not end waits that make progress: this party's own work, its work with others, a peer that sends a
-/// message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run that is
-/// predicted to take long.
+/// A limit does not end waits that make progress. These are this party's own work, its work with others, a peer that
+/// sends a message now and then (however long it takes in total), and a long message in pieces. Nor does it end a run
+/// that is predicted to take long.
 #[test]
-fn who_gets_on_is_waited_for() {
+fn a_peer_that_makes_progress_is_waited_for() {
     within_seconds(60, || {
         let results = testing::parties(2, |mut party| {
             party.set_patience(Some(3 * LIMIT));

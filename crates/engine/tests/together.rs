@@ -20,7 +20,7 @@ async fn say(ctx: &Ctx, commits: bool) -> Result<Vec<Vec<u8>>> {
 }
 
 #[test]
-fn all_hear_the_same_for_the_stated_cost() {
+fn all_receive_the_same_for_the_stated_cost() {
     for n in [2, 3, 5] {
         let echo = if n > 2 { 32 } else { 0 };
         for (commits, rounds, bytes) in [(false, if n > 2 { 2 } else { 1 }, 5 + echo), (true, 2, 5 + 64 + echo)] {

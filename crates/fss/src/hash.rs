@@ -74,7 +74,7 @@ impl Hash {
         Hash { kernel, tree: permutation(TREE), proof: permutation(PROOF) }
     }
 
-    /// The instructions on which it runs.
+    /// Returns the instructions on which it runs.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }

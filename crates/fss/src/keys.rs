@@ -9,7 +9,7 @@ use crate::{FssError, Roots, Shape, Side};
 
 /// The form of the keys of a batch.
 pub trait Form: Copy + std::fmt::Debug {
-    /// Bytes of a key's corrections.
+    /// Returns the bytes of a key's corrections.
     fn correction_bytes(self) -> usize;
     /// Returns the header of the corrections of `count` keys in a message.
     fn header(self, count: usize) -> Header;
@@ -53,17 +53,17 @@ impl<S: Form> Corrections<S> {
         Ok(Corrections { shape, count, bytes: own })
     }
 
-    /// The shape of each key.
+    /// Returns the shape of each key.
     pub fn shape(&self) -> S {
         self.shape
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// All bytes, one key after the other.
+    /// Returns all bytes, one key after the other.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -154,22 +154,22 @@ impl<S: Form> Keys<S> {
         Ok(Keys { roots, corrections })
     }
 
-    /// The shape of each key.
+    /// Returns the shape of each key.
     pub fn shape(&self) -> S {
         self.corrections.shape
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn count(&self) -> usize {
         self.corrections.count
     }
 
-    /// The side that holds them.
+    /// Returns the side that holds them.
     pub fn side(&self) -> Side {
         self.roots.side()
     }
 
-    /// The corrections, which both sides have.
+    /// Returns the corrections, which both sides have.
     pub fn corrections(&self) -> &Corrections<S> {
         &self.corrections
     }

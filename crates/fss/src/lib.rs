@@ -1,5 +1,4 @@
-//! Function secret sharing: a point of a domain as two keys, neither of which reveals anything about it. No input and
-//! output.
+//! Function secret sharing: a point of a domain as two keys, neither of which reveals anything about it. No I/O.
 //!
 //! **Source**: the half-tree of Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, EUROCRYPT 2023 (ePrint 2022/1431); early
 //! termination of Boyle, Gilboa, Ishai, CCS 2016; parities of intervals of Storrier and others, CCS 2023; sums with a

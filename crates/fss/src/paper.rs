@@ -72,7 +72,7 @@ pub fn keys(hash: &Hash, bits: usize, point: u64, roots: [u128; 2]) -> [Key; 2] 
 }
 
 impl Key {
-    /// The bits of a key: lambda + (lambda + 2) nu + 2^(n - nu).
+    /// Returns the bits of a key: lambda + (lambda + 2) nu + 2^(n - nu).
     pub fn size_bits(&self) -> usize {
         let levels = self.public.levels.len();
         128 + 130 * levels + (1 << (self.public.bits - levels))

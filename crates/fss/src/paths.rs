@@ -14,12 +14,12 @@ pub(crate) const STRIDE: usize = FOURS + 1;
 /// The number of hashes from which work uses several threads: some 50 us.
 const GRAIN: usize = 1 << 15;
 
-/// The block of each lane, to be written.
+/// Returns the block of each lane, to be written.
 pub(crate) fn lanes(fours: &mut [Four; FOURS]) -> &mut [u128; TOGETHER] {
     bytemuck::cast_mut(fours)
 }
 
-/// The block of each lane, to be read.
+/// Returns the block of each lane, to be read.
 pub(crate) fn blocks(fours: &[Four; FOURS]) -> &[u128; TOGETHER] {
     bytemuck::cast_ref(fours)
 }

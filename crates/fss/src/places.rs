@@ -30,7 +30,7 @@ impl Places {
         Places { shape, ring, len, table }
     }
 
-    /// The ring of the entries.
+    /// Returns the ring of the entries.
     pub fn ring(&self) -> Ring {
         self.ring
     }

@@ -14,7 +14,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The control bit of the root.
+    /// Returns the control bit of the root.
     pub(crate) fn bit(self) -> u128 {
         (self == Side::Second).into()
     }
@@ -46,12 +46,12 @@ impl Roots {
         Roots { side, nodes }
     }
 
-    /// The side that they belong to.
+    /// Returns the side that they belong to.
     pub fn side(&self) -> Side {
         self.side
     }
 
-    /// The number of roots.
+    /// Returns the number of roots.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }

@@ -61,22 +61,22 @@ impl Shape {
         Ok(Shape { bits: bits as u8, blocks: needed, levels: levels as u8 })
     }
 
-    /// n.
+    /// Returns n.
     pub const fn bits(self) -> u32 {
         self.bits as u32
     }
 
-    /// Blocks of a terminal node.
+    /// Returns the number of blocks of a terminal node.
     pub const fn blocks(self) -> usize {
         self.blocks as usize
     }
 
-    /// Levels of the tree, d.
+    /// Returns the number of levels of the tree, d.
     pub const fn levels(self) -> usize {
         self.levels as usize
     }
 
-    /// Points below a terminal node.
+    /// Returns the number of points below a terminal node.
     pub const fn leaf_bits(self) -> u64 {
         let leaf = BLOCK_BITS * self.blocks as u64;
         match self.bits < 9 && 1 << self.bits < leaf {
@@ -85,32 +85,33 @@ impl Shape {
         }
     }
 
-    /// The largest point, 2^n - 1.
+    /// Returns the largest point, 2^n - 1.
     pub const fn mask(self) -> u64 {
         u64::MAX >> (Self::MOST_BITS - self.bits())
     }
 
-    /// Bytes of the last correction.
+    /// Returns the bytes of the last correction.
     pub(crate) const fn leaf_bytes(self) -> usize {
         self.leaf_bits().div_ceil(8) as usize
     }
 
-    /// The bytes of a key's corrections, which both sides get. The root is not among them: it comes from a seed.
+    /// Returns the bytes of a key's corrections, which both sides get. The root is not among them: it comes from a
+    /// seed.
     pub const fn key_bytes(self) -> usize {
         16 * self.levels() + self.leaf_bytes()
     }
 
-    /// The number of blocks of 128 bits that hold these bytes.
+    /// Returns the number of blocks of 128 bits that hold these bytes.
     pub const fn key_blocks(self) -> usize {
         self.key_bytes().div_ceil(16)
     }
 
-    /// The bytes of the corrections of `count` keys [in a message](crate::Corrections::write).
+    /// Returns the bytes of the corrections of `count` keys [in a message](crate::Corrections::write).
     pub const fn batch_bytes(self, count: usize) -> usize {
         crate::wire::HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// The bytes of `count` whole keys, roots included, [in a message](crate::Keys::write).
+    /// Returns the bytes of `count` whole keys, roots included, [in a message](crate::Keys::write).
     pub const fn keys_bytes(self, count: usize) -> usize {
         self.batch_bytes(count).saturating_add(count.saturating_mul(16))
     }

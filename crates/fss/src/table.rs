@@ -12,7 +12,7 @@ const LINE: usize = 8;
 
 /// A public table over Z_2^l, l up to 64, to be multiplied with leaves.
 ///
-/// If each 64 neighbours differ little, the table is kept as a base for each 64 and planes of bits of the rest: counts
+/// If each 64 neighbours differ little, the table is kept as a base for each 64 and planes of bits of the rest. Counts
 /// of ones then replace additions. Otherwise entries are added under masks, as words of 32 or 64 bits.
 pub struct Table {
     ring: Ring,
@@ -86,7 +86,7 @@ impl Table {
     fn in_planes(ring: Ring, entries: &[u64], most_planes: usize) -> Option<Form> {
         let groups = entries.len().div_ceil(GROUP);
         let mut base = lines(groups.next_multiple_of(LINE), 8);
-        // As signed numbers: neighbours in tables around zero lie on both sides of it.
+        // Entries are read as signed numbers, since neighbours around zero have both signs.
         let unused = 64 - ring.bits();
         let signed = |entry: u64| (entry << unused) as i64 >> unused;
         let mut most = 0;
@@ -112,22 +112,22 @@ impl Table {
         Some(Form::Planes { base, planes, count })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: a table has entries.
+    /// Returns `false`: a table has at least one entry.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Z_2^l.
+    /// Returns Z_2^l.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// Planes of bits, if the table is kept in planes.
+    /// Returns the number of planes of bits, if the table is kept in planes.
     pub fn planes(&self) -> Option<usize> {
         match self.form {
             Form::Planes { count, .. } => Some(count),
@@ -187,7 +187,7 @@ fn lines(words: usize, bytes: usize) -> Lines {
 }
 
 impl Side {
-    /// Whether this side's leaves have the sign -1: those of the second.
+    /// Returns whether this side's leaves have the sign -1: those of the second.
     pub(crate) fn is_negative(self) -> bool {
         self == Side::Second
     }

@@ -21,7 +21,7 @@ const BYTES_PER_SLOT: usize = 2;
 /// instance. Order the program by [`Order::Layers`]: every step is then a round.
 ///
 /// # Errors
-/// [`Misuse`] unless there is a row for every input wire; whatever ends a run.
+/// [`Misuse`] unless there is a row for every input wire; any error that ends a run.
 pub async fn evaluate<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
     let (rows, lanes) = s.bit_shape(inputs);
     if rows != program.input_wires() {

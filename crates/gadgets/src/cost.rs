@@ -73,7 +73,7 @@ impl Uses {
     }
 }
 
-/// ceil(log2 x).
+/// Returns ceil(log2 x).
 fn log2(x: u64) -> u32 {
     x.next_power_of_two().trailing_zeros()
 }
@@ -129,7 +129,7 @@ pub fn and_all(mut width: u64) -> Vec<u64> {
     levels
 }
 
-/// Costs of BitAdd of k bits, with or without the carry out.
+/// Returns the costs of BitAdd of k bits, with or without the carry out.
 pub fn add(k: u32, carry_out: bool) -> Uses {
     let positions = u64::from(k) - u64::from(!carry_out);
     match positions {
@@ -138,7 +138,7 @@ pub fn add(k: u32, carry_out: bool) -> Uses {
     }
 }
 
-/// Costs of the top bit over Z_2^k.
+/// Returns the costs of the top bit over Z_2^k.
 pub fn msb(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -146,12 +146,12 @@ pub fn msb(k: u32) -> Uses {
     }
 }
 
-/// Costs of less-than over the full signed range of Z_2^k.
+/// Returns the costs of less-than over the full signed range of Z_2^k.
 pub fn lt_full(k: u32) -> Uses {
     msb(k).times(3).then(layers(vec![1]))
 }
 
-/// Costs of equality with zero over Z_2^k.
+/// Returns the costs of equality with zero over Z_2^k.
 pub fn eqz(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -159,7 +159,7 @@ pub fn eqz(k: u32) -> Uses {
     }
 }
 
-/// Costs of the bits of an element of Z_2^k.
+/// Returns the costs of the bits of an element of Z_2^k.
 pub fn bit_decompose(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -167,7 +167,7 @@ pub fn bit_decompose(k: u32) -> Uses {
     }
 }
 
-/// Costs of converting a bit to an element of Z_2^k.
+/// Returns the costs of converting a bit to an element of Z_2^k.
 pub fn bit_to_ring(k: u32) -> Uses {
     match k {
         1 => Uses::default(),
@@ -175,12 +175,12 @@ pub fn bit_to_ring(k: u32) -> Uses {
     }
 }
 
-/// Costs of a bit times an element of Z_2^k, and of selection by a bit.
+/// Returns the costs of a bit times an element of Z_2^k, and of selection by a bit.
 pub fn mask(k: u32) -> Uses {
     Uses { products: vec![k.into()], random_bits: vec![k], ..opening(1) }
 }
 
-/// Costs of exact truncation over Z_2^k by `shift` bits.
+/// Returns the costs of exact truncation over Z_2^k by `shift` bits.
 pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     let d = shift.min(k - 1);
     if d == 0 {
@@ -192,7 +192,7 @@ pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     masked_opening(k, Some(d)).then(wraps).then(bit_to_ring(k).beside(bit_to_ring(d)))
 }
 
-/// Costs of exact truncation over Z_2^k, of numbers that fit k - 1 bits.
+/// Returns the costs of exact truncation over Z_2^k, of numbers that fit k - 1 bits.
 pub fn trunc_bounded(k: u32, shift: u32) -> Uses {
     match shift.min(k.saturating_sub(2)) {
         0 => Uses::default(),
@@ -203,7 +203,7 @@ pub fn trunc_bounded(k: u32, shift: u32) -> Uses {
     }
 }
 
-/// Costs of probabilistic truncation over Z_2^k by `shift` bits.
+/// Returns the costs of probabilistic truncation over Z_2^k by `shift` bits.
 pub fn trunc_prob(k: u32, shift: u32) -> Uses {
     match shift {
         0 => Uses::default(),
@@ -211,7 +211,7 @@ pub fn trunc_prob(k: u32, shift: u32) -> Uses {
     }
 }
 
-/// Costs of converting an element of Z_2^k to Z_2^wide.
+/// Returns the costs of converting an element of Z_2^k to Z_2^wide.
 pub fn convert(k: u32, wide: u32) -> Uses {
     if wide <= k {
         return Uses::default();
@@ -220,14 +220,14 @@ pub fn convert(k: u32, wide: u32) -> Uses {
     masked.then(layers(carry_tree(k.into(), false))).then(bit_to_ring(wide - k))
 }
 
-/// Costs of converting `count` rows of bits, lowest first, to an element of Z_2^k.
+/// Returns the costs of converting `count` rows of bits, lowest first, to an element of Z_2^k.
 pub fn word(count: u32, k: u32) -> Uses {
     let groups = (0..count).step_by(4).map(|from| bit_to_ring(k - from).times((count - from).min(4).into()));
     groups.fold(Uses::default(), Uses::beside)
 }
 
-/// Costs of a quotient of `digits` digits, of integers without signs over Z_2^k. Divisors have `y_bits` bits and may
-/// be 0. The decomposition of the operands costs `operands`.
+/// Returns the costs of a quotient of `digits` digits, of integers without signs over Z_2^k. Divisors have `y_bits`
+/// bits and may be 0. The decomposition of the operands costs `operands`.
 pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     let last = layers(vec![y_bits.into()]).then(layers(carry_tree(y_bits.into(), false)));
     let digit_by_digit = (1..digits).map(|_| add(y_bits + 1, false)).fold(Uses::default(), Uses::then).then(last);
@@ -235,7 +235,7 @@ pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     operands.then(divides).then(digit_by_digit).then(layers(vec![digits.into()])).then(word(digits, k))
 }
 
-/// Costs of the one-hot rows of a number of `bits` bits.
+/// Returns the costs of the one-hot rows of a number of `bits` bits.
 fn one_hot(bits: u32) -> Uses {
     if bits <= 1 {
         return Uses::default();
@@ -244,7 +244,7 @@ fn one_hot(bits: u32) -> Uses {
     one_hot(low).beside(one_hot(high)).then(layers(vec![((1 << low) - 1) << high]))
 }
 
-/// Costs of a look-up over Z_2^k, of numbers that all have one of `entries` entries of `width` bits.
+/// Returns the costs of a look-up over Z_2^k, of numbers that all have one of `entries` entries of `width` bits.
 pub fn lookup(entries: usize, width: u32, k: u32) -> Uses {
     let n = place_bits(entries);
     if n == 0 || width == 0 {

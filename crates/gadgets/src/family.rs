@@ -1,5 +1,5 @@
 //! Families of protocols: one security model, one sharing. A family's [`Descriptor`] is for users; its [`Family`] runs
-//! programs. Outside a family's crate, only the crate that lists the families depends on which ones there are.
+//! programs. Only the crate that lists the families depends on the set of families.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +126,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// derived from it.
     ///
     /// # Errors
-    /// [`Misuse::Parties`]; whatever ends a run.
+    /// [`Misuse::Parties`]; any error that ends a run.
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self>;
 
     /// Returns this party for dry runs, with the same costs as the party itself with these choices.
@@ -138,8 +138,7 @@ pub trait Family: Computes + Stocks + 'static {
     /// Chooses again between protocols with the same result; the agreements of the setup stay.
     fn choose(&self, _choices: &Choices) {}
 
-    /// Keeps enough bytes under way to fill a line with this product of bandwidth and delay, in bytes. This takes
-    /// memory.
+    /// Sets the number of bytes to keep under way: the link's product of bandwidth and delay. This takes memory.
     fn fill_line(&self, _bytes: usize) {}
 
     /// Records draws from here on, without making correlations.
@@ -153,10 +152,10 @@ pub trait Family: Computes + Stocks + 'static {
     }
 
     /// Runs the offline phase: makes the correlations of a demand, and does the work of `online` that is possible
-    /// ahead. Returns the result of `online` at a party that has it already and does not need to go online for it.
+    /// ahead. Returns the result of `online` at a party that needs no online phase to compute it.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     async fn prepare<T>(
         &self,
         ctx: &Ctx,
@@ -183,8 +182,8 @@ pub trait Family: Computes + Stocks + 'static {
         self.stock().clear();
     }
 
-    /// Notes that a run ended in an error, of whichever party. If a peer may have chosen that, no randomness that the
-    /// run has drawn may be drawn again.
+    /// Notes that a run ended in an error at some party. If a peer may have chosen that, no randomness that the run has
+    /// drawn may be drawn again.
     fn cut_off(&self) {}
 
     /// Wipes keys that are of no use after [`Family::cut_off`].
@@ -199,7 +198,7 @@ pub trait Family: Computes + Stocks + 'static {
         true
     }
 
-    /// Whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
+    /// Returns whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
     fn garbles_alone(&self) -> bool {
         false
     }
@@ -207,10 +206,10 @@ pub trait Family: Computes + Stocks + 'static {
     /// Adds this work to the party's work ahead, in a dry run.
     fn defer(&self, _work: &Effort) {}
 
-    /// The number of shares of each value that a party holds.
+    /// Returns the number of shares of each value that a party holds.
     fn shares(&self) -> u64;
 
-    /// The factor of the working memory of gadgets: about the number of shares of a value, including those in
+    /// Returns the factor of the working memory of gadgets: about the number of shares of a value, including those in
     /// correlations made on the way.
     fn work_shares(&self) -> u64;
 
@@ -241,7 +240,7 @@ pub trait Family: Computes + Stocks + 'static {
         self.layout(kind).bytes(len) * self.shares()
     }
 
-    /// Returns the bytes held beside the stock while a demand is made, where each kind is made in a stream and all
+    /// Returns the bytes held besides the stock while a demand is made, where each kind is made in a stream and all
     /// kinds side by side.
     fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
         demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()

@@ -64,8 +64,7 @@ macro_rules! here_type {
 
 /// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here, or with look-ups of
 /// its own. Look-ups are functions of the sharing, the context, the numbers and the table. Two more arguments give the
-/// largest number of entries of a table in which a real function is looked up, and, where that is smaller, a quotient
-/// of integers.
+/// largest number of entries of a table for a real function and, if that is smaller, for a quotient of integers.
 #[macro_export]
 macro_rules! functions_here {
     ($this:ty, $values:ty, $bits:ty) => {

@@ -26,8 +26,8 @@ pub trait Labels: Clone {
     fn rows_to_lanes(&self) -> Self;
 }
 
-/// Garbled circuits beside the sharing. The default bodies are those of a protocol that does not garble: everything
-/// that makes labels fails.
+/// Garbled circuits in addition to the sharing. The default bodies are those of a protocol that does not garble:
+/// everything that makes labels fails.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Garbles: Gadgets {
     /// Labels of wires.
@@ -39,7 +39,8 @@ pub trait Garbles: Gadgets {
     /// Returns public bits as labels.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) if the protocol does not garble. The same holds for all methods below.
+    /// [`Misuse`](quorate_engine::Misuse) if the protocol does not garble, as in all methods of this trait that return
+    /// a result.
     fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
         Err(NO_LABELS)
     }

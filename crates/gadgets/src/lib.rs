@@ -124,7 +124,7 @@ pub trait Gadgets: Sharing + Sized {
     }
 
     /// Converts elements of Z_2^k to another ring. A smaller ring takes them modulo its size, locally; a larger ring
-    /// reads them as `sign` says.
+    /// takes them as numbers by `sign`.
     async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
         widen::convert(self, ctx, x, ring, sign).await
     }

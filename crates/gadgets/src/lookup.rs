@@ -11,7 +11,7 @@
 //! up in another way: the one-hot row becomes elements, whose products with the table are summed locally.
 //!
 //! Rounds: those of a bit decomposition of n bits, ceil(log2 n) for the one-hot rows, 1 for the products, 1 for the
-//! element. Where x may lie outside the table, those of a comparison and a selection come before.
+//! element. If x may lie outside the table, those of a comparison and a selection come before.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -70,7 +70,7 @@ pub struct Lookup<'t> {
     pub operand: Operand,
 }
 
-/// The range of the numbers that are looked up.
+/// The range of the numbers that are looked up, relative to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// All numbers have an entry.
@@ -170,7 +170,7 @@ pub fn place_bits(entries: usize) -> u32 {
     usize::BITS - entries.saturating_sub(1).leading_zeros()
 }
 
-/// Whether the one-hot row is converted to elements, rather than the selected rows of bits.
+/// Returns whether the one-hot row is converted to elements, rather than the selected rows of bits.
 pub(crate) fn by_elements(n: u32, width: usize) -> bool {
     (1 << n) - 1 <= width
 }

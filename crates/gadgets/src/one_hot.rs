@@ -26,7 +26,7 @@ const ONE_HOT: &str = "one element of each row is 1 and all others are 0";
 ///
 /// # Errors
 /// [`Error::Cheating`] if they are not; [`Misuse::Other`] for lines of more than 2^k elements, and, where parties may
-/// cheat, for a vector that no party alone knows; whatever ends a run.
+/// cheat, for a vector that no party alone knows; any error that ends a run.
 pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) -> Result<()> {
     let (ring, _) = s.shape(x);
     if axis.len as u128 > ring.mask().saturating_add(1) {

@@ -66,7 +66,7 @@ pub enum Rounding {
 /// Returns the multiples of x, modulo 2^k.
 ///
 /// # Errors
-/// [`Misuse`] for a wrong count of public numbers, and whatever ends a run.
+/// [`Misuse`] for a wrong count of public numbers, and any error that ends a run.
 pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let upper = by.upper.iter().flat_map(|upper| [upper.scale.whole, upper.scale.factors]);

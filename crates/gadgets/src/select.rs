@@ -2,8 +2,8 @@
 //!
 //! mask(x, v) = x v for a bit x over Z_2 and v over Z_2^k. With a random bit b: c = Open(x xor b) and w = b v in the
 //! same round; x v = c v + (1 - 2c) w. Correlations: 1 daBit mod 2^k. Online rounds: 1 (a conversion and a product
-//! would be 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved beside the opening. **Model**: that
-//! of the sharing.
+//! would be 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved into the round of the opening.
+//! **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_ring::Vector;

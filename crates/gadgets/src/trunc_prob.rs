@@ -30,7 +30,7 @@ pub fn check_shift(ring: Ring, shift: u32) -> Result<()> {
 /// Returns x / 2^shift, rounded down or up.
 ///
 /// # Errors
-/// Those of [`check_shift`], and whatever ends a run.
+/// Those of [`check_shift`], and any error that ends a run.
 pub async fn trunc_prob<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check_shift(ring, shift)?;

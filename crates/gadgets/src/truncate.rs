@@ -9,9 +9,8 @@
 //! If -2^(k-2) <= x < 2^(k-2), a = x + 2^(k-2) lies below 2^(k-1). Then r is less than c exactly where c has its top
 //! bit and r does not: u = c_{k-1} (1 - r_{k-1}), and no carry has to pass position d.
 //!
-//! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds:
-//! 2 + ceil(log2 max(d, k-d)) + 1; bounded, 2 + ceil(log2 d). **Model**: that of the sharing. The result is exact, so
-//! nothing leaks beside it.
+//! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds: 2 + ceil(log2 max(d, k-d)) +
+//! 1; bounded, 2 + ceil(log2 d). **Model**: that of the sharing. The result is exact, so nothing else is revealed.
 
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};

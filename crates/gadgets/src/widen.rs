@@ -1,10 +1,10 @@
 //! Convert: elements of Z_2^k in another ring.
 //!
-//! **Source**: Protocol 4 of rss-ring (section 6.1). Down is local. **Deviation**, up: the paper decomposes x into bits
-//! and converts each of them. Here r, uniform in Z_2^k, is also known as an element of the larger ring. Let a = x + o
-//! (o = 2^(k-1) for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k. Then a =
-//! c - r + 2^k u with u = [c < r]. This takes one BitLT with a public operand, and one bit converted, only to
-//! Z_2^(k'-k), since it is shifted by k.
+//! **Source**: Protocol 4 of rss-ring (section 6.1). Conversion to a smaller ring is local. **Deviation** for larger
+//! rings: the paper decomposes x into bits and converts each of them. Here r, uniform in Z_2^k, is also known as an
+//! element of the larger ring. Let a = x + o (o = 2^(k-1) for signed numbers, so that a is their order-preserving code)
+//! and c = Open(a + r) over Z_2^k. Then a = c - r + 2^k u with u = [c < r]. This takes one BitLT with a public operand,
+//! and one bit converted, only to Z_2^(k'-k), since it is shifted by k.
 //!
 //! Correlations: a wide edaBit(k, k') and a random bit mod 2^(k'-k). Online rounds: 2 + ceil(log2 k). Opened: k + 1
 //! bits; 2 (k - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing; c
@@ -38,7 +38,7 @@ impl Sign {
 /// Converts x to another ring.
 ///
 /// # Errors
-/// Whatever ends a run.
+/// Any error that ends a run.
 pub async fn convert<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, ring: Ring, sign: Sign) -> Result<S::A> {
     let (from, len) = s.shape(x);
     if ring.bits() <= from.bits() {

@@ -40,7 +40,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The bytes of tables that are still to come: a bound for the data to accept from the peer.
+    /// Returns the bytes of tables that are still to come: a bound for the data to accept from the peer.
     pub fn bytes_left(&self) -> u64 {
         self.walk.bytes_left() - self.begun.len() as u64
     }
@@ -48,7 +48,7 @@ impl<'a> Evaluator<'a> {
     /// Continues with the next tables, which may be cut anywhere.
     ///
     /// # Errors
-    /// [`GarbleError::SurplusTables`], after which the evaluation cannot go on.
+    /// [`GarbleError::SurplusTables`], after which the evaluation cannot continue.
     pub fn evaluate(&mut self, tables: &[u8]) -> Result<(), GarbleError> {
         if tables.len() as u64 > self.bytes_left() {
             return Err(GarbleError::SurplusTables { bytes: tables.len(), left_bytes: self.bytes_left() });

@@ -44,7 +44,7 @@ impl<'a> Garbler<'a> {
         })
     }
 
-    /// The bytes of tables that are still to come.
+    /// Returns the bytes of tables that are still to come.
     pub fn bytes_left(&self) -> u64 {
         self.walk.bytes_left() + self.spilled.len() as u64
     }

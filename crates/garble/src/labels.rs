@@ -15,7 +15,7 @@ pub const LABEL_BYTES: usize = 16;
 pub struct Delta(u128);
 
 impl Delta {
-    /// Draws it from the operating system's generator.
+    /// Draws a delta from the operating system's generator.
     ///
     /// # Errors
     /// [`CryptoError::OsRandom`] if the system provides no randomness.
@@ -27,7 +27,7 @@ impl Delta {
         Ok(delta)
     }
 
-    /// Takes the correlation of oblivious transfers, so that their messages are labels.
+    /// Uses the correlation of oblivious transfers as delta, so that their messages are labels.
     ///
     /// # Errors
     /// [`GarbleError::EvenDelta`] unless its lowest bit is set.
@@ -35,7 +35,7 @@ impl Delta {
         if correlation & 1 == 0 { Err(GarbleError::EvenDelta) } else { Ok(Delta(correlation)) }
     }
 
-    /// The secret, for the protocols that make labels.
+    /// Returns the secret, for the protocols that make labels.
     pub fn expose(&self) -> u128 {
         self.0
     }
@@ -76,7 +76,7 @@ impl Labels {
         labels
     }
 
-    /// Takes these labels, wire by wire.
+    /// Creates labels from these blocks, wire by wire.
     ///
     /// # Errors
     /// [`GarbleError::Shape`] unless their number matches the shape.
@@ -109,22 +109,22 @@ impl Labels {
         out.copy_from_slice(bytemuck::cast_slice(&self.blocks));
     }
 
-    /// The number of wires.
+    /// Returns the number of wires.
     pub fn wires(&self) -> usize {
         self.wires
     }
 
-    /// The number of instances.
+    /// Returns the number of instances.
     pub fn instances(&self) -> usize {
         self.instances
     }
 
-    /// All labels, wire by wire.
+    /// Returns all labels, wire by wire.
     pub fn blocks(&self) -> &[u128] {
         &self.blocks
     }
 
-    /// The labels of one wire, an instance each.
+    /// Returns the labels of one wire, an instance each.
     ///
     /// # Panics
     /// Unless there is such a wire.
@@ -132,7 +132,7 @@ impl Labels {
         &self.blocks[wire * self.instances..(wire + 1) * self.instances]
     }
 
-    /// The labels of one wire, to be written, an instance each.
+    /// Returns the labels of one wire, to be written, an instance each.
     ///
     /// # Panics
     /// Unless there is such a wire.
@@ -204,7 +204,7 @@ impl Labels {
     }
 
     /// Reads active labels that the evaluator sent back, given those of 0. This also proves that the evaluator
-    /// evaluated: it can make up neither label of a wire that it did not reach.
+    /// evaluated the circuit, since it cannot forge a label of a wire that it did not reach.
     ///
     /// # Errors
     /// [`GarbleError::NotALabel`] if one is neither label; the error does not reveal which. [`GarbleError::Shape`].

@@ -1,4 +1,4 @@
-//! Yao's garbled circuits: half gates with free xor and point-and-permute, streamed. No input and output.
+//! Yao's garbled circuits: half gates with free xor and point-and-permute, streamed. No I/O.
 //!
 //! **Source**: Zahur, Rosulek, Evans, "Two Halves Make a Whole: Reducing Data Transfer in Garbled Circuits Using Half
 //! Gates", Eurocrypt 2015, figure 2; free xor by Kolesnikov and Schneider 2008; the hash is

@@ -38,7 +38,7 @@ pub(crate) struct Pack<'a> {
 }
 
 impl Pack<'_> {
-    /// The bytes of its tables.
+    /// Returns the bytes of its tables.
     pub fn bytes(&self) -> usize {
         TABLE_BYTES * self.ands.len() * self.batch.live
     }
@@ -67,7 +67,7 @@ impl Pack<'_> {
     }
 }
 
-/// The next thing to do.
+/// The next task.
 pub(crate) enum Task<'a> {
     /// Copy the inputs of a batch to their slots.
     Load(Batch),
@@ -77,7 +77,7 @@ pub(crate) enum Task<'a> {
     Pack(Pack<'a>),
     /// Copy the outputs of a batch from their slots.
     Store(Batch),
-    /// Wait: the next thing to do is a pack, and none is wanted.
+    /// The next task is a pack, but the caller wants none.
     Full,
     /// The end.
     Done,
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         &self.segment.get_or_insert_with(|| (index, self.session_hash.segment(index))).1
     }
 
-    /// The bytes of tables from here to the end.
+    /// Returns the bytes of tables from here to the end.
     pub fn bytes_left(&self) -> u64 {
         self.bytes_left
     }

@@ -73,7 +73,8 @@ fn missing_and_surplus_tables_are_refused() {
     assert_eq!(garbler.finish().err(), Some(GarbleError::MissingTables { missing_bytes: 127 }));
 }
 
-/// A changed table gives the right label, if the changed half was not used, or none.
+/// With a changed table, evaluation gives the right label if the changed half is not used, and otherwise no valid
+/// label.
 #[test]
 fn a_changed_table_never_gives_the_wrong_label() {
     let program = Program::new(&catalog::mul(2, Goal::Size), Order::Runs(16));

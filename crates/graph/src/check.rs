@@ -2,8 +2,8 @@
 //! dtype.
 //!
 //! First the ranges: the intervals of range analysis, started from the actual range of the inputs and not from stated
-//! bounds. Values are computed, as integers that do not wrap, only where the intervals leave a doubt, and only those
-//! that the doubtful operations depend on. The protocol's results are not looked at.
+//! bounds. If the intervals do not prove that a result fits, the values that it depends on are computed, as integers
+//! that do not wrap. The protocol's results are not examined.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,7 @@ impl Checker {
 }
 
 impl Look<'_> {
-    /// Computes the range of every step, and finds the steps that may leave their dtype according to it.
+    /// Computes the range of every step, and finds the steps whose range exceeds their dtype.
     fn propagate(&mut self, known: impl Fn(NodeId) -> Option<Interval>) {
         for &id in self.nodes {
             let node = self.graph.node(id);
@@ -139,7 +139,7 @@ impl Look<'_> {
         range
     }
 
-    /// Drops the steps that may lose digits where finding out takes too much work, or needs a shuffle that has not run.
+    /// Drops the steps that may lose digits if checking them takes too much work, or needs a shuffle that has not run.
     fn leave_out_much(&mut self) {
         let steps = self.behind(self.coarse.iter());
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
@@ -165,7 +165,7 @@ impl Look<'_> {
         Known { interval: self.ranges.get(&id).copied(), ..Known::of(self.graph.node(id)) }
     }
 
-    /// Whether the step may round a negative real differently from numpy.
+    /// Returns whether the step may round a negative real differently from numpy.
     fn rounds_down(&self, node: &Node) -> bool {
         let from = || self.known(node.inputs[0]);
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
@@ -264,7 +264,7 @@ impl Look<'_> {
         reference::exact(&node.op, &nodes, &values, &node.shape, node.dtype)
     }
 
-    /// Returns how a result leaves its dtype, if it does; products count before they are shifted.
+    /// Returns the values by which a result leaves its dtype, if it does; products count before they are shifted.
     fn leaves(&self, node: &Node, result: &[i128]) -> Option<Leaving> {
         if node.interval.is_some() || node.op.is_approximate() {
             return None;
@@ -313,7 +313,7 @@ impl Look<'_> {
         BuildError::new(Fault::Leaves { op: node.op.name(), dtype, what }, node.source.clone())
     }
 
-    /// Whether the user's line of `node` also computes its operand, which is not just converted there.
+    /// Returns whether the user's line of `node` also computes its operand, which is not just converted there.
     fn is_computed_by(&self, mut operand: NodeId, node: &Node) -> bool {
         while let Op::Convert = self.graph.node(operand).op {
             operand = self.graph.node(operand).inputs[0];
@@ -322,7 +322,7 @@ impl Look<'_> {
         !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source
     }
 
-    /// Whether the user's line of a step also computes with its result.
+    /// Returns whether the user's line of a step also computes with its result.
     fn is_used_by_line(&self, id: NodeId) -> bool {
         let source = &self.graph.node(id).source;
         let uses = |&user: &NodeId| {
@@ -429,7 +429,7 @@ impl Leaving {
     }
 }
 
-/// Whether an operation without a proven range may return a stated value in place of the function's.
+/// Returns whether an operation without a proven range may return a stated value in place of the function's.
 fn saturates(op: &Op) -> bool {
     match op {
         Op::Divide => true,

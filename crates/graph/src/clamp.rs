@@ -5,11 +5,11 @@ use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op};
 
-/// The depth of nested selections that is looked through.
+/// The number of nested selections that are examined.
 pub(crate) const DEPTH: u32 = 8;
 
 /// Returns the range of the selection `[condition, a, b]` if it is a minimum, maximum or magnitude and its range is
-/// smaller than that of the dtype. So `clip` bounds even values of which nothing was known.
+/// smaller than that of the dtype. So `clip` also bounds values whose range is unknown.
 pub(crate) fn clamped(graph: &Graph, inputs: &[NodeId]) -> Option<Interval> {
     let found = extreme(graph, inputs, DEPTH)?;
     let dtype = graph.node(*inputs.get(1)?).dtype;
@@ -51,7 +51,7 @@ fn magnitudes(of: Interval, all: Interval) -> Option<Interval> {
     (of.lo() > all.lo()).then(|| Interval::new(least, sizes.hi()))
 }
 
-/// Whether two nodes are equal constants; each use of a constant makes a new node.
+/// Returns whether two nodes are equal constants; each use of a constant makes a new node.
 fn alike(x: &Node, y: &Node) -> bool {
     x.is_public() && x.dtype == y.dtype && x.shape == y.shape && x.op == y.op
 }

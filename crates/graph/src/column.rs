@@ -76,7 +76,7 @@ pub(crate) fn difference(left: &Column, right: &Column) -> String {
     format!("{what}; list the same words in the same order for both, or write x + 0 for codes as plain numbers")
 }
 
-/// Returns the column whose words or dates the values of `node` are.
+/// Returns the column that gives the values of `node` their meaning as words or dates.
 ///
 /// # Errors
 /// [`Fault::Meanings`]: values with different meanings are combined.
@@ -110,7 +110,7 @@ pub(crate) fn column(graph: &Graph, node: &Node) -> Result<Option<Arc<Column>>, 
 }
 
 impl Graph {
-    /// Returns the column whose words or dates the values of `id` are; `None`: they are plain numbers.
+    /// Returns the column that gives the values of `id` their meaning as words or dates; `None` for plain numbers.
     pub fn column(&self, id: NodeId) -> Option<&Column> {
         self.node(id).origin.column.as_deref()
     }

@@ -18,8 +18,8 @@ pub struct Cut {
     /// Bits of the smallest signed integer that holds the value before the shift, where its range is proven. There may
     /// be more of them than the ring has.
     pub proven_bits: Option<u32>,
-    /// Whether the value may be any of its dtype. A product's ring must hold it whole in any case, so its author
-    /// promised more.
+    /// Whether the value may be any number of its dtype. For a product this is false: its ring must hold it whole in
+    /// any case, so the program's author promised a smaller range.
     pub is_any_value: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }
         (Op::Scale(scale), _) => {
-            // Of two products the one that is nearer to the end of its ring.
+            // If there are two products, the one closer to the limit of its ring decides.
             let cut = scale.parts().filter(|part| part.shift > 0).min_by_key(|part| part.ring_bits - part.product_bits);
             cut.map(|&Scale { shift, ring_bits, product_bits, .. }| Cut {
                 shift,

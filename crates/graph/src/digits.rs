@@ -2,9 +2,9 @@
 //!
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
 //! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. So
-//! there is no warning for numbers that are nearly 0 beside others, which lose digits in any data. There is one for a
-//! column that is small as a whole. A mean counts with the magnitudes of its terms: where they cancel, it is small, and
-//! none of its digits is known better than those of the terms.
+//! there is no warning for numbers that are nearly 0 next to others, which lose digits in any data. There is one for a
+//! column that is small as a whole. A mean counts with the magnitudes of its terms: if they cancel, it is small, and
+//! its digits are known no better than those of the terms.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
@@ -69,8 +69,8 @@ impl Keep {
     }
 }
 
-/// Whether the step rounds results that may be small; `range` is their range. Functions whose results are small by
-/// nature, such as powers and softmax, are excluded: their errors are stated in units.
+/// Returns whether the step rounds results that may be small; `range` is their range. Functions whose results are small
+/// by nature, such as powers and softmax, are excluded: their errors are stated in units.
 pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
@@ -86,7 +86,7 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     }
 }
 
-/// Whether the step divides the sum `of` by at most the number of its terms.
+/// Returns whether the step divides the sum `of` by at most the number of its terms.
 pub(crate) fn is_mean(node: &Node, of: &Node) -> bool {
     match (&node.op, &of.op) {
         (Op::FloorDiv(divisors), Op::Sum(axis)) => divisors.iter().all(|by| (1..=axis.len as i128).contains(by)),
@@ -110,7 +110,7 @@ fn terms(node: &Node) -> usize {
 
 /// The surroundings of a step.
 pub(crate) struct Around<'v> {
-    /// Of a mean, the sums of its terms' magnitudes.
+    /// For a mean, the sums of its terms' magnitudes.
     pub magnitudes: Option<&'v [i128]>,
     /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
     pub is_a_part: &'v dyn Fn() -> bool,
@@ -141,10 +141,11 @@ pub(crate) fn lost(
     let (off, size, count) = sums[column];
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
-    // Where little is left, the measured error says less than the possible error of a unit for each number.
+    // If few digits are left, the possible error of a unit for each number is a better estimate than the measured
+    // error.
     let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
     let more = more.clamp(1, 127) as u32;
-    // Where bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
+    // If bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
     // product.
     let product = nodes.iter().map(|node| node.range().signed_bits()).sum::<u32>();
     let has_no_room = match &node.op {

@@ -78,7 +78,7 @@ impl Dtype {
         }
     }
 
-    /// Returns this kind of numbers in `bits` bits; a bit stays one.
+    /// Returns the same type with `bits` bits; a bit stays a bit.
     pub fn with_bits(self, bits: u32) -> Dtype {
         match self {
             Dtype::Bit => Dtype::Bit,
@@ -88,8 +88,8 @@ impl Dtype {
         }
     }
 
-    /// Returns this kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is at least the present
-    /// one and holds `values`, in ring units; `None` where none does.
+    /// Returns the same type in the first usual width (8, 16, 32, 64, 96, 120 bits) that is at least the present one
+    /// and holds `values`, in ring units; `None` where none does.
     pub(crate) fn holding(self, values: Interval) -> Option<Dtype> {
         if self.range().covers(values) {
             return Some(self);
@@ -114,17 +114,17 @@ impl Dtype {
         }
     }
 
-    /// Whether this is `fixed(k, f)`, with any f (0 included).
+    /// Returns whether this is `fixed(k, f)`, with any f (0 included).
     pub fn is_fixed(self) -> bool {
         matches!(self, Dtype::Fixed { .. })
     }
 
-    /// Whether this is `int(k)` or `uint(k)`.
+    /// Returns whether this is `int(k)` or `uint(k)`.
     pub fn is_integer(self) -> bool {
         matches!(self, Dtype::Int { .. } | Dtype::Uint { .. })
     }
 
-    /// Whether this is `uint(k)`.
+    /// Returns whether this is `uint(k)`.
     pub fn is_unsigned(self) -> bool {
         matches!(self, Dtype::Uint { .. })
     }
@@ -210,7 +210,7 @@ impl Dtype {
     }
 
     /// Returns the loss in the first of `width` columns in which more than one in `among` values other than 0 loses
-    /// digits (see [`lost`](Self::lost)). A few values that are nearly 0 beside others lose digits in any data.
+    /// digits (see [`lost`](Self::lost)). A few values that are nearly 0 next to others lose digits in any data.
     pub fn lost_in_columns(self, width: usize, among: usize, values: &[f64], units: &[i128]) -> Option<Fault> {
         let is_lost = |i: usize| (self.decode(units[i]) - values[i]).abs() > values[i].abs() / 256.0;
         let (mut lost, mut others) = (vec![0usize; width], vec![0usize; width]);
@@ -242,8 +242,8 @@ impl Dtype {
         format!("{} to {}", self.shown_units(range.lo()), self.shown_units(range.hi()))
     }
 
-    /// Returns the number that `units` stands for, as text: by way of a double where that is precise enough, otherwise
-    /// with six digits after the point, rounded towards zero.
+    /// Returns the number that `units` stands for, as text. It is that of a double if this is precise enough, otherwise
+    /// it has six digits after the point, rounded towards zero.
     pub(crate) fn shown_units(self, units: i128) -> String {
         let frac = self.frac();
         if frac == 0 {

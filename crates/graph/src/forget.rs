@@ -1,7 +1,7 @@
 //! Forgetting of nodes that nothing refers to any more, since sessions may live long.
 //!
-//! Each party forgets by itself, which changes nothing that parties compare: hashes cover all earlier nodes, and every
-//! decision that looks at nodes finds them at every party. Building looks at the operands of what users hold (through
+//! Each party forgets by itself. This changes nothing that parties compare: hashes cover all earlier nodes, and the
+//! nodes that a decision depends on exist at every party. Building looks at the operands of what users hold (through
 //! nested selections, see `clamp`), and at what their ranges rest on (`unproven`). Planning looks at how often steps
 //! occurred before, which is counted before they are forgotten (see `repetitions`).
 
@@ -13,11 +13,11 @@ use crate::node::{NodeId, Op};
 
 /// The number of newest nodes that are never forgotten.
 const NEWEST: usize = 20_000;
-/// The number of additional nodes from which on forgetting is worth while.
+/// The number of additional nodes from which on forgetting is worthwhile.
 const MORE: usize = NEWEST / 4;
 
 impl Graph {
-    /// Whether there are enough nodes for forgetting to be worth while.
+    /// Returns whether there are enough nodes for forgetting to be worthwhile.
     pub fn may_forget(&self) -> bool {
         self.nodes.len() > NEWEST + MORE
     }

@@ -72,7 +72,7 @@ impl About {
     }
 }
 
-/// Whether results are squares, or sums of squares.
+/// Returns whether results are squares, or sums of squares.
 fn squares(op: &Op, inputs: &[NodeId]) -> bool {
     let of_itself = matches!(inputs, [a, b] if a == b);
     of_itself && matches!(op, Op::Mul | Op::MatMul { m: 1, n: 1, .. })
@@ -90,9 +90,9 @@ fn room(operands: &[&Node], dtype: Dtype) -> Room {
 pub struct Rules {
     /// Whether a possible overflow, or an input without a bound, is an error instead of a warning.
     pub strict: bool,
-    /// How products of fixed point are truncated.
+    /// The truncation of products of fixed point.
     pub truncation: Truncation,
-    /// Which results that are not proven to fit are reported.
+    /// The results that are reported if they are not proven to fit.
     pub watch: Watch,
     /// Whether repetitions of steps are counted ([`Graph::repetitions`]).
     pub counts_steps: bool,
@@ -143,7 +143,7 @@ pub enum Watch {
     Values,
 }
 
-/// How products of fixed point are truncated.
+/// The truncation of products of fixed point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Truncation {
     /// Rounded down, whatever the value.
@@ -164,8 +164,8 @@ impl Graph {
         Graph { rules, ..Graph::default() }
     }
 
-    /// Returns an empty program that is [strict](Rules::strict): a possible overflow, or an input without a bound, is
-    /// an error.
+    /// Returns an empty program under [strict](Rules::strict) rules: a possible overflow, or an input without a bound,
+    /// is an error.
     pub fn strict() -> Graph {
         Graph::with(Rules { strict: true, ..Rules::default() })
     }
@@ -196,7 +196,7 @@ impl Graph {
         self.first + self.nodes.len()
     }
 
-    /// Whether nothing was added yet.
+    /// Returns whether nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -428,7 +428,7 @@ impl Graph {
             Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
-            // Where nothing was stated, values are checked instead.
+            // If nothing was stated, values are checked instead.
             Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
             Reach::Leaves(exact) => {
                 let shift = ranges::product_shift(&op, &known, dtype);
@@ -454,7 +454,7 @@ impl Graph {
         }
     }
 
-    /// Whether the line of a node was warned of this subject.
+    /// Returns whether the line of a node was warned of this subject.
     fn was_warned(&self, id: NodeId, about: About) -> bool {
         let Source { file, line } = &self.node(id).source;
         self.warned.contains(&(file.clone(), *line, about))

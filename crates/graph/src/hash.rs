@@ -1,5 +1,5 @@
-//! Prefix hashes. By these, parties find out that they run the same program before anything is sent that depends on an
-//! input; otherwise they find the first operation that differs.
+//! Prefix hashes. Parties compare them before they send anything that depends on an input: equal hashes mean equal
+//! programs, and otherwise the first operation that differs is found.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,8 +54,8 @@ impl Hash {
     }
 
     /// Returns the hash of the part of the program that makes the value of node `id`. Its operation has the hash
-    /// `self`, and its operands are made of `parts`. An input, or a random value, counts as that one of the program and
-    /// not as another one like it. Intervals follow from the rest, except those of inputs and those that the program
+    /// `self`, and its operands are made of `parts`. Each input and each random value of the program counts as itself,
+    /// distinct from others like it. Intervals follow from the rest, except those of inputs and those that the program
     /// states.
     pub(crate) fn of_part(self, id: NodeId, node: &Node, parts: &[Hash]) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(PART));
@@ -129,7 +129,7 @@ impl FromStr for Hash {
     }
 }
 
-/// Returns the first node in which two programs differ, given the hashes after each of their nodes. Where one program
+/// Returns the first node in which two programs differ, given the hashes after each of their nodes. If one program
 /// is the beginning of the other, returns the first node that it lacks. `None`: they are the same.
 pub fn first_difference(ours: &[Hash], theirs: &[Hash]) -> Option<usize> {
     let common = ours.len().min(theirs.len());

@@ -124,7 +124,8 @@ impl Graph {
         (width.max(1), signed)
     }
 
-    /// Whether node `id` has an operation on bits, that is, whether [`Graph::in_bits`] returns one; builds nothing.
+    /// Returns whether node `id` has an operation on bits, that is, whether [`Graph::in_bits`] returns one; builds
+    /// nothing.
     pub fn has_circuit(&self, id: NodeId) -> bool {
         match &self.node(id).op {
             Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(divisors).is_some(),
@@ -298,7 +299,7 @@ impl Graph {
     }
 }
 
-/// Whether the later of two numbers is chosen; of equal ones the earlier one stays.
+/// Returns whether the later of two numbers is chosen; of equal ones the earlier one stays.
 fn later_is_better(b: &mut Builder, op: &Op, x: &Number, y: &Number, goal: Goal) -> Bit {
     let (x, y, sign) = aligned(x, y);
     match op {

@@ -109,7 +109,7 @@ impl Index {
         }
     }
 
-    /// Returns the first position `len` times: a placeholder for `len` positions that are not looked at.
+    /// Returns the first position `len` times: a placeholder for `len` positions that are not read.
     pub fn of_len(len: usize) -> Index {
         Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
     }
@@ -123,7 +123,7 @@ impl Index {
         }
     }
 
-    /// Whether there are no positions.
+    /// Returns whether there are no positions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_regular_is_kept_as_steps() {
+    fn regular_lists_are_kept_as_steps() {
         let regular: [Vec<u32>; 7] = [
             vec![],
             vec![5],

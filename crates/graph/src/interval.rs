@@ -55,12 +55,12 @@ impl Interval {
         self.lo..=self.hi
     }
 
-    /// Whether `value` lies inside.
+    /// Returns whether `value` lies inside.
     pub fn contains(self, value: i128) -> bool {
         self.lo <= value && value <= self.hi
     }
 
-    /// Whether all of `other` lies inside.
+    /// Returns whether all of `other` lies inside.
     pub fn covers(self, other: Interval) -> bool {
         self.lo <= other.lo && other.hi <= self.hi
     }

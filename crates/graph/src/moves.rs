@@ -1,4 +1,4 @@
-//! Elements of a value that are elements of an owner's input: as given, moved, or written in a form that can be undone.
+//! Elements of a value that are elements of an owner's input: unchanged, moved, or in a form that can be undone.
 //! Revealing them reveals the input.
 //!
 //! These operations count as moves:
@@ -15,7 +15,7 @@
 //! Any other operation makes an element a computed one. This finds mistakes; it does not find a program that hides what
 //! it does.
 //!
-//! Elements are followed on request, from those of the result backwards. Where all elements of a value have the same
+//! Elements are followed on request, from those of the result backwards. If all elements of a value have the same
 //! origin, which is the usual case, one value stands for all of them.
 
 use std::collections::BTreeMap;
@@ -209,7 +209,7 @@ fn chosen_publicly(bits: &[i128], sources: [Source; 2]) -> Raw {
     How::Gather(positions.into(), both).raw(len)
 }
 
-/// Whether the conversion changes no value of the operand.
+/// Returns whether the conversion changes no value of the operand.
 fn keeps_all(from: &Node, to: &Node) -> bool {
     let more = to.dtype.frac().checked_sub(from.dtype.frac());
     more.is_some_and(|bits| to.dtype.range().covers(from.range().shl(bits)))
@@ -262,7 +262,7 @@ impl How {
 
     fn raw(self, elements: usize) -> Raw {
         let first = self.sources().next().and_then(Source::alike).cloned().unwrap_or_default();
-        // A single bit of a number says little of it, and single elements of a sorted array are computed.
+        // A single bit of a number reveals little about it, and single elements of a sorted array are computed.
         let by_parts = match &self {
             How::Compose(..) | How::Bits(..) => !first.is_empty(),
             How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),

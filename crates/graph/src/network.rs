@@ -1,4 +1,4 @@
-//! A network model of two numbers, for prices before a run.
+//! A model of a network by two numbers, round-trip time and bandwidth, to price a program before it runs.
 
 use std::str::FromStr;
 use std::time::Duration;

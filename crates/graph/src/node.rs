@@ -100,8 +100,8 @@ pub enum Op {
     Sub,
     /// -x in the ring.
     Neg,
-    /// Product in the ring. Where both operands are fixed point, it is shifted right by the fractional bits, exactly
-    /// and towards minus infinity, *after* the product wrapped. Where one is an integer, it is not shifted.
+    /// Product in the ring. If both operands are fixed point, it is shifted right by the fractional bits, exactly
+    /// and towards minus infinity, *after* the product wrapped. If one is an integer, it is not shifted.
     Mul,
     /// `batch` products of (m, k) and (k, n); fixed point as for [`Op::Mul`], one shift after the sum.
     MatMul {
@@ -122,7 +122,7 @@ pub enum Op {
     Shl(u32),
     /// Shift right, arithmetic for signed numbers: exact, towards minus infinity.
     Shr(u32),
-    /// Quotient by public numbers, one for all or one for each element, rounded towards minus infinity. Where the
+    /// Quotient by public numbers, one for all or one for each element, rounded towards minus infinity. If the
     /// divisors are in units of the operand, it is a whole number; where they are plain integers, it is in the
     /// operand's dtype.
     FloorDiv(Arc<[i128]>),
@@ -157,10 +157,10 @@ pub enum Op {
     /// The values of the operand, marked as factors of later products. Some families then send only once what these
     /// products need of the factor.
     AsFactor,
-    /// The integers of the operand, of which one in each row along the axis is 1 and all others are 0. Where parties
+    /// The integers of the operand, of which one in each row along the axis is 1 and all others are 0. If parties
     /// may cheat, this is proven, and inputs after it in the program wait until the proof is checked.
     AssertOneHot(Axis),
-    /// (x, a bit for each element): x. Where parties may cheat, the bits are opened, after everything that was opened
+    /// (x, a bit for each element): x. If parties may cheat, the bits are opened, after everything that was opened
     /// before is checked. The run ends where one of them is 1.
     AssertWithin,
     /// (x, values with proofs of their ranges, of any shapes and dtypes): x, after these are proven.
@@ -371,7 +371,7 @@ impl Node {
         }
     }
 
-    /// Whether every party knows the values.
+    /// Returns whether every party knows the values.
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant(_))
     }

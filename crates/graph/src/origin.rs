@@ -1,4 +1,4 @@
-//! Origins: the parties whose inputs a value is made of, and the part of the program that makes it. They are recorded
+//! Origins: the parties on whose inputs a value depends, and the part of the program that makes it. They are recorded
 //! when a node is built, since the nodes that it was made of may be forgotten later.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ impl Owners {
         Owners(Some(Arc::new([owner].into())))
     }
 
-    /// Whether there are none: the value is public, or drawn at random.
+    /// Returns whether there are none: the value is public, or drawn at random.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

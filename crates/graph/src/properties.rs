@@ -1,5 +1,5 @@
-//! The properties of each operation, wherever it runs: its name, whether it talks, how it can be cut, its memory, and
-//! what becomes of results that are too large. A new operation states all of them here; its interval is in
+//! The properties of each operation, wherever it runs: its name, whether it sends messages, how it can be cut, its
+//! memory, and whether its results may be too large. A new operation states all of them here; its interval is in
 //! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
 
 use quorate_ring::Conv;
@@ -20,11 +20,11 @@ pub struct Properties {
     pub memory: Memory,
     /// Whether to warn of inputs without bounds.
     pub wraps: Wraps,
-    /// How its result compares with a run in the clear.
+    /// The relation of its result to the evaluation in the clear.
     pub result: Outcome,
 }
 
-/// What a piece of the result is, and what it is made of.
+/// The pieces of a result, and the elements of operands that each is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
     /// The whole result: the operation cannot be cut.
@@ -60,7 +60,7 @@ pub enum Pieces {
     Lines(Axis),
 }
 
-/// The memory of an operation beside its operands and its result, where these are in the protocol's own sharing.
+/// The memory of an operation besides its operands and its result, where these are in the protocol's own sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// No memory that counts.
@@ -118,7 +118,7 @@ pub enum Wraps {
     Below,
 }
 
-/// How the protocol's result compares with the evaluation in the clear.
+/// The relation of the protocol's result to the evaluation in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Equal numbers.
@@ -215,7 +215,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation may exchange messages, on secret operands.
+    /// Returns whether the operation may exchange messages, on secret operands.
     pub fn talks(&self) -> bool {
         self.properties().talks
     }
@@ -225,22 +225,23 @@ impl Op {
         self.properties().name
     }
 
-    /// Whether the result is drawn at random, so that protocols return one of many.
+    /// Returns whether the result is drawn at random, so that protocols return one of many.
     pub fn is_random(&self) -> bool {
         self.properties().result == Outcome::Random
     }
 
-    /// Whether the result is only stated within an error, so that protocols need not equal the evaluation in the clear.
+    /// Returns whether the result is only stated within an error, so that protocols need not equal the evaluation in
+    /// the clear.
     pub fn is_approximate(&self) -> bool {
         self.properties().result == Outcome::Near
     }
 
-    /// Whether each element of the result is made of the same elements of all operands.
+    /// Returns whether each element of the result is made of the same elements of all operands.
     pub fn is_elementwise(&self) -> bool {
         self.properties().pieces == Pieces::Elements
     }
 
-    /// Whether it only moves elements, in every sharing.
+    /// Returns whether it only moves elements, in every sharing.
     pub fn only_moves(&self) -> bool {
         matches!(self, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
     }

@@ -14,7 +14,7 @@ use crate::node::NodeId;
 /// An operation's form on bits, with its circuit as a program.
 #[derive(Clone)]
 pub struct Ready {
-    /// How the circuit is applied to elements.
+    /// The application of the circuit to elements.
     pub how: InBits,
     /// The circuit, in the order in which parties run it.
     pub program: Program,

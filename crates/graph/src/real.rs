@@ -81,12 +81,12 @@ impl Real {
         argument.clamped(Interval::new(lo, hi))
     }
 
-    /// Whether protocols compute results with `frac` fractional bits in rings of more than 64 bits.
+    /// Returns whether protocols compute results with `frac` fractional bits in rings of more than 64 bits.
     pub(crate) fn takes_wide(self, frac: u32) -> bool {
         matches!(self, Real::Sqrt | Real::Log) || frac > MAX_FRAC && matches!(self, Real::Rsqrt | Real::Reciprocal)
     }
 
-    /// Whether some argument in `interval` (ring units) is in the function's domain.
+    /// Returns whether some argument in `interval` (ring units) is in the function's domain.
     pub fn is_defined_on(self, interval: Interval) -> bool {
         match self {
             Real::Log | Real::Rsqrt => interval.hi() > 0,
@@ -96,8 +96,8 @@ impl Real {
         }
     }
 
-    /// Whether the result of some argument in `interval` (units of 2^-from) fits the dtype. If not, every result would
-    /// be the largest number in place of the function's.
+    /// Returns whether the result of some argument in `interval` (units of 2^-from) fits the dtype. If not, every
+    /// result would be the largest number in place of the function's.
     pub fn fits_on(self, interval: Interval, from: u32, dtype: Dtype) -> bool {
         let (one, most) = (1i128 << from, dtype.range().hi());
         let largest = interval.lo().unsigned_abs().max(interval.hi().unsigned_abs()).max(1) as i128;
@@ -231,7 +231,7 @@ pub(crate) fn quotient_reach(x: Interval, y: Interval, up: u32, dtype: Dtype) ->
     (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
-/// Returns x 2^up / y in the clear. Where y is 0 or the quotient does not fit, returns the largest number with the
+/// Returns x 2^up / y in the clear. If y is 0 or the quotient does not fit, returns the largest number with the
 /// quotient's sign (that of x for y = 0); 0 / 0 is 0.
 pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
     let most = dtype.range().hi();

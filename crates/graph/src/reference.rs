@@ -1,5 +1,5 @@
-//! The reference: evaluation of a program in the clear, which every protocol must equal bit for bit. It is simple on
-//! purpose, and independent of the interval analysis and of every backend.
+//! The reference: evaluation of a program in the clear, which every protocol must equal bit for bit. The code is
+//! simple, and independent of range analysis and of every backend.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Real functions rounded correctly to the nearest unit: the entries of tables, and the reference values.
 //!
 //! Roots and reciprocals use integer arithmetic. For the other functions a double is within a relative 2^-44 of the
-//! value. Where that leaves two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions
+//! value. If that leaves two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions
 //! has a value half-way between two units except at 0: e^x is transcendental for an algebraic x other than 0
 //! (Lindemann), and so are the others. So all machines return the same result, whatever their own exponentials return.
 
@@ -21,8 +21,8 @@ const SHARE: f64 = 1.0 / (1u64 << 44) as f64;
 const PLACES: u32 = 192;
 
 impl Real {
-    /// Returns the value at an argument, rounded to the nearest unit, halves to even; and the stated value for
-    /// arguments outside of the domain and values that do not fit.
+    /// Returns the value at an argument, rounded to the nearest unit, halves to even. For arguments outside of the
+    /// domain and values that do not fit, returns the stated value.
     pub(crate) fn rounded(self, units: i128, from: u32, dtype: Dtype) -> i128 {
         let (range, to) = (dtype.range(), dtype.frac());
         let largest = range.hi();

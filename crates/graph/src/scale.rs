@@ -5,8 +5,8 @@
 //! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest. The error of m, at most 1/2, moves it by |x| / 2^(s+1). The
 //! smallest s is taken with which this is at most a quarter of a unit for every x of the proven range. So the result is
 //! within 3/4 of a unit, and equals x c where that is a whole number of units. If m is exact at a smaller s, that s is
-//! taken. Where r is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x
-//! goes into a larger ring. Where no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The
+//! taken. If r is negligible, n x is precise enough by itself. A product m x may be wider than the dtype: then x
+//! goes into a larger ring. If no ring holds it, x is split in two: x = 2^t x' + x'' with 0 <= x'' < 2^t. The
 //! multiples of x' by 2^t c and of x'' by c are added; each product takes half of the bits.
 
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub(crate) struct Ratio {
     whole: i128,
     rest: i128,
     parts: i128,
-    /// As a double.
+    /// The number as a double.
     real: f64,
 }
 
@@ -118,7 +118,7 @@ impl Ratio {
         Some(Ratio { whole, rest, parts, real: real * f64::from(bits).exp2() })
     }
 
-    /// Whether this is an integer.
+    /// Returns whether this is an integer.
     pub(crate) fn is_whole(self) -> bool {
         self.rest == 0
     }
@@ -150,7 +150,7 @@ impl Ratio {
         (floor + i128::from(rest >= self.parts - rest && rest > 0)) * self.rest.signum()
     }
 
-    /// Whether the fraction after the integer changes products with numbers up to `size` by at most a quarter.
+    /// Returns whether the fraction after the integer changes products with numbers up to `size` by at most a quarter.
     fn is_near_whole(self, size: i128) -> bool {
         self.rest.abs().checked_mul(4).and_then(|rest| rest.checked_mul(size)).is_some_and(|moved| moved <= self.parts)
     }
@@ -292,12 +292,12 @@ impl Scale {
         std::iter::once(self).chain(self.upper.as_deref().map(|upper| &upper.scale))
     }
 
-    /// Whether the parties exchange messages: results are rounded, or saturated.
+    /// Returns whether the parties exchange messages: results are rounded, or saturated.
     pub(crate) fn talks(&self) -> bool {
         self.limits.is_some() || self.upper.is_some() || self.shift > 0
     }
 
-    /// Whether some result may differ from the exact multiple.
+    /// Returns whether some result may differ from the exact multiple.
     pub(crate) fn rounds(&self) -> bool {
         let whole = || self.whole.expand(self.reals.len()).into_iter().zip(&*self.reals);
         self.upper.is_some() || self.shift > 0 || whole().any(|(whole, &real)| whole as f64 != real)
@@ -368,19 +368,19 @@ impl Scale {
         if self.limits.is_some() { reach.clamped(dtype.range()) } else { reach }
     }
 
-    /// Whether some number of `x` may have a saturated result.
+    /// Returns whether some number of `x` may have a saturated result.
     pub(crate) fn saturates(&self, x: Interval, dtype: Dtype) -> bool {
         let (most, size) = (dtype.range().hi(), x.lo().abs().max(x.hi().abs()));
         self.limits.iter().flat_map(Units::to_vec).any(|limit| limit < most && size > limit)
     }
 
-    /// Whether the result of element `i`, which is `x`, is saturated.
+    /// Returns whether the result of element `i`, which is `x`, is saturated.
     pub(crate) fn is_saturated(&self, i: usize, x: i128, dtype: Dtype) -> bool {
         let limit = self.limits.as_ref().map(|limits| limits.part(i..i + 1)[0]);
         limit.is_some_and(|limit| limit < dtype.range().hi() && x.abs() > limit)
     }
 
-    /// Whether some number of `x` has a result that is not saturated.
+    /// Returns whether some number of `x` has a result that is not saturated.
     pub(crate) fn fits_some(&self, x: Interval, dtype: Dtype) -> bool {
         let least = if x.contains(0) { 0 } else { x.lo().abs().min(x.hi().abs()) };
         let limits = self.limits.iter().flat_map(Units::to_vec);

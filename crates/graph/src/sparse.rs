@@ -22,7 +22,7 @@ pub(crate) fn sparse(graph: &Graph, node: &Node) -> Option<Axis> {
     }
 }
 
-/// Whether the sums of an operation run along lines of which at most one element is not 0.
+/// Returns whether the sums of an operation run along lines of which at most one element is not 0.
 pub(crate) fn adds_one(op: &Op, inputs: &[Known]) -> bool {
     let is = |place: usize, axis: Axis| inputs.get(place).is_some_and(|known| known.sparse == Some(axis));
     match *op {
@@ -65,7 +65,7 @@ fn distinct(graph: &Graph, node: &Node) -> Option<Axis> {
     (0..shape.len()).filter(is_one_number).map(|d| axis_of(shape, d)).find(|&axis| differ(&values, axis))
 }
 
-/// Whether the values of each line along an axis differ from each other.
+/// Returns whether the values of each line along an axis differ from each other.
 fn differ(values: &[i128], Axis { outer, len, inner }: Axis) -> bool {
     let mut line = Vec::with_capacity(len);
     (0..outer).all(|o| {

@@ -53,7 +53,7 @@ impl Table {
         &self.entries
     }
 
-    /// Whether any of these numbers lies below those that have entries, and whether any lies above.
+    /// Returns whether any of these numbers lies below those that have entries, and whether any lies above.
     pub fn leaves_out(&self, numbers: Interval) -> (bool, bool) {
         (numbers.lo() < self.first, numbers.hi() > self.last())
     }

@@ -91,7 +91,7 @@ fn has_entries(numbers: Interval, most: usize) -> bool {
     numbers.count() <= most as u128
 }
 
-/// Returns a table, which is made once in this process as long as the tables in use have few entries together.
+/// Returns a table. The process keeps it for later calls, as long as all kept tables together have few entries.
 fn kept(key: (Function, Dtype, [Interval; 2]), first: i128, entries: impl FnOnce() -> Vec<i128>) -> Arc<Table> {
     type Key = (Function, Dtype, [Interval; 2]);
     static KEPT: Mutex<VecDeque<(Key, Arc<Table>)>> = Mutex::new(VecDeque::new());

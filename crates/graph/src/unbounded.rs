@@ -10,15 +10,15 @@ use crate::ranges::{self, Known, Reach};
 
 /// The number of steps before an operation that are searched for a bound that ends the warning.
 const LOOKED_THROUGH: usize = 4096;
-/// The largest bound that is tried is 10 to this.
+/// The exponent of the largest bound, a power of ten, that is tried.
 const MOST_DIGITS: u32 = 36;
 
 /// Below this number of bits, sums of two numbers wrap for numbers that are common in practice.
 const FEW_BITS: u32 = 32;
 
-/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of
-/// two numbers only count where they have few bits, or no sign: otherwise the numbers would have to be far larger than
-/// those in practice.
+/// Returns whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and
+/// differences of two numbers only count where they have few bits, or no sign: otherwise the numbers would have to be
+/// far larger than those in practice.
 pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
     let counts = match op.properties().wraps {
         Wraps::Never => false,
@@ -41,7 +41,7 @@ pub(crate) fn fault(graph: &Graph, id: NodeId) -> Fault {
     Fault::Unbounded { op: node.op.name(), dtype: node.dtype, digits }
 }
 
-/// Whether the result is proven to fit if every input without a bound has this one, in the user's units.
+/// Returns whether the result is proven to fit if every input without a bound has this one, in the user's units.
 fn fits(graph: &Graph, id: NodeId, bound: i128) -> bool {
     let mut order = graph.needed(&[id], |id| graph.get(id).is_err());
     if order.len() > LOOKED_THROUGH {

@@ -49,7 +49,7 @@ impl Units {
         }
     }
 
-    /// Whether there are no numbers.
+    /// Returns whether there are no numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

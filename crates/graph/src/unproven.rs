@@ -2,7 +2,7 @@
 //! since the nodes that it was made of may be forgotten later.
 //!
 //! A range follows from the bounds that owners stated. It holds if certain values lie in their own ranges. Each of
-//! these is made of inputs of one party, so whether it does depends on that party alone. Where a value depends on one
+//! these is made of inputs of one party, so whether it does depends on that party alone. If a value depends on one
 //! owner only, it rests on itself, or on the values that it was made of if these have no more elements together.
 //! Otherwise it rests on what its operands rest on.
 
@@ -24,7 +24,7 @@ pub(crate) enum Unproven {
     Many,
 }
 
-/// Returns what the range of the next node rests on; `None` where it has no range, or has it whatever its operands are.
+/// Returns what the range of the next node rests on; `None` if it has no range, or one that holds for all operands.
 pub(crate) fn unproven(graph: &Graph, id: NodeId, node: &Node) -> Option<Arc<Unproven>> {
     if !graph.rules().proves_bounds || node.dtype == Dtype::Bit {
         return None;
@@ -78,7 +78,7 @@ fn together(a: &Arc<Unproven>, b: Arc<Unproven>) -> Arc<Unproven> {
 }
 
 impl Node {
-    /// Whether the proven range is smaller than that of the dtype.
+    /// Returns whether the proven range is smaller than that of the dtype.
     pub(crate) fn says_more_than_its_dtype(&self) -> bool {
         self.interval.is_some_and(|range| range != self.dtype.range())
     }

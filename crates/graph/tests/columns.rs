@@ -72,7 +72,7 @@ impl Program {
 }
 
 #[test]
-fn what_keeps_values_keeps_their_words() {
+fn operations_that_keep_values_keep_their_words() {
     for (together, operations) in [(true, KEEP), (false, ALONE)] {
         for operation in operations {
             let mut program = Program(Graph::new());

@@ -53,7 +53,7 @@ fn zeros_around_images_are_among_the_values() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn impossible_shapes_are_refused() {
     let mut p = Program::default();
     let x = p.input(&[1, 2, 2, 3], INT8, &[1; 12]);
     let w = p.input(&[2, 2, 2, 2], INT8, &[1; 16]);

@@ -72,7 +72,7 @@ fn quotients_of_integers_have_bits_for_the_smallest() {
 }
 
 #[test]
-fn what_no_ring_holds_has_fewer_fractional_bits_first() {
+fn results_that_no_ring_holds_lose_fractional_bits_first() {
     let mut p = Program::default();
     let x = real(&mut p, None);
     let long = p.at().real_input(0, 3, &[100_000], None).unwrap();

@@ -36,7 +36,7 @@ fn long(forget: impl Fn(&mut Graph, &[NodeId])) -> (Graph, Vec<NodeId>) {
 }
 
 #[test]
-fn programs_are_the_same_whoever_forgets_what() {
+fn programs_are_the_same_whatever_was_forgotten() {
     let (whole, kept) = long(|_, _| {});
     let (mut short, arrays) = long(|graph, arrays| {
         if graph.may_forget() {
@@ -65,7 +65,7 @@ fn programs_are_the_same_whoever_forgets_what() {
 }
 
 #[test]
-fn what_is_not_computed_is_still_found() {
+fn needed_steps_are_found_after_forgetting() {
     let mut graph = Graph::new();
     let x = input(&mut graph);
     let y = binary(&mut graph, B::Mul, x, x.into());

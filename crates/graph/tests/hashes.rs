@@ -182,7 +182,7 @@ fn the_shape_of_a_matrix_product_counts() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
 }
 
-/// Circuits that differ in the kind or a wire of one gate, or in an output.
+/// Compares circuits that differ in the type or a wire of one gate, or in an output.
 #[test]
 fn every_gate_of_a_circuit_counts() {
     let hash = |gate: Gate, output: u32| {

@@ -58,7 +58,7 @@ fn by_circuits(p: &Program, id: NodeId, goal: Goal) -> (Vec<u128>, u64) {
     }
 }
 
-/// Whether the node has a circuit, by the function that does not build one.
+/// Returns whether the node has a circuit, by the function that builds none.
 #[track_caller]
 fn offered(p: &Program, id: NodeId) -> bool {
     let offered = p.graph.has_circuit(id);
@@ -177,7 +177,7 @@ fn whole_quotients_and_remainders() {
 }
 
 #[test]
-fn quotients_by_secrets_and_what_they_leave() {
+fn quotients_and_remainders_by_secrets() {
     for dtype in [INT4, UINT4, Dtype::Int { bits: 2 }, Dtype::Uint { bits: 1 }] {
         for bound in
             [None, Some(1), Some(3), Some(6)].into_iter().filter(|b| b.is_none_or(|b| dtype.range().contains(b)))

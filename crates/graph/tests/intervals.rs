@@ -1,5 +1,5 @@
 //! Tests of intervals on random programs: every value lies in its interval, nothing wraps without a warning, and
-//! differences fit the bits that they are said to need.
+//! differences fit the predicted bits.
 
 use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
@@ -251,7 +251,7 @@ fn known_ranges() {
 }
 
 #[test]
-fn clipping_bounds_what_nothing_was_known_of() {
+fn clipping_bounds_values_without_a_range() {
     let mut p = Program::default();
     let x = p.at().input(0, 3, &[3], Dtype::INT64, None).unwrap();
     let range = |p: &Program, id| p.graph.node(id).interval.map(|i| (i.lo(), i.hi()));

@@ -14,7 +14,7 @@ fn program() -> (Program, NodeId, NodeId, NodeId) {
     (p, x, bit, real)
 }
 
-/// Checks that building fails with this kind of exception and message, and leaves the program as it was.
+/// Checks that building fails with this exception and message, and leaves the program as it was.
 fn refused(p: &mut Program, kind: &str, build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>, wanted: &str) {
     let before = p.graph.hashes().to_vec();
     assert_eq!(message(build(p.at())), format!("{kind}: {wanted}"));
@@ -341,7 +341,7 @@ fn conversions_that_dtypes_do_not_take() {
 }
 
 #[test]
-fn dtypes_that_are_none() {
+fn dtypes_that_do_not_exist() {
     let mut p = Program::default();
     refused(
         &mut p,

@@ -1,4 +1,4 @@
-//! Tests of messages about bounds and ranges that do not hold a result: they say which ones do.
+//! Tests of messages about bounds and ranges that do not hold a result: they name ones that do.
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{BinaryOp as B, Bound, Dtype, Graph, Interval, Operand, Source};
@@ -54,7 +54,7 @@ fn a_lowest_and_a_highest_value_are_a_bound() {
 }
 
 #[test]
-fn what_may_not_fit_has_other_numbers_than_what_does() {
+fn messages_name_the_range_that_may_not_fit() {
     let mut p = Program::default();
     let said = |p: &Program| p.graph.warnings().last().unwrap().fault.to_string();
     let half = p.at().input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Real(2f64.powi(46)))).unwrap();

@@ -26,7 +26,7 @@ fn added(bound: Option<Bound>, build: impl Fn(&mut Program, NodeId) -> Built) ->
 }
 
 #[test]
-fn what_the_dtype_holds_takes_the_way_that_it_took() {
+fn exact_factors_are_constants_and_others_scale() {
     let times = |c: f64| added(None, move |p, x| p.at().binary(B::Mul, x, Operand::real(&c)));
     assert_eq!(times(0.5), ["constant", "mul"]);
     assert_eq!(times(-2.25), ["constant", "mul"]);
@@ -140,7 +140,7 @@ fn each_element_has_its_number() {
 }
 
 #[test]
-fn only_what_is_still_rounded_is_reported() {
+fn only_rounded_constants_are_reported() {
     let mut p = Program::default();
     let x = p.input(&[2], FIX, &[16, 32]);
     let tiny = 1e-3;
@@ -240,7 +240,7 @@ fn rings_that_the_family_lacks() {
     assert_eq!(message(wide), wanted);
 }
 
-/// A real as an exact fraction.
+/// Returns a real as an exact fraction.
 fn exactly(c: f64) -> (BigInt, BigInt) {
     let (bits, sign) = (c.to_bits(), if c < 0.0 { -1 } else { 1 });
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
@@ -251,7 +251,8 @@ fn exactly(c: f64) -> (BigInt, BigInt) {
     }
 }
 
-/// Numbers of a dtype of every size, their dtype, the largest ring, and a factor that is no multiple of a unit.
+/// Generates numbers of a dtype of every size, their dtype, the largest ring, and a factor that is no multiple of a
+/// unit.
 fn factors() -> impl Strategy<Value = (Dtype, u32, Vec<i128>, f64)> {
     let dtype = (8u32..=120).prop_flat_map(|bits| (Just(bits), 0..bits.min(60), bits..=126));
     let numbers = prop::collection::vec((any::<i128>(), 0u32..120), 12);
@@ -269,8 +270,8 @@ fn factors() -> impl Strategy<Value = (Dtype, u32, Vec<i128>, f64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
-    /// Whatever the dtype, the rings and the factor are: products and quotients are within two units of the exact ones,
-    /// and those that the dtype does not hold are saturated, or wrap.
+    /// Whatever the dtype, the rings and the factor are: products and quotients are within two units of the exact ones.
+    /// Those that the dtype does not hold are saturated, or wrap.
     #[test]
     fn multiples_are_near_the_exact_ones(
         (dtype, most_bits, xs, c) in factors(),
@@ -314,7 +315,8 @@ proptest! {
     }
 }
 
-/// What no ring holds is multiplied in two parts: to a unit, where a single product had bits left for one percent.
+/// A product that no ring holds is computed in two parts, exact to a unit. A single product would be exact to one
+/// percent only.
 #[test]
 fn wide_numbers_keep_their_digits() {
     let dtype = Dtype::Fixed { bits: 120, frac: 40 };

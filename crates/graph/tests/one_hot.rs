@@ -41,7 +41,7 @@ fn hot(p: &mut Program, count: usize) -> NodeId {
 }
 
 #[test]
-fn what_is_picked_lies_where_the_table_does() {
+fn selected_entries_lie_in_the_range_of_the_table_or_are_zero() {
     let mut p = Program::default();
     let table = p.at().input(1, 3, &[50, 3], Dtype::INT64, Some(Bound::Ints(5, 1 << 62))).unwrap();
     let hot = hot(&mut p, 50);

@@ -287,7 +287,7 @@ fn each_value_is_of_those_whose_inputs_it_is_made_of() {
 
 /// The origins of arrays that are kept include nodes that are forgotten.
 #[test]
-fn what_was_forgotten_still_counts() {
+fn forgotten_nodes_still_count() {
     let mut graph = Graph::with(Rules::default());
     let inputs = three(&mut graph);
     let both = at(&mut graph).stack(&[inputs[0].into(), inputs[1].into()], 1).unwrap();
@@ -418,7 +418,7 @@ fn a_hash_is_read_as_it_is_written() {
     }
 }
 
-/// If a stated range is wrong, it changes what is revealed. So a different statement is a different part.
+/// A wrong stated range changes the revealed values, so the hash of a part covers stated ranges.
 #[test]
 fn stated_ranges_are_of_the_part() {
     let part = |low: i128, high: i128| {

@@ -178,7 +178,7 @@ fn reductions_along_axes() {
 }
 
 #[test]
-fn what_only_moves_elements() {
+fn operations_that_only_move_elements() {
     let mut p = Program::default();
     let x = p.input(&[2, 3], INT8, &[0, 1, 2, 3, 4, 5]);
     let t = p.at().transpose(x, None).unwrap();
@@ -225,7 +225,7 @@ fn integers_divide_towards_minus_infinity_and_by_zero_give_zero() {
 }
 
 #[test]
-fn of_two_values_the_other_one_is_what_was_not_chosen() {
+fn other_returns_the_value_that_was_not_chosen() {
     let mut p = Program::default();
     let (x, bit) = (p.input(&[2, 2], FIX, &[1, 2, 3, 4]), p.input(&[2], Dtype::Bit, &[0, 1]));
     let one = p.at().select(bit, x, Operand::int(&9)).unwrap();

@@ -29,7 +29,7 @@ fn looked_up(graph: &mut Graph, x: NodeId) -> NodeId {
 }
 
 #[test]
-fn what_rests_on_a_bound_of_one_owner_is_proven_once() {
+fn values_that_rest_on_a_bound_of_one_owner_are_proven_once() {
     let mut graph = program();
     let x = input(&mut graph, 0, Dtype::INT64, 49);
     looked_up(&mut graph, x);
@@ -86,7 +86,7 @@ fn mixed(graph: &mut Graph, [x, y]: [NodeId; 2]) -> Vec<NodeId> {
 }
 
 #[test]
-fn what_is_made_of_inputs_of_two_owners_is_proven_by_proofs_of_each() {
+fn values_of_two_owners_are_proven_by_a_proof_of_each() {
     let kinds = {
         let mut graph = program();
         let inputs = [0, 1].map(|owner| input(&mut graph, owner, Dtype::INT64, 49));
@@ -110,7 +110,7 @@ fn what_is_made_of_inputs_of_two_owners_is_proven_by_proofs_of_each() {
 }
 
 #[test]
-fn selections_of_what_no_range_is_known_of_rest_on_the_bound_that_they_have_one_from() {
+fn clipped_values_rest_on_the_bound_that_gives_their_range() {
     let mut graph = program();
     let x = input(&mut graph, 0, Dtype::INT64, 49);
     let free = at(&mut graph).input(1, 2, &[3], Dtype::INT64, None).unwrap();
@@ -125,7 +125,7 @@ fn selections_of_what_no_range_is_known_of_rest_on_the_bound_that_they_have_one_
 }
 
 #[test]
-fn what_is_taken_from_a_shuffle_rests_on_what_was_shuffled() {
+fn parts_of_a_shuffle_rest_on_its_operands() {
     let mut graph = program();
     let [x, y] = [0, 1].map(|owner| input(&mut graph, owner, Dtype::INT64, 49));
     let shuffled = at(&mut graph).shuffle(&[x, y]).unwrap();
@@ -135,7 +135,7 @@ fn what_is_taken_from_a_shuffle_rests_on_what_was_shuffled() {
 }
 
 #[test]
-fn what_rests_on_too_many_values_goes_by_its_dtype() {
+fn values_that_rest_on_too_many_inputs_have_no_proven_range() {
     let mut graph = program();
     let inputs: Vec<NodeId> = (0..300).map(|i| input(&mut graph, i % 2, Dtype::INT64, 49)).collect();
     let inputs: Vec<Operand<'_>> = inputs.into_iter().map(Operand::Node).collect();
@@ -178,7 +178,7 @@ fn proofs_are_built_alike_whatever_was_forgotten() {
 }
 
 #[test]
-fn what_rests_on_no_stated_bound_is_not_proven() {
+fn values_that_rest_on_no_stated_bound_are_not_proven() {
     let mut graph = program();
     let free = at(&mut graph).input(0, 2, &[3], Dtype::INT64, None).unwrap();
     let assumed = at(&mut graph).real_input(0, 2, &[3], None).unwrap();

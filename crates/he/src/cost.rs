@@ -14,13 +14,13 @@ pub struct Cost {
     pub bytes: [u64; 2],
 }
 
-/// Costs of [`He::setup`](crate::He::setup).
+/// Returns the costs of [`He::setup`](crate::He::setup).
 pub fn setup(options: Options) -> Cost {
     let messages = setup::message_bytes(options);
     Cost { rounds: messages.len() as u32, bytes: [messages.iter().sum::<usize>() as u64; 2] }
 }
 
-/// Costs of [`He::triples`](crate::He::triples), with all chunks in the same rounds.
+/// Returns the costs of [`He::triples`](crate::He::triples), with all chunks in the same rounds.
 pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let chunks = triples::chunks(options, ring, len);
     let mut cost = Cost { rounds: if len == 0 { 0 } else { 2 }, bytes: [0; 2] };

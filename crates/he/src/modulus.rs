@@ -23,7 +23,7 @@ impl Modulus {
         self.params.modulus()
     }
 
-    /// The bits in which its numbers are stored.
+    /// Returns the bits in which its numbers are stored.
     pub fn bits(&self) -> u32 {
         self.params.bits_precision()
     }
@@ -122,13 +122,13 @@ pub(crate) fn read_units(modulus: &Modulus, n: &BoxedUint, bytes: &[u8]) -> Resu
     }
 }
 
-/// Whether a public number is coprime to a public odd one.
+/// Returns whether a public number is coprime to a public odd one.
 pub(crate) fn is_unit(x: &BoxedUint, n: &BoxedUint) -> bool {
     let odd = Option::<Odd<BoxedUint>>::from(n.to_odd());
     odd.is_some_and(|n| n.gcd_vartime(&x.rem_vartime(n.as_nz_ref())).as_ref().is_one().into())
 }
 
-/// Writes a number in as many bytes as the modulus has.
+/// Writes a number in the byte length of the modulus.
 pub(crate) fn write(x: &BoxedUint, modulus: &Modulus, out: &mut Vec<u8>) {
     out.extend_from_slice(&x.clone().resize(modulus.bits()).to_be_bytes());
 }

@@ -43,13 +43,13 @@ impl Level {
     /// About 128 bits.
     pub const LONG: Level = Level { modulus_bits: 3072, order_bits: 256 };
 
-    /// **Insecure**: keys that anyone can break, for quick tests.
+    /// **Insecure**: returns the sizes of keys that anyone can break, for quick tests.
     #[cfg(any(test, feature = "testing"))]
     pub const fn insecure(modulus_bits: u32, order_bits: u32) -> Level {
         Level { modulus_bits, order_bits }
     }
 
-    /// Bits of the modulus.
+    /// Returns the bits of the modulus.
     pub fn modulus_bits(self) -> u32 {
         self.modulus_bits
     }
@@ -62,7 +62,7 @@ impl Level {
         self.order_bits
     }
 
-    /// The bits of DGK's randomising exponents: half of t more than those of the order that they run over.
+    /// Returns the bits of DGK's randomising exponents: half of t more than those of the order that they run over.
     pub(crate) fn blinding_bits(self) -> u32 {
         self.order_bits / 2 * 5
     }
@@ -88,7 +88,7 @@ impl Options {
         }
     }
 
-    /// Bytes of a number modulo N.
+    /// Returns the bytes of a number modulo N.
     pub(crate) fn modulus_bytes(self) -> usize {
         self.level.modulus_bits as usize / 8
     }
@@ -100,12 +100,12 @@ impl Options {
         }
     }
 
-    /// The bytes of a public key: in both cryptosystems, three numbers modulo N.
+    /// Returns the bytes of a public key: in both cryptosystems, three numbers modulo N.
     pub(crate) fn key_bytes(self) -> usize {
         3 * self.modulus_bytes()
     }
 
-    /// The number of answers in one ciphertext.
+    /// Returns the number of answers in one ciphertext.
     pub(crate) fn pack(self, k: u32) -> usize {
         match self.scheme {
             Scheme::Paillier => ((self.level.modulus_bits - 1) / slot_bits(k)) as usize,
@@ -135,7 +135,7 @@ impl Options {
 
 pub(crate) const OPTIONS_BYTES: usize = 5;
 
-/// The bits of a packed answer: the sum of two products of k bits each, masked.
+/// Returns the bits of a packed answer: the sum of two products of k bits each, masked.
 pub(crate) fn slot_bits(k: u32) -> u32 {
     2 * k + 1 + SIGMA
 }

@@ -40,7 +40,7 @@ fn candidate(step: &NonZero<BoxedUint>, bits: u32, coins: &mut Coins) -> Zeroizi
     Zeroizing::new(multiple.wrapping_add(BoxedUint::one_with_precision(bits)))
 }
 
-/// Whether the two highest bits are set: the product of two such numbers has twice their bits.
+/// Returns whether the two highest bits are set: the product of two such numbers has twice their bits.
 fn top_bits_set(candidate: &BoxedUint, bits: u32) -> bool {
     candidate.bit_vartime(bits - 1) && candidate.bit_vartime(bits - 2)
 }

@@ -76,7 +76,7 @@ impl He {
     ///
     /// # Errors
     /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for a key of an impossible form,
-    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes; whatever ends a run.
+    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<He> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, peer, options, &own).await
@@ -108,12 +108,12 @@ impl He {
         He { peer, options, steps: Box::new(Shapes { options }), private, triples: Cell::new(0) }
     }
 
-    /// The other party.
+    /// Returns the other party.
     pub fn peer(&self) -> usize {
         self.peer
     }
 
-    /// The options of the session.
+    /// Returns the options of the session.
     pub fn options(&self) -> Options {
         self.options
     }

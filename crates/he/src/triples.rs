@@ -105,7 +105,7 @@ impl He {
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once a session has made too many triples;
-    /// [`Error::Malformed`] for messages that are no ciphertexts; whatever ends a run.
+    /// [`Error::Malformed`] for messages that are no ciphertexts; any error that ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         if ring.bits() > 64 {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
@@ -175,7 +175,7 @@ impl Batch {
         self.options.pack(self.ring.bits())
     }
 
-    /// The numbers of triples under this party's key, and under its peer's.
+    /// Returns the numbers of triples under this party's key, and under its peer's.
     fn lens(&self) -> [usize; 2] {
         [self.own.a.len(), self.theirs.a.len()]
     }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dry_runs_make_does_not_count() {
+    fn triples_of_dry_runs_do_not_count() {
         let left = |scheme, begun, len| {
             let he = He::dry(1, Options { scheme, level: Level::LONG });
             he.triples.set(begun);

@@ -104,7 +104,7 @@ fn threads_change_nothing() {
     assert_eq!(made(1), made(3));
 }
 
-/// Returns the error of the party that detected it, rather than the one that was told.
+/// Returns the error of the party that detected it, rather than that of the party that was informed.
 fn own_error<T>(results: Vec<Result<T>>) -> Error {
     let errors = results.into_iter().filter_map(Result::err);
     errors.into_iter().find(|error| !matches!(error, Error::Aborted { .. })).unwrap()

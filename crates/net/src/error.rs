@@ -14,7 +14,7 @@ impl Place {
     /// A thread of this process.
     pub const HERE: Place = Place(None);
 
-    /// A network address, as configured.
+    /// Returns a network address, as configured.
     pub fn at(address: &str) -> Self {
         Place(Some(address.into()))
     }
@@ -230,7 +230,7 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// The peer at fault, if there is one.
+    /// Returns the peer at fault, if there is one.
     pub fn peer(&self) -> Option<usize> {
         match self {
             NetError::Lost { peer, .. }
@@ -277,7 +277,7 @@ pub enum KeyProblem {
     /// The PEM file lacks its expected content.
     #[error("holds no {0} in PEM form")]
     Empty(&'static str),
-    /// The key is of a kind that TLS cannot use here.
+    /// The key is of a type that TLS cannot use here.
     #[error("is not a usable key; make one with `quorate keygen`")]
     Unusable,
     /// Key and certificate do not belong together.

@@ -25,7 +25,7 @@ impl Interrupt {
         (self.wake)();
     }
 
-    /// Whether the flag is up.
+    /// Returns whether the flag is up.
     pub fn is_raised(&self) -> bool {
         self.flag.load(Ordering::SeqCst)
     }

@@ -6,8 +6,8 @@
 //! | [`shaped`] | the same, with the delay and the bandwidth of a network |
 //! | [`tcp`] | TCP with TLS 1.3 between processes and machines |
 //!
-//! This crate is independent of shares, lanes and rounds, and code above it is independent of the kind of links. A
-//! party holds one [`Net`], sends frames into it, and receives the frames of all its peers from it.
+//! This crate is independent of shares, lanes and rounds, and code above it is independent of the transport. A party
+//! holds one [`Net`], sends frames into it, and receives the frames of all its peers from it.
 #![forbid(unsafe_code)]
 
 mod error;

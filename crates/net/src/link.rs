@@ -34,7 +34,7 @@ pub trait Net: Send {
     /// This party's number, below [`parties`](Net::parties).
     fn me(&self) -> usize;
 
-    /// The number of parties, this one included.
+    /// Returns the number of parties, this one included.
     fn parties(&self) -> usize;
 
     /// Queues a frame for a peer and sends what the link takes at once. Never waits for the peer.
@@ -51,10 +51,10 @@ pub trait Net: Send {
     /// [`NetError::NoPeersLeft`], without a wait, once the failure of every peer has been reported.
     fn recv(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError>;
 
-    /// The bytes that `send` accepted for this peer and that have not left this process yet.
+    /// Returns the bytes that `send` accepted for this peer and that have not left this process yet.
     fn queued(&self, to: usize) -> usize;
 
-    /// The bytes sent so far, per peer: framing, encryption and handshake included. Never decreases.
+    /// Returns the bytes sent so far, per peer: framing, encryption and handshake included. Never decreases.
     fn wire_bytes(&self) -> Vec<u64>;
 
     /// Sends queued bytes until none are left or the wait ends; [`queued`](Net::queued) shows which. Bytes for peers

@@ -24,8 +24,8 @@ struct State<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// Creates a mailbox whose owner polls for this long before it sleeps, if its last wait took less than twice that:
-    /// waking the owner would take longer than such letters do. If letters take long, or the owner gets no core, it
+    /// Creates a mailbox whose owner polls for this long before it sleeps, if its last wait took less than twice that.
+    /// Waking the owner would take longer than such letters do. If letters take long, or the owner gets no core, it
     /// sleeps at once.
     pub(crate) fn new(patience: Duration) -> Self {
         Mailbox {

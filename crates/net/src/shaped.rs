@@ -27,7 +27,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns how long a link is occupied by this many bytes.
+    /// Returns the time for which a link is occupied by `bytes` bytes.
     fn occupied(&self, bytes: usize) -> Duration {
         self.bytes_per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate.max(1.0)))
     }
@@ -145,7 +145,7 @@ impl Net for ShapedNet {
         }
     }
 
-    /// The bytes that the link's bandwidth has not let through yet.
+    /// Returns the bytes that the link's bandwidth has not let through yet.
     fn queued(&self, to: usize) -> usize {
         let left =
             self.free_at.get(to).map_or(Duration::ZERO, |free_at| free_at.saturating_duration_since(Instant::now()));

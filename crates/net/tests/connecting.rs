@@ -128,7 +128,7 @@ fn strangers_and_garbage_do_not_keep_the_parties_apart() {
     assert_eq!(receive(&mut ends[0]), (1, vec![1]));
 }
 
-/// Connections that send nothing, or only a beginning, and return as soon as they are dropped.
+/// Strangers send nothing, or only the beginning of a message, and connect again as soon as they are dropped.
 #[test]
 fn however_many_strangers_hold_connections_the_parties_meet() {
     let keys = Keys::new(3);

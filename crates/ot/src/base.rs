@@ -47,7 +47,7 @@ pub(crate) struct Direction {
 }
 
 impl Direction {
-    /// The OTs of `session` whose sender is party `sender`.
+    /// Returns the OTs of `session` whose sender is party `sender`.
     pub fn new(session: &[u8; 32], sender: usize, receiver: usize) -> Direction {
         let of = |session: &[u8; 32]| {
             let mut hasher = blake3::Hasher::new_derive_key(domains::DIRECTION);

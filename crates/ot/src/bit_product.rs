@@ -30,7 +30,7 @@ impl Ot {
     /// Returns shares of c_i x_i for the peer's bits c_i: the shares of this party and of the peer add up to it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
+    /// [`Misuse::RingBits`] for a ring of more than 128 bits; any error that ends a run.
     pub async fn send_bit_products(&self, ctx: &Ctx, x: &Vector) -> Result<Vector> {
         let ring = x.ring();
         check_ring(ring)?;
@@ -48,7 +48,7 @@ impl Ot {
     /// Returns shares of c_i x_i for the peer's x over the ring; the choices are one row.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
+    /// [`Misuse::RingBits`] for a ring of more than 128 bits; any error that ends a run.
     pub async fn receive_bit_products(&self, ctx: &Ctx, choices: &Bits, ring: Ring) -> Result<Vector> {
         check_ring(ring)?;
         let mut received = self.receive_for(ctx, choices).await?;

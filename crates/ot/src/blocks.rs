@@ -13,7 +13,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Takes these blocks.
+    /// Creates blocks from `words`.
     pub fn new(words: Vec<u128>) -> Blocks {
         Blocks { len: words.len(), words }
     }
@@ -36,33 +36,33 @@ impl Blocks {
         self.words = Vec::new();
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether this is a shape without data.
+    /// Returns whether this is a shape without data.
     pub fn is_shape(&self) -> bool {
         self.words.len() != self.len
     }
 
-    /// The blocks; empty for a shape.
+    /// Returns the blocks; empty for a shape.
     pub fn as_slice(&self) -> &[u128] {
         &self.words
     }
 
-    /// The blocks, to be changed; empty for a shape.
+    /// Returns the blocks, to be changed; empty for a shape.
     pub fn as_mut_slice(&mut self) -> &mut [u128] {
         &mut self.words
     }
 
-    /// The bytes of all blocks; empty for a shape. On little-endian machines, the lowest byte of each block comes
-    /// first.
+    /// Returns the bytes of all blocks; empty for a shape. On little-endian machines, the lowest byte of each block
+    /// comes first.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
     }

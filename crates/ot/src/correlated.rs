@@ -55,8 +55,8 @@ impl Ot {
     /// ordered by factor and then by row, each over the bits of its row.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check of the extension; whatever ends
-    /// a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check of the extension; any error
+    /// that ends a run.
     pub async fn send_products_of_bits(
         &self,
         ctx: &Ctx,
@@ -95,7 +95,8 @@ impl Ot {
     /// first row's elements first.
     ///
     /// # Errors
-    /// [`Error::Malformed`](quorate_engine::Error::Malformed) for a message of a wrong length, and whatever ends a run.
+    /// [`Error::Malformed`](quorate_engine::Error::Malformed) for a message of a wrong length, and any error that ends
+    /// a run.
     pub async fn receive_correlated(
         &self,
         ctx: &Ctx,

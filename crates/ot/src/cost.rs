@@ -42,48 +42,49 @@ impl Cost {
     }
 }
 
-/// Bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
+/// Returns the bytes of each party's messages in [`Ot::setup`](crate::Ot::setup).
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
     crate::setup::shape(options).message_bytes()
 }
 
-/// Costs of [`Ot::setup`](crate::Ot::setup). Both directions run at once, so either end's bytes are those of a party.
+/// Returns the costs of [`Ot::setup`](crate::Ot::setup). Both directions run at once, so either end's bytes are those
+/// of a party.
 pub fn setup(options: Options) -> Cost {
     let each = setup_messages(options).iter().sum::<usize>() as u64;
     Cost { rounds: 3, by_sender: each, by_receiver: each }
 }
 
-/// Costs of `len` correlated OTs, and of random OTs, which hash them in place.
+/// Returns the costs of `len` correlated OTs, and of random OTs, which hash them in place.
 pub fn cots(options: Options, len: usize) -> Cost {
     softspoken::cost(options, len, false)
 }
 
-/// Costs of `len` correlated OTs with chosen choice bits: one more bit each.
+/// Returns the costs of `len` correlated OTs with chosen choice bits: one more bit each.
 pub fn cots_for(options: Options, len: usize) -> Cost {
     softspoken::cost(options, len, true)
 }
 
-/// Costs of a batch's answer by the sender.
+/// Returns the costs of a batch's answer by the sender.
 fn answer(bytes: usize) -> Cost {
     Cost { rounds: 1, by_sender: bytes as u64, by_receiver: 0 }
 }
 
-/// Costs of `len` shared products of a bit and an element of `ring`.
+/// Returns the costs of `len` shared products of a bit and an element of `ring`.
 pub fn bit_products(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, len).then(answer(ring.packed_bytes(len)))
 }
 
-/// Costs of `len` shared products over `ring`, one factor at each end.
+/// Returns the costs of `len` shared products over `ring`, one factor at each end.
 pub fn one_way_products(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len)))
 }
 
-/// Costs of `len` products of shared values over `ring`, in both directions at once.
+/// Returns the costs of `len` products of shared values over `ring`, in both directions at once.
 pub fn products(options: Options, ring: Ring, len: usize) -> Cost {
     one_way_products(options, ring, len).both_ways()
 }
 
-/// Costs of `len` triples over `ring`, in both directions at once.
+/// Returns the costs of `len` triples over `ring`, in both directions at once.
 pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     let batch = |len: usize| {
         cots(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len))).both_ways()
@@ -91,12 +92,12 @@ pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
     streamed(triples::chunks(ring, len), batch)
 }
 
-/// Costs of triples of `rows` x `lanes` bits, in both directions at once.
+/// Returns the costs of triples of `rows` x `lanes` bits, in both directions at once.
 pub fn bit_triples(options: Options, rows: usize, lanes: usize) -> Cost {
     streamed(triples::bit_chunks(1, rows * lanes), |len| cots(options, len).both_ways())
 }
 
-/// Costs of triples of a bit and a column of `rows` bits, in both directions at once.
+/// Returns the costs of triples of a bit and a column of `rows` bits, in both directions at once.
 pub fn select_triples(options: Options, rows: usize, lanes: usize) -> Cost {
     streamed(triples::bit_chunks(rows, lanes), |len| cots(options, len).both_ways())
 }

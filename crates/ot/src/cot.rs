@@ -26,7 +26,7 @@ impl Ot {
     /// Makes `len` correlated OTs as their sender: q_i, of which the peer has q_i xor c_i Delta for random bits c_i.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; any error that ends a run.
     pub async fn send_cots(&self, ctx: &Ctx, len: usize) -> Result<Blocks> {
         Ok(self.sender.extend(ctx, len, false).await?.blocks)
     }
@@ -34,7 +34,7 @@ impl Ot {
     /// Makes `len` correlated OTs as their receiver: random bits c_i, one row, and q_i xor c_i Delta.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn receive_cots(&self, ctx: &Ctx, len: usize) -> Result<(Bits, Blocks)> {
         let Received { choices, blocks, .. } = self.receiver.extend(ctx, Choices::Random(len)).await?;
         Ok((choices, blocks))
@@ -44,7 +44,7 @@ impl Ot {
     /// choice.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; any error that ends a run.
     pub async fn send_cots_for(&self, ctx: &Ctx, len: usize) -> Result<Blocks> {
         Ok(self.sender.extend(ctx, len, true).await?.blocks)
     }
@@ -52,7 +52,7 @@ impl Ot {
     /// Makes correlated OTs as their receiver for these choices, one row: q_i xor c_i Delta.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn receive_cots_for(&self, ctx: &Ctx, choices: &Bits) -> Result<Blocks> {
         Ok(self.receive_for(ctx, choices).await?.blocks)
     }

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_agree() {
+    fn domains_differ() {
         let all = [BASE_POINT, BASE_KEY, DIRECTION, TREE_CHECK, COLUMN_CHECK];
         for (i, domain) in all.iter().enumerate() {
             assert!(!all[..i].contains(domain), "{domain} is used twice");

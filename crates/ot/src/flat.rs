@@ -29,7 +29,7 @@ mod tests {
     use quorate_ring::Module;
 
     #[test]
-    fn there_and_back() {
+    fn flat_and_tall_are_inverse() {
         for (rows, lanes) in [(1usize, 1usize), (3, 5), (64, 64), (7, 130), (0, 4), (4, 0)] {
             let bits: Vec<bool> = (0..rows * lanes).map(|i| i * i % 7 < 3).collect();
             let matrix = Bits::from_bools(rows, lanes, &bits);

@@ -5,7 +5,7 @@
 //! and only where QUORATE_INSECURE_BASE_OTS is set. A party's coins for base OTs with a peer are then the same in all
 //! sessions of a process, and others in the next process. H is not bound to the session, so that points are the same,
 //! too. Keys are hashes bound to the session, and differ; choices stay random. A changed message has not been seen
-//! before, so it is computed with.
+//! before, so results for it are computed.
 
 #[cfg(not(all(feature = "testing", debug_assertions)))]
 mod imp {

@@ -48,7 +48,7 @@ impl Options {
         self.adversary == Adversary::Malicious
     }
 
-    /// The depths of the trees: f each, and for the last one the remainder of the 128 columns.
+    /// Returns the depths of the trees: f each, and for the last one the remainder of the 128 columns.
     pub(crate) fn depths(self) -> Vec<usize> {
         let f = self.field_bits as usize;
         let mut depths = vec![f; COLUMNS / f];

@@ -25,7 +25,7 @@ use crate::roots::LOST;
 use crate::setup::{Ot, fits};
 use crate::source::{Received, Sender, Sent};
 
-/// Bytes of the sender's message: y_i in k - i bits, each row in whole bytes.
+/// Returns the bytes of the sender's message: y_i in k - i bits, each row in whole bytes.
 pub(crate) fn answer_bytes(k: u32, len: usize) -> usize {
     (1..=k as usize).map(|bits| (bits * len).div_ceil(8)).sum()
 }
@@ -39,7 +39,7 @@ impl Ot {
     /// of the peer add up to it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a larger ring; whatever ends a run.
+    /// [`Misuse::RingBits`] for a larger ring; any error that ends a run.
     pub async fn send_products(&self, ctx: &Ctx, b: &Vector) -> Result<Vector> {
         check_ring(b.ring())?;
         let sent = self.sender.extend(ctx, b.ring().bits() as usize * b.len(), true).await?;
@@ -49,7 +49,7 @@ impl Ot {
     /// Returns shares of a_e b_e for the peer's b over the same ring, of at most 64 bits.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a larger ring; whatever ends a run.
+    /// [`Misuse::RingBits`] for a larger ring; any error that ends a run.
     pub async fn receive_products(&self, ctx: &Ctx, a: &Vector) -> Result<Vector> {
         check_ring(a.ring())?;
         let bits = Wiped(a.to_bits(0..a.ring().bits()));
@@ -61,7 +61,7 @@ impl Ot {
     /// parties call it.
     ///
     /// # Errors
-    /// [`Misuse`] unless x and y have one ring, of at most 64 bits, and one length; whatever ends a run.
+    /// [`Misuse`] unless x and y have one ring, of at most 64 bits, and one length; any error that ends a run.
     pub async fn products(&self, ctx: &Ctx, x: &Vector, y: &Vector) -> Result<Vector> {
         fits("factors", x.len(), y.len())?;
         fits("rings of factors, in bits", x.ring().bits() as usize, y.ring().bits() as usize)?;

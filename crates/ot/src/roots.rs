@@ -83,7 +83,7 @@ impl Roots {
     ///
     /// # Errors
     /// [`Mismatch::Options`] if the choices differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
-    /// trees do not fit the base OTs; whatever ends a run.
+    /// trees do not fit the base OTs; any error that ends a run.
     pub async fn grow(ctx: &Ctx, peer: usize, shape: &Shape, points: &[usize], coins: &mut Prg) -> Result<Roots> {
         let session = agree(ctx, peer, shape, coins).await?;
         // The roles are swapped in base OTs: the later sender receives keys.

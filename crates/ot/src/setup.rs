@@ -44,7 +44,7 @@ impl Ot {
     ///
     /// # Errors
     /// [`Mismatch::Options`] if the options differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] if the
-    /// trees do not fit the base OTs; whatever ends a run.
+    /// trees do not fit the base OTs; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
         Self::setup_from(ctx, peer, options, &Seed::random().map_err(|_| no_randomness())?).await
     }
@@ -110,7 +110,7 @@ impl Ot {
         }
     }
 
-    /// The other party.
+    /// Returns the other party.
     pub fn peer(&self) -> usize {
         self.peer
     }
@@ -121,12 +121,13 @@ impl Ot {
         self.window.set(window_of(line_bytes));
     }
 
-    /// The options of the session.
+    /// Returns the options of the session.
     pub fn options(&self) -> Options {
         self.options
     }
 
-    /// Delta, the correlation of the OTs that this party sends; bit 0 is 1. It is secret, and meaningless in a dry run.
+    /// Returns Delta, the correlation of the OTs that this party sends; bit 0 is 1. It is secret, and meaningless in a
+    /// dry run.
     pub fn delta(&self) -> u128 {
         crate::source::Sender::delta(&self.sender)
     }
@@ -150,7 +151,7 @@ impl Ot {
     }
 }
 
-/// The parameters that both ends of a session choose alike.
+/// Returns the parameters that both ends of a session choose alike.
 pub(crate) fn shape(options: Options) -> Shape {
     Shape { depths: options.depths(), choices: options.encode(), describe: Options::describe }
 }

@@ -37,7 +37,7 @@ pub enum Choices<'c> {
 }
 
 impl Choices<'_> {
-    /// The number of OTs.
+    /// Returns the number of OTs.
     pub fn len(&self) -> usize {
         match self {
             Choices::Random(len) => *len,
@@ -45,7 +45,7 @@ impl Choices<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -54,9 +54,9 @@ impl Choices<'_> {
 /// The sender's end of a source.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Sender {
-    /// The correlation Delta; bit 0 is 1. It stays the same for the session.
+    /// Returns the correlation Delta; bit 0 is 1. It stays the same for the session.
     fn delta(&self) -> u128;
-    /// The number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
+    /// Returns the number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
     fn granularity(&self) -> usize;
     /// Returns the costs of a batch; `given` if the receiver decides the choices.
     fn cost(&self, len: usize, given: bool) -> Cost;
@@ -67,7 +67,7 @@ pub trait Sender {
 /// The receiver's end of a source.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Receiver {
-    /// The number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
+    /// Returns the number of which a batch's length should be a multiple: OTs beyond it are made and thrown away.
     fn granularity(&self) -> usize;
     /// Returns the costs of a batch; `given` if the receiver decides the choices.
     fn cost(&self, len: usize, given: bool) -> Cost;

@@ -84,7 +84,7 @@ impl Ot {
     /// party of the lane must then call it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`](quorate_engine::Misuse::RingBits) for a larger ring; whatever ends a run.
+    /// [`Misuse::RingBits`](quorate_engine::Misuse::RingBits) for a larger ring; any error that ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         check_ring(ring)?;
         let [mut a, mut b, mut c] = [0; 3].map(|_| vectors(ctx, ring, len));
@@ -101,7 +101,7 @@ impl Ot {
     /// Makes triples of `rows` x `lanes` bits, bit by bit. Both parties call it; see [`Ot::triples`] for long rows.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn bit_triples(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<BitTriples> {
         let made = self.select_triples_in(ctx, 1, rows * lanes).await?;
         let turned = |bits: Wiped<Bits>| Wiped(tall(&bits, rows, lanes));
@@ -116,7 +116,7 @@ impl Ot {
     /// see [`Ot::triples`] for long rows.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn select_triples(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<BitTriples> {
         self.select_triples_in(ctx, rows, lanes).await
     }

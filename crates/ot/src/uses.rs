@@ -39,7 +39,7 @@ impl Ot {
     /// Makes `len` correlated OTs as their sender, for several uses; `given` if the peer decides the choices.
     ///
     /// # Errors
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check; any error that ends a run.
     pub async fn send_cots_for_uses(&self, ctx: &Ctx, len: usize, given: bool) -> Result<SentCots> {
         let sent = self.sender.extend(ctx, len, given).await?;
         let hash = self.sending.segment(sent.instance);
@@ -49,7 +49,7 @@ impl Ot {
     /// Makes correlated OTs as their receiver, for several uses.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn receive_cots_for_uses(&self, ctx: &Ctx, choices: Choices<'_>) -> Result<ReceivedCots> {
         let received = self.receiver.extend(ctx, choices).await?;
         let hash = self.receiving.segment(received.instance);
@@ -71,7 +71,7 @@ fn pads(hash: &Tccr, blocks: &Blocks, shift: u128, number: u32, range: Range<usi
 }
 
 impl SentCots {
-    /// The blocks q_i.
+    /// Returns the blocks q_i.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -83,12 +83,12 @@ impl SentCots {
 }
 
 impl ReceivedCots {
-    /// The choices c_i, one row. Secret.
+    /// Returns the choices c_i, one row. Secret.
     pub fn choices(&self) -> &Bits {
         &self.choices
     }
 
-    /// The blocks q_i xor c_i Delta.
+    /// Returns the blocks q_i xor c_i Delta.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }

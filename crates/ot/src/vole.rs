@@ -66,12 +66,12 @@ impl Digits {
         }
     }
 
-    /// The bits of a key, s.
+    /// Returns the bits of a key, s.
     pub fn key_bits(self) -> u32 {
         self.key_bits
     }
 
-    /// The number of digits.
+    /// Returns the number of digits.
     pub fn count(self) -> usize {
         self.key_bits.div_ceil(self.digit_bits) as usize
     }
@@ -135,12 +135,12 @@ impl Key {
         Key { key: Zeroizing::new(value), digits }
     }
 
-    /// The form of the key.
+    /// Returns the form of the key.
     pub fn digits(&self) -> Digits {
         self.digits
     }
 
-    /// The key itself, a secret.
+    /// Returns the key itself, a secret.
     pub fn value(&self) -> u64 {
         *self.key
     }
@@ -181,7 +181,7 @@ impl Vole {
     ///
     /// # Errors
     /// [`Mismatch::Options`](quorate_engine::Mismatch::Options) if the forms differ, [`Error::Malformed`] for bad
-    /// points, [`Error::Cheating`] if the trees do not fit the base OTs; whatever ends a run.
+    /// points, [`Error::Cheating`] if the trees do not fit the base OTs; any error that ends a run.
     pub async fn setup(ctx: &Ctx, peer: usize, key: &Key, coins: &mut Prg) -> Result<Vole> {
         let shape = key.digits.shape();
         let points = shape.points(&u128::from(*key.key));
@@ -274,7 +274,7 @@ impl Vole {
         shares
     }
 
-    /// This party's key as a holder.
+    /// Returns this party's key as a holder.
     pub fn key(&self) -> u64 {
         *self.key
     }
@@ -292,7 +292,7 @@ impl Shares {
         Shares { ring, digits, parts: parts.collect() }
     }
 
-    /// Whether these are shares of a dry run.
+    /// Returns whether these are shares of a dry run.
     pub fn is_shape(&self) -> bool {
         self.parts.iter().any(|part| part.is_shape())
     }
@@ -341,7 +341,7 @@ pub fn weighed(x: &Vector, rows: &[Vec<u64>]) -> Wiped<Vector> {
 }
 
 impl Grown {
-    /// The random vector u_0, which may serve as x.
+    /// Returns the random vector u_0, which may serve as x.
     pub fn random(&self) -> &Vector {
         &self.u[0]
     }
@@ -366,7 +366,7 @@ impl Grown {
 }
 
 impl Leaves {
-    /// The digit at a holder.
+    /// Returns the digit at a holder.
     fn digit(&self) -> u128 {
         self.missing.as_deref().copied().unwrap_or(0).into()
     }
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn impossible_sizes_are_refused() {
         for (key_bits, digit_bits) in [(64, 0), (64, 9), (65, 5), (3, 4), (0, 1)] {
             assert!(Digits::new(key_bits, digit_bits).is_err());
         }

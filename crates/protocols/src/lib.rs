@@ -33,7 +33,7 @@ pub trait Visit {
     fn family<F: Family>(self) -> Self::Out;
 }
 
-/// Constants of a protocol's family.
+/// Defines methods that return constants of a protocol's family.
 macro_rules! said_by_families {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $constant:ident;)*) => {$(
         $(#[$doc])*
@@ -84,7 +84,7 @@ impl Protocol {
         proves_nothing: Option<usize> = PROVES_NOTHING;
     }
 
-    /// The largest number of bits of a ring in which programs may compute with these choices.
+    /// Returns the largest number of bits of a ring in which programs may compute with these choices.
     pub fn most_bits(self, choices: &Choices) -> u32 {
         struct Most<'c>(&'c Choices);
         impl Visit for Most<'_> {
@@ -101,12 +101,12 @@ impl Protocol {
         Protocol::ALL.iter().copied().find(|protocol| protocol.name() == name)
     }
 
-    /// The name of the protocol.
+    /// Returns the name of the protocol.
     pub fn name(self) -> &'static str {
         self.descriptor().name
     }
 
-    /// The number of parties if the user gives none.
+    /// Returns the number of parties if the user gives none.
     pub fn default_parties(self) -> usize {
         self.descriptor().parties.usual[0]
     }

@@ -206,7 +206,7 @@ impl Session {
         self.add(py, line, |mut b| b.int_divide(Division { give, quotient_bits }, x.operand(), y.operand()))
     }
 
-    /// Whether the values of a node are secret.
+    /// Returns whether the values of a node are secret.
     fn is_secret(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
         let look = |graph: &quorate_graph::Graph| !graph.node(NodeId(node)).is_public();
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
@@ -226,7 +226,7 @@ impl Session {
         self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
     }
 
-    /// Builds the one of x and y that `one` is not.
+    /// Builds the other one of x and y, where `one` holds one of the two, element by element.
     fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.other(x.operand(), y.operand(), NodeId(one)))
     }
@@ -392,7 +392,7 @@ impl Session {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
-    /// Asserts lines with a single 1. Where all parties follow the protocol, returns the array itself.
+    /// Asserts lines with a single 1. If all parties follow the protocol, returns the array itself.
     fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
         let proven = self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))?;
         Ok(if self.lock()?.protocol().is_checked() { proven } else { x })

@@ -16,7 +16,7 @@ use quorate_bench::{
 
 use crate::errors;
 
-/// How often a measurement under way checks for Ctrl-C.
+/// The interval at which a measurement under way checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(10);
 const LINKS: [Link; 2] = [Link::Memory, Link::Tls];
 
@@ -81,7 +81,7 @@ impl Bench {
         self.state.lock().map_or(0, |state| state.cells.len())
     }
 
-    /// Returns what the figures depend on: processor, cores, bytes of memory.
+    /// Returns the properties of this machine: processor, cores, bytes of memory.
     #[staticmethod]
     fn machine(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let machine = Machine::here();

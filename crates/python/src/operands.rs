@@ -74,7 +74,7 @@ pub(crate) fn dtype(parts: (&str, u32, u32)) -> Result<Dtype, Fault> {
     }
 }
 
-/// Whether a dtype's name is that of reals without a stated width.
+/// Returns whether a dtype's name is that of reals without a stated width.
 pub(crate) fn is_real(parts: (&str, u32, u32)) -> bool {
     parts.0 == "real"
 }

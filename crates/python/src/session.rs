@@ -19,7 +19,7 @@ use crate::costs;
 use crate::errors::{busy, instance, raise, warn};
 use crate::operands::to_bytes;
 
-/// How often a running program checks for Ctrl-C and reports its progress.
+/// The interval at which a running program checks for Ctrl-C and reports its progress.
 const TICK: Duration = Duration::from_millis(50);
 
 #[pyclass(module = "quorate._quorate", frozen)]
@@ -207,12 +207,12 @@ impl Session {
         Ok(inner.security())
     }
 
-    /// Whether this is a copy in a fork of the process that opened the session.
+    /// Returns whether this is a copy in a fork of the process that opened the session.
     fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }
 
-    /// Counts one more array for a node. It runs no Python code, so that nothing comes between the read and the update.
+    /// Counts one more array for a node. It runs no Python code, so that read and update are atomic.
     fn hold(&self, node: u32) {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
     }
@@ -269,9 +269,9 @@ impl Session {
         values.iter().map(shown).collect()
     }
 
-    /// Returns what `targets` would tell and cost, as a dictionary. The nodes `assumed` are taken as run already, and
-    /// `before` as the hash of the last run. Where a network is given, every party is on a machine of its own;
-    /// otherwise the parties are where this session's are.
+    /// Returns the plan of a run of `targets` as a dictionary: its reveals and costs. The nodes `assumed` are taken as
+    /// run already, and `before` as the hash of the last run. If a network is given, every party is on a machine of
+    /// its own; otherwise the parties are where this session's are.
     fn plan<'py>(
         &self,
         py: Python<'py>,

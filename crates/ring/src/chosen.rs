@@ -1,7 +1,7 @@
-//! What secret bits choose: masks of all ones or none, and sums of the words that bits pick.
+//! Branch-free selection by secret bits: masks, conditional changes of blocks, and sums of selected words.
 //!
-//! Nothing here branches on a bit: a mask is `0 - (bit & one)` with a `one` that the compiler does not know, so that it
-//! makes no branch of it (docs/decisions/0083).
+//! Nothing here branches on a bit: a mask is `0 - (bit & one)`, where `one` is 1 behind an optimisation barrier. If the
+//! compiler could see its value, it could turn the mask into a branch (docs/decisions/0083).
 
 use std::hint::black_box;
 
@@ -18,26 +18,27 @@ impl Default for Masks {
 }
 
 impl Masks {
-    /// The barrier: once before a loop.
+    /// Returns a maker of masks. It holds the barrier, so call this once before a loop.
     #[inline]
     pub fn new() -> Masks {
         Masks { one: black_box(1) }
     }
 
-    /// Of bit `i` of a word, as a word.
+    /// Returns the mask of bit `i` of a word, as a word.
     #[inline]
     pub fn word(self, word: u64, i: usize) -> u64 {
         0u64.wrapping_sub(word >> i & self.one)
     }
 
-    /// Of bit `i` of a word, as a block of 128 bits.
+    /// Returns the mask of bit `i` of a word, as a block of 128 bits.
     #[inline]
     pub fn block(self, word: u64, i: usize) -> u128 {
         0u128.wrapping_sub((word >> i & self.one).into())
     }
 }
 
-/// Changes each block by its bit's mask. Bits are packed, 64 to a word, lowest first. Blocks without a bit stay.
+/// Calls `change` on each block with the mask of its bit. Bits are packed, 64 to a word, lowest first. Blocks without a
+/// bit are left unchanged.
 #[inline]
 pub fn each(blocks: &mut [u128], bits: &[u64], change: impl Fn(&mut u128, u128)) {
     let masks = Masks::new();
@@ -48,12 +49,12 @@ pub fn each(blocks: &mut [u128], bits: &[u64], change: impl Fn(&mut u128, u128))
     }
 }
 
-/// Adds a block, bit by bit modulo 2, to those whose bit is set.
+/// Xors `block` into the blocks whose bit is set.
 pub fn xor(blocks: &mut [u128], bits: &[u64], block: u128) {
     each(blocks, bits, |into, mask| *into ^= block & mask);
 }
 
-/// The sum modulo 2 of the words whose bit is set.
+/// Returns the xor of the words whose bit is set.
 pub fn sum(words: &[u64], bits: &[u64]) -> u64 {
     let (masks, mut sum) = (Masks::new(), 0);
     for (words, &chosen) in words.chunks(u64::BITS as usize).zip(bits) {

@@ -15,7 +15,7 @@ use crate::{memory, meter};
 /// Words of patches in one product.
 const STRIP: usize = 1 << 18;
 
-/// The shapes of a convolution's operands, and the layout of windows on them.
+/// The shapes of a convolution's operands, and the layout of its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conv {
     /// The number of images.
@@ -41,14 +41,15 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// Returns a convolution of one image of one channel with one filter, of these rows and columns, as a start.
+    /// Returns a convolution of one image of one channel with one filter, with these rows and columns. Other fields are
+    /// then set by the caller.
     pub const fn plain(image: [usize; 2], window: [usize; 2]) -> Conv {
         let ([batch, groups, channels, filters], [stride, dilation, before, after]) =
             ([1; 4], [[1; 2], [1; 2], [0; 2], [0; 2]]);
         Conv { batch, groups, channels, filters, image, window, stride, dilation, before, after }
     }
 
-    /// The rows and columns of a result; zero if no window fits.
+    /// Returns the rows and columns of a result; zero if no window fits.
     pub fn out(&self) -> [usize; 2] {
         [0, 1].map(|d| {
             let span = self.dilation[d] * self.window[d].saturating_sub(1) + 1;
@@ -57,27 +58,27 @@ impl Conv {
         })
     }
 
-    /// The elements of a window over all channels of its group.
+    /// Returns the elements of a window over all channels of its group.
     pub fn patch(&self) -> usize {
         self.channels * self.window[0] * self.window[1]
     }
 
-    /// The number of windows of an image.
+    /// Returns the number of windows of an image.
     pub fn places(&self) -> usize {
         self.out().into_iter().product()
     }
 
-    /// The elements of the images and of the filters.
+    /// Returns the elements of the images and of the filters.
     pub fn lens(&self) -> [usize; 2] {
         [self.batch * self.groups * self.group_len(), self.groups * self.filters * self.patch()]
     }
 
-    /// The elements of the result.
+    /// Returns the elements of the result.
     pub fn len_out(&self) -> usize {
         self.batch * self.groups * self.filters * self.places()
     }
 
-    /// Whether images are padded with zeros.
+    /// Returns whether images are padded with zeros.
     pub fn has_zeros(&self) -> bool {
         self.before != [0, 0] || self.after != [0, 0]
     }
@@ -87,22 +88,23 @@ impl Conv {
         Conv { batch, ..self }
     }
 
-    /// The elements of a group of channels of one image.
+    /// Returns the elements of a group of channels of one image.
     fn group_len(&self) -> usize {
         self.channels * self.image[0] * self.image[1]
     }
 
-    /// Whether patches of an image are the image itself.
+    /// Returns whether patches of an image are the image itself.
     fn is_pointwise(&self) -> bool {
         self.window == [1, 1] && self.stride == [1, 1] && !self.has_zeros()
     }
 
-    /// The dimensions of the product of one group's filters with the patches of one image in some rows of the result.
+    /// Returns the dimensions of the product of one group's filters with the patches of one image in some rows of the
+    /// result.
     fn dims(&self, rows: &Range<usize>) -> Dims {
         (self.filters, self.patch(), rows.len() * self.out()[1])
     }
 
-    /// The ranges of rows of the result that are computed together.
+    /// Returns the ranges of rows of the result that are computed together.
     fn strips(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let [rows, columns] = self.out();
         let each = if self.is_pointwise() { rows } else { STRIP / (self.patch() * columns).max(1) };
@@ -147,7 +149,7 @@ impl Conv {
         order
     }
 
-    /// The channel, row and column of each element of a patch.
+    /// Returns the channel, row and column of each element of a patch.
     fn elements(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let [rows, columns] = self.window;
         (0..self.channels).flat_map(move |c| (0..rows).flat_map(move |i| (0..columns).map(move |j| (c, i, j))))
@@ -276,7 +278,7 @@ mod tests {
         result
     }
 
-    /// Returns small convolutions of all kinds.
+    /// Returns small convolutions of all forms.
     fn kinds() -> Vec<Conv> {
         let plain = Conv::plain([5, 6], [3, 2]);
         vec![

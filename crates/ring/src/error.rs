@@ -23,7 +23,7 @@ pub enum RingError {
         /// Bytes given.
         got_bytes: usize,
     },
-    /// A fixed-point format with more fractional bits than the ring can hold beside a sign.
+    /// A fixed-point format with more fractional bits than the ring can hold besides a sign.
     #[error("{frac_bits} fractional bits do not fit into a signed {ring_bits}-bit number")]
     BadFraction {
         /// Bits of the ring.

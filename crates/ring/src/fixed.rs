@@ -24,12 +24,12 @@ impl Codec {
         Ok(Codec { ring, frac_bits })
     }
 
-    /// The ring.
+    /// Returns the ring.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// Fractional bits.
+    /// Returns the number of fractional bits.
     pub fn frac_bits(&self) -> u32 {
         self.frac_bits
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_or_too_large_is_refused_with_its_place() {
+    fn infinities_nans_and_large_numbers_are_refused_with_their_index() {
         let codec = codec(64, 16);
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(codec.encode(&[1.0, 2.0, value]).unwrap_err(), RingError::NotFinite { index: 2 });

@@ -34,8 +34,8 @@
 //! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].
 //!
 //! # Threads
-//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; results do not depend on
-//! the number of threads.
+//! Long operations run on the number of threads that [`threads::set_threads`] set for the calling thread. Results do
+//! not depend on this number.
 //!
 //! # Timing
 //! No kernel branches on a value or indexes by one; lengths, rings, ranges and index lists are public.

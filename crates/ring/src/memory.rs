@@ -33,7 +33,7 @@ pub fn keep_freed() {
     }
 }
 
-/// Returns zeros. Every page of a long vector is written before it is read: a page that is read first is the system's
+/// Returns zeros. Every page of a long vector is written before it is read. A page that is read first is the system's
 /// shared page of zeros, and its replacement at the first write interrupts all threads.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
     /// A length that is at most that of a page of any system.
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_ends_the_work() {
+    fn impossible_allocations_end_the_work() {
         const MUCH: usize = 1 << 59;
         let all: [fn(); 4] = [
             || drop(super::zeros::<u64>(MUCH)),

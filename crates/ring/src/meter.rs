@@ -10,7 +10,7 @@ use std::ops::{AddAssign, Sub};
 
 use crate::{Carrier, memory};
 
-/// A kind of work and the unit in which it is counted.
+/// A kernel: a type of local work, with the unit in which it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(usize)]
 pub enum Kernel {
@@ -51,10 +51,10 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The number of kinds.
+    /// The number of kernels.
     pub const COUNT: usize = Kernel::Evaluate as usize + 1;
 
-    /// All kinds, in their order.
+    /// All kernels, in their order.
     pub const ALL: [Kernel; Kernel::COUNT] = [
         Kernel::Stream,
         Kernel::StreamFar,
@@ -76,12 +76,12 @@ impl Kernel {
     ];
 }
 
-/// Amounts of work, by kind.
+/// Amounts of work, by kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort([u64; Kernel::COUNT]);
 
 impl Effort {
-    /// Units of one kind.
+    /// Returns the units of one kernel.
     pub fn of(&self, kernel: Kernel) -> u64 {
         self.0[kernel as usize]
     }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deferred_is_charged_once_and_later() {
+    fn deferred_work_is_charged_later_and_once() {
         let ring = Ring::of(64);
         let add = || drop(Vector::shape(ring, 100).clone());
         let mut deferred = Effort::default();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_kernel_is_charged_as_another() {
+    fn work_without_a_kernel_is_charged_as_another() {
         let shape = |bits, len| Vector::shape(Ring::of(bits), len);
         let (a, b) = (shape(32, 64 * 64), shape(32, 64 * 64));
         let product = || drop(Vector::matmul(&a, &b, (64, 64, 64)));

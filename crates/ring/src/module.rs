@@ -4,18 +4,18 @@ use crate::{Bits, Ring, RingError, Vector};
 
 /// A module over Z_2^k, held as a vector: [`Vector`] over any ring, [`Bits`] over Z_2. One protocol text serves both.
 ///
-/// Operations on two values panic when their shapes differ; if either is a phantom, so is the result.
+/// Operations on two values panic when their shapes differ; if either is a shape without data, so is the result.
 pub trait Module: Clone + Sized {
     /// The public part of a value: ring and length, or rows and lanes.
     type Shape: Copy + Eq + Send + Sync + std::fmt::Debug;
 
-    /// The shape.
+    /// Returns the shape.
     fn shape_of(&self) -> Self::Shape;
     /// Returns zeros.
     fn zeros(shape: Self::Shape) -> Self;
     /// Returns the shape without data.
     fn phantom(shape: Self::Shape) -> Self;
-    /// Whether this is a shape without data.
+    /// Returns whether this is a shape without data.
     fn is_shape(&self) -> bool;
     /// self += other.
     fn add_assign(&mut self, other: &Self);
@@ -23,9 +23,9 @@ pub trait Module: Clone + Sized {
     fn sub_assign(&mut self, other: &Self);
     /// self += a b, element by element.
     fn add_mul_assign(&mut self, a: &Self, b: &Self);
-    /// The bytes of a packed value.
+    /// Returns the bytes of a packed value.
     fn packed_bytes(shape: Self::Shape) -> usize;
-    /// Appends exactly [`packed_bytes`](Self::packed_bytes) bytes; a phantom appends none.
+    /// Appends exactly [`packed_bytes`](Self::packed_bytes) bytes; a shape without data appends none.
     fn pack(&self, out: &mut Vec<u8>);
     /// Reads the output of `pack`.
     ///
@@ -34,9 +34,9 @@ pub trait Module: Clone + Sized {
     fn unpack(shape: Self::Shape, bytes: &[u8]) -> Result<Self, RingError>;
     /// Charges [`meter`](crate::meter) the costs of unpacking a value of this shape.
     fn charge_unpack(shape: Self::Shape);
-    /// The bytes of memory of a value of this shape.
+    /// Returns the bytes of memory of a value of this shape.
     fn carried_bytes(shape: Self::Shape) -> usize;
-    /// The memory, for a generator to fill; empty for a phantom.
+    /// Returns the memory, for a generator to fill; empty for a shape without data.
     fn bytes_mut(&mut self) -> &mut [u8];
     /// Overwrites the memory with zeros; the compiler does not remove this.
     fn wipe(&mut self);

@@ -57,7 +57,7 @@ pub fn unpack_words(words: &mut [u64], bytes: &[u8], bits: u32) {
 }
 
 multiversion! {
-    /// Elements of at most 64 bits through a 64-bit accumulator.
+    /// Packs elements of at most 64 bits through a 64-bit accumulator.
     fn pack_narrow[W: Word](out: &mut [u8], words: &[W], bits: u32) {
         let mask = u64::MAX >> (64 - bits);
         let (mut acc, mut fill, mut at) = (0u64, 0u32, 0usize);
@@ -79,7 +79,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of 65 to 127 bits through a 128-bit accumulator.
+    /// Packs elements of 65 to 127 bits through a 128-bit accumulator.
     fn pack_wide[](out: &mut [u8], words: &[u128], bits: u32) {
         let mask = u128::MAX >> (128 - bits);
         let (mut acc, mut fill, mut at) = (0u128, 0u32, 0usize);
@@ -100,7 +100,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of more than 128 bits that do not fill their highest limb, limb by limb.
+    /// Packs elements of more than 128 bits that do not fill their highest limb, limb by limb.
     fn pack_limbs[const N: usize](out: &mut [u8], words: &[[u64; N]], bits: u32) {
         let top = bits - 64 * (N as u32 - 1);
         let mask = u64::MAX >> (64 - top);
@@ -141,7 +141,7 @@ fn load(bytes: &[u8], at: usize) -> u64 {
 }
 
 multiversion! {
-    /// Elements of at most 64 bits.
+    /// Unpacks elements of at most 64 bits.
     fn unpack_narrow[W: Word](words: &mut [W], bytes: &[u8], bits: u32) {
         let mask = u64::MAX >> (64 - bits);
         if bits <= 57 {
@@ -162,7 +162,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of 65 to 127 bits.
+    /// Unpacks elements of 65 to 127 bits.
     fn unpack_wide[](words: &mut [u128], bytes: &[u8], bits: u32) {
         let mask = u128::MAX >> (128 - bits);
         for (i, word) in words.iter_mut().enumerate() {
@@ -177,7 +177,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Elements of more than 128 bits that do not fill their highest limb.
+    /// Unpacks elements of more than 128 bits that do not fill their highest limb.
     fn unpack_limbs[const N: usize](words: &mut [[u64; N]], bytes: &[u8], bits: u32) {
         let mask = u64::MAX >> (64 * N as u32 - bits);
         for (i, word) in words.iter_mut().enumerate() {

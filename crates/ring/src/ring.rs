@@ -28,7 +28,7 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// Bits of the word.
+    /// Returns the bits of the word.
     pub const fn bits(self) -> u32 {
         match self {
             Carrier::U8 => 8,
@@ -41,7 +41,7 @@ impl Carrier {
         }
     }
 
-    /// Bytes of the word.
+    /// Returns the bytes of the word.
     pub const fn bytes(self) -> usize {
         self.bits() as usize / 8
     }
@@ -73,12 +73,12 @@ impl Ring {
         Ring { bits: bits as u16 }
     }
 
-    /// k.
+    /// Returns k.
     pub const fn bits(self) -> u32 {
         self.bits as u32
     }
 
-    /// 2^k - 1.
+    /// Returns 2^k - 1.
     ///
     /// # Panics
     /// If k > 128: it does not fit the result.
@@ -87,7 +87,7 @@ impl Ring {
         u128::MAX >> (128 - self.bits())
     }
 
-    /// The smallest word that holds k bits.
+    /// Returns the smallest word that holds k bits.
     pub const fn carrier(self) -> Carrier {
         match self.bits {
             0..=8 => Carrier::U8,

@@ -21,7 +21,7 @@ static RESERVE: Reserve = Reserve::new();
 
 struct Reserve {
     piece: AtomicPtr<u8>,
-    /// Whether there ever was a reserve: if so and there is no piece, it was released.
+    /// Whether a reserve was ever allocated. If so, and `piece` is empty, the reserve was released.
     was_kept: AtomicBool,
 }
 
@@ -89,7 +89,7 @@ impl Reserve {
         true
     }
 
-    /// Whether the reserve was released.
+    /// Returns whether the reserve was released.
     fn is_short(&self) -> bool {
         self.was_kept.load(Ordering::Acquire) && self.piece.load(Ordering::Acquire).is_null()
     }

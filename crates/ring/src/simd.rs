@@ -9,7 +9,7 @@ pub enum SimdPath {
     Portable,
     /// AVX2 with BMI1, BMI2, POPCNT.
     Avx2,
-    /// AVX-512 F, BW, DQ, VL beside AVX2.
+    /// AVX-512 F, BW, DQ, VL in addition to AVX2.
     Avx512,
 }
 

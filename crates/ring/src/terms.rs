@@ -3,7 +3,7 @@
 use crate::simd::multiversion;
 use crate::word::Word;
 
-/// The terms of a sum, each with the x and the y (by their places) whose sums are multiplied; no list is empty.
+/// The terms of a sum: for each, the indices of the x and of the y whose sums are multiplied. No list is empty.
 pub type Terms = [(Vec<usize>, Vec<usize>)];
 
 /// Words processed at a time: all their values stay in registers.
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_of_bits() {
+    fn sums_of_products_of_bits() {
         let terms = terms();
         let matrices = |seed| {
             let matrix = |i: u64| {

@@ -1,7 +1,7 @@
 //! The threads on which a party computes: long local work is split into parts that run side by side.
 //!
-//! Results do not depend on the number of threads: each part writes to a place of its own, and is computed as it would
-//! be on one thread. Work that takes less than about 50 us stays on the calling thread.
+//! Results do not depend on the number of threads: each part writes to its own place, and is computed as on one thread.
+//! Work that takes less than about 50 us stays on the calling thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ const GRAIN_BYTES: usize = 1 << 20;
 
 thread_local!(static POOL: RefCell<Option<Rc<ThreadPool>>> = const { RefCell::new(None) });
 
-/// Makes the work that this thread starts from now on run on `count` threads, this one included; 1 is the default.
+/// Sets the number of threads for work that this thread starts from now on, itself included. The default is 1.
 ///
 /// # Errors
 /// [`RingError::Threads`] if the system provides no more threads.
@@ -31,7 +31,7 @@ pub fn set_threads(count: usize) -> Result<(), RingError> {
     Ok(())
 }
 
-/// The number of threads that work for this one, itself included.
+/// Returns the number of threads for work that this thread starts, itself included.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| pool.as_ref().map_or(1, |pool| pool.current_num_threads() + 1))
 }
@@ -48,7 +48,7 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// Does `work` on each number below `count`, on each thread for a consecutive range. Compiled once for all kinds of
+/// Does `work` on each number below `count`, on each thread for a consecutive range. Compiled once for all types of
 /// work.
 fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
     let each = count.div_ceil(pool.current_num_threads() + 1);

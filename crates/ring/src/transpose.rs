@@ -1,7 +1,7 @@
 //! Bit-matrix transposition between elements and rows of bits.
 //!
-//! Eight blocks of 64 x 64 bits are transposed side by side. Word i of all eight lies together, so that every step of
-//! the transposition is the same on eight neighbouring words, and a row's eight words are neighbours in memory.
+//! Eight blocks of 64 x 64 bits are transposed side by side. Word i of all eight lies together, so every step of the
+//! transposition is the same on eight neighbouring words. A row's eight words are neighbours in memory.
 
 use crate::simd::multiversion;
 use crate::word::Word;

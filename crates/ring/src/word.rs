@@ -26,42 +26,42 @@ pub(crate) trait Word:
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn neg(self) -> Self;
-    /// The word in limbs of 64 bits, the lowest first, zeros above.
+    /// Returns the word in limbs of 64 bits, the lowest first, zeros above.
     fn limbs(self) -> [u64; MOST_LIMBS];
     /// Returns the low bits of a number in such limbs.
     fn of_limbs(limbs: [u64; MOST_LIMBS]) -> Self;
     fn wrap(words: Vec<Self>) -> Data;
-    /// The words of `data` if it has this carrier.
+    /// Returns the words of `data` if it has this carrier.
     fn of(data: &Data) -> Option<&[Self]>;
 
-    /// The low bits of `value`.
+    /// Returns the low bits of `value`.
     #[inline(always)]
     fn low(value: u128) -> Self {
         Self::of_limbs([value as u64, (value >> 64) as u64, 0, 0])
     }
-    /// The low bits of `value` in two's complement.
+    /// Returns the low bits of `value` in two's complement.
     #[inline(always)]
     fn low_signed(value: i128) -> Self {
         let sign = (value >> 127) as u64;
         Self::of_limbs([value as u64, (value >> 64) as u64, sign, sign])
     }
-    /// The low bits of `value`.
+    /// Returns the low bits of `value`.
     #[inline(always)]
     fn low64(value: u64) -> Self {
         Self::of_limbs([value, 0, 0, 0])
     }
-    /// The low 128 bits.
+    /// Returns the low 128 bits.
     #[inline(always)]
     fn wide(self) -> u128 {
         let [low, high, ..] = self.limbs();
         u128::from(high) << 64 | u128::from(low)
     }
-    /// The low 64 bits.
+    /// Returns the low 64 bits.
     #[inline(always)]
     fn wide64(self) -> u64 {
         self.limbs()[0]
     }
-    /// The product with a number of 64 bits.
+    /// Returns the product with a number of 64 bits.
     #[inline(always)]
     fn mul64(self, factor: u64) -> Self {
         self.mul(Self::low64(factor))
@@ -78,7 +78,7 @@ pub(crate) trait Word:
         *self = *self | (Self::low64(bits) << place);
     }
 
-    /// 2^k - 1, k from 1 to `BITS`.
+    /// Returns 2^k - 1, k from 1 to `BITS`.
     #[inline(always)]
     fn mask(bits: u32) -> Self {
         !Self::default() >> (Self::BITS - bits)

@@ -16,7 +16,8 @@ use crate::share::Shared;
 type Values = Shared<Vector>;
 type Packed = Shared<Bits>;
 
-/// The largest table in which a real function is looked up, in entries; a larger one halves bytes, but takes longer.
+/// The largest table in which a real function is looked up, in entries. A larger table would halve the bytes but take
+/// longer.
 const MOST_ENTRIES: usize = (1 << 13) + 1;
 /// The largest table in which quotients of integers are looked up, in entries.
 const MOST_QUOTIENTS: usize = 1 << 11;
@@ -29,7 +30,7 @@ impl Garbles for Rss {
     type Y = NoLabels;
 }
 
-/// Gadgets on the summands that parties know, for three parties, unless [`Forms`](crate::Forms) select others.
+/// Three parties run gadgets on the summands that they know, unless [`Forms`](crate::Forms) select others.
 impl Gadgets for Rss {
     gadgets_here! { Rss, Values, Packed }
 
@@ -143,7 +144,7 @@ impl Sharing for Rss {
     type B = Shared<Bits>;
 
     const CHECKED: bool = false;
-    /// The largest ring: a random bit is made over two more bits, and its square roots in a carrier word.
+    /// A random bit is made in a ring of two more bits, and its square roots in a carrier word of 128 bits.
     const MOST_BITS: u32 = 126;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {

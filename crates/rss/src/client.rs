@@ -14,9 +14,8 @@
 //! the receiver holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before
 //! memory is allocated.
 //!
-//! A packet must travel to its party over a link that no other party can read. Its number is used once: a packet that
-//! is used again would be a copy that its client did not make. So a second packet with the same number is refused
-//! within a session.
+//! A packet must travel to its party over a link that no other party can read. Each packet number is accepted once in a
+//! session: a second packet with the same number may be a copy that its client did not make.
 
 use std::collections::BTreeSet;
 
@@ -82,13 +81,13 @@ pub enum ClientError {
     /// A packet whose number was accepted before.
     #[error("this packet was used before in this session; the client must share its values again")]
     UsedBefore,
-    /// A session that cannot remember more numbers.
+    /// The session has stored the largest number of packet numbers.
     #[error("this session accepted {most} packets, and cannot tell any longer which were used: open a new one")]
     TooMany {
         /// The number of packets that a session accepts.
         most: usize,
     },
-    /// The operating system returned no randomness.
+    /// The operating system provides no randomness.
     #[error("the operating system has no randomness to give")]
     Randomness,
 }
@@ -243,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_remembered_is_not_accepted() {
+    fn packets_beyond_the_record_are_not_accepted() {
         let mut accepted = Accepted::default();
         for number in 0..3 {
             accepted.check(&[number; NUMBER_BYTES], 3).unwrap();

@@ -140,8 +140,8 @@ pub fn edabit(n: usize, form: Made, k: u32, cut: Option<u32>, len: usize) -> Cos
     }
 }
 
-/// Returns the cost of a sum with a cut, where `small` bits are converted into Z_2^small_ring beside the t carries into
-/// the cut.
+/// Returns the cost of a sum with a cut, where `small` bits are converted into Z_2^small_ring together with the t
+/// carries into the cut.
 fn cut_sums(n: usize, form: Made, k: u32, small_ring: u32, small: usize, len: usize) -> Cost {
     let (into, out) = (threshold(n) as usize * len, small * len);
     let random = random_bit(n, form, k, into).beside(random_bit(n, form, small_ring, out));

@@ -18,7 +18,7 @@
 //!
 //! | step | rounds | sent by all parties |
 //! |---|---|---|
-//! | 1, beside 2 | 1 | a word, and one for the cut |
+//! | 1, in parallel with 2 | 1 | a word, and one for the cut |
 //! | 2 | 2 (1 if f = 0) | f bits, then 2 (u + 2f) |
 //! | 3, 4 | 2 + ceil(log2 f) or less | 3 bits an AND |
 //!

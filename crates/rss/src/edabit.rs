@@ -9,7 +9,7 @@
 //! them): floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
 //!
 //! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the
-//! ring; the formula above is exact (tested for every cut). There are contributions of t+1 parties, so one is honest. A
+//! ring. The formula above is exact (tested for every cut). There are contributions of t+1 parties, so one is honest. A
 //! cut takes one more input for each contributor, adders with a carry out, and 2t random bits, made at the same time.
 //! In one more round, these turn the carries into elements: of Z_2^k for carries into bit m, of Z_2^m for carries out
 //! of bit k-1, which are shifted up by k-m.
@@ -24,7 +24,7 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::three::lifted;
 
-/// What to make from the contributions, or from the summands of three parties.
+/// The values to make from the contributions, or from the summands of three parties.
 pub(crate) struct Recipe {
     pub form: Made,
     /// Z_2^k, from which r^(p) is drawn.
@@ -141,7 +141,7 @@ impl Rss {
         ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, recipe.form, bit_ring, count).await).await
     }
 
-    /// Returns a uniform sum of numbers that no coalition knows all of.
+    /// Returns a uniform sum of numbers, some of which every coalition lacks.
     pub(crate) async fn sum_uniform(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
         match recipe.form {
             Made::OfSummands => self.sum_summands(ctx, recipe).await,

@@ -36,7 +36,7 @@ fn forms(choices: &Choices) -> Forms {
     Forms { bits, correlations }
 }
 
-/// Compiled in this crate; see [`quorate_gadgets::here`].
+/// Sets up a party. Compiled in this crate; see [`quorate_gadgets::here`].
 #[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Rss> {
     Box::pin(async move {

@@ -5,13 +5,13 @@ use quorate_gadgets::cost::Link;
 /// The choices of a session. They must be the same at all parties and in the dry run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// How gadgets obtain the bits of a shared element.
+    /// The way in which gadgets obtain the bits of a shared element.
     pub bits: BitForm,
-    /// How random bits, edaBits and masks are made.
+    /// The way in which random bits, edaBits and masks are made.
     pub correlations: CorrelationForm,
 }
 
-/// How gadgets obtain the bits of a shared element.
+/// The way in which gadgets obtain the bits of a shared element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BitForm {
     /// Three parties: by the two summands that parties know (no correlations, fewer bytes). Other numbers of parties:
@@ -22,7 +22,7 @@ pub enum BitForm {
     Masked,
 }
 
-/// How correlations are made. All but the first are the paper's.
+/// The way in which correlations are made. All but the first are the paper's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CorrelationForm {
     /// Three parties: from two summands that parties know, with half the bytes in one more round. Other numbers of

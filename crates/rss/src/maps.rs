@@ -57,8 +57,8 @@ pub(crate) fn teller(set: Set, to: usize, n: usize, t: usize) -> Option<usize> {
     (1..=t).map(|j| (to + j) % n).find(|&p| !holds(set, to) && holds(set, p))
 }
 
-/// Returns, for party 0, one pair (T1, T2) of each orbit, as products of sums, as few as a greedy search finds. Each T1
-/// takes all T2 whose orbits are left, and those T1 that take the same T2 are grouped.
+/// Returns, for party 0, one pair (T1, T2) of each orbit, as the fewest products of sums that a greedy search finds.
+/// Each T1 takes all T2 whose orbits are left, and those T1 that take the same T2 are grouped.
 fn representatives(n: usize, t: usize) -> Vec<(Vec<Set>, Vec<Set>)> {
     let own: Vec<Set> = all_sets(n, t).into_iter().filter(|&s| holds(s, 0)).collect();
     let mut taken = std::collections::BTreeSet::new();
@@ -182,7 +182,7 @@ mod tests {
 
     /// The statements of docs/security/rss-arguments.md, for coalitions of t parties and fewer.
     #[test]
-    fn what_a_coalition_lacks_is_told_in_one_sum() {
+    fn shares_missing_in_a_coalition_arrive_in_one_sum() {
         let mut looked_at = 0;
         for (n, t) in CASES {
             let coalitions = (1..1u16 << n).map(|set| set as Set).filter(|set| set.count_ones() as usize <= t);

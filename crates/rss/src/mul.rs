@@ -18,7 +18,7 @@ use crate::share::{Shared, Wiped};
 
 /// The number of vectors of a chunk's length that a product works on at a time, without those that it reads in place.
 const CHUNK_VECTORS: usize = 16;
-/// The number of vectors of a chunk's length that a resharing works on at a time, without the product, beside the
+/// The number of vectors of a chunk's length that a resharing works on at a time, without the product, besides the
 /// shares of the result.
 const RESHARE_VECTORS: usize = 4;
 
@@ -145,7 +145,7 @@ impl Rss {
         Ok(result)
     }
 
-    /// Returns x and y by this protocol over Z_2.
+    /// Returns x AND y, bit by bit, by this protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Shared<Bits>, y: &Shared<Bits>) -> Result<Shared<Bits>> {
         Form::Product.check(x.shape, y.shape)?;
         let maps = &self.maps;

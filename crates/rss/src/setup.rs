@@ -124,7 +124,7 @@ impl Rss {
         self.maps.held.len()
     }
 
-    /// **Insecure**: replaces the seeds, for tests that enumerate all randomness.
+    /// **Insecure**: returns a party with these seeds, for tests that enumerate all randomness.
     #[cfg(feature = "testing")]
     pub fn insecure_with_seeds(parties: usize, me: usize, seed_of: impl Fn(u8) -> Seed, private: Seed) -> Result<Rss> {
         let mut rss = Self::dry(parties, me)?;

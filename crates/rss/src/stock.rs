@@ -107,7 +107,7 @@ impl Stocks for Rss {
         }
     }
 
-    /// Gadgets already draw in chunks.
+    /// Makes the correlations of one draw at once: gadgets already draw in chunks.
     async fn make_drawn(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         self.make_chunk(ctx, *kind, self.form_for(*kind, len), len).await
     }

@@ -1,4 +1,4 @@
-//! Gadgets of three parties on the two summands of x that parties know, without correlations.
+//! Gadgets of three parties on the two summands of x, each of which some parties know, without correlations.
 //!
 //! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. x = A +
 //! B. A is input as bits by the party that knows it, and the bits of B are shared without communication. g = A and B by
@@ -15,7 +15,7 @@
 //!
 //! **Security**: a party receives only shares of an input of another party's summand, or of a product, masked by a key
 //! that it lacks (`owned`, `paired`). Everything else is AND, B2A and local. The sharing of B has two shares that are
-//! zero and one that its holders know anyway, so they learn nothing from it that they did not hold. The argument is in
+//! zero and one that its holders know anyway, so they learn nothing from it. The argument is in
 //! docs/security/rss-arguments.md.
 //!
 //! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and
@@ -47,7 +47,7 @@ fn negated(x: &Vector) -> Vector {
 }
 
 impl Rss {
-    /// Whether gadgets work on summands in this session.
+    /// Returns whether gadgets work on summands in this session.
     pub(crate) fn uses_summands(&self) -> bool {
         self.maps.parties == 3 && self.forms().bits == BitForm::Summands
     }

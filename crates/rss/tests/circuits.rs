@@ -54,7 +54,7 @@ fn arithmetic_and_comparisons() {
     assert_eq!(opened, clear);
 }
 
-/// Constants, inverters of inverters, an input as an output, and an output twice.
+/// Tests constants, inverters of inverters, an input as an output, and an output twice.
 #[test]
 fn every_kind_of_gate() {
     let gates = [
@@ -116,7 +116,7 @@ fn other_numbers_of_inputs_are_refused() {
     assert!(refused.iter().all(|(result, _)| matches!(result, Err(Error::Misuse { .. }))));
 }
 
-/// Numbers from their bits, in every ring up to 8 bits and some wide ones; there are no labels.
+/// Tests numbers composed of bits, in every ring up to 8 bits and some wide ones. There are no labels.
 #[test]
 fn bits_compose_and_nothing_is_garbled() {
     for k in [1, 2, 3, 5, 8, 33, 64] {

@@ -40,7 +40,7 @@ fn a_client_sends_t_plus_one_elements_each() {
 }
 
 #[test]
-fn what_is_no_packet_is_refused() {
+fn messages_that_are_no_packets_are_refused() {
     let (ring, len) = (Ring::of(20), 10);
     let packets = client::share(&Vector::from_u64s(ring, &noise(1, len)), 3).unwrap();
     let shape = (ring, len);
@@ -83,8 +83,8 @@ fn every_packet_is_fresh() {
     }
 }
 
-/// Every share but one comes from a seed of its own, and the last one is masked by all of them: whichever share a
-/// coalition lacks, nothing that it has says what the share is.
+/// Every share but one is drawn from a seed of its own, and the last one is masked by all of these. So a coalition that
+/// lacks one share has no information about it.
 #[test]
 fn every_share_of_a_packet_is_fresh() {
     const HEADER_BYTES: usize = 32;

@@ -17,7 +17,7 @@ use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
-/// Bytes for each lane on a tape of what the coalition knows: more than any protocol draws.
+/// Bytes for each lane on a tape of the coalition's own draws: more than any protocol draws.
 const KNOWN_BYTES: usize = 64;
 
 /// A coalition, and the value at which its own keys and coins are fixed.
@@ -145,8 +145,8 @@ fn all_of(vars: &[Var], lane: usize) -> u64 {
     vars.iter().fold(0, |all, var| all << 2 | var.of(lane))
 }
 
-/// Checks that the views say no more of `hidden` than what is revealed; where something is revealed, they must say
-/// something of it.
+/// Checks that views depend on `hidden` only through the revealed values. If values are revealed, the views must depend
+/// on them.
 fn check(case: &Case, seen: &Seen, hidden: impl Fn(usize) -> u64 + Copy) {
     assert!(seen.views.iter().all(|view| !view.is_empty()), "{case:?} hears nothing");
     let revealed = |lane: usize| seen.revealed.get(lane).copied().unwrap_or(0);
@@ -203,7 +203,7 @@ fn opened_products() {
     }
 }
 
-/// x_0 y_0 + x_1 y_1.
+/// The dot product is x_0 y_0 + x_1 y_1.
 #[test]
 fn dot_products() {
     for (case, k) in cases().filter(|(case, k)| case.n == 3 || *k == 1) {
@@ -227,7 +227,7 @@ fn dot_products() {
     }
 }
 
-/// The inputs of all other parties, opened in sums. Each input has other missing shares that are zero. A party must not
+/// Sums of the inputs of all other parties are opened. For each input, other missing shares are zero. A party must not
 /// see which inputs several sums came from (docs/security/rss-arguments.md).
 #[test]
 fn sums_of_inputs_seen_by_single_parties() {
@@ -344,7 +344,7 @@ fn ands() {
     }
 }
 
-/// A coalition knows nothing of the sum of t + 1 contributions, however many of them are its own.
+/// A coalition learns nothing about the sum of t + 1 contributions, whatever number of them is its own.
 #[test]
 fn edabits() {
     let mut looked_at = 0;
@@ -401,8 +401,8 @@ fn check_blocks(case: &Case, plan: &Plan, seen: &Seen, hidden: Var) {
     }
 }
 
-/// Bits that all keys give, as elements: a party that lacks a key learns nothing of the bit, whichever summand it
-/// knows.
+/// Bits drawn from all keys are converted to elements: a party that lacks a key learns nothing about the bit, whichever
+/// summand it knows.
 #[test]
 fn injected_random_bits() {
     for (case, k) in Case::all(3).flat_map(|case| [3, 4].map(|k| (case, k))) {
@@ -433,7 +433,8 @@ fn injected_random_bits() {
     }
 }
 
-/// The sum of A and B with its bits: one digit over Z_2^3; one digit and the AND that carries into the next over Z_2^4.
+/// A + B is made with its bits: over Z_2^3 with one digit, over Z_2^4 with one digit and the AND that carries into the
+/// next.
 #[test]
 fn edabits_of_summands() {
     for (case, k) in Case::all(3).flat_map(|case| [3, 4u32].map(|k| (case, k))) {
@@ -465,7 +466,7 @@ fn edabits_of_summands() {
     }
 }
 
-/// Two rows: neither their contents nor whether they changed places is learned, whatever the coalition knows of the
+/// The coalition learns neither the contents of two rows nor whether they changed places, whatever it knows of the
 /// passes in which it takes part.
 #[test]
 fn shuffles_of_two_rows() {

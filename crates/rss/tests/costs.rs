@@ -142,7 +142,7 @@ fn correlations() {
     }
 }
 
-/// Every kind in every form, for three parties at many rings, and for five.
+/// Tests every kind in every form, for three parties over many rings, and for five.
 #[test]
 fn every_form_of_every_kind() {
     for (n, widths) in [(3, &[1u32, 2, 3, 4, 5, 6, 7, 9, 16, 33, 64, 100][..]), (5, &[2, 9])] {
@@ -231,7 +231,7 @@ fn gadgets() {
     }
 }
 
-/// Division by secret integers, of unsigned numbers and of unbounded ones.
+/// Tests division by secret integers, with unsigned dividends and with unbounded ones.
 #[test]
 fn quotients_of_integers() {
     use quorate_gadgets::{floor_div::Range, int_div::Known};
@@ -354,7 +354,7 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
     assert!(outcomes.iter().any(|error| matches!(error, Error::Exhausted { .. })), "{outcomes:?}");
 }
 
-/// The forms that are not the default: gadgets of three parties on masked openings, and edaBits of random bits.
+/// Tests the forms that are not the default: gadgets of three parties on masked openings, and edaBits of random bits.
 #[test]
 fn other_forms() {
     for (n, k, len) in [(3, 8, 13), (3, 33, 2049), (5, 8, 13), (5, 20, 700)] {
@@ -404,8 +404,8 @@ fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + S
     live.into_iter().enumerate().map(|(me, (_, costs))| (costs, dry(me))).collect()
 }
 
-/// A multiple by a public real costs a conversion, where its product needs one, and a truncation. Limits cost an MSB of
-/// three numbers, a bit to the ring beside an AND, and a selection.
+/// A multiple by a public real costs a truncation, and a conversion if its product needs one. Limits cost an MSB of
+/// three numbers, the conversion of a bit to the ring together with an AND, and a selection.
 #[test]
 fn multiples_cost_what_their_parts_do() {
     let parts = async |rss: &Rss, ctx: &Ctx, wide: u32, shift: u32, limits: bool, rounding: Rounding| {

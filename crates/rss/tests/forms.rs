@@ -1,4 +1,4 @@
-//! Tests of protocols with the same result: each form gives it, on all inputs of tiny rings. The default of three
+//! Tests of protocols with the same result: each form returns it, on all inputs of tiny rings. The default of three
 //! parties, on summands, is tested with the gadgets. Tested here are the other forms, truncation with rounding, and
 //! conversion between rings.
 
@@ -73,7 +73,7 @@ fn exact_truncation_by_every_shift() {
     }
 }
 
-/// Every element of the domain, often enough that both roundings occur; there is no other result.
+/// Tests every element of the domain, often enough that both roundings occur. No other result occurs.
 #[test]
 fn truncation_rounds_down_or_up_and_never_far_off() {
     for (n, forms, top) in ALL {
@@ -117,7 +117,7 @@ fn truncation_rounds_up_as_often_as_the_fraction_says() {
     }
 }
 
-/// A fresh input has shares that are zero; still, no owner's values are always rounded down.
+/// A fresh input has shares that are zero, yet values of each owner are rounded up, too.
 #[test]
 fn fresh_inputs_are_rounded_up_as_often_too() {
     let (k, shift, len) = (20, 4, 6000);

@@ -1,10 +1,9 @@
-//! What a coalition hears goes with nothing that it may not know, gadget by gadget and correlation by correlation: over
-//! thousands of random secrets, no bit of a message and no sum of two goes with a sum of secret bits. Tests by
-//! exhaustion (`privacy`, `coalitions`) say more of protocols that are shorter.
+//! Tests that the messages to a coalition are independent of secrets, gadget by gadget and correlation by correlation.
+//! Over thousands of random secrets, no bit of a message and no xor of two bits is correlated with an xor of secret
+//! bits. Tests by exhaustion (`privacy`, `coalitions`) prove more, for shorter protocols.
 //!
-//! A coalition of t parties holds every key but one. What it knows is fixed, at zeros or at ones, so that all that
-//! differs from lane to lane comes from the key that it lacks and from others' own coins; it is the same in every run
-//! of the test.
+//! A coalition of t parties holds every key but one. Its own keys and coins are fixed, at zeros or at ones. So lanes
+//! differ only by the key that it lacks and by others' own coins, which are the same in every run of the test.
 
 use std::collections::BTreeSet;
 
@@ -21,17 +20,18 @@ use quorate_rss::{CorrelationForm, Forms, Rss};
 const BLOCKS: usize = 3;
 const LANES: usize = 1024;
 const LEN: usize = BLOCKS * LANES;
-/// Bytes that parties draw for a lane from what is fixed, at most.
+/// The largest number of bytes that parties draw for a lane from fixed keys and coins.
 const KNOWN_BYTES: usize = 512;
 
-/// Columns of which sums of two are looked at: of more the columns alone, for time.
+/// The largest number of columns of which sums of two are tested. Of more columns only single ones are tested, to save
+/// time.
 const MOST_PAIRED: usize = 192;
 
-/// What runs on secrets that nobody knows, or makes them.
+/// The work under test: it runs on secrets that no party knows, or makes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
     Gadget(Gadget),
-    /// An input of elements and one of bits, by each party but those that look.
+    /// An input of elements and an input of bits by each party outside the coalition.
     Inputs {
         known_to: u8,
     },
@@ -46,7 +46,7 @@ const CORRELATIONS: [Work; 5] =
     [Work::RandomBits, Work::EdaBits, Work::CutEdaBits, Work::WideEdaBits, Work::TruncMasks];
 
 impl Work {
-    /// Secrets, as elements and as bits.
+    /// Returns the secrets, as elements and as bits.
     async fn run(self, rss: &Rss, ctx: &Ctx) -> Result<(Vec<A>, Vec<B>)> {
         Ok(match self {
             Work::Gadget(gadget) => {
@@ -79,7 +79,7 @@ impl Work {
     }
 }
 
-/// Who looks, at what its keys and coins are fixed, and which protocols run.
+/// The coalition, the value at which its keys and coins are fixed, and the forms of protocols that run.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     n: usize,
@@ -88,11 +88,11 @@ struct Case {
     forms: Forms,
 }
 
-/// What a coalition heard while the gadget ran, and when the secrets were opened; and the secrets.
+/// The messages that a coalition received during the work and during the opening of the secrets; and the secrets.
 struct Seen {
     heard: Vec<Column>,
     opened: Vec<Column>,
-    /// By secret, bits of the first block.
+    /// Bits of the first block, by secret.
     hidden: Vec<Vec<Column>>,
 }
 
@@ -140,13 +140,13 @@ impl Case {
             let heard = heard.filter(|message| message.phase == phase && !self.has(message.from));
             heard.flat_map(|message| columns(&message.bytes, LANES, &[1, BLOCKS])).collect()
         };
-        // Each party has another part in each block: who looks at all parties need not look at all blocks.
+        // Each party has another role in each block, so a test of all parties needs only one block.
         let first = |bits: &Bits| (0..bits.rows()).map(|row| bits.words_of(row)[..LANES / 64].to_vec()).collect();
         let hidden = runs[0].1.iter().map(first).collect();
         Seen { heard: of_phase(Phase::Offline), opened: of_phase(Phase::Online), hidden }
     }
 
-    /// How many columns were looked at.
+    /// Checks that no column depends on a secret. Returns the number of columns tested.
     fn check(&self, work: Work) -> usize {
         let Seen { heard, opened, hidden } = self.observe(work);
         let tells_some = |seen: &[Column]| {
@@ -155,14 +155,14 @@ impl Case {
         };
         let all_told = work == Work::Gadget(Gadget::Open);
         assert_eq!(tells_some(&heard), all_told, "{work:?}: {self:?} learns something");
-        // Of what was made in many steps more than two columns tell.
+        // After many steps, more than two columns together may depend on a secret.
         let in_one_step = matches!(work, Work::Gadget(_));
         assert!(!in_one_step || tells_some(&opened), "{work:?}: {self:?} does not see what is opened");
         heard.len()
     }
 }
 
-/// Every coalition of three parties, and one of five; the paper's protocols are alike at all parties.
+/// Returns every coalition of three parties, and one of five, since the paper's protocols treat all parties alike.
 fn cases() -> Vec<Case> {
     let of = |n: usize, coalition: u8, known: u8, forms: Forms| Case { n, coalition, known, forms };
     let mut cases: Vec<Case> = coalitions(3).map(|coalition| of(3, coalition, 0, Forms::default())).collect();
@@ -198,7 +198,7 @@ fn inputs() {
     }
 }
 
-/// Keys come from the coins of whoever deals them: no two sets have one key, and no two sessions.
+/// Keys derive from the coins of the party that deals them: no two sets have the same key, and no two sessions.
 #[test]
 fn keys_of_sessions_are_fresh() {
     for n in [3, 5, 7] {
@@ -216,7 +216,7 @@ fn keys_of_sessions_are_fresh() {
             let blocks = |message: &Received| message.bytes.chunks_exact(32).map(<[u8]>::to_vec).collect::<Vec<_>>();
             seen.extend(heard.iter().flatten().flat_map(blocks));
         }
-        // What each party adds to the session's name, and a key of each set.
+        // The contribution of each party to the session's id, and a key of each set.
         assert_eq!(seen.len(), 2 * (n + coalitions(n).count()), "n {n}");
         assert!(!seen.contains(&vec![0; 32]));
     }

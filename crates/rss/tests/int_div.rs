@@ -58,7 +58,8 @@ fn all_pairs_of_small_rings() {
     }
 }
 
-/// All kinds of known ranges: no zero, no negative numbers on one side, few digits, ranges that begin and end anywhere.
+/// Tests all forms of known ranges: without zero, without negative numbers on one side, of few digits, and with
+/// arbitrary ends.
 #[test]
 fn all_pairs_of_all_ranges() {
     let k = 4;
@@ -115,7 +116,7 @@ fn random_numbers_of_large_rings() {
     }
 }
 
-/// The divisions of modular products: a quotient has at most as many bits as the divisor.
+/// Tests the divisions of modular products, whose quotients have no more bits than the divisor.
 #[test]
 fn promised_quotients_of_long_dividends() {
     for bits in [3, 8, 16, 32] {

@@ -1,4 +1,4 @@
-//! Tests of misuse: a caller's mistake is an error of its own kind, before anything is sent.
+//! Tests of misuse: a caller's mistake is a typed error, before anything is sent.
 
 use crate::common::*;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};

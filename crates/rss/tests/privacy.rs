@@ -460,7 +460,7 @@ fn edabits() {
     }
 }
 
-/// The top bit of x + y over Z_4, from the summands that parties know: for the owner of each block.
+/// Tests the top bit of x + y over Z_4, computed from summands that parties know, for the owner of each block.
 #[test]
 fn top_bits_from_summands() {
     let k = 2;

@@ -193,7 +193,7 @@ fn quotients_are_exact_for_all_operands() {
     }
 }
 
-/// Quotients of at most 31 bits, by the dtype or by proof.
+/// Tests quotients of at most 31 bits, a bound that follows from the dtype or from a proof.
 #[test]
 fn short_quotients_of_all_signs_and_by_zero() {
     for (k, frac) in [(64u32, 16), (40, 10), (32, 16), (32, 8), (20, 3), (20, 8), (18, 16)] {
@@ -214,7 +214,7 @@ fn short_quotients_of_all_signs_and_by_zero() {
     }
 }
 
-/// Roots of every size that are whole numbers, or nearly, and roots of the largest elements.
+/// Tests roots of every size that are whole numbers, or nearly so, and roots of the largest elements.
 #[test]
 fn roots_of_long_numbers() {
     for (k, frac) in [(64u32, 16u32), (64, 8), (64, 0), (63, 15), (56, 16), (48, 16), (47, 16)] {
@@ -261,7 +261,7 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert_eq!(of(3, &[0, -100 * one, -1 << 50]), [one, 0, 0]);
     let many = vec![0; 1000];
     assert!(of(1000, &many).iter().all(|y| *y == 66), "1 / 1000 is 65.5 units");
-    // Errors of powers that are cut add up.
+    // Errors of truncated powers add up.
     let rest = (-20.8 * one as f64) as i64;
     let many: Vec<i64> = std::iter::once(0).chain(std::iter::repeat_n(rest, (1 << 15) - 1)).collect();
     let first = of(many.len(), &many)[0] as f64;
@@ -269,7 +269,7 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert!((first - exact).abs() <= 1.0, "{first} units, {exact} wanted");
 }
 
-/// Candidates at any distance: all pairs over small rings, the extremes over the default one.
+/// Tests candidates at any distance: all pairs over small rings, the extremes over the default ring.
 #[test]
 fn softmax_of_distant_candidates() {
     for (k, frac) in [(7, 1), (7, 5), (6, 0)] {
@@ -313,7 +313,7 @@ fn rounds_do_not_depend_on_the_length() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn unsupported_rings_and_fractions_are_refused() {
     let refused = |k: u32, frac: u32, name: &'static str| {
         let rss = Rss::dry(3, 0).unwrap();
         let work = async |ctx: &Ctx| by_name(&rss, ctx, name, &rss.public(&Vector::shape(Ring::of(k), 3)), frac).await;
@@ -350,7 +350,7 @@ fn documented_costs_are_fresh() {
     );
 }
 
-/// The error of a sample is at most the documented one, except for the sample's own arguments.
+/// Errors on a sample are at most the documented ones, with a tolerance because the sample has other arguments.
 #[test]
 fn documented_errors_hold() {
     let Some(found) = documented("accuracy") else { return };

@@ -39,7 +39,7 @@ fn all_elements_of_small_rings() {
 }
 
 #[test]
-fn what_is_beyond_its_limit_is_the_largest_element() {
+fn results_beyond_the_limit_are_the_largest_element() {
     for (n, k) in [(3, 6), (5, 4), (7, 3)] {
         let most = (1i128 << (k - 1)) - 1;
         let xs: Vec<u64> = all(k).into_iter().flat_map(|x| vec![x; 4]).collect();

@@ -59,7 +59,7 @@ impl Approved {
     }
 }
 
-/// The properties of a session beside its program; they are part of what is approved.
+/// The properties of a session besides its program. They are part of the hash that is approved.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub protocol: &'static str,
@@ -84,7 +84,7 @@ impl Terms {
     }
 }
 
-/// The runs of a session so far, and the runs that it may have.
+/// The runs of a session so far, and its approved runs.
 #[derive(Debug)]
 pub(crate) struct Approval {
     terms: Terms,
@@ -104,13 +104,13 @@ fn flat(groups: &[(NodeId, Option<Vec<usize>>)]) -> Vec<Reveal> {
     groups.iter().flat_map(each).collect()
 }
 
-/// Returns what the hash covers of each reveal: the hash of its part of the program, and the receiver.
+/// Returns the parts of each reveal that the hash covers: the hash of its part of the program, and the receiver.
 fn parts(graph: &Graph, reveals: &[Reveal]) -> Vec<(Hash, Option<usize>)> {
     reveals.iter().map(|reveal| (graph.part_hash(reveal.node), reveal.to)).collect()
 }
 
 impl Approval {
-    /// Starts the record of a session without runs. Where `approved` is `None`, every run is allowed.
+    /// Starts the record of a session without runs. If `approved` is `None`, every run is allowed.
     pub fn new(terms: Terms, approved: Option<Approved>) -> Approval {
         Approval { runs: vec![terms.hash()], terms, approved }
     }
@@ -120,12 +120,12 @@ impl Approval {
         Terms { before, ..self.terms.clone() }.hash()
     }
 
-    /// Whether this session runs only approved programs.
+    /// Returns whether this session runs only approved programs.
     pub fn is_asked_for(&self) -> bool {
         self.approved.is_some()
     }
 
-    /// Returns the hash of a run of these reveals, after the run with hash `before`. Where that is `None`, the run
+    /// Returns the hash of a run of these reveals, after the run with hash `before`. If that is `None`, the run
     /// comes after those that the session had.
     pub fn hash(&self, graph: &Graph, reveals: &[Reveal], before: Option<Hash>) -> Hash {
         before.unwrap_or_else(|| self.last()).then_reveals(&parts(graph, reveals))
@@ -151,7 +151,7 @@ impl Approval {
         Err(SessionError::NotApproved { hash: hash.to_string(), reveals, differs })
     }
 
-    /// Describes what is approved in place of these reveals, as far as the hashes show it.
+    /// Describes the approved reveals that differ from these, as far as the hashes show them.
     fn difference(&self, approved: &BTreeSet<Hash>, graph: &Graph, reveals: &[Reveal]) -> String {
         let is_approved =
             |before: Hash, reveals: &[Reveal]| approved.contains(&before.then_reveals(&parts(graph, reveals)));
@@ -223,7 +223,7 @@ mod tests {
         Reveal { node, to }
     }
 
-    /// A session with two approved runs: `x y` to all; then `x` to party 1, with `y` to parties 0 and 2.
+    /// Returns a session with two approved runs: `x y` to all; then `x` to party 1, with `y` to parties 0 and 2.
     fn approved() -> (Graph, [NodeId; 3], Approval) {
         let mut graph = Graph::new();
         let mut at = graph.at(Source::new("a.py", 1));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_no_approval_runs_what_they_like() {
+    fn sessions_without_approval_run_everything() {
         let (graph, [x, y, _], _) = approved();
         let mut free = Approval::new(terms(), None);
         for reveals in [[to(x, None)], [to(y, None)], [to(x, None)]] {

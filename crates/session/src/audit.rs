@@ -1,5 +1,5 @@
 //! The log of reveals: a line of JSON for the beginning and for the end of each run. The line is on the disk before the
-//! run goes on. It says what is revealed, to whom, when and by which program; it contains no value.
+//! run continues. It states what is revealed, to whom, when and by which program; it contains no value.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};

@@ -43,7 +43,7 @@ pub struct Config {
     /// The number of sessions that this process has already had with this file. Approval is bound to it.
     #[serde(skip)]
     pub sessions_before: usize,
-    /// How long to wait for other parties.
+    /// Time-outs for waits for other parties.
     #[serde(default)]
     pub limits: Limits,
     #[serde(skip)]
@@ -173,7 +173,7 @@ impl Config {
         Ok(self.network.as_deref().map(str::parse).transpose()?)
     }
 
-    /// Turns an error of connecting into one of the session. Where a host name is at fault, it gives the line of the
+    /// Turns an error of connecting into one of the session. If a host name is at fault, it gives the line of the
     /// file that contains it.
     pub(crate) fn naming(&self, error: NetError) -> SessionError {
         let NetError::Unresolved { party, address } = &error else { return error.into() };

@@ -23,7 +23,7 @@ const FAR_WINDOWS: usize = 4;
 pub struct Options {
     /// Whether programs are refused whose values may leave their dtype; inputs then need a bound.
     pub strict: bool,
-    /// How products of fixed point are truncated. Shared.
+    /// The truncation of products of fixed point. Shared.
     pub truncation: Truncation,
     /// The network between the parties. Costs are predicted for it; where its delay is long, more chunks are under way.
     /// Shared.
@@ -77,12 +77,12 @@ impl Sharings {
         self.allowed[domain as usize]
     }
 
-    /// Whether the user leaves the choice to the planner.
+    /// Returns whether the user leaves the choice to the planner.
     pub fn is_auto(&self) -> bool {
         self.is_auto
     }
 
-    /// Whether anything but A is allowed.
+    /// Returns whether anything but A is allowed.
     pub(crate) fn mix(&self) -> bool {
         self.allows(Domain::B) || self.allows(Domain::Y)
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Sharings {
 impl FromStr for Sharings {
     type Err = SessionError;
 
-    /// `auto`, or letters joined by `+`, as in `A+Y`.
+    /// Reads `auto`, or letters joined by `+`, as in `A+Y`.
     fn from_str(text: &str) -> Result<Sharings, SessionError> {
         if text == "auto" {
             return Ok(Sharings::default());
@@ -153,19 +153,19 @@ pub fn family_options() -> Vec<&'static Choice> {
 }
 
 impl Options {
-    /// Whether programs are planned, because their steps have several sharings to choose from.
+    /// Returns whether programs are planned, because their steps have several sharings to choose from.
     pub(crate) fn mixes(&self, protocol: Protocol) -> bool {
         let garbles = || protocol.descriptor().sharings.contains(&"Y");
         let mixes = if self.sharings.is_auto() { garbles() } else { self.sharings.mix() };
         mixes && self.max_memory.is_none()
     }
 
-    /// Whether a factor of many products is sent once and held for them, which takes memory.
+    /// Returns whether a factor of many products is sent once and held for them, which takes memory.
     pub(crate) fn keeps_factors(&self, protocol: Protocol) -> bool {
         protocol.keeps_factors() && self.max_memory.is_none()
     }
 
-    /// Returns the factor by which more chunks than usual may be under way in a stream. Where a line's delay is long, a
+    /// Returns the factor by which more chunks than usual may be under way in a stream. If a line's delay is long, a
     /// stream waits for its chunks.
     pub(crate) fn windows(&self) -> usize {
         let is_far = self.network.is_some_and(|network| network.rtt >= FAR);

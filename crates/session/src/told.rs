@@ -1,5 +1,5 @@
-//! The reveals of a run: which values, to whom, and on whose inputs they depend. This is what people approve, and what
-//! is logged.
+//! The reveals of a run: values, receivers, and the parties on whose inputs the values depend. People approve these,
+//! and the audit log lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,8 +21,8 @@ pub struct Told {
     pub to: Option<Vec<usize>>,
     /// The parties on whose inputs it may depend. Inputs of other parties have no influence on it.
     pub owners: Vec<usize>,
-    /// The parties whose own inputs it discloses to others: elements of it are elements of the input as they are,
-    /// moved, or written in a form that can be undone.
+    /// The parties whose own inputs it discloses to others. Its elements are elements of such an input: unchanged,
+    /// moved, or in a form that can be undone.
     pub own: Vec<usize>,
 }
 

@@ -1,5 +1,5 @@
 //! Checks that memory freed by a session contains no owner's input. The test is alone in its process, whose allocator
-//! looks at everything that is freed.
+//! searches all freed memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session};
 
 const INPUTS: usize = 128;
-/// The upper bits of an input, and of no other number.
+/// The upper bits that mark inputs; no other number has them.
 const MARK: u64 = 0x1ec7_5a3c;
 
 /// The inputs, by their last bits, and which of them were found.
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Looking {
         if LOOKS.load(Relaxed) {
             let skipped = ptr.align_offset(8);
             let words = layout.size().saturating_sub(skipped) / 8;
-            // SAFETY: the block is the caller's, who frees it, has been zeroed where nobody wrote, and is that long.
+            // SAFETY: the caller owns the block and frees it; it was zeroed on allocation, and is that long.
             look(unsafe { std::slice::from_raw_parts(ptr.wrapping_add(skipped).cast(), words) });
         }
         // SAFETY: the block came from this allocator with this layout.

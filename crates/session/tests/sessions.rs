@@ -99,14 +99,15 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
-/// Options that select the real offline phase, where the other tests have a dealer.
+/// Returns options that select the real offline phase; the other tests use a dealer.
 fn protocols_make_correlations() -> Options {
     let offline = cfg!(feature = "testing").then(|| ("offline".into(), "protocol".into()));
     Options { family: offline.into_iter().collect(), ..Options::default() }
 }
 
-/// Coins are tossed while correlations are made. A cheater could stop runs until the coins, or the order of shuffled
-/// rows, suit it. So a run that is stopped after a toss ends the keys, and a second request fails with that error.
+/// Coins are tossed while correlations are made. A run that is stopped after a toss ends the keys, and a second request
+/// fails with that error. Otherwise a cheater could stop runs until the coins, or the order of shuffled rows, are to
+/// its advantage.
 #[test]
 fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed() {
     for stopped_in in [Phase::Offline, Phase::Online] {
@@ -140,7 +141,7 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
     }
 }
 
-/// Three parties, any one of which may cheat, the one that deals included.
+/// Returns a session of three parties, any one of which may cheat, the dealer included.
 fn malicious(network: Option<Network>) -> Session {
     let family = [("malicious".into(), "yes".into())];
     let options = Options { family: family.into(), ..Options::default() };
@@ -185,7 +186,7 @@ fn a_session_of_a_dealer_that_may_cheat_ends_with_a_run_that_is_stopped() {
 }
 
 #[test]
-fn values_go_to_whom_they_are_revealed() {
+fn every_party_can_be_the_receiver() {
     let mut session = local(3, None);
     let x = input(&mut session, 1, &[4]).unwrap();
     for to in 0..3 {

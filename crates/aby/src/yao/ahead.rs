@@ -1,7 +1,7 @@
 //! Circuits that are garbled before their inputs are known.
 //!
 //! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of bits that enter from outside are
-//! drawn before, too, and sent when values are known; the paper garbles with the labels that its transfers give.
+//! also drawn before, and sent when values are known. The paper garbles with the labels that its transfers give.
 //! `docs/security/garbling.md` has the argument for inputs that are chosen after the tables are known. **Model**:
 //! semi-honest, 1 of 2.
 //!
@@ -70,7 +70,7 @@ impl Aby {
 
     /// Returns when the circuits of a demand, recorded with [`Garbling::Ahead`], are best garbled, if a byte of the
     /// offline phase counts `offline_weight`. It is ahead if that saves at least half of the online bytes, or takes no
-    /// more in all; but it is streamed if tables take more than 1 GiB.
+    /// more in all. If tables take more than 1 GiB, it is streamed.
     pub fn garbling_for(demand: &Demand<Kind>, offline_weight: f64) -> Garbling {
         let bytes = |kind, each: usize| demand.totals().get(&kind).copied().unwrap_or(0).saturating_mul(each);
         let (tables, labels) = (bytes(Kind::GarbledAnd, TABLE_BYTES), bytes(Kind::EntryLabel, LABEL_BYTES));
@@ -101,7 +101,7 @@ impl Aby {
     /// Nothing is done if no circuit is demanded.
     ///
     /// # Errors
-    /// Those of `online`; whatever ends a run.
+    /// Those of `online`; any error that ends a run.
     pub async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
         let wanted = match &*self.stock.ledger() {
             Ledger::Stocked(demand) => demand.totals().get(&Kind::GarbledAnd).copied(),
@@ -162,7 +162,7 @@ impl Aby {
     }
 
     /// Runs a circuit on tables that exist; or makes them, at the garbler alone. Online the garbler gets a shape: it
-    /// already has the labels. No messages are sent, so the parties need not keep pace: a garbler may leave such steps
+    /// already has the labels. No messages are sent, so the parties need not be in step: a garbler may leave such steps
     /// out.
     pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = (program.output_slots().len(), inputs.shape().1);

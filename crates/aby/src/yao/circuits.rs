@@ -2,9 +2,9 @@
 //!
 //! **Source**: aby, section III-C; [`quorate_garble`] for the gates. **Model**: semi-honest, 1 of 2.
 //!
-//! The garbler sends its tables in messages of 256 KiB as it makes them, and waits only for room at the evaluator,
-//! which uses each message as it comes. Neither holds more than a few of them beside the labels of inputs and outputs
-//! and a program's slots. Many instances go through in several lanes, so that the data under way fills a long line.
+//! The garbler sends its tables in messages of 256 KiB as it makes them. It waits only for room at the evaluator, which
+//! uses each message as it comes. Neither holds more than a few of them besides the labels of inputs and outputs and a
+//! program's slots. Many instances go through in several lanes, so that the data under way fills a long line.
 //!
 //! No two gates of a session share a tweak under one key. Each stretch of gates that goes through one lane has a hash
 //! of its own, whose key is the number that run, lane and use give ([`Tccr::segment`](quorate_crypto::Tccr::segment)).

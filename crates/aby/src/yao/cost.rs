@@ -1,4 +1,4 @@
-//! The costs of Yao's sharing, by formula. Tests hold formulas, dry runs and the wire equal.
+//! The costs of Yao's sharing, by formula. Tests check that formulas, dry runs and messages agree.
 
 use quorate_circuits::Program;
 use quorate_engine::Chunks;

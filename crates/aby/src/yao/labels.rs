@@ -53,7 +53,7 @@ impl YaoLabels {
         }
     }
 
-    /// At the garbler: adds a bit that it knows to the value of every wire.
+    /// Adds a bit that the garbler knows to the value of every wire. Only the garbler calls it.
     pub(crate) fn shift(&mut self, delta: &Delta, bits: &Bits) -> Result<()> {
         match &mut self.0 {
             Held::Labels(labels) => labels.shift(delta, bits).map_err(unlike),
@@ -157,8 +157,10 @@ impl Matrix for YaoLabels {
         self.each_row(lanes.len(), |row, out| out.iter_mut().zip(lanes).for_each(|(to, &at)| *to = row[at as usize]))
     }
 
+    /// Stacks the rows of all parts.
+    ///
     /// # Panics
-    /// If there are no parts, or their lanes differ in number.
+    /// If there are no parts, or their numbers of lanes differ.
     fn concat_rows(parts: &[&Self]) -> Self {
         let lanes = parts.first().expect("rows of at least one part").shape().1;
         assert!(parts.iter().all(|part| part.shape().1 == lanes), "rows of different lengths");
@@ -168,8 +170,10 @@ impl Matrix for YaoLabels {
         Labels::concat_wires(&labels).expect("rows of one length").into()
     }
 
+    /// Puts the lanes of all parts side by side.
+    ///
     /// # Panics
-    /// If there are no parts, or their rows differ in number.
+    /// If there are no parts, or their numbers of rows differ.
     fn concat_lanes(parts: &[&Self]) -> Self {
         let rows = parts.first().expect("lanes of at least one part").shape().0;
         assert!(parts.iter().all(|part| part.shape().0 == rows), "lanes of matrices with other rows");
@@ -186,8 +190,10 @@ impl Matrix for YaoLabels {
         out
     }
 
+    /// Splits the only row into `rows` rows: row r, lane l is lane `l * rows + r`.
+    ///
     /// # Panics
-    /// Unless there is one row, whose lanes are a multiple of `rows`.
+    /// Unless there is one row, whose number of lanes is a multiple of `rows`.
     fn lanes_to_rows(&self, rows: usize) -> Self {
         let (one, all) = self.shape();
         assert!(one == 1 && rows > 0 && all.is_multiple_of(rows), "lanes of {one} rows as {rows} rows");
@@ -217,7 +223,7 @@ impl Matrix for YaoLabels {
 mod tests {
     use super::*;
 
-    /// Labels with 10 r + l at row r, lane l.
+    /// Returns labels with 10 r + l at row r, lane l.
     fn numbered(rows: usize, lanes: usize) -> YaoLabels {
         let blocks = (0..rows * lanes).map(|i| (10 * (i / lanes) + i % lanes) as u128).collect();
         Labels::from_blocks(rows, lanes, blocks).unwrap().into()
@@ -228,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_lanes_go_where_they_shall() {
+    fn rows_and_lanes_are_moved_as_stated() {
         let x = numbered(3, 4);
         assert_eq!(blocks(&x.gather_rows(&[2, 0, 2])), [20, 21, 22, 23, 0, 1, 2, 3, 20, 21, 22, 23]);
         assert_eq!(blocks(&x.gather_lanes(&[3, 3])), [3, 3, 13, 13, 23, 23]);
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_shape_among_its_parts_is_a_shape() {
+    fn labels_with_a_shape_among_their_parts_are_a_shape() {
         let mut x = numbered(2, 4);
         x.write_lanes_at(1, &YaoLabels::zeros(true, 2, 2));
         assert!(x.held().is_none() && x.shape() == (2, 4));
@@ -267,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_do_as_labels_do() {
+    fn shapes_follow_labels() {
         let forms: [fn(&YaoLabels) -> YaoLabels; 7] = [
             |x| x.gather_rows(&[0, 0]),
             |x| x.gather_lanes(&[5, 1, 0]),

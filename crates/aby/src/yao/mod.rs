@@ -16,7 +16,7 @@
 //! | Y2A | 1 | k - 1 bits | k - 1 bits | k - 1 random bits modulo 2^k ... 2^2 |
 //! | a circuit with n ANDs | 1, at the evaluator | 32 n bytes | 0 | |
 //!
-//! Where circuits are [garbled ahead](Garbling::Ahead):
+//! If circuits are [garbled ahead](Garbling::Ahead):
 //!
 //! | operation, k bits | rounds | sent by the garbler | by the evaluator | made before |
 //! |---|---|---|---|---|
@@ -27,8 +27,8 @@
 //! | a circuit with n ANDs | 0 | 0 | 0 | n tables |
 //!
 //! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i takes 30 + i. A party that only
-//! sends does not wait: a garbler continues while its tables are on their way, and a sequence of circuits waits for
-//! messages as a single one does. The time of all steps, and the messages, depend on shapes and programs only.
+//! sends does not wait: a garbler continues while its tables are on their way. So a sequence of circuits waits for
+//! messages only as often as a single one. The time of all steps, and the messages, depend on shapes and programs only.
 
 mod ahead;
 mod circuits;
@@ -50,7 +50,7 @@ pub(crate) const EVALUATOR: usize = 1;
 /// The number of bits of a label.
 pub(crate) const LABEL_BITS: u32 = 128;
 
-/// The error of two sides that do not fit: a check before must ensure one program and one shape.
+/// Returns the error of two sides with different programs or shapes, which an earlier check should have found.
 fn unlike(_: GarbleError) -> Error {
     Error::Bug { what: "labels, tables or a program that do not fit each other" }
 }

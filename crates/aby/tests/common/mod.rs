@@ -18,12 +18,12 @@ use quorate_ring::{Bits, Vector};
 pub type A = Share<Vector>;
 pub type B = Share<Bits>;
 
-/// [`testing::run`] over `aby`.
+/// Runs [`testing::run`] over `aby`.
 pub fn run<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     testing::run(2, work)
 }
 
-/// [`testing::agreed`] over `aby`.
+/// Runs [`testing::agreed`] over `aby`.
 pub fn agreed<T: Send + PartialEq + Debug>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> T {
     testing::agreed(2, work)
 }

@@ -1,6 +1,6 @@
-//! Whether a run ends shows nothing of its inputs: each fault ends it at the same place, or does not end it, for all
-//! inputs. Dealing and tosses grow from the same seeds for all inputs that are compared, so outcomes are equal, not
-//! only equally frequent.
+//! Tests that aborts are independent of inputs: each fault ends a run at the same place, or does not end it, for all
+//! inputs. For all compared inputs, the same seeds give dealt values and tosses, so outcomes are equal and not only
+//! equally frequent.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::common::N;
 const K: u32 = 8;
 const KEY_BITS: u32 = 48;
 const LEN: usize = 2;
-/// The size of a table: places among that number of entries have keys of two digits.
+/// The size of a table whose places have keys of two digits.
 const FAR: usize = 2048;
 const CUT: u32 = 3;
 
@@ -39,8 +39,9 @@ const INPUTS: [Inputs; 2] = [
     Inputs { numbers: [[-1; LEN]; N], places: [FAR as i64 - 1; LEN], bits: [true; LEN] },
 ];
 
-/// Runs openings of all kinds: differences of products of elements and of bits, masked numbers of signs and truncation,
-/// masked places, chosen elements, switches of a shuffle. Also inputs of all, and results for all and for the dealer.
+/// Runs openings of all forms: differences of products of elements and of bits, masked numbers of signs and truncation,
+/// masked places, chosen elements, switches of a shuffle. It also has inputs of all parties, and results for all and
+/// for the dealer.
 async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[Entries; 2]) -> Result<()> {
     let own = |owner: usize, ring: Ring, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
     let (ring, places) = (Ring::of(K), Ring::of(FAR.ilog2() + 1));
@@ -70,7 +71,7 @@ async fn program(s: &PikaMalicious, ctx: &Ctx, inputs: &Inputs, [near, far]: &[E
     shown_bits.map(|shown| shown.believe(&checked).map(drop)).transpose().map(drop)
 }
 
-/// Tables with keys of one digit and of two. The first entry is even, the last one is odd.
+/// Returns tables with keys of one digit and of two. The first entry is even, the last one is odd.
 fn tables() -> [Entries; 2] {
     [256, FAR as i64].map(|len| Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).collect::<Vec<_>>())))
 }
@@ -108,10 +109,10 @@ fn deviates(s: &PikaMalicious, fault: Fault) {
     }
 }
 
-/// How an honest party ends: whether it went online, and whether with results. The dealer goes online on its own.
+/// The end of an honest party: whether it went online, and whether it got results. The dealer goes online by itself.
 type End = (bool, bool);
 
-/// A run: how each honest party ends, and whether the cheater deviated.
+/// A run: the end of each honest party, and whether the cheater deviated.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     ends: Vec<End>,
@@ -157,7 +158,7 @@ impl Runs {
             online = true;
             run.phase(Phase::Online, async |ctx| program(&s, ctx, inputs, &self.tables).await)
         });
-        // As in a session, where no party has results before all can have them.
+        // A session ends in the same way: no party has results before all can have them.
         let done = done.and_then(|()| run.confirm());
         run.finish();
         ((online || me == 2, done.is_ok()), s.adversary().lied() > 0)
@@ -185,7 +186,7 @@ impl Runs {
     }
 }
 
-/// By kind of fault, the number of runs with each of the inputs, and the numbers of runs that ended.
+/// By fault, the number of runs with each of the inputs, and the numbers of runs that ended.
 #[derive(Default)]
 struct Counts(BTreeMap<&'static str, (usize, [usize; INPUTS.len()])>);
 
@@ -211,8 +212,8 @@ impl Counts {
     }
 }
 
-/// Keys with another payload: 0 and 2 in place of 1, 1 + 2^k, other tags; and keys of no point, of many points, of
-/// other keys.
+/// Returns keys with other payloads (0 and 2 in place of 1, 1 + 2^k, other tags), and keys of no point, of many points,
+/// of other keys.
 fn spoils() -> Vec<Spoil> {
     let tags = [1, 1 << (KEY_BITS - 1), 1 << (K + KEY_BITS - 1), 1 << (FAR.ilog2() + KEY_BITS - 1)];
     let ones = [u128::MAX, 1, 1 << K].map(|by| Spoil::Payload(0, by));
@@ -220,7 +221,7 @@ fn spoils() -> Vec<Spoil> {
     ones.into_iter().chain(tags.map(|by| Spoil::Payload(1, by))).chain(others).collect()
 }
 
-/// Lies of P0 and P1 in all of their openings, masked places included, in rows of the check and in switches.
+/// Returns lies of P0 and P1 in all of their openings, masked places included, in rows of the check and in switches.
 fn faults_of_a_party() -> Vec<Fault> {
     let twists = [(Twist::Low, K), (Twist::Row, KEY_BITS), (Twist::RowTag, K + KEY_BITS), (Twist::Switch, K)];
     let each = |(at, bits): (Twist, u32)| [0, 1, bits - 1].map(|bit| Fault::Twisted(at, By::Plus(bit)));

@@ -1,5 +1,5 @@
-//! More of one kind than a batch holds: batches are dealt while others wait for their check, and the stock has all of
-//! them in order. A dealer that lies in some of them is found before anything is used.
+//! Tests of more correlations of a kind than a batch holds. Batches are dealt while others wait for their check, and
+//! the stock has all of them in order. A dealer that lies in some of them is found before anything is used.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Choices of one: their owner alone opens the values that prove them, so a lie about those does not show the choice.
+//! Tests of one-hot choices: their owner alone opens the values that prove them, so a lie about these values does not
+//! reveal the choice.
 
 use quorate_adversary::{By, Twist};
 use quorate_authenticated::{Kind, Params, Tagged};
@@ -65,7 +66,7 @@ fn seen(cheater: usize, values: [i64; LEN]) -> (Vec<i64>, bool) {
     (ends.into_iter().nth(cheater).unwrap().unwrap(), over)
 }
 
-/// If both parties opened the factors below one triple, a party that adds 1 to a factor would read x from x x - x
+/// If both parties opened the factors masked by one triple, a party could add 1 to a factor and learn x from x x - x
 /// before it is caught.
 #[test]
 fn nobody_reads_a_choice_by_a_lie_about_what_proves_it() {
@@ -77,7 +78,7 @@ fn nobody_reads_a_choice_by_a_lie_about_what_proves_it() {
 }
 
 #[test]
-fn what_proves_a_choice_is_its_owners_alone() {
+fn proofs_of_a_choice_take_correlations_of_its_owner_only() {
     for owner in 0..2 {
         let drawn = async |ctx: &Ctx| {
             let s = PikaMalicious::new_dry(N, ctx.me(), params())?;
@@ -93,7 +94,7 @@ fn what_proves_a_choice_is_its_owners_alone() {
     }
 }
 
-/// Choices of one pass, and all others end the run; the dealer cannot prove a choice of its own.
+/// One-hot choices pass, and all others end the run; the dealer cannot prove a choice of its own.
 #[test]
 fn choices_pass_and_others_are_found() {
     let run = |owner: usize, values: [i64; LEN]| -> Vec<Result<()>> {

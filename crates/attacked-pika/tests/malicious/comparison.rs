@@ -1,5 +1,5 @@
-//! Signs, equality and truncation by digits of masks: in rings of one digit and of many, for all numbers of tiny rings
-//! and for those near the edges of large ones; and what they send.
+//! Tests of signs, equality and truncation by digits of masks, in rings of one digit and of many. They check costs, and
+//! results for all numbers of tiny rings and for those near the edges of large ones.
 
 use quorate_authenticated::Params;
 use quorate_engine::{Ctx, Result, Sharing};
@@ -61,7 +61,7 @@ fn check(what: &str, stated: &Use, len: usize, work: impl AsyncFn(&PikaMalicious
 }
 
 #[test]
-fn they_send_what_is_stated() {
+fn signs_equality_and_truncation_cost_what_is_stated() {
     const LEN: usize = 64;
     for k in [5, 13, 32, 64] {
         let mask = Mask::new(Params::default(), Ring::of(k)).unwrap();

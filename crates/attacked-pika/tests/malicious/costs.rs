@@ -1,5 +1,5 @@
-//! Traffic on the wire equals the costs by dry runs of all parties, at every party; and that of dealing equals the
-//! stated costs.
+//! Tests of costs: at every party, messages cost what dry runs of all parties predict, and dealing costs what is
+//! stated.
 
 use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::parties;
@@ -86,7 +86,7 @@ fn dry_runs_know_what_programs_send() {
     });
 }
 
-/// A number of correlations for which every message has whole bytes.
+/// Measures numbers of correlations for which every message has whole bytes.
 #[test]
 fn dealing_takes_what_is_stated() {
     const LEN: u64 = 64;
@@ -138,7 +138,7 @@ fn dealing_takes_what_is_stated() {
     }
 }
 
-/// The dealer receives a byte of each party for each of two checks, and nothing of what is opened.
+/// The dealer receives a byte of each party for each of two checks, and no opened value.
 #[test]
 fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     let ring = Ring::of(16);
@@ -157,7 +157,7 @@ fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     assert!(costs[0].online.sent[1] > 100 && costs[1].online.sent[0] > 100);
 }
 
-/// Look-ups of numbers that have entries, in tables of one digit and of two.
+/// Measures look-ups of numbers that have entries, in tables of one digit and of two.
 #[test]
 fn lookups_send_what_is_stated() {
     const LEN: usize = 64;

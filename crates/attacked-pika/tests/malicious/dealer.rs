@@ -1,6 +1,6 @@
-//! A dealer that deals a wrong value and continues with it as if it were right: what it opens in the check is the sum
-//! of the parties' summands. Every one of its messages is wrong in turn, also the masks of the check. P0 and P1 both
-//! end before they go online, or their correlations are right.
+//! Tests of a dealer that deals a wrong value and continues with it as if it were right. In the check, it opens the sum
+//! of the parties' summands. Each of its messages is wrong in turn, the masks of the check included. Either P0 and P1
+//! both abort before they go online, or their correlations are right.
 
 use quorate_adversary::{Forgery, Lie};
 use quorate_authenticated::{Authenticated, InsecureBits, Kind, Material, Params};
@@ -17,7 +17,7 @@ use crate::common::N;
 const K: u32 = 5;
 const LEN: usize = 3;
 
-/// All kinds that are dealt, in rings of K bits.
+/// Returns all kinds that are dealt, in rings of K bits.
 fn kinds(key_bits: u32) -> Vec<Kind> {
     vec![
         Kind::Triple { bits: K },
@@ -55,7 +55,7 @@ struct End {
     lied: usize,
     alpha: u64,
     delta: u128,
-    /// Whether its keys are over.
+    /// Whether its keys have ended.
     over: bool,
     /// First and second values of all leaves, for the keys of each digit.
     leaves: Vec<[Vector; 2]>,
@@ -127,7 +127,7 @@ fn bits(ends: &[End], i: usize) -> Vec<bool> {
     both[0].0.iter().zip(&both[1].0).map(|(x, y)| x ^ y).collect()
 }
 
-/// Asserts that what was dealt has the relation of its kind.
+/// Asserts that the dealt values satisfy the relation of their kind.
 fn assert_right(kind: &Kind, ends: &[End]) {
     let ring = Ring::of(K);
     let of = |i: usize| value(ends, i, ring);
@@ -261,7 +261,7 @@ fn an_honest_dealer_deals_what_kinds_say() {
     }
 }
 
-/// The top bit of all moduli, the lowest bit, and bits around k, of every message.
+/// Changes the top bit of all moduli, the lowest bit, and bits around k, in every message.
 #[test]
 fn no_lie_of_a_dealer_is_dealt_unnoticed() {
     let (mut all, mut noticed) = (0, 0);
@@ -292,7 +292,7 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
     assert!(all > 500 && 100 * noticed > 93 * all, "{noticed} of {all}");
 }
 
-/// c = a b + e for every single bit e, below 2^k and above.
+/// Deals c = a b + e for every single bit e, below 2^k and above.
 #[test]
 fn no_bit_of_a_product_can_be_off() {
     for bit in 0..K + 48 {
@@ -302,8 +302,8 @@ fn no_bit_of_a_product_can_be_off() {
     }
 }
 
-/// An error of 2^(L-1) in a tag passes no check, where a sum with coefficients in Z_2^s would let it pass half of the
-/// time. This includes masks of the check, whose tags come last except for keys of bits.
+/// An error of 2^(L-1) in a tag passes no check. A check by a sum with coefficients in Z_2^s would accept it half of
+/// the time. This includes masks of the check, whose tags come last except for keys of bits.
 #[test]
 fn no_tag_can_be_off_in_its_top_bit() {
     for round in 0..40 {
@@ -316,7 +316,7 @@ fn no_tag_can_be_off_in_its_top_bit() {
     assert_eq!(outcome(&Kind::Random { bits: K }, 48, none), None, "there are a tag and tags of masks");
 }
 
-/// P2 keeps shapes of bits that it deals to P0 and P1: it uses nothing of them in the run that follows.
+/// P2 keeps only shapes of the bits that it deals to P0 and P1: it does not use them in the following run.
 #[test]
 fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     let ends = deal(&Kind::DaBit { bits: K }, 48, None);
@@ -329,8 +329,8 @@ fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     }
 }
 
-/// The dealer opens the same to both. With another top bit of rho at P1 alone, a check without the hash of all that was
-/// sent would pass whenever P1's summand of b is even.
+/// The dealer must open the same values to both. Otherwise, with another top bit of rho at P1 alone, the check would
+/// pass whenever P1's summand of b is even. The hash of all messages prevents this.
 #[test]
 fn a_dealer_opens_the_same_to_both() {
     let kind = Kind::Triple { bits: K };
@@ -356,7 +356,7 @@ fn a_dealer_opens_the_same_to_both() {
     }
 }
 
-/// c = a b + 1, and rho such that the last zero holds wherever b, or P1's summand of it, is odd.
+/// Deals c = a b + 1, and opens a rho for which the last zero holds if b, or P1's summand of it, is odd.
 #[test]
 fn no_opening_makes_a_wrong_product_pass() {
     let kind = Kind::Triple { bits: K };
@@ -371,7 +371,7 @@ fn no_opening_makes_a_wrong_product_pass() {
     }
 }
 
-/// Forged openings of other values: products of bits, for b = 1; tags, with rows that are larger; keys, with sums that
+/// Forges openings of other values: of products of bits, for b = 1; of tags, with larger rows; of keys, with sums that
 /// fit.
 #[test]
 fn no_opening_makes_other_things_pass() {

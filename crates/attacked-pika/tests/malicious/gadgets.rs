@@ -1,5 +1,4 @@
-//! All gadgets, with every correlation dealt and checked, and every opening checked: all inputs of tiny rings, some of
-//! wide ones.
+//! Tests of all gadgets, with every correlation and every opening checked: all inputs of tiny rings, some of wide ones.
 
 use quorate_gadgets::testing::{
     convolutions::convolutions, everything_equals_integers, exhaustive, lookups, mask, noise, wide,
@@ -31,7 +30,7 @@ fn lookups_of_every_number() {
     lookups::every_number_in_tables_of_every_size::<PikaMalicious>(N, 4, &[1, 2, 5, 16]);
 }
 
-/// Places of two digits: all of them, and those of a table that is smaller than their number.
+/// Tests places of two digits: all of them, and those of a table with fewer entries than places.
 #[test]
 fn lookups_of_every_number_of_two_digits() {
     lookups::every_number_in_tables_of_every_size::<PikaMalicious>(N, 11, &[1030]);

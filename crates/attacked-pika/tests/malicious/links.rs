@@ -1,5 +1,5 @@
-//! One party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in an opening
-//! or in a check: the others end in an error, or have the right results.
+//! Tests that one party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in
+//! an opening or in a check. The others abort, or have the right results.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ const KEY_BITS: u32 = 48;
 const X: [i64; 3] = [5, -70, 100];
 const Y: [i64; 3] = [5, 90, -100];
 const Z: [i64; 3] = [1, -2, 3];
-/// Numbers that are looked up among 2000 numbers, from -1000 on.
+/// Numbers that are looked up in a table for the 2000 numbers from -1000 on.
 const W: [i64; 2] = [-1000, 613];
 const W_BITS: u32 = 12;
 const BITS: [bool; 3] = [true, true, false];
@@ -38,7 +38,7 @@ fn entries(len: usize) -> Entries {
     Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).map(entry).collect::<Vec<_>>()))
 }
 
-/// Tables of 256 and of 2000 entries: with keys of one digit, and of two.
+/// Returns tables of 256 and of 2000 entries: with keys of one digit, and of two.
 fn tables() -> &'static [Entries; 2] {
     static TABLES: OnceLock<[Entries; 2]> = OnceLock::new();
     TABLES.get_or_init(|| [256, 2000].map(entries))
@@ -106,7 +106,7 @@ fn believed<T>(value: Opened<T>, read: impl Fn(T) -> Vec<i64>, checked: &Checked
     Ok(read(value.believe(checked)?.into_inner()))
 }
 
-/// Returns the right results of a party, computed in clear, with shuffled rows sorted.
+/// Returns the right results of a party, computed in the clear, with shuffled rows sorted.
 fn wanted(me: usize) -> Results {
     let wrapped = |x: i64| i64::from(x as i8);
     let each = |of: &dyn Fn(usize) -> i64| (0..3).map(of).collect::<Vec<_>>();
@@ -134,7 +134,7 @@ fn wanted(me: usize) -> Results {
     results
 }
 
-/// Returns the results with shuffled values sorted, and the order that they had.
+/// Returns the results with shuffled values sorted, and their order before that.
 fn in_order(mut results: Results) -> (Results, Vec<i64>) {
     let mut order = vec![];
     for (name, values) in &mut results {
@@ -180,7 +180,7 @@ pub fn run_party(party: &mut quorate_engine::Party, liar: &Liar, twist: Option<(
     End { done, online }
 }
 
-/// Returns how a run with a cheater ends; `None` if no lie was told.
+/// Returns the outcome of a run with a cheater; `None` if it told no lie.
 fn outcome(cheat: Cheat) -> Option<Outcome> {
     let (ends, liars) = with_cheat(N, Some(cheat), |mut party, liar| run_party(&mut party, liar, None));
     judge(&format!("{cheat:?}"), cheat.party, ends).filter(|_| liars[cheat.party].has_lied())
@@ -314,9 +314,9 @@ fn a_dealer_tells_both_parties_one_input() {
     assert_eq!((tried, found), (2, 4), "a message to each of them");
 }
 
-/// If P0 or P1 sent the dealer other coins than the parties tossed, it could have the dealer open sums that are not
-/// masked alike: from the other one's hash it could then read dealt bits, and answer with that hash. So the dealer
-/// opens nothing.
+/// P0 or P1 may send the dealer other coins than the parties tossed. The dealer must then open nothing. Otherwise it
+/// would open sums with different masks, and the cheater could read dealt bits from the other party's hash and answer
+/// with that hash.
 #[test]
 fn a_dealer_opens_nothing_for_coins_that_differ() {
     let run = |cheat: Option<Cheat>, kind: &Kind| {
@@ -348,7 +348,7 @@ fn a_dealer_opens_nothing_for_coins_that_differ() {
     }
 }
 
-/// A result for the dealer, or for all, with every change of every message of P0 and of P1.
+/// Reveals a result to the dealer, or to all, with every change of every message of P0 and of P1.
 #[test]
 fn results_of_the_dealer_are_right() {
     let ring = Ring::of(K);

@@ -1,4 +1,4 @@
-//! The malicious form.
+//! Tests of the malicious form.
 
 mod aborts;
 mod batches;

@@ -1,5 +1,5 @@
-//! Two lies at once that cancel if a coin has the assumed value: a dealer that guesses coins of short keys passes at
-//! the rate of right guesses, and one that assumes that two coins are equal never does.
+//! Tests of two lies at once that cancel if a coin has the assumed value. A dealer that guesses coins of short keys
+//! passes at the rate of right guesses; one that assumes that two coins are equal never passes.
 
 use quorate_adversary::{By, Twist};
 use quorate_adversary::{Lie, Spoil};
@@ -17,7 +17,7 @@ use crate::common::N;
 
 const K: u32 = 5;
 const LEN: usize = 3;
-/// The bits of keys so short that guesses are sometimes right.
+/// The bits of short keys, for which guesses are sometimes right.
 const S: u32 = 3;
 
 fn usual() -> Params {
@@ -56,7 +56,7 @@ fn with_lies(params: Params, kind: &Kind, lies: &[Lie]) -> bool {
     is_found_by_both(params, kind, |s| lies.iter().for_each(|lie| s.adversary().lie(*lie)))
 }
 
-/// Tries every guess of a coin some times: none passes much more often than the coins have that value.
+/// Tries every guess of a coin several times, and asserts that none passes much more often than coins have that value.
 fn guessed(what: &str, guesses: u32, passes: impl Fn(u32) -> bool) {
     const TIMES: usize = 24;
     let passed: Vec<usize> = (0..guesses).map(|guess| (0..TIMES).filter(|_| passes(guess)).count()).collect();
@@ -99,7 +99,7 @@ fn two_wrong_tags_do_not_make_up_for_each_other() {
     }
 }
 
-/// The keys of two bits are off in their top bit: of one party's bits, in one vector and in two.
+/// The keys of two bits of one party have a wrong top bit, in one vector and in two.
 #[test]
 fn two_wrong_keys_of_bits_do_not_make_up_for_each_other() {
     for _ in 0..8 {
@@ -115,7 +115,7 @@ fn two_wrong_keys_of_bits_do_not_make_up_for_each_other() {
     }
 }
 
-/// Two products are off by the same amount, up and down; of products of bits, two are off.
+/// Two products are wrong by the same amount, one larger and one smaller; of products of bits, two are wrong.
 #[test]
 fn two_wrong_products_do_not_make_up_for_each_other() {
     for _ in 0..8 {
@@ -132,7 +132,7 @@ fn two_wrong_products_do_not_make_up_for_each_other() {
     }
 }
 
-/// A level of a key is wrong, and sums of values and of proofs are right if each leaf counts once.
+/// A level of a key is wrong, so that sums of values and of proofs would be right if each leaf counted once.
 #[test]
 fn wrong_leaves_do_not_make_up_for_each_other() {
     for (place_bits, levels) in [(3, 3), (11, 5)] {
@@ -146,7 +146,7 @@ fn wrong_leaves_do_not_make_up_for_each_other() {
     }
 }
 
-/// P0 or P1 sends two wrong numbers, one larger and one smaller, in one opening, in a row of the check, in tags of
+/// P0 or P1 sends two wrong numbers, one larger and one smaller: in one opening, in a row of the check, or in tags of
 /// rows.
 #[test]
 fn two_wrong_openings_do_not_make_up_for_each_other() {

@@ -1,5 +1,5 @@
-//! Wrong keys of places, in every way that the checks of keys cover: both parties end before they go online. And
-//! look-ups with lies of links, of P0 and of P1.
+//! Tests of wrong keys of places, in every way that the checks of keys cover: both parties abort before they go online.
+//! Also tests look-ups with lies of links, of P0 and of P1.
 
 use quorate_adversary::{Lie, Spoil};
 use quorate_authenticated::Params;
@@ -21,8 +21,8 @@ fn params() -> Params {
     Params::new(48, false).unwrap()
 }
 
-/// Returns whether both parties found the dealer's deviation. Asserts that both or neither did, and that keys are over
-/// where it was found.
+/// Returns whether both parties found the dealer's deviation. Asserts that both or neither did, and that its discovery
+/// ended the keys.
 fn is_found_by_both(place_bits: u32, cheat: impl Fn(&PikaMalicious) + Sync) -> bool {
     let digits = Digits::new(params(), place_bits, Ring::of(K)).unwrap();
     let ends = parties(N, |mut party| {
@@ -48,7 +48,8 @@ fn spoilt(place_bits: u32, spoil: Spoil) -> bool {
     is_found_by_both(place_bits, |s| s.adversary().spoil(spoil, None))
 }
 
-/// 0 or 2 in place of 1, and numbers that are 1 modulo 2^k; alpha with an error in any bit, the top one included.
+/// Deals payloads of 0 or 2 in place of 1, and numbers that are 1 modulo 2^k; and alpha with an error in any bit, the
+/// top one included.
 #[test]
 fn no_other_payload_is_dealt() {
     for place_bits in [3, 11] {
@@ -89,7 +90,7 @@ fn keys_in_another_order_or_without_proofs_are_found() {
     }
 }
 
-/// Every byte that both are sent alike, changed for both and for one of them only.
+/// Changes every byte of the messages to both parties, for both and for one of them only.
 #[test]
 fn no_byte_of_corrections_can_be_off() {
     let (mut tried, mut digits) = (0, 0);
@@ -111,7 +112,7 @@ fn no_byte_of_corrections_can_be_off() {
     assert!(tried > 350 && digits == 3, "{tried} in {digits}");
 }
 
-/// Places of 16 bits: the leaves of their keys come in several pieces, on all instructions.
+/// Tests places of 16 bits, the leaves of whose keys are made in several pieces, on all instructions.
 #[test]
 fn tables_of_sixteen_bits_are_looked_up() {
     let entry = |i: i64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15u64 as i64) >> 20) as i32;

@@ -1,6 +1,6 @@
-//! A party that sends one peer something else than the others, of its inputs and of its share in every opening alike.
-//! For each of the two, everything that it receives adds up, tags included. Only a comparison of what both received
-//! shows it.
+//! Tests of a party that sends one peer other messages than the rest, both about its inputs and about its share in
+//! every opening. At each peer, all messages are consistent, tags included. Only a comparison of the messages at both
+//! detects it.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
@@ -15,7 +15,7 @@ const BITS: [bool; 3] = [true, false, true];
 /// The check that finds it.
 const ECHO: &str = "different peers";
 
-/// What is input and opened.
+/// The values that are input and opened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {
     Elements,
@@ -24,8 +24,8 @@ enum What {
     Bits,
 }
 
-/// Returns every party's result where a cheater's input is shown to all or to one party, and the cheater sends one peer
-/// another value than the others.
+/// Returns every party's result if a cheater's input is revealed to all or to one party, and the cheater sends one peer
+/// another value than the rest.
 fn told_apart(n: usize, params: Params, [cheat, peer]: [usize; 2], what: What, to: Option<usize>) -> Vec<Result<()>> {
     let ring = Ring::of(64);
     parties(n, |mut party| {

@@ -1,4 +1,4 @@
-//! Parties that take other bits with MACs than they should, or another Delta for each peer.
+//! Tests of parties that use wrong bits with MACs, or a different Delta for each peer.
 
 use quorate_adversary::{Adversary, By, Twist};
 use quorate_engine::testing::parties;
@@ -7,8 +7,8 @@ use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 use super::outcomes::is_found;
 
-/// A party proves its bits and then uses another one for its MACs, or two others that leave their sum as it is. It
-/// would know the error of an edaBit.
+/// A party proves its bits and then uses a wrong one for its MACs, or two wrong ones with the right sum. It would know
+/// the error of an edaBit.
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
@@ -22,8 +22,8 @@ fn other_bits_than_were_proven_are_found() {
     }
 }
 
-/// A party has other bits towards party 0 than towards the others. Party 0 finds them; where nothing comes after,
-/// others may be done before they are informed.
+/// A party uses other bits towards party 0 than towards the rest. Party 0 finds them; the others may have finished
+/// before they are informed.
 #[test]
 fn other_bits_for_each_peer_are_found() {
     let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
@@ -37,7 +37,7 @@ fn other_bits_for_each_peer_are_found() {
     }
 }
 
-/// A party sends wrong lowest bits of its sums, of one leaky AND or of two: they would not be ANDs.
+/// A party sends wrong lowest bits of its sums, for one leaky AND or for two, which would then not be ANDs.
 #[test]
 fn leaky_ands_that_are_none_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 0), (3, 2), (4, 1)] {
@@ -61,8 +61,8 @@ fn sharings_that_are_not_of_zero_are_found() {
     }
 }
 
-/// A share is wrong where the lowest bit of an element is opened, or two are, one up and one down: a daBit of several
-/// parties would be two different bits. The last openings are checked before correlations are used.
+/// In openings of lowest bits of elements, one share is wrong, or two are, one larger and one smaller. A daBit of
+/// several parties would then be two different bits. The last openings are checked before correlations are used.
 #[test]
 fn a_dabit_that_is_two_bits_is_found() {
     for (n, cheat) in [(3, 0), (3, 2), (4, 1)] {
@@ -94,8 +94,8 @@ fn lied_by(n: usize, cheat: usize, kind: &Kind, (twist, by): (Twist, By)) -> Vec
     })
 }
 
-/// A party has another Delta towards one peer than towards the others: the check of leaky ANDs finds it, whatever bit
-/// of it differs. It must not differ in a bit that the peer never sees.
+/// A party uses another Delta towards one peer than towards the rest. The check of leaky ANDs finds a difference in any
+/// bit, in bits that the peer never receives, too.
 #[test]
 fn a_delta_that_differs_from_peer_to_peer_is_found() {
     for (cheat, by) in [(2, By::Plus(77)), (1, By::Plus(1)), (2, By::Minus(1))] {

@@ -1,5 +1,5 @@
-//! The best known forgeries of openings, counted: the rates at which a wrong top bit passes the usual batch check, the
-//! rows, and the code itself, under keys so short that it sometimes passes.
+//! Success rates of the best known forgeries of openings. A wrong top bit is tried against the usual batch check,
+//! against the rows, and against the code itself, under keys so short that forgeries sometimes pass.
 
 use quorate_crypto::{Prg, Seed};
 use quorate_engine::testing::{Tampered, parties};
@@ -17,8 +17,8 @@ fn below(coins: &mut Prg, bits: u32) -> u64 {
     coins.next_u64() & ((1 << bits) - 1)
 }
 
-/// One opening: what both parties sent, honestly; the upper bits of the honest party's and the forger's share; the
-/// honest party's and the forger's share of the tag.
+/// One opening: the sum that both parties send honestly; the upper bits of the honest party's and of the forger's
+/// share; the honest party's and the forger's share of the tag.
 struct Opening {
     told: u64,
     high: [u64; 2],
@@ -93,8 +93,7 @@ fn rows_accept_a_wrong_top_bit_as_often_as_their_bound_says() {
     assert!(rate <= 1.15 * bound && rate >= bound / 2.0, "{rate}, and the bound is {bound}");
 }
 
-/// A lie about a top bit, sent to party 0 alone, in the code itself: it passes where no row selects it, and where its
-/// key is 0.
+/// Runs the code with a wrong top bit, sent to party 0 alone: it passes if no row selects it, or if its key is 0.
 #[test]
 fn a_changed_top_bit_passes_the_check_of_short_keys_at_the_stated_rate() {
     let ring = Ring::of(K);

@@ -1,8 +1,8 @@
-//! Selective aborts: a wrong guess of a secret bit by a cheater ends the run. Given that a check passes, the honest
-//! party's secrets are distributed as without the attack: all bits except the guessed ones are balanced.
+//! Tests of selective aborts: a cheater's wrong guess of a secret bit ends the run. Given that a check passes, the
+//! honest party's secrets are distributed as without the attack: all bits except the guessed ones are balanced.
 //!
-//! Every attack here passes often, so that a defect shows. Without the random rows y in factors, the guess of a row
-//! shows the factor's bit; without beta, the guess of the other factor passes and shows that factor's bit.
+//! Every attack here passes often, so that a defect is detected. Without the random rows y in factors, the guess of a
+//! row reveals the factor's bit; without beta, the guess of the other factor passes and reveals that factor's bit.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
@@ -137,7 +137,7 @@ fn rows() -> Vec<usize> {
     falling(K).chain(vec![W; noise]).chain(falling(W)).collect()
 }
 
-/// A correction that is off by 2^bit in this row.
+/// Returns a lie that makes a correction wrong by 2^bit in this row.
 fn row_off(row: usize, bit: usize) -> Lie {
     let bytes = |rows: &[usize]| rows.iter().map(|bits| bits.div_ceil(8)).sum::<usize>();
     flipped(At::Length(bytes(&rows())), 8 * bytes(&rows()[..row]) + bit)
@@ -157,9 +157,9 @@ fn guesses_of_rows(attempts: usize) {
     }
 }
 
-/// One cheater and two honest parties, or more: errors of a transfer to each of two parties that cancel if both have
-/// the same bit. The division at one of them shows which bit it is. This is a second condition, which leaves all
-/// factors as uniform as the first does.
+/// Attacks two or more honest parties: one error in a transfer to each of two of them, which cancel if both have the
+/// same bit. The division at one of them reveals which bit it is. This is a second condition, which leaves all factors
+/// as uniform as the first does.
 fn guesses_of_two(n: usize, sessions: usize) {
     // 2^(sg'-1): half of the divisor. In a row of y the coin r may be even, and then nothing remains.
     for (what, row, rate) in [("the lowest bit of x", 0, 0.25), ("a bit of y", K + 1, 0.375)] {
@@ -185,13 +185,14 @@ fn guesses_of_two(n: usize, sessions: usize) {
     }
 }
 
-/// Returns the honest party's factors of a one-sided triple in each direction: what it sent, and what its bits gave.
+/// Returns the honest party's factors of a one-sided triple in each direction: the one that it sent, and the one of its
+/// choice bits.
 async fn known_factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     let made = s.make(ctx, &Kind::OneSided { left: CHEAT, right: HONEST, bits: K as u32 }, 2).await?;
     Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
 }
 
-/// The guesses of triples, on one-sided triples.
+/// Runs the attacks on one-sided triples, as for other triples.
 fn guesses_of_one_sided(attempts: usize) {
     for (what, row, by, rate) in [
         ("the lowest bit of x", 0, 0, 0.5),
@@ -231,7 +232,8 @@ async fn hashed(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
 }
 
-/// Errors of corrections for bits of Z, of one or of all elements: the run continues if a bit is 0, or a sum of bits.
+/// Attacks matrix triples by errors in corrections for bits of Z, of one or of all elements: the run continues if a
+/// bit, or a sum of bits, is 0.
 fn guesses_of_matrices(attempts: usize) {
     // k + sg'.
     let top = K as u32 + 27 - 1;
@@ -265,7 +267,7 @@ fn guesses_of_ands(attempts: usize) {
     assert_balanced("a guess of a factor of a leaky AND", &attempts, 0.5, &[]);
 }
 
-/// The honest party's key, and its part of the made correlations.
+/// Attacks the honest party's key, and its part of the correlations that are made.
 fn guesses_of_alpha(sessions: usize) {
     // Four elements of 28, 23, 18, 13, 8 and 3 bits: the messages for all digits but the first; and the same for masks.
     let lie = flipped(At::Length(2 * (14 + 12 + 9 + 7 + 4 + 2)), 27);
@@ -294,7 +296,7 @@ fn guesses_of_delta(sessions: usize) {
 }
 
 #[test]
-fn what_passes_says_nothing_of_what_nobody_guessed() {
+fn a_right_guess_reveals_nothing_but_the_guessed_bit() {
     guesses_of_rows(120);
     guesses_of_two(3, 60);
     guesses_of_b(120);

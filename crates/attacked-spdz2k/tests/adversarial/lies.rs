@@ -1,5 +1,5 @@
-//! Parties that follow the protocol with wrong values: other factors than they authenticate, words and tags that are
-//! off, numbers that are not bits, another value for each digit of a key.
+//! Tests of parties that follow the protocol with wrong values: other factors than they authenticate, wrong words and
+//! tags, numbers that are not bits, another value for each digit of a key.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
@@ -13,8 +13,8 @@ use crate::twice::twice;
 
 const LEN: usize = 40;
 
-/// Makes triples where parties lie by these amounts in what they send to party 0; returns whether they are right, if
-/// they are made.
+/// Makes triples while parties add these amounts to their messages to party 0; returns whether the triples are right,
+/// if they are made.
 fn made(n: usize, lies: &[i128]) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
@@ -43,9 +43,9 @@ pub fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bo
     Some(are_products(&a, &b, &c, ring))
 }
 
-/// Lies of two parties that cancel. A division of each pair's part by itself was right or not depending on the lowest
-/// bit of the third party's factor, half of the time, and whether a run passed showed that bit. Forty triples passed
-/// once in a thousand.
+/// Two parties' lies cancel. If each pair's part were divided by itself, the result would depend on the lowest bit of
+/// the third party's factor half of the time. An abort would then reveal that bit. With such a division, forty triples
+/// passed once in a thousand runs.
 #[test]
 fn lies_that_cancel_change_nothing() {
     for by in [1 << 26, 1 << 25, 3, (5 << 27) + 7, 1 << 57] {
@@ -61,8 +61,8 @@ fn lies_that_do_not_cancel_are_found() {
     assert_eq!(twice(|| made(2, &[0, 1 << 26])), None);
 }
 
-/// A number below the modulus that is not a bit, whatever its lowest bit, among two parties and more. The numbers are
-/// so short that their bits are proven; two parties also make a random bit or a daBit from one bit of each.
+/// A party inputs a number below the modulus that is not a bit, with either lowest bit, among two parties and more. The
+/// numbers are so short that their bits are proven; two parties also make a random bit or a daBit from one bit of each.
 #[test]
 fn numbers_that_are_no_bits_are_found() {
     let [numbers, dabits, random] =
@@ -115,7 +115,7 @@ fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Tri
 }
 
 #[test]
-fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
+fn wrong_messages_in_the_making_of_triples_are_found() {
     let mut cases = 0;
     for (twist, bits) in [
         (Twist::Factor, &[0, 1, 4, 29, 30][..]),
@@ -135,7 +135,7 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
         for (i, &bit) in bits.iter().enumerate() {
             let (n, party) = [(2, 0), (3, 2), (2, 1), (4, 3)][cases % 4];
             let by = if i % 2 == 0 { By::Plus(bit) } else { By::Minus(bit) };
-            // A factor that is off by half the modulus is a guess of beta, which may be right.
+            // A factor that is wrong by half the modulus is a guess of beta, which may be right.
             let expected = if (twist, bit) == (Twist::Authenticated(0), 57) { Some(true) } else { None };
             let done = twice(|| twisted(n, &[(party, twist, by)]));
             assert!(done.is_none() || done == expected, "{twist:?} of party {party} of {n}, {by:?}: {done:?}");
@@ -146,7 +146,7 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
     assert!(cases > 30);
 }
 
-/// Another share of c, and a share of what the division leaves that cancels the error.
+/// A party uses a wrong share of c, and a share of the remainder that cancels the error.
 #[test]
 fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
     for n in [2, 3] {
@@ -155,8 +155,8 @@ fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
     }
 }
 
-/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits. It is a guess of
-/// a bit of both, and triples that pass are right.
+/// One transfer's correction is wrong, among the k + W + 70 rows of two triples of four bits. This is a guess of a bit
+/// of both, and triples that pass are right.
 #[test]
 fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() {
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
@@ -168,7 +168,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     let mut ends = [0; 2];
     let cases = [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)];
     for (i, (row, bit)) in cases.iter().cycle().take(5 * cases.len()).enumerate() {
-        // All cases once, and again if all of them ended alike, which happens once in 10^4 times.
+        // Runs all cases once, and again if all of them had the same outcome, which happens once in 10^4 times.
         if i >= cases.len() && ends[0] > 0 && ends[1] > 0 {
             break;
         }
@@ -199,9 +199,9 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     assert!(ends[0] > 0 && ends[1] > 0, "{ends:?}");
 }
 
-/// Errors above the bits that count are harmless, or found.
+/// Errors above the significant bits are harmless, or found.
 #[test]
-fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
+fn errors_above_the_significant_bits_are_harmless_or_found() {
     let mut right = 0;
     for (twist, bits) in [
         (Twist::Authenticated(0), &[58, 60, 67][..]),
@@ -221,7 +221,7 @@ fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
     assert!(right >= 4, "{right}");
 }
 
-/// Two parties open parts of beta with a right sum: this would show the third party's factor.
+/// Two parties open wrong parts of beta with the right sum, which would reveal the third party's factor.
 #[test]
 fn every_part_of_beta_is_checked_by_itself() {
     for bit in [0, 13, 26] {
@@ -234,8 +234,8 @@ fn every_part_of_beta_is_checked_by_itself() {
     }
 }
 
-/// A product of 16 bits and a shuffle on a dealer's correlations, where parties deviate at one point; the product is
-/// also shown to the last party alone. Returns the results of honest parties.
+/// Runs a product of 16 bits and a shuffle on a dealer's correlations, with deviations at one point; the product is
+/// also revealed to the last party alone. Returns the results of honest parties.
 fn online(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<Vec<Vec<u64>>>> {
     let ring = Ring::of(16);
     let ends = parties(n, |mut party| {
@@ -308,8 +308,8 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
     assert!(cases > 60);
 }
 
-/// Another value for one digit of the peer's key: it is found, or a right guess. Otherwise only upper bits of the tags
-/// are off, which is found when the value is opened.
+/// A party uses another value for one digit of the peer's key. This is found, or is a right guess; otherwise only upper
+/// bits of the tags are wrong, which is found when the value is opened.
 #[test]
 fn values_that_differ_by_digit_are_found_or_tags_are_right() {
     // Four elements of 33 - 5 i bits for digits i = 1 to 6; the part of a digit begins with the first element's bits;
@@ -339,7 +339,8 @@ fn values_that_differ_by_digit_are_found_or_tags_are_right() {
     assert!(ends[0] > 2 && ends[1] == loose && ends[2] > 0, "{ends:?}, {loose}");
 }
 
-/// Returns how far a run with a lie comes, of making, opening, and the end; and whether tags were off after the making.
+/// Returns the last stage that a run with a lie reaches (making, opening, end), and whether tags were wrong after the
+/// making.
 fn digit_off(lie: Lie) -> (usize, bool) {
     let liars = [Liar::new(lie), Liar::default()];
     let ends = over(lying(&liars), |mut party| {

@@ -1,4 +1,4 @@
-//! Numbers of one party with their bits, by cut and choose: any deviation of that party is found.
+//! Tests of one party's numbers with their bits, by cut and choose: any deviation of that party is found.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::testing::parties;
@@ -37,7 +37,7 @@ fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<Resu
     })
 }
 
-/// Returns the checks that ended a run, at the parties that came to them first; empty if all continued with right
+/// Returns the checks that ended a run, at the parties that reached them first; empty if all continued with right
 /// material.
 fn found_by(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<&'static str> {
     let what = format!("{kind}: {twists:?} of party {cheat} of {n}");
@@ -64,7 +64,7 @@ fn numbers_are_right_where_nobody_lies() {
     }
 }
 
-/// One number that is not what its bits say: it is opened, or it is in a bucket with others that are right.
+/// One number differs from its bits: it is opened, or it is in a bucket with right ones.
 #[test]
 fn a_number_that_is_not_its_bits_is_found() {
     let mut by_sums = 0;
@@ -79,7 +79,7 @@ fn a_number_that_is_not_its_bits_is_found() {
     assert!(by_sums > 5, "{by_sums}");
 }
 
-/// All numbers are off by half the modulus, so that all sums are right: only the opened numbers show it.
+/// All numbers are wrong by half the modulus, so all sums are right: only the opened numbers reveal it.
 #[test]
 fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     for (n, cheat) in CASES {
@@ -88,8 +88,8 @@ fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     }
 }
 
-/// In the order of making, all numbers of the first bucket are off by half the modulus, so that all of its sums are
-/// right. The toss that assigns numbers to buckets comes after they are fixed.
+/// In the order of making, all numbers of the first bucket are wrong by half the modulus, so all of its sums are right.
+/// The toss that assigns numbers to buckets comes after they are fixed.
 #[test]
 fn a_bucket_that_is_filled_before_the_toss_is_found() {
     let count = 6;
@@ -100,7 +100,7 @@ fn a_bucket_that_is_filled_before_the_toss_is_found() {
     }
 }
 
-/// A number that is authenticated as another one, and then sent as its bits say.
+/// Returns the deviations for a number that is authenticated as another one, and then sent with the value of its bits.
 fn unlike(bit: u32) -> [(Twist, By); 2] {
     [(Twist::Number, By::Plus(bit)), (Twist::ToldNumber, By::Minus(bit))]
 }
@@ -137,15 +137,15 @@ fn a_proof_that_is_off_is_found() {
     }
 }
 
-/// Bits above the numbers' width are not part of the number: carries of what is sent do not count.
+/// Bits above the numbers' width are not part of the number: carries of sent sums do not count.
 #[test]
-fn what_is_above_the_width_changes_nothing() {
+fn bits_above_the_width_change_nothing() {
     for (n, cheat) in CASES {
         assert_eq!(found_by(n, &KIND, cheat, &[(Twist::Number, By::All(1 << WIDTH))]), [""; 0]);
     }
 }
 
-/// Numbers of which some bits are sent, or of which two make one: the lies are found as for whole numbers.
+/// Lies are found as for whole numbers if only some bits of a number are sent, or if two numbers make one.
 #[test]
 fn lies_about_parts_of_numbers_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
@@ -164,7 +164,7 @@ fn lies_about_parts_of_numbers_are_found() {
     }
 }
 
-/// A bit that is to be taken off is sent as another one: its MAC does not match.
+/// A wrong bit is sent for subtraction: its MAC does not match.
 #[test]
 fn bits_that_are_told_as_others_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {

@@ -1,5 +1,5 @@
-//! One party changes, exchanges, holds back or cuts off a message, at every message: the others abort, or have right
-//! correlations. If the message goes to one of two peers only, the other one receives the true message.
+//! Tests that one party changes, exchanges, holds back or cuts off a message, for every message: the others abort, or
+//! have right correlations. If the message goes to one of two peers only, the other one receives the true message.
 //!
 //! The usual tests try a sample of this; `make adversary` tries all changes at every message.
 
@@ -84,7 +84,7 @@ struct Made<'k> {
 }
 
 impl Made<'_> {
-    /// Returns every party's result, and whether its keys are still of use then.
+    /// Returns every party's result, and whether its keys are usable afterwards.
     fn run(&self, cheat: Option<Cheat>) -> (Vec<(Result<Keyed>, bool)>, Vec<Liar>) {
         with_cheat(self.parties, cheat, |mut party, liar| {
             let (me, mut session) = (party.me(), None);
@@ -111,7 +111,7 @@ impl Made<'_> {
         })
     }
 
-    /// Returns how a run with a cheater ends; `None` if no lie was told.
+    /// Returns the outcome of a run with a cheater; `None` if it told no lie.
     fn outcome(&self, cheat: Cheat) -> Option<Outcome> {
         let what = format!("{} among {}, {cheat:?}", self.kind, self.parties);
         let (ends, liars) = self.run(Some(cheat));
@@ -197,7 +197,7 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-/// The other forms of multiplication triples.
+/// Returns the other forms of multiplication triples.
 fn other_triples() -> [Params; 2] {
     [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
 }
@@ -289,7 +289,7 @@ fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar
     })
 }
 
-/// Every change at every message of every kind; takes minutes.
+/// Tries every change at every message of every kind; takes minutes.
 #[test]
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {

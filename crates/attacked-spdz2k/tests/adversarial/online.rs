@@ -1,6 +1,6 @@
-//! One party changes, exchanges, holds back or cuts off a message of a program: the others abort, or have the right
-//! results. `offline` covers cheating in the offline phase. So correlations come from a dealer here, except in programs
-//! which show that keys end.
+//! Tests that one party changes, exchanges, holds back or cuts off a message of a program: the others abort, or have
+//! the right results. `offline` covers cheating in the offline phase. So correlations come from a dealer here, except
+//! in programs which show that keys end.
 
 use quorate_engine::testing::Liar;
 use quorate_engine::{Axis, Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
@@ -89,8 +89,8 @@ async fn gadgets(s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
     Ok(results)
 }
 
-/// Products of values of one party, of two parties, of one party and all, and of all; of matrices and sums; selections
-/// by bits; and a proven choice.
+/// Runs products of values of one party, of two parties, of one party and all, and of all; of matrices and sums;
+/// selections by bits; and a proven choice.
 async fn products(s: &Spdz2k, ctx: &Ctx) -> Result<Results> {
     let (ring, last) = (Ring::of(K), ctx.parties() - 1);
     let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
@@ -134,7 +134,7 @@ fn wrapped(x: i64) -> i64 {
     i64::from(x as i16)
 }
 
-/// Returns the right results of a party for `products`, computed in clear.
+/// Returns the right results of a party for `products`, computed in the clear.
 fn wanted_of_products(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| wrapped(of(*x, y))).collect::<Vec<_>>();
     let matrix = X.iter().flat_map(|x| Y.map(|y| wrapped(x * y))).collect();
@@ -148,7 +148,7 @@ fn wanted_of_products(me: usize, n: usize) -> Results {
     results
 }
 
-/// Returns the right results of a party for `gadgets`, computed in clear.
+/// Returns the right results of a party for `gadgets`, computed in the clear.
 fn wanted_of_gadgets(me: usize, n: usize) -> Results {
     let each = |of: &dyn Fn(i64, i64) -> i64| X.iter().zip(Y).map(|(x, y)| of(*x, y)).collect::<Vec<_>>();
     let (product, half) = (each(&|x, y| wrapped(x * y)), each(&|x, _| x >> 1));
@@ -167,7 +167,7 @@ fn wanted_of_gadgets(me: usize, n: usize) -> Results {
     results
 }
 
-/// Returns the results with shuffled values sorted, and the order that they had.
+/// Returns the results with shuffled values sorted, and their order before that.
 fn in_order(results: &Results) -> (Results, Vec<i64>) {
     let (mut sorted, mut order) = (results.clone(), vec![]);
     for (name, values) in &mut sorted {
@@ -192,7 +192,7 @@ fn dealt(place: &Place, cheat: Option<Cheat>) -> (Vec<Result<Results>>, Vec<Liar
     })
 }
 
-/// Returns how a run with a cheater ends; `None` if no lie was told.
+/// Returns the outcome of a run with a cheater; `None` if it told no lie.
 fn outcome(place: &Place, cheat: Cheat) -> Option<Outcome> {
     let what = format!("{cheat:?} among {}, {}", place.n, place.name);
     let (ends, liars) = dealt(place, Some(cheat));
@@ -307,7 +307,7 @@ fn adversary_every_lie_of_a_link_at_every_message_of_a_program() {
     assert!(table.totals().0 > 5000);
 }
 
-/// A result, and whether the party's keys are over.
+/// A result, and whether the party's keys have ended.
 type Tried = (Result<Vec<i64>>, bool);
 
 /// Runs a program on correlations that the parties make, after which the honest party's keys are tried.
@@ -360,7 +360,7 @@ fn keys_end_where_a_check_of_a_program_fails_or_is_cut_off() {
     assert!(messages > 15 && ended > 5, "{ended} of {messages}");
 }
 
-/// A program of three parties, which also gives its demand: a square of a sum of inputs, and an AND.
+/// Runs a program of three parties: a square of a sum of inputs, and an AND.
 async fn squared(s: &Spdz2k, ctx: &Ctx, shown: &mut bool) -> Result<Vec<i64>> {
     let ring = Ring::of(8);
     let own = |owner: usize, value: i64| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &[value]));
@@ -419,9 +419,8 @@ fn ahead(cheat: Option<Cheat>) -> (Vec<Reached>, Vec<Liar>) {
     })
 }
 
-/// A party may have all of its correlations while another one has found a lie about its own and stopped. It then sends
-/// its inputs below masks, and no results. `messages` selects the messages of every party up to that point that are
-/// tried.
+/// A party may have all of its correlations when another one has found a lie about its own and stopped. It then sends
+/// masked inputs, and no results. `messages` selects the messages of every party up to that point that are tried.
 fn what_one_party_has_and_another_lacks(messages: impl Fn(usize) -> Vec<usize>) -> (Table, usize) {
     let honest: Vec<usize> = ahead(None).0.iter().map(|end| end.made.unwrap()).collect();
     let (mut table, mut apart) = (Table::default(), 0);
@@ -452,7 +451,7 @@ fn what_one_party_has_and_another_lacks(messages: impl Fn(usize) -> Vec<usize>) 
 }
 
 #[test]
-fn who_has_its_correlations_tells_no_results_where_another_one_has_stopped() {
+fn no_results_are_sent_after_another_party_has_stopped() {
     // The last check is one between each pair of parties.
     let (table, apart) = what_one_party_has_and_another_lacks(|all| (all - 6..all).collect());
     assert!(apart > 5 && table.totals().0 > 50, "{apart}");

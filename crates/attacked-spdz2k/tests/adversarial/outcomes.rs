@@ -1,4 +1,4 @@
-//! What links do to messages, the allowed ends of honest parties, and tables of their frequencies.
+//! Changes of messages by links, the allowed ends of honest parties, and tables of their frequencies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ pub struct Cheat {
     pub what: What,
 }
 
-/// Returns every party's end of a run in which one of them may cheat, and what the cheater's links did.
+/// Returns every party's end of a run in which one of them may cheat, and the links with their record.
 pub fn with_cheat<T: Send>(
     n: usize,
     cheat: Option<Cheat>,
@@ -71,14 +71,14 @@ pub fn is_an_end(error: &Error) -> bool {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// An honest party ended in an error.
     Noticed,
     /// All parties have the right results.
     Right,
-    /// All parties have the right results, but tags are off in their upper bits: an opening of such an element finds
+    /// All parties have the right results, but tags are wrong in their upper bits: an opening of such an element finds
     /// it.
     Loose,
     /// The cheater alone ended in an error; the others have the right results, as far as that is visible.

@@ -1,5 +1,5 @@
-//! After an abort, or a run that was cut off, keys are over: nothing is made again, and nothing more is sent. Checks
-//! come one after the other.
+//! Tests that an abort, or a run that was cut off, ends the keys: no correlations are made, and no more messages are
+//! sent. Checks run one after the other.
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
@@ -9,8 +9,8 @@ use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 const KINDS: [Kind; 3] = [Kind::Triple { bits: 4 }, Kind::BitTriple, Kind::DaBit { bits: 4 }];
 
-/// What the honest party gets for a second request, in the same run and in another run; and the messages it sent for
-/// them.
+/// The honest party's results of a second request, in the same run and in another run; and the messages that it sent
+/// for them.
 struct Second {
     first: Error,
     again: Option<Error>,
@@ -74,8 +74,8 @@ fn nothing_is_made_after_an_abort_or_a_run_that_was_cut_off() {
     assert!(found[0] > 5 && found[1] > 5, "{found:?}");
 }
 
-/// Returns how each protocol that sends something ends in a session whose keys are over, and the number of sent
-/// messages.
+/// Returns the end of each protocol that sends messages, in a session whose keys have ended, and the number of messages
+/// sent.
 fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
     let liars = [Liar::default(), Liar::new(Lie { at: At::Number(5), what: What::Changed(Change::Bit(3)) })];
     let mut ends = over(lying(&liars), |mut party| {
@@ -116,7 +116,7 @@ fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
     ends.swap_remove(0).unwrap()
 }
 
-/// Openings, and inputs below masks that were made before, are covered, too: they need no new correlations.
+/// This covers openings and inputs with masks that were made before, which need no new correlations.
 #[test]
 fn nothing_is_said_under_keys_that_are_over_and_they_are_wiped() {
     for wiped in [false, true] {
@@ -144,7 +144,7 @@ async fn two_checks(ctx: &Ctx, s: &Spdz2k, side_by_side: bool) -> Result<()> {
     s.check(ctx).await.map(drop)
 }
 
-/// Returns how both parties end, and the lengths of their messages.
+/// Returns the ends of both parties, and the lengths of their messages.
 fn checked_twice(side_by_side: bool, lie: Option<Lie>) -> (Vec<Result<()>>, [Vec<usize>; 2]) {
     let liars = [Liar::default(), lie.map_or_else(Liar::default, Liar::new)];
     let ends = over(lying(&liars), |mut party| {
@@ -162,7 +162,8 @@ fn checked_twice(side_by_side: bool, lie: Option<Lie>) -> (Vec<Result<()>>, [Vec
     (ends, [0, 1].map(|party| liars[party].sent()))
 }
 
-/// Two checks are never under way at once: the values of a failing check show alpha, which would forge the next one.
+/// Two checks are never under way at once: the values of a failing check reveal alpha, with which a cheater would forge
+/// the other one.
 #[test]
 fn a_check_is_not_begun_while_another_one_is_under_way() {
     let (ends, _) = checked_twice(true, None);
@@ -220,7 +221,7 @@ fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
             }
             s.forget();
             let make = async |ctx: &Ctx| s.make(ctx, &Kind::Random { bits: 8 }, 1).await.map(drop);
-            // If keys are over, no peer has to be asked.
+            // If keys have ended, no peer has to be asked.
             let later = match stops && tossed {
                 true => dry::run(me, 2, Phase::Offline, make).map(drop),
                 false => party.begin_alone().and_then(|mut run| {

@@ -1,6 +1,6 @@
-//! The rates at which pairs of lies pass that cancel if a coin or a key is what they guess, under keys so short that
-//! they sometimes pass: the rates are those of the bounds in docs/security/spdz2k.md. As for all real keys, the
-//! security of each step has fewer bits than the keys, so that W is less than V.
+//! Success rates of pairs of lies that cancel if a guess of a coin or of a key is right, under keys so short that they
+//! sometimes pass. The rates are those of the bounds in docs/security/spdz2k.md. As for all real keys, the security of
+//! each step has fewer bits than the keys, so W is less than V.
 
 use quorate_adversary::{By, Twist};
 use quorate_engine::{Cause, Error, Result};
@@ -13,7 +13,7 @@ use crate::common::run;
 
 const K: u32 = 4;
 
-/// The numbers of attempts to make a triple that passed, and of wrong triples among them; party 1 deviates by `twists`.
+/// The number of attempts to make a triple that passed, and the number of wrong triples among them; party 1 deviates.
 struct Attempts {
     passed: usize,
     wrong: usize,
@@ -80,8 +80,8 @@ fn a_wrong_triple_passes_where_t_was_guessed() {
     }
 }
 
-/// ch~ is off by half of 2^W, and so is what is sent of the zero that is left. It passes if chi times the key is a
-/// multiple of 2^(V-W+1), which is worth as much as a guess of the key's low bits.
+/// ch~ is wrong by half of 2^W, and so is the message about the remaining zero. It passes if chi times the key is a
+/// multiple of 2^(V-W+1), which is as likely as a right guess of the key's low bits.
 #[test]
 fn a_wrong_word_passes_as_often_as_the_key_lets_it() {
     const TRIES: usize = 60;

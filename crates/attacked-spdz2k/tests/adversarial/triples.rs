@@ -1,4 +1,4 @@
-//! Parties that deviate in the making of multiplication triples, in every form of triples.
+//! Tests of parties that deviate in the making of multiplication triples, in every form of triples.
 
 use quorate_adversary::{By, Twist};
 use quorate_ring::Ring;
@@ -14,7 +14,7 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-/// All forms but the usual one, which `lies` covers.
+/// Returns all forms but the usual one, which `lies` covers.
 fn others() -> [Params; 2] {
     [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
 }
@@ -41,8 +41,8 @@ fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
     }
 }
 
-/// One party of two or three deviates at a place: no party gets triples. A lie that passes half of the time for a
-/// single triple does not pass for all of them.
+/// Asserts that no party gets triples if one party of two or three deviates at a place. A lie that passes half of the
+/// time for a single triple does not pass for all of them.
 fn is_found_everywhere(params: Params, twists: &[(Twist, i128)]) {
     for (i, &twist) in twists.iter().enumerate() {
         is_found_among(2 + i % 2, params, &[twist]);
@@ -58,9 +58,9 @@ fn is_found_among(n: usize, params: Params, twists: &[(Twist, i128)]) {
     assert_eq!(twice(|| made_by(n, params, deviate)), None, "{twists:?}, {n} parties, {params:?}");
 }
 
-/// A wrong product, and a share of the zero that cancels it.
+/// A party makes a wrong product, and sends a share of the zero that cancels the error.
 #[test]
-fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
+fn a_wrong_product_with_a_false_zero_is_found() {
     let [buckets, two_keys] = others();
     for (params, which, number) in [(buckets, 4, 0), (two_keys, 4, 0), (two_keys, 7, 1)] {
         for n in [2, 3] {
@@ -69,7 +69,7 @@ fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
     }
 }
 
-/// k = 4, s = 32, sg' = 27.
+/// Tests k = 4, s = 32, sg' = 27.
 #[test]
 fn whoever_deviates_where_triples_are_made_in_buckets_is_found() {
     let transfers =
@@ -101,7 +101,7 @@ fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
     );
 }
 
-/// Triples that one party knows, of which two products are off so that the sum of the errors is zero.
+/// In triples that one party knows, two products are wrong so that the sum of the errors is zero.
 #[test]
 fn products_of_one_party_that_are_off_by_as_much_are_found() {
     for (n, owner) in [(2, 0), (3, 2), (4, 1)] {

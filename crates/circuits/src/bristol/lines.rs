@@ -98,7 +98,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Whether line `index` (from 0) of those that are not blank consists of numbers.
+/// Returns whether line `index` (from 0) of those that are not blank consists of numbers.
 pub(super) fn numbers_on_line(text: &[u8], index: usize) -> bool {
     let mut lines = Lines::new(text);
     for _ in 0..index {

@@ -1,7 +1,7 @@
 //! Bristol files: the old format and Bristol Fashion.
 //!
 //! Both are lists of gates over numbered wires, the inputs first and the outputs last. A header states the number of
-//! gates, wires, inputs and outputs, but is not trusted: memory grows only with the text that follows, and with the
+//! gates, wires, inputs and outputs, but is not trusted. Memory grows only with the text that follows, and with the
 //! input and output wires. These are limited to 2^24 (64 MiB).
 //!
 //! **Fashion**: `gates wires`, `inputs width...`, `outputs width...`, then gates XOR, AND, INV, EQ (a constant), EQW (a

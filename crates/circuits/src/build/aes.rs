@@ -33,8 +33,8 @@ const SBOX: &str = "
 type Byte = [Bit; 8];
 
 impl Builder {
-    /// AES-128 of `block` under `key`. All three are 128 bits: the byte string read as a big-endian number, lowest bit
-    /// first.
+    /// Returns AES-128 of `block` under `key`. All three are 128 bits: the byte string read as a big-endian number,
+    /// lowest bit first.
     ///
     /// # Panics
     /// Unless both have 128 bits.
@@ -54,7 +54,7 @@ impl Builder {
         state.iter().rev().flatten().copied().collect()
     }
 
-    /// The AES S-box of a byte, lowest bit first: 32 ANDs in 6 layers.
+    /// Returns the AES S-box of a byte, lowest bit first: 32 ANDs in 6 layers.
     pub fn sbox(&mut self, byte: Byte) -> Byte {
         let mut named = std::collections::BTreeMap::new();
         for (i, &bit) in byte.iter().rev().enumerate() {
@@ -72,7 +72,7 @@ impl Builder {
         std::array::from_fn(|i| named[&format!("s{}", 7 - i)])
     }
 
-    /// FIPS 197, MixColumns: each byte is 2 a_i + 3 a_(i+1) + a_(i+2) + a_(i+3).
+    /// Applies MixColumns (FIPS 197): each byte is 2 a_i + 3 a_(i+1) + a_(i+2) + a_(i+3).
     fn mix_columns(&mut self, state: &[Byte]) -> Vec<Byte> {
         let mut mixed = Vec::with_capacity(16);
         for column in state.chunks_exact(4) {
@@ -88,7 +88,7 @@ impl Builder {
         mixed
     }
 
-    /// Times x modulo x^8 + x^4 + x^3 + x + 1.
+    /// Multiplies by x modulo x^8 + x^4 + x^3 + x + 1.
     fn times_x(&mut self, a: Byte) -> Byte {
         let mut doubled = a;
         doubled.rotate_right(1);
@@ -98,7 +98,7 @@ impl Builder {
         doubled
     }
 
-    /// FIPS 197, KeyExpansion: the four words of round `round` from those before.
+    /// Computes the four words of round `round` from those before (FIPS 197, KeyExpansion).
     fn next_round_key(&mut self, key: &[Byte], round: usize) -> Vec<Byte> {
         let mut constant = 1u32;
         for _ in 1..round {
@@ -125,12 +125,12 @@ impl Builder {
     }
 }
 
-/// The bytes of a big-endian number, first byte first.
+/// Returns the bytes of a big-endian number, first byte first.
 fn bytes_of(number: &[Bit]) -> Vec<Byte> {
     number.chunks_exact(8).rev().map(|byte| byte.try_into().expect("eight bits")).collect()
 }
 
-/// FIPS 197, ShiftRows; byte r + 4c of the state is row r of column c.
+/// Applies ShiftRows (FIPS 197); byte r + 4c of the state is row r of column c.
 fn shift_rows(state: &[Byte]) -> Vec<Byte> {
     (0..16).map(|i| state[(i + 4 * (i % 4)) % 16]).collect()
 }

@@ -21,7 +21,8 @@ impl Builder {
         }
     }
 
-    /// Returns the number of set bits, in the fewest bits that hold it. For size: n minus the number of ones in n ANDs.
+    /// Returns the number of set bits, in the smallest width that holds it. For size: n minus the number of ones in n
+    /// ANDs.
     pub fn popcount(&mut self, bits: &[Bit], goal: Goal) -> Vec<Bit> {
         let width = (usize::BITS - bits.len().leading_zeros()) as usize;
         let mut columns = vec![Vec::new(); width];

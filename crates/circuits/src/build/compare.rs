@@ -11,7 +11,7 @@ pub struct Extremum {
     pub index: Vec<Bit>,
 }
 
-/// The kind of extremum.
+/// The extremum to find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extreme {
     /// The smallest.
@@ -21,18 +21,18 @@ pub enum Extreme {
 }
 
 impl Builder {
-    /// x = y: k - 1 ANDs in ceil(log2 k) layers.
+    /// Returns whether x = y: k - 1 ANDs in ceil(log2 k) layers.
     pub fn equal(&mut self, x: &[Bit], y: &[Bit]) -> Bit {
         let differ = self.xor_words(x, y);
         self.is_zero(&differ)
     }
 
-    /// x = 0: k - 1 ANDs in ceil(log2 k) layers.
+    /// Returns whether x = 0: k - 1 ANDs in ceil(log2 k) layers.
     pub fn is_zero(&mut self, x: &[Bit]) -> Bit {
         self.all(&self.not_words(x))
     }
 
-    /// x < y. `Size`: k ANDs. `Depth`: 3k - 1 - ceil(log2(k + 1)) ANDs in ceil(log2(k + 1)) layers.
+    /// Returns whether x < y. `Size`: k ANDs. `Depth`: 3k - 1 - ceil(log2(k + 1)) ANDs in ceil(log2(k + 1)) layers.
     pub fn less_than(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Bit {
         same_width(x, y);
         let (mut x, mut y) = (x.to_vec(), y.to_vec());
@@ -52,19 +52,19 @@ impl Builder {
         }
     }
 
-    /// The smaller of two: 2k ANDs for size.
+    /// Returns the smaller of two: 2k ANDs for size.
     pub fn min(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let less = self.less_than(y, x, sign, goal);
         self.mux(less, y, x)
     }
 
-    /// The larger of two: 2k ANDs for size.
+    /// Returns the larger of two: 2k ANDs for size.
     pub fn max(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let less = self.less_than(x, y, sign, goal);
         self.mux(less, y, x)
     }
 
-    /// The extremum of several numbers, by a tournament: 2k ANDs a match for size, and the index.
+    /// Returns the extremum of several numbers, by a tournament: 2k ANDs a match for size, and the index.
     ///
     /// # Panics
     /// If there are none, or their widths differ.

@@ -1,6 +1,6 @@
 //! Division with remainder: restoring, one quotient bit after the other.
 //!
-//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only; a divisor with bits beyond them
+//! After j bits of x the remainder has at most j bits, so step j subtracts j bits only. A divisor with bits beyond them
 //! is larger anyway. This takes k^2 + 3k - 3 ANDs for size, unsigned; the plain way takes twice as many.
 
 use super::{Bit, Builder, Goal, Sign, same_width};
@@ -14,7 +14,7 @@ pub struct Quotient {
 }
 
 impl Builder {
-    /// floor(x / y) and x - y floor(x / y).
+    /// Returns floor(x / y) and x - y floor(x / y).
     ///
     /// For y = 0, the remainder is x and the quotient is all ones if x >= 0, else 0. The lowest signed number divided
     /// by -1 is itself, since its negative does not fit.
@@ -26,8 +26,8 @@ impl Builder {
         }
     }
 
-    /// floor(x / y) and x - y floor(x / y), without signs, if the quotient has at most `digits` bits; otherwise, and
-    /// for y = 0, the results are arbitrary. Costs `digits` times about two ANDs a bit of y.
+    /// Returns floor(x / y) and x - y floor(x / y), without signs, if the quotient has at most `digits` bits;
+    /// otherwise, and for y = 0, the results are arbitrary. Costs `digits` times about two ANDs a bit of y.
     pub fn divide_short(&mut self, x: &[Bit], y: &[Bit], digits: usize, goal: Goal) -> Quotient {
         let (digits, width) = (digits.min(x.len()), y.len() + 1);
         // The part of x above the digits is below y, and so is every remainder.

@@ -1,8 +1,8 @@
-//! The table of existing gates, by what they compute, so that none is made twice.
+//! The hash table of existing gates, so that no gate is made twice.
 
 use super::Node;
 
-/// The numbers of nodes, each at the place of its hash or after it; 0, which is no gate, at empty places.
+/// Node numbers in an open-addressing hash table; 0, which is no gate, marks an empty place.
 #[derive(Default)]
 pub(super) struct Known {
     places: Vec<u32>,

@@ -34,7 +34,7 @@ impl Bit {
     /// 1.
     pub const TRUE: Bit = Bit(1);
 
-    /// The constant `bit`.
+    /// Returns the constant `bit`.
     pub fn constant(bit: bool) -> Bit {
         Bit(u32::from(bit))
     }
@@ -137,7 +137,7 @@ impl Builder {
         (0..width).map(|_| self.push(Node::Input, 0)).collect()
     }
 
-    /// a xor b.
+    /// Returns a xor b.
     pub fn xor(&mut self, a: Bit, b: Bit) -> Bit {
         let negated = (a.0 ^ b.0) & 1;
         let (low, high) = (a.0.min(b.0) >> 1, a.0.max(b.0) >> 1);
@@ -152,7 +152,7 @@ impl Builder {
         Bit(plain.0 ^ negated)
     }
 
-    /// a and b.
+    /// Returns a AND b.
     pub fn and(&mut self, a: Bit, b: Bit) -> Bit {
         let (low, high) = (a.min(b), a.max(b));
         match (low, high) {
@@ -167,42 +167,42 @@ impl Builder {
         }
     }
 
-    /// a or b.
+    /// Returns a OR b.
     pub fn or(&mut self, a: Bit, b: Bit) -> Bit {
         !self.and(!a, !b)
     }
 
-    /// a xor b, bit by bit.
+    /// Returns a xor b, bit by bit.
     ///
     /// # Panics
-    /// If widths differ, which is a mistake of the caller. This holds for all methods here.
+    /// If widths differ, as in all methods of the builder.
     pub fn xor_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.xor(a, b)).collect()
     }
 
-    /// a and b, bit by bit.
+    /// Returns a AND b, bit by bit.
     pub fn and_words(&mut self, a: &[Bit], b: &[Bit]) -> Vec<Bit> {
         same_width(a, b);
         a.iter().zip(b).map(|(&a, &b)| self.and(a, b)).collect()
     }
 
-    /// Every bit of `word` and `bit`.
+    /// Returns the AND of each bit of `word` with `bit`.
     pub fn and_bit(&mut self, bit: Bit, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&other| self.and(bit, other)).collect()
     }
 
-    /// Every bit of `word` xor `bit`.
+    /// Returns the xor of each bit of `word` with `bit`.
     pub fn xor_bit(&mut self, bit: Bit, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&other| self.xor(bit, other)).collect()
     }
 
-    /// Every bit negated.
+    /// Returns `word` with every bit negated.
     pub fn not_words(&self, word: &[Bit]) -> Vec<Bit> {
         word.iter().map(|&bit| !bit).collect()
     }
 
-    /// The and of all bits, in the least depth; 1 without bits.
+    /// Returns the AND of all bits, in the least depth; 1 without bits.
     pub fn all(&mut self, bits: &[Bit]) -> Bit {
         let mut bits = bits.to_vec();
         // The two shallowest bits are combined at a time.
@@ -216,12 +216,12 @@ impl Builder {
         bits.pop().unwrap_or(Bit::TRUE)
     }
 
-    /// The or of all bits, in the least depth; 0 without bits.
+    /// Returns the OR of all bits, in the least depth; 0 without bits.
     pub fn any(&mut self, bits: &[Bit]) -> Bit {
         !self.all(&self.not_words(bits))
     }
 
-    /// The bits of a constant of this width.
+    /// Returns the bits of a constant of this width.
     pub fn number(&self, value: u128, width: usize) -> Vec<Bit> {
         (0..width).map(|i| Bit::constant(i < 128 && value >> i & 1 == 1)).collect()
     }
@@ -254,7 +254,7 @@ impl Builder {
         Circuit::new(self.inputs.clone(), emitter.gates, widths.to_vec(), wires)
     }
 
-    /// The AND-depth of a bit.
+    /// Returns the AND-depth of a bit.
     fn depth(&self, bit: Bit) -> u32 {
         self.depths[bit.node()]
     }

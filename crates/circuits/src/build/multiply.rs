@@ -3,7 +3,7 @@
 use super::{Bit, Builder, Goal, Sign, same_width};
 
 impl Builder {
-    /// x y modulo 2^k, signed or not: k^2 - k + 1 ANDs for size.
+    /// Returns x y modulo 2^k, signed or not: k^2 - k + 1 ANDs for size.
     pub fn mul(&mut self, x: &[Bit], y: &[Bit], goal: Goal) -> Vec<Bit> {
         same_width(x, y);
         let mut columns = vec![Vec::new(); x.len()];
@@ -15,7 +15,7 @@ impl Builder {
         self.sum_columns(columns, goal)
     }
 
-    /// x y with all its bits, as many as x and y have together.
+    /// Returns x y in full: its width is the sum of those of x and y.
     pub fn mul_wide(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let width = x.len() + y.len();
         let mut columns = vec![Vec::new(); width];
@@ -37,8 +37,8 @@ impl Builder {
         self.sum_columns(columns, goal)
     }
 
-    /// x^2 modulo 2^`width`, for unsigned x: each product of two different bits is taken once, so it has about half of
-    /// a product's ANDs.
+    /// Returns x^2 modulo 2^`width`, for unsigned x: each product of two different bits is taken once, so it has about
+    /// half of a product's ANDs.
     pub fn square(&mut self, x: &[Bit], width: usize, goal: Goal) -> Vec<Bit> {
         let mut columns = vec![Vec::new(); width];
         for (i, &a) in x.iter().enumerate() {

@@ -11,7 +11,7 @@ pub(super) struct Span {
 }
 
 impl Builder {
-    /// The carries out of n positions, by Sklansky's network (1960).
+    /// Returns the carries out of n positions, by Sklansky's network (1960).
     ///
     /// The carry in is a position of its own below the others, whose generate is available at once. So each half that
     /// gives a carry is shallower by one than the half that takes it: the depth is ceil(log2(n + 1)), rather than 1 +
@@ -28,7 +28,7 @@ impl Builder {
         spans[1..].iter().map(|span| span.generate).collect()
     }
 
-    /// The carry out of the last position only, by a tree of equal depth.
+    /// Returns the carry out of the last position only, by a tree of equal depth.
     pub(super) fn carry_out(&mut self, carry: Bit, spans: &[Span]) -> Bit {
         let spans = with_carry(carry, spans);
         self.tree(&spans).generate

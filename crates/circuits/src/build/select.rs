@@ -3,14 +3,14 @@
 use super::{Bit, Builder, same_width};
 
 impl Builder {
-    /// x if `bit`, else y: one AND a bit.
+    /// Returns x if `bit`, else y: one AND a bit.
     pub fn mux(&mut self, bit: Bit, x: &[Bit], y: &[Bit]) -> Vec<Bit> {
         let differ = self.xor_words(x, y);
         let moved = self.and_bit(bit, &differ);
         self.xor_words(&moved, y)
     }
 
-    /// (y, x) if `bit`, else (x, y): one AND a bit.
+    /// Returns (y, x) if `bit`, else (x, y): one AND a bit.
     pub fn swap_if(&mut self, bit: Bit, x: &[Bit], y: &[Bit]) -> (Vec<Bit>, Vec<Bit>) {
         same_width(x, y);
         let differ = self.xor_words(x, y);

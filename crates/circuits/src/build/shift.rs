@@ -12,7 +12,7 @@ pub enum Direction {
 }
 
 impl Builder {
-    /// x shifted by a public amount of any size.
+    /// Returns x shifted by a public amount of any size.
     pub fn shift(&self, x: &[Bit], direction: Direction, amount: usize) -> Vec<Bit> {
         let amount = amount.min(x.len());
         let coming = vec![coming_in(x, direction); amount];
@@ -22,7 +22,7 @@ impl Builder {
         }
     }
 
-    /// x shifted by a secret amount, an unsigned number of any width: k ANDs for each bit of it.
+    /// Returns x shifted by a secret amount, an unsigned number of any width: k ANDs for each bit of it.
     pub fn shift_by(&mut self, x: &[Bit], direction: Direction, amount: &[Bit]) -> Vec<Bit> {
         let mut moved = x.to_vec();
         for (i, &bit) in amount.iter().enumerate() {

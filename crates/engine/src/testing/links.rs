@@ -96,7 +96,7 @@ impl Liar {
         self.lock().sent.clone()
     }
 
-    /// Whether a message was changed, held back or cut off.
+    /// Returns whether a message was changed, held back or cut off.
     pub fn has_lied(&self) -> bool {
         self.lock().told
     }
@@ -195,7 +195,7 @@ fn is_data(frame: &[u8]) -> bool {
     wire::header(frame).is_ok_and(|head| head.kind == FrameType::Data)
 }
 
-/// Whether two messages have the same length and different bytes.
+/// Returns whether two messages have the same length and different bytes.
 fn differ(x: &[u8], y: &[u8]) -> bool {
     x.len() == y.len() && x != y
 }
@@ -216,7 +216,7 @@ impl Hall {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether nothing can happen any more.
+    /// Returns whether nothing can happen any more.
     fn is_still(&self) -> bool {
         self.with(|seats| seats.iter().all(|seat| seat.gone || (seat.waits && seat.coming == 0)))
     }
@@ -393,7 +393,7 @@ mod tests {
     use crate::{Ctx, Phase};
 
     /// Runs three rounds of two bytes, in which party 0 sends 1, 2, 3, and then two lanes, in which it sends 4 and 5.
-    /// Returns the bytes that party 1 received before its end, and the kind of that end.
+    /// Returns the bytes that party 1 received, and its result.
     fn heard(lie: Option<Lie>) -> (Vec<u8>, Result<()>, Liar) {
         let liars = [lie.map_or_else(Liar::default, Liar::new), Liar::default()];
         let mut ends = over(lying(&liars), |mut party| {

@@ -76,8 +76,8 @@ pub fn columns(bytes: &[u8], lanes: usize, parts: &[usize]) -> Vec<Column> {
     all
 }
 
-/// Whether what was seen depends on hidden bits. It does if one of these sums over F_2 depends on a sum of hidden
-/// columns, that is, equals it in clearly more or fewer than half of the lanes:
+/// Returns whether what was seen depends on hidden bits. It does if one of these sums over F_2 depends on a sum of
+/// hidden columns, that is, equals it in clearly more or fewer than half of the lanes:
 /// - a column of `seen`;
 /// - a column of `seen` plus a column of `beside`.
 ///
@@ -111,7 +111,7 @@ pub fn tells(seen: &[Column], beside: &[Column], hidden: &[Column]) -> bool {
     seen.iter().any(|column| tells(column) || beside.iter().any(|other| with_another(column, other)))
 }
 
-/// Whether one of the `hidden` columns is a sum of some of `columns`.
+/// Returns whether one of the `hidden` columns is a sum of some of `columns`.
 fn spans<'c>(columns: impl Iterator<Item = &'c Column>, hidden: &[Column]) -> bool {
     // Reduced columns, each with the first lane in which it is 1. All later columns are 0 there.
     let mut basis: Vec<(usize, Column)> = Vec::new();
@@ -135,7 +135,7 @@ fn xor_assign(into: &mut [u64], column: &[u64]) {
     into.iter_mut().zip(column).for_each(|(into, word)| *into ^= word);
 }
 
-/// Whether two columns are equal in about half of the lanes, as independent columns are.
+/// Returns whether two columns are equal in about half of the lanes, as independent columns are.
 fn balanced(a: &[u64], b: &[u64]) -> bool {
     let lanes = 64 * a.len() as u64;
     let mut ones = 0;
@@ -167,7 +167,7 @@ mod tests {
         assert!(!leaks(&[], &[], &[]));
     }
 
-    /// Words that look random.
+    /// Returns pseudorandom words.
     fn noise(words: usize, name: u64) -> Vec<u64> {
         let mut state = name;
         let mut next = || {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_columns_tell_what_they_go_with() {
+    fn correlated_sums_of_columns_are_found() {
         const WORDS: usize = 32;
         let [x, y, r, s] = [1, 2, 3, 4].map(|name| noise(WORDS, name));
         let of = |bits: &dyn Fn(usize) -> u64| (0..WORDS).map(bits).collect::<Vec<u64>>();

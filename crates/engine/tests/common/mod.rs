@@ -1,4 +1,4 @@
-//! Toy protocols: their results are of no interest, only their communication is.
+//! Toy protocols: tests examine their communication, not their results.
 #![allow(dead_code)]
 
 use quorate_crypto::SessionId;
@@ -16,13 +16,13 @@ pub fn own(ctx: &Ctx, len: usize) -> Vector {
     Vector::from_u64s(RING, &values)
 }
 
-/// One round in which each party sends to the next.
+/// Runs one round in which each party sends to the next.
 pub async fn pass(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     let (to, from) = (ctx.next(1), ctx.previous(1));
     Ok(ctx.exchange(&[(to, x)], &[(from, (x.ring(), x.len()))]).await?.remove(0))
 }
 
-/// One round from all to all. Returns the sum.
+/// Runs one round from all to all. Returns the sum.
 pub async fn sum(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, x)).collect();
@@ -32,7 +32,7 @@ pub async fn sum(ctx: &Ctx, x: &Vector) -> Result<Vector> {
     Ok(total)
 }
 
-/// One round in which only `from` sends, to all. Returns its vector.
+/// Runs one round in which only `from` sends, to all. Returns its vector.
 pub async fn announce(ctx: &Ctx, from: usize, x: &Vector) -> Result<Vector> {
     let shape = (x.ring(), x.len());
     if ctx.me() == from {
@@ -43,7 +43,7 @@ pub async fn announce(ctx: &Ctx, from: usize, x: &Vector) -> Result<Vector> {
     Ok(ctx.exchange::<Vector>(&[], &[(from, shape)]).await?.remove(0))
 }
 
-/// `rounds` rounds, one after the other, that alternate between the kinds above.
+/// Runs `rounds` rounds, one after the other, that alternate between [`pass`], [`sum`] and [`announce`].
 pub async fn chain(ctx: &Ctx, mut x: Vector, rounds: usize) -> Result<Vector> {
     for round in 0..rounds {
         x = match round % 3 {

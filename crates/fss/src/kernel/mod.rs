@@ -76,7 +76,7 @@ const fn doubled(a: u8) -> u8 {
     a << 1 ^ if a >> 7 == 1 { 0x1b } else { 0 }
 }
 
-/// The S-box: the inverse in GF(2^8), which is the 254th power, and an affine map.
+/// Returns the S-box: the inverse in GF(2^8), which is the 254th power, and an affine map.
 #[cfg(target_arch = "x86_64")]
 fn substituted(a: u8) -> u8 {
     let product = |mut a: u8, b: u8| {
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(keys[10].0[3].to_le_bytes(), last);
     }
 
-    /// H by the `aes` crate, a block at a time.
+    /// Computes H by the `aes` crate, a block at a time.
     pub fn defined(x: u128) -> u128 {
         use aes::cipher::BlockCipherEncrypt;
         let key = Tccr::new(&SessionId::from_bytes([3; 32])).permutation_key("quorate/fss/tree");
@@ -197,7 +197,7 @@ mod tests {
         u128::from_le_bytes(block.0) ^ sigma
     }
 
-    /// Tests carries of all kinds: corrections near zero and near the end of a half, and arbitrary ones.
+    /// Tests all carries: corrections near zero and near the end of a half, and arbitrary ones.
     #[test]
     fn payloads_are_as_defined_on_every_path() {
         let corrections = [0, 1, u128::MAX, 1 << 64, (1 << 64) - 1, 1 << 127];

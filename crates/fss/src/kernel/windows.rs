@@ -12,7 +12,7 @@ pub(crate) const TILE: usize = 4;
 /// Bytes of a register; planes are a multiple of it.
 pub(crate) const REGISTER: usize = 64;
 
-/// Whether this processor multiplies digits.
+/// Returns whether this processor multiplies digits.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_digits(kernel: Kernel) -> bool {
     kernel == Kernel::Vaes512 && is_x86_feature_detected!("avx512vnni") && is_x86_feature_detected!("avx512vbmi")

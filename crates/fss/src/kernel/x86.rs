@@ -46,7 +46,7 @@ macro_rules! operations {
             pub fn splat(block: u128) -> $register {
                 $splat(bytemuck::cast(block))
             }
-            /// low || high -> low xor high || high, the lower half first: high, low xor high.
+            /// Returns sigma: low || high -> low xor high || high, the lower half first.
             #[target_feature(enable = $features)]
             #[inline]
             pub fn sigma(x: $register) -> $register {

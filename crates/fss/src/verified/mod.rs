@@ -1,4 +1,4 @@
-//! Keys that their holders check: payload (1, alpha) at one point, whoever dealt them.
+//! Keys that their holders check: payload (1, alpha) at one point, for any dealer.
 //!
 //! **Source**: the half-tree of [`deal`](crate::deal()) without early termination, and the verification of de Castro,
 //! Polychroniadou, "Lightweight, Maliciously Secure Verifiable Function Secret Sharing", EUROCRYPT 2022, whose proof of
@@ -17,8 +17,8 @@
 //! | AES calls a leaf | 3 for its values, 6 with its proof |
 //! | compared | what the dealer sent to both; 48 bytes of proofs a key, and the sums: as one hash |
 //!
-//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then [`check`],
-//! and nothing that depends on an input before the check is passed. Always the whole domain.
+//! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then [`check`].
+//! Nothing that depends on an input may be sent before the check is passed. Always the whole domain.
 
 mod check;
 mod deal;
@@ -67,22 +67,22 @@ impl Shape {
         Ok(Shape { bits: bits as u8, ring })
     }
 
-    /// n.
+    /// Returns n.
     pub fn bits(self) -> u32 {
         self.bits.into()
     }
 
-    /// The payloads' ring.
+    /// Returns the payloads' ring.
     pub fn ring(self) -> Ring {
         self.ring
     }
 
-    /// Points of the domain.
+    /// Returns the number of points of the domain.
     pub fn points(self) -> usize {
         1 << self.bits
     }
 
-    /// The largest point.
+    /// Returns the largest point.
     pub fn mask(self) -> u64 {
         self.points() as u64 - 1
     }
@@ -91,17 +91,17 @@ impl Shape {
         self.ring.bits().div_ceil(8) as usize
     }
 
-    /// Bytes of a key's corrections.
+    /// Returns the bytes of a key's corrections.
     pub fn key_bytes(self) -> usize {
         16 * usize::from(self.bits) + 2 * self.payload_bytes() + PROOF_BYTES
     }
 
-    /// The bytes of the corrections of `count` keys in a message.
+    /// Returns the bytes of the corrections of `count` keys in a message.
     pub fn batch_bytes(self, count: usize) -> usize {
         HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// The number of leaves of `count` keys.
+    /// Returns the number of leaves of `count` keys.
     pub fn leaves(self, count: usize) -> u64 {
         (count as u64).saturating_mul(self.points() as u64)
     }

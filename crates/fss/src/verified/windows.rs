@@ -1,4 +1,4 @@
-//! Sums of values of leaves with windows of a public table: the look-up for holders of a number's lower digit.
+//! Sums of values of leaves with windows of a public table: the look-up for holders of keys at a place's lower digit.
 //!
 //! **Notation**: D a table of 2^k places, X a public place, b bits of the key's domain, e one of its two vectors of
 //! values: g_i = sum_j e(j) D[X - 2^b i - j mod 2^k], for i below 2^(k-b). Entries count as one integer each, the same
@@ -27,7 +27,7 @@ pub struct Windows {
     form: Form,
 }
 
-/// D[-n] at n: once around, and one more window.
+/// The entries in reverse: entry n is D[-n mod 2^k], for all places and then for one more window.
 enum Form {
     Words(Vec<i64>),
     #[cfg(target_arch = "x86_64")]
@@ -55,12 +55,12 @@ impl Windows {
         Windows { ring, place_bits, form: Form::Words(turned) }
     }
 
-    /// Z_2^l.
+    /// Returns Z_2^l.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// k.
+    /// Returns k.
     pub fn place_bits(&self) -> u32 {
         self.place_bits
     }

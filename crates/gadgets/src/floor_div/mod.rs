@@ -5,12 +5,12 @@
 //! constant, one comparison, a truncation, or u m + b truncated (u is x less the middle of its range, m and b are
 //! public). That product is taken in the ring itself if it fits, else in a larger one into which u is converted. In the
 //! largest, where no ring holds the exact reciprocal, the quotient may be one too small; a comparison of the remainder
-//! corrects it. Numbers of 65 to 126 bits that are too long for that become shorter first: a quotient of their leading
-//! bits is taken off, and the rest is divided. **Model**: that of the sharing.
+//! corrects it. Numbers of 65 to 126 bits that are too long for that are shortened first: the quotient of their leading
+//! bits is subtracted, and the rest is divided. **Model**: that of the sharing.
 //!
 //! Rounds and bytes are those of the gadgets named. Divisors with the same type of plan and the same shift share a
 //! batch; all batches run side by side. Timing depends only on lengths, the range and the divisors. The result does not
-//! depend on how truncations inside rounded.
+//! depend on the rounding of inner truncations.
 
 mod plan;
 
@@ -38,7 +38,7 @@ fn key(plan: &Plan) -> Key {
     }
 }
 
-/// Numbers whose quotients are computed alike.
+/// Numbers whose quotients are computed in the same way.
 struct Batch<A> {
     x: A,
     range: Range,

@@ -4,7 +4,7 @@
 //! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment also comes
 //! from bits. Each power takes only as many of its bits as keep the product within the ring, so nothing is truncated.
 //!
-//! Rounds: 4 (conversion; coefficients beside t^2; two products). Elements multiplied: 4 + 1, 3, 1.
+//! Rounds: 4 (conversion; coefficients together with t^2; two products). Elements multiplied: 4 + 1, 3, 1.
 
 use quorate_engine::{Axis, Ctx, Form, Linear, Result, Sharing};
 use quorate_ring::Vector;

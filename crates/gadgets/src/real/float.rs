@@ -1,7 +1,7 @@
 //! Floating-point form: leading bits and mantissas of numbers, and the way back to fixed point.
 //!
 //! x = 2^p m with m in [1, 2): p as one-hot rows, m as the rows after its leading bit. On the way back, the rows of a
-//! mantissa move to the place that a secret exponent gives; a result that does not fit becomes the largest element.
+//! mantissa move to the place that a secret exponent gives. A result that does not fit becomes the largest element.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantiss
 pub(super) const SEGMENT_ROWS: [u32; 6] = [5, 4, 3, 2, 1, 0];
 
 /// Returns the mantissa as the argument of a table on [1, 2). Its first rows number the segments; `segment` lists
-/// these, from the last on. Where `parity` is given and 1, the argument is one of the second half of the table. Two
+/// these, from the last on. If `parity` is given and 1, the argument is one of the second half of the table. Two
 /// rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,

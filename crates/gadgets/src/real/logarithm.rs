@@ -109,14 +109,14 @@ mod tests {
         let (half, mut most) = (unit(7), 0.0f64);
         for (i, row) in LOG.rows.iter().enumerate() {
             let c = |j: usize| (row[j] as f64 / f64::from(LOG.scale - [0, 24, 40, 48][j]).exp2()).abs();
-            // What each term loses where its distance is up to a unit too low.
+            // The error of each term if its distance is up to a unit too low.
             let linear = c(1) * unit(24);
             let square = c(2) * (2.0 * half + unit(20)) * unit(20);
             let cube = c(3) * (3.0 * half * half + 3.0 * half * unit(16) + unit(32)) * unit(16);
             most = most.max(off(row, 1.0 + (2 * i + 1) as f64 * half) + linear + square + cube);
         }
         assert!(most < 1.14 * unit(24), "{} 2^-24", most / unit(24));
-        // Where it is nearly reached.
+        // An argument at which the bound is nearly reached.
         let distance = unit(16) - unit(32);
         let seen = LOG.after_point.map(|bits| (distance * f64::from(bits).exp2()).floor() * unit(bits as i32) - half);
         let reached = (1.0 + distance).ln() - cubic(&LOG.rows[0], seen);

@@ -12,7 +12,7 @@
 //! | second, 2^-53 | 0.3 to 3.7 too low | below 3.7 2^-53 |
 //! | third, 2^-63 | 0 to 2.1 too low | |
 //!
-//! The result is a function of x and y alone: it does not depend on how the truncations inside rounded.
+//! The result is a function of x and y alone: it does not depend on the rounding of inner truncations.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;

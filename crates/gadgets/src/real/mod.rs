@@ -1,8 +1,8 @@
 //! Real functions on fixed point.
 //!
 //! A vector over Z_2^k holds numbers x as the integers nearest to x 2^f, in two's complement. Every function is exact
-//! integer arithmetic: it gives the same result in every run and for every backend, and nothing leaks beside it.
-//! Arguments outside a domain give a stated value, never an error.
+//! integer arithmetic: it gives the same result in every run and for every backend, and reveals nothing else. Arguments
+//! outside a domain give a stated value, never an error.
 //!
 //! Arguments become bits. The leading bits choose a segment of a table of cubics, which are evaluated exactly in
 //! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
@@ -10,7 +10,7 @@
 //!
 //! f is at most 16 and k at most 64; for division, roots and logarithms 60 and 126. Mantissas have 32 bits for every k
 //! and f. Results in rings of more than 64 bits, or with more than 16 bits after the point, therefore have a relative
-//! error beside those stated.
+//! error besides those stated.
 
 mod bounded;
 mod cubic;

@@ -62,7 +62,7 @@ pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::
 }
 
 /// Returns x 2^up / y, element by element. This is x / y if the result has up + f_x - f_y bits after the point, where x
-/// has f_x and y has f_y of them: for instance, if all have `up`. Where y is 0 or the quotient does not fit, it is the
+/// has f_x and y has f_y of them: for instance, if all have `up`. If y is 0 or the quotient does not fit, it is the
 /// largest element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
 /// `quotient_bits` is a proven bound: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units,
@@ -107,7 +107,7 @@ enum Digits {
     Two,
 }
 
-/// Returns quotients that one quotient of mantissas is enough for.
+/// Returns the quotients of a chunk, each from a single quotient of mantissas.
 async fn mantissas_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, up: u32, digits: Digits) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;

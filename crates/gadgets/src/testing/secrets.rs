@@ -77,7 +77,7 @@ impl Gadget {
     /// Runs the operation and drops its result.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// Any error that ends a run.
     pub async fn run<S: Functions>(self, s: &S, ctx: &Ctx, secrets: &Secrets<S>) -> Result<()> {
         let Secrets { x, y, bits } = secrets;
         let len = s.shape(x).1;

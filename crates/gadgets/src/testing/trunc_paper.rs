@@ -2,13 +2,13 @@
 //! tests have them, to compare with the paper.
 //!
 //! **Source**: TruncP, TruncP1 and TruncP2 (Fig. 10 and section IX of spdz2k-primitives, the sign of the error
-//! corrected). **Deviation**: r comes from edaBits with a cut at d; u and v compare r with the opened c, so that no bit
+//! corrected). **Deviation**: r comes from edaBits with a cut at d. u and v compare r with the opened c, so no bit
 //! decomposition of a is needed. **Model**: that of the sharing. **Notation**: |x| <= 2^(l-1), d < l <= k; a = x +
 //! 2^(l-1); c = Open(r - a); v = [r mod 2^d < c mod 2^d], u = [r < c], which is [r < a].
 //!
 //! b = floor(r / 2^d) - floor(c / 2^d) = floor(a / 2^d) + v - 2^(k-d) u.
 //!
-//! | form | result | off by 2^(k-d) | rounds up | correlations beside the edaBit | online rounds |
+//! | form | result | off by 2^(k-d) | rounds up | correlations besides the edaBit | online rounds |
 //! |---|---|---|---|---|---|
 //! | `trunc_p` | b | with probability a / 2^k, at most 2^(l-k) | sometimes | | 1 |
 //! | `trunc_p1` | b - v | as for `trunc_p` | never | a random bit mod 2^k | 2 + ceil(log2 d) |
@@ -34,7 +34,7 @@ struct Corrected {
 /// Returns x / 2^shift of a value of `bits` signed bits, rounded down or up; sometimes off by 2^(k - shift).
 ///
 /// # Errors
-/// [`Misuse::Other`] unless shift < bits <= k; whatever ends a run.
+/// [`Misuse::Other`] unless shift < bits <= k; any error that ends a run.
 pub async fn trunc_p<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32, bits: u32) -> Result<S::A> {
     truncated(s, ctx, x, (shift, bits), Corrected { v: false, u: false }).await
 }

@@ -486,7 +486,7 @@ pub fn fine_quotients<S: Tested>(n: usize, k: u32, up: u32) {
     }
 }
 
-/// Runs every operation once over Z_2^k, on zeros, for comparisons of plans and runs.
+/// Runs every operation once over Z_2^k, on zeros, to compare dry runs with real ones.
 pub async fn one_of_everything<S: Tested>(s: &S, ctx: &Ctx, k: u32, len: usize) -> Result<()> {
     let ring = Ring::of(k);
     let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) });

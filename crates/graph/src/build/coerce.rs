@@ -136,7 +136,7 @@ pub(super) fn summed(op: &'static str, types: [Type; 2], whole: Dtype) -> Result
     })
 }
 
-/// Returns the types of two factors. Beside fixed point, whole numbers are integers of the same ring, so that nothing
+/// Returns the types of two factors. Next to fixed point, whole numbers are integers of the same ring, so that nothing
 /// needs to be truncated. Two bits stay bits.
 pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2], whole: Dtype) -> Result<[Dtype; 2], Fault> {
     let is_whole = |t: Type| match t {

@@ -4,7 +4,7 @@ use quorate_ring::Conv;
 
 use crate::error::{Fault, Shape};
 
-/// The placement of windows on images (how they lie there). Pairs are for rows, then columns.
+/// The placement of windows on images: how they lie there. Each pair has a number for rows, then one for columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lies {
     /// The distance between neighbouring windows.

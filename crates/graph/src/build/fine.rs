@@ -1,6 +1,6 @@
 //! Fractional bits of results of reals without a stated dtype: more than usual where values are proven to be small.
 //!
-//! Such reals have [`USUAL`] fractional bits. Where proven ranges leave the largest value of a result fewer than
+//! Such reals have [`USUAL`] fractional bits. If proven ranges leave the largest value of a result fewer than
 //! [`FEWEST`] bits, the result gets enough fractional bits for [`ENOUGH`], up to [`MAX_FINE_FRAC`]. Products take
 //! factors with different fractional bits as they are. Operands of a result that no ring holds are rounded to the
 //! nearest, with fewer fractional bits but at least the usual ones. So every program that can be built with the usual
@@ -47,7 +47,7 @@ pub(super) fn enough_for(values: Interval, frac: u32) -> u32 {
     if values == Interval::point(0) { USUAL } else { enough(size_bits(values) - frac as i32) }
 }
 
-/// Returns e with |value| < 2^e, from the bits of the number alone, which are the same on every machine.
+/// Returns e with |value| < 2^e. It is computed from the bits of the number, so that it is the same on every machine.
 pub(super) fn exponent_of(value: f64) -> i32 {
     (value.to_bits() >> 52 & 0x7ff) as i32 - 1022
 }
@@ -77,7 +77,7 @@ fn of_product(exponent: i32, fracs: [u32; 2]) -> u32 {
 }
 
 impl Builder<'_> {
-    /// Whether the operand is a secret real that may get more bits.
+    /// Returns whether the operand is a secret real that may get more bits.
     fn is_growing(&self, id: NodeId) -> bool {
         self.graph.get(id).is_ok_and(|node| node.room.grows && node.dtype.is_fixed() && !node.is_public())
     }
@@ -185,8 +185,8 @@ impl Builder<'_> {
         Ok(lowered)
     }
 
-    /// Returns operands of one dtype with fewer fractional bits, where no dtype holds their result, which lies in
-    /// `exact`. `None` where they have no more than the usual ones.
+    /// Returns operands of one dtype with fewer fractional bits, for a result in `exact` that no dtype holds. `None` if
+    /// they have no more than the usual ones.
     pub(super) fn lowered_for(&mut self, inputs: &[NodeId], exact: Interval) -> Result<Option<Vec<NodeId>>, Fault> {
         let frac = inputs.iter().map(|&id| self.graph.node(id).dtype.frac()).max().unwrap_or(0);
         let excess = exact.signed_bits().saturating_sub(MAX_BITS);
@@ -208,7 +208,7 @@ impl Builder<'_> {
         Ok((both[0], both[1]))
     }
 
-    /// Returns operands that are to get one dtype; with fewer fractional bits where no dtype holds all of them.
+    /// Returns operands that get one dtype, with fewer fractional bits if no dtype holds all of them.
     pub(super) fn levelled<'a>(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Operand<'a>>, Fault> {
         let fine = |operand: &Operand<'_>| match *operand {
             Operand::Node(id) if self.is_growing(id) => self.graph.node(id).dtype.frac(),

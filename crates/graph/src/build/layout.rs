@@ -6,8 +6,8 @@ use crate::index::{Index, Layer, Side};
 use crate::node::{NodeId, Op};
 use crate::shape;
 
-/// A shuffled array must have fewer elements than this: protocols number all elements and a copy of each by words of 32
-/// bits.
+/// The exclusive limit on the elements of a shuffled array: protocols number all elements and a copy of each in words
+/// of 32 bits.
 const SHUFFLED_ELEMENTS: usize = 1 << 31;
 
 impl Builder<'_> {

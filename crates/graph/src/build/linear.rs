@@ -10,7 +10,7 @@ use crate::node::{NodeId, Op};
 use crate::scale::Scale;
 use crate::shape;
 
-/// The kind of a reduction.
+/// The operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reduce {
     Sum,

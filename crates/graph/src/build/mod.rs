@@ -261,7 +261,7 @@ impl<'g> Builder<'g> {
     }
 
     /// Builds the whole part of `a / by`, rounded towards minus infinity, for public `by`: `int(k)` for `int(k)` and
-    /// `fixed(k, f)`. A quotient that does not fit wraps; the only one is that of the lowest number and -1.
+    /// `fixed(k, f)`. A quotient that does not fit wraps: this is only that of the lowest number and -1.
     pub fn floor_div<'a>(&mut self, a: NodeId, by: impl Into<Operand<'a>>) -> Built {
         let by = by.into();
         self.attempt(|b| b.build_floor_div(a, by))
@@ -308,8 +308,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_select(condition, one, zero))
     }
 
-    /// Builds the one of `a` and `b` that `one` is not, element by element. `one` has the shape to which both
-    /// broadcast, and each of its elements is the element of `a` or of `b` at its place.
+    /// Builds the other one of `a` and `b`, element by element, where `one` holds one of the two. `one` has the shape
+    /// to which both broadcast.
     pub fn other<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, one: NodeId) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_other(left, right, one))
@@ -354,7 +354,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_conv(images, filters, lies))
     }
 
-    /// Builds `numpy.dot(a, b)`. Where the left operand has more than one dimension, the right one has at most two.
+    /// Builds `numpy.dot(a, b)`. If the left operand has more than one dimension, the right one has at most two.
     pub fn dot<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_dot(left, right))
@@ -402,7 +402,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
     }
 
-    /// Returns the numbers of `a` for use as places. Where parties may cheat and the range of these numbers rests on a
+    /// Returns the numbers of `a` for use as places. If parties may cheat and the range of these numbers rests on a
     /// stated bound of one party's input, the numbers are proven to lie in that range.
     pub fn places(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.proven(a))

@@ -19,7 +19,7 @@ struct Reals<'a> {
 }
 
 impl Reals<'_> {
-    /// Whether the dtype's fractional bits hold every one of them exactly.
+    /// Returns whether the dtype's fractional bits hold every one of them exactly.
     fn are_held(self, dtype: Dtype) -> bool {
         let scale = f64::from(dtype.frac()).exp2();
         self.values.iter().all(|&value| value.abs() >= 2f64.powi(53) || (value * scale).fract() == 0.0)
@@ -39,7 +39,7 @@ pub(super) struct Finer {
 
 impl Builder<'_> {
     /// Returns the reals of a matrix product with the largest number of fractional bits for which sums of `terms`
-    /// products fit, where bounds are proven. `None` where that is no more than the fractional bits of the dtype, which
+    /// products fit, where bounds are proven. `None` if that number is at most the fractional bits of the dtype, which
     /// are then used.
     pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
         let (id, values, is_left) = match (a, b) {
@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     /// Builds `a` divided by public numbers, for fixed point. `None` for divisors whose exact quotients only the
-    /// algorithm for secret divisors gives. Where that algorithm does not support the dtype, quotients are near the
+    /// algorithm for secret divisors gives. If that algorithm does not support the dtype, quotients are near the
     /// exact ones.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };

@@ -51,7 +51,7 @@ impl Quotient {
         (wanted, (least as u32).min(wanted))
     }
 
-    /// Whether all quotients fit a ring of `bits` bits with `frac` fractional bits.
+    /// Returns whether all quotients fit a ring of `bits` bits with `frac` fractional bits.
     fn fits(&self, bits: u32, frac: u32) -> bool {
         let Some(up) = (frac + self.y.frac).checked_sub(self.x.frac) else { return false };
         let most = real::quotients(self.x.values, self.y.values, up).1.saturating_add(3);
@@ -65,7 +65,7 @@ impl Quotient {
         let held = self.x.values.signed_bits().max(self.y.values.signed_bits());
         let enough = |&bits: &u32| bits >= held && self.fits(bits, least);
         let bits = widths.into_iter().find(enough).unwrap_or(widths[2]);
-        // Where a divisor may be 0, a quotient may be any number of the ring.
+        // If a divisor may be 0, a quotient may be any number of the ring.
         let first = if self.y.values.contains(0) && wanted > USUAL { MAX_FINE_FRAC } else { wanted };
         let frac = (USUAL..=first).rev().find(|&frac| self.fits(bits, frac)).unwrap_or(USUAL);
         (frac.max(self.x.frac.saturating_sub(self.y.frac)), bits)
@@ -129,14 +129,14 @@ impl Builder<'_> {
         self.kept(quotient)
     }
 
-    /// Whether the operand does not ask for a result that may get more bits: fixed point of a stated dtype, or public.
+    /// Returns whether the operand leaves the bits of the result as they are: fixed point of a stated dtype, or public.
     fn stays_stated(&self, a: Operand<'_>) -> Result<bool, Fault> {
         let Operand::Node(id) = a else { return Ok(true) };
         let node = self.graph.get(id)?;
         Ok(node.is_public() || node.dtype.is_fixed() && !node.room.grows)
     }
 
-    /// Whether the operand has no fractional bits.
+    /// Returns whether the operand has no fractional bits.
     fn is_whole(&self, a: Operand<'_>) -> Result<bool, Fault> {
         Ok(match a {
             Operand::Node(id) => !self.graph.get(id)?.dtype.is_fixed(),

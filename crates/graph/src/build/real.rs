@@ -27,7 +27,7 @@ pub(super) fn usual(dtype: Dtype) -> u32 {
     dtype.frac() + 2
 }
 
-/// Whether quotients by secret divisors are exact.
+/// Returns whether quotients by secret divisors are exact.
 pub(super) fn divides(dtype: Dtype) -> bool {
     check("divide", dtype, MAX_FRAC, usual(dtype)).is_ok()
 }
@@ -108,7 +108,7 @@ impl Builder<'_> {
     /// off there.
     fn real_of_wide(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let dtype = self.graph.node(a).dtype;
-        // Where at least 2^-f of 1 / sqrt(x), or of 1 - sigmoid(x), is left, x is below this; so is the argument of a
+        // If at least 2^-f of 1 / sqrt(x), or of 1 - sigmoid(x), is left, x is below this; so is the argument of a
         // power that fits 64 bits.
         let most = match function {
             Real::Rsqrt => 1i128 << (3 * dtype.frac() + 2).min(60),

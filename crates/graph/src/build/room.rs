@@ -83,7 +83,7 @@ impl Builder<'_> {
         self.kept(id)
     }
 
-    /// Whether results of these operands may get more bits.
+    /// Returns whether results of these operands may get more bits.
     pub(super) fn grows(&self, inputs: &[NodeId], dtype: Dtype) -> bool {
         let grows = |&id: &NodeId| !self.graph.node(id).is_public() && self.graph.node(id).room.grows;
         dtype.is_fixed() && inputs.iter().any(grows)

@@ -12,7 +12,7 @@ impl Builder<'_> {
         self.attempt(|b| b.build_stated(a, Interval::new(low, high)))
     }
 
-    /// Builds `a` as a node of its own, which does nothing, with the meaning of `like`.
+    /// Builds a node of its own with the values of `a` and the meaning of `like`.
     pub(super) fn build_like_column(&mut self, a: NodeId, like: NodeId) -> Result<NodeId, Fault> {
         let column = self.graph.get(like)?.origin.column.clone();
         let node = self.graph.get(a)?;

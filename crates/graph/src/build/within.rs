@@ -1,9 +1,9 @@
 //! Proofs that places and divisors lie within the stated bounds of inputs, where parties may cheat.
 //!
-//! A look-up, a comparison with positions and a division rely on the proven range of their operand. Where that range
-//! rests on the bound of an input, the owner could provide something else: a place beyond a table reads whichever row
-//! has the same last bits. So the values of one party from which the range follows (see `unproven`) are compared with
-//! both ends of their ranges, over the whole ring. A bit for each element says whether it lies outside.
+//! A look-up, a comparison with positions and a division rely on the proven range of their operand. If that range rests
+//! on the bound of an input, the owner could exceed it: a place beyond a table reads the row with the same last bits.
+//! So the values of one party from which the range follows (see `unproven`) are compared with both ends of their
+//! ranges, over the whole ring. A bit for each element indicates whether it lies outside.
 //!
 //! The compared values are made of inputs of one party. So the bits show nothing of other parties' inputs, and those of
 //! an honest owner are zeros.
@@ -16,7 +16,7 @@ use crate::error::Fault;
 use crate::node::{Node, NodeId, Op};
 use crate::unproven::{MOST, Unproven};
 
-/// The newest proofs: values, and the same values with their proof. The list follows from the program alone.
+/// The newest proofs: values, and the same values with their proof. The list depends on the program alone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs(VecDeque<(NodeId, NodeId)>);
 
@@ -52,8 +52,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the values of `a`, proven to lie in their range where that rests on stated bounds. Where it rests on too
-    /// many values, nothing is taken to be proven of the result.
+    /// Returns the values of `a`, proven to lie in their range where that rests on stated bounds. If it rests on too
+    /// many values, the result has no proven range.
     pub(super) fn proven(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let is_asked = node.elements() > 0 && node.says_more_than_its_dtype();
@@ -108,7 +108,7 @@ impl Builder<'_> {
         self.graph.push_constant(vec![value], shape, dtype, &self.at)
     }
 
-    /// Builds a result of which nothing is taken to be proven, without a warning that it may leave its dtype.
+    /// Builds a result without a proven range, and without a warning that it may leave its dtype.
     fn in_whole_ring(&mut self, op: Op, inputs: Vec<NodeId>) -> Result<NodeId, Fault> {
         let node = self.graph.node(inputs[0]).like(op, inputs, &self.at);
         self.graph.append(Node { interval: None, ..node })

@@ -64,7 +64,7 @@ impl FromStr for Domain {
 pub struct StepPrice {
     /// The rounds that it adds to the chains of messages that it is part of.
     pub rounds: u32,
-    /// Seconds of computing and sending, with the phases weighed as the user says; without the waiting for rounds.
+    /// Seconds of computing and sending, with the phases weighted as the user chose; without the waiting for rounds.
     pub seconds: f64,
 }
 
@@ -100,7 +100,7 @@ impl Item {
 
 /// A program whose operations can run in several sharings.
 pub struct Problem {
-    /// In the program's order: operands come before the operations that use them.
+    /// The operations in the program's order: operands come before the operations that use them.
     pub items: Vec<Item>,
     /// Seconds of a round.
     pub round_seconds: f64,

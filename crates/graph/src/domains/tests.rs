@@ -9,12 +9,12 @@ fn way(domain: Domain, takes: &[Domain], gives: Domain, price: StepPrice) -> Cho
     Choice { domain, takes: takes.to_vec(), gives, price }
 }
 
-/// An input that may be in any sharing at no cost.
+/// Returns an input that may be in any sharing at no cost.
 fn source() -> Item {
     Item { choices: Domain::ALL.map(|d| way(d, &[], d, StepPrice::default())).to_vec(), ..Item::default() }
 }
 
-/// A binary operation that takes and gives one sharing, with these costs in A, B and Y.
+/// Returns a binary operation that takes and gives one sharing, with these costs in A, B and Y.
 fn operation(inputs: [usize; 2], costs: [StepPrice; 3]) -> Item {
     let choices = Domain::ALL.into_iter().zip(costs).map(|(d, price)| way(d, &[d, d], d, price)).collect();
     Item { inputs: inputs.to_vec(), choices, ..Item::default() }
@@ -22,7 +22,7 @@ fn operation(inputs: [usize; 2], costs: [StepPrice; 3]) -> Item {
 
 const PRODUCT: [StepPrice; 3] = [price(1, 1e-3), price(10, 0.1), price(0, 0.5)];
 
-/// A comparison costs few bytes and many rounds in B, and many bytes and few rounds in Y; A does not offer it.
+/// Returns a comparison: few bytes and many rounds in B, many bytes and few rounds in Y, and not available in A.
 fn comparison(inputs: [usize; 2]) -> Item {
     let choices = vec![way(B, &[B, B], B, price(7, 1e-3)), way(Y, &[Y, Y], Y, price(0, 4e-3))];
     Item { inputs: inputs.to_vec(), choices, ..Item::default() }
@@ -72,7 +72,7 @@ fn a_value_is_converted_once_for_all_that_want_it() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_avoided() {
+fn impossible_conversions_are_avoided() {
     let none = |from: Domain, to: Domain| if from == A || to == A { None } else { Some(StepPrice::default()) };
     let fixed = Item { choices: vec![way(B, &[], B, StepPrice::default())], ..Item::default() };
     let items = vec![fixed, source(), operation([0, 1], PRODUCT)];
@@ -149,7 +149,7 @@ fn no_assignment_by_preference_is_better_and_all_is_repeatable() {
 }
 
 #[test]
-fn what_is_found_among_fewer_domains_is_a_candidate() {
+fn solutions_in_fewer_domains_are_candidates() {
     for seed in 0..6 {
         let problem = program(random_items(seed, 40), 1e-4);
         let candidates = problem.candidates();

@@ -168,7 +168,7 @@ fn the_full_range_of_64_bits_stays_within_126() {
 }
 
 #[test]
-fn what_is_exact_before_takes_no_more_bits() {
+fn no_more_bits_than_exact_results_need() {
     let dtype = Dtype::FIXED64;
     let scale = |c: f64, bound: i128| {
         let ratios = [Ratio::of(c)];

@@ -28,7 +28,7 @@ fn bases(prime: &str, order: u64, g: &str, h: &str) -> Bases {
     Bases { prime: Zeroizing::new(hex(prime)), order: Zeroizing::new(BoxedUint::from(order)), order_bits: 40, g, h }
 }
 
-/// Known answers, computed from the paper's formulas, without residues, windows or Montgomery forms.
+/// Tests known answers, computed from the paper's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn known_answers() {
     let of_p = bases(
@@ -91,7 +91,7 @@ fn answers_are_right_for_all_factors_of_a_tiny_ring() {
 
 /// A base of order 2^16 does not have order 2^64: its power that should have order 16 is 1, and only 1 has a logarithm.
 #[test]
-fn what_has_no_logarithm_is_refused() {
+fn powers_without_a_logarithm_are_refused() {
     let modulus = Modulus::new(&BoxedUint::from(65537u32)).unwrap();
     let three = modulus.enter(&BoxedUint::from(3u8));
     let tables = Logarithm::new(&modulus, &three).unwrap();
@@ -127,7 +127,7 @@ fn keys_that_cannot_be_keys_are_refused() {
 }
 
 #[test]
-fn what_is_no_ciphertext_is_refused() {
+fn messages_that_are_no_ciphertexts_are_refused() {
     let (secret, public) = keys();
     for (message, why) in [
         (vec![0; 31], "ciphertexts of a wrong length"),

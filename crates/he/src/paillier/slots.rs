@@ -18,7 +18,7 @@ pub fn draw_mask(k: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
     }
 }
 
-/// Whether these bits, more than 64, are all set.
+/// Returns whether these bits, more than 64, are all set.
 pub fn all_ones(words: &BoxedUint, from: u32, bits: u32) -> bool {
     let rest = bits - 64;
     (read(words, from, 64) == mask(64)) & (read(words, from + 64, rest) == mask(rest))

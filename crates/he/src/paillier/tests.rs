@@ -19,7 +19,7 @@ fn hex(text: &str) -> BoxedUint {
     BoxedUint::from_be_hex(text, 4 * text.len() as u32).unwrap()
 }
 
-/// A known answer, computed from the textbook's formulas, without residues, windows or Montgomery forms.
+/// Tests a known answer, computed from the textbook's formulas, without residues, windows or Montgomery forms.
 #[test]
 fn a_known_answer() {
     let [p, q] = ["c381e88f38c0c8fd8712b8bc076f3787", "d7e54acc62f5680c4fdf8e1a060cea63"].map(hex);
@@ -152,7 +152,7 @@ fn keys_that_cannot_be_keys_are_refused() {
 }
 
 #[test]
-fn what_is_no_ciphertext_is_refused() {
+fn messages_that_are_no_ciphertexts_are_refused() {
     let (secret, public) = keys();
     let n = BoxedUint::from_be_slice(&secret.message()[..32], 256).unwrap();
     let mut coins = test_coins(15);

@@ -1,4 +1,5 @@
-//! Callers whose identity is not known yet. However many connections strangers hold, the peers get through.
+//! Callers whose identity is not known yet. Limits ensure that peers connect even while strangers hold many
+//! connections.
 //!
 //! A caller first waits, without a thread, until its whole first message has arrived; an honest caller sends it at
 //! once. Then its handshake runs in a thread, and the number of these is bounded. If there are too many callers, the
@@ -15,13 +16,13 @@ const SILENT: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The largest number of callers whose handshakes run at once.
 const TALKING: usize = 64;
-/// The number of callers accepted before the others are looked at again.
+/// The number of callers accepted before the other callers are handled again.
 const AT_ONCE: usize = 64;
-/// Kind and length of a TLS record, before its body; the kind of a handshake.
+/// Bytes of a TLS record's header (type, version and length); the content type of handshakes.
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 
-/// Whether a first record of TLS that begins like this is whole; `None` if it can never be one.
+/// Returns whether a first record of TLS that begins like this is whole; `None` if it can never be one.
 fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
     match seen {
         [kind, ..] if *kind != HANDSHAKE => None,
@@ -41,7 +42,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Whether the caller's first message is there; `None` if it will not come.
+    /// Returns whether the caller's first message is there; `None` if it will not come.
     fn has_spoken(&self) -> Option<bool> {
         let mut seen = [0; 4096];
         match self.stream.peek(&mut seen) {

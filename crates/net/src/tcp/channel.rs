@@ -51,7 +51,7 @@ impl Channel {
         Channel { machine, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0, over: false }
     }
 
-    /// Whether application data may be sealed.
+    /// Returns whether application data may be sealed.
     pub(crate) fn is_ready(&self) -> bool {
         match &self.machine {
             Machine::Client(tls) => !tls.is_handshaking(),
@@ -59,7 +59,7 @@ impl Channel {
         }
     }
 
-    /// The certificate whose key the peer proved to hold.
+    /// Returns the certificate whose key the peer proved to hold.
     pub(crate) fn peer_certificate(&self) -> Option<&CertificateDer<'static>> {
         match &self.machine {
             Machine::Client(tls) => tls.peer_certificates()?.first(),
@@ -67,7 +67,7 @@ impl Channel {
         }
     }
 
-    /// The protocol that the peer negotiated in TLS, if any.
+    /// Returns the protocol that the peer negotiated in TLS, if any.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         match &self.machine {
             Machine::Client(tls) => tls.alpn_protocol(),

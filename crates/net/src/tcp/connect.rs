@@ -1,6 +1,6 @@
 //! The connections of a party. Every pair of parties gets one: the party with the higher number dials, again and again
-//! until the other is there. Strangers who call are ignored, however many (see `callers`). A wrong certificate, version
-//! or number is a specific error.
+//! until the other is there. Calls of strangers are ignored, whatever their number (see `callers`). A wrong
+//! certificate, version or number is a specific error.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -388,13 +388,13 @@ fn in_background<T: Send + 'static>(
     None
 }
 
-/// Whether the other side of an established connection has closed it.
+/// Returns whether the other side of an established connection has closed it.
 fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
     link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
 }
 
-/// Whether the other side still holds this connection. It is called while the connection is being set up: at most a few
-/// bytes wait in it.
+/// Returns whether the other side still holds this connection. It is called while the connection is being set up: at
+/// most a few bytes wait in it.
 fn is_open(stream: &TcpStream) -> bool {
     let mut byte = [0];
     match stream.peek(&mut byte) {

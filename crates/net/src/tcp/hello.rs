@@ -29,7 +29,7 @@ impl Verdict {
 pub(crate) struct Hello {
     pub(crate) version: u32,
     pub(crate) verdict: Verdict,
-    /// The sender's number, the receiver's number as the sender believes it, and the number of parties.
+    /// The sender's number; then the receiver's number in the sender's configuration, and its number of parties.
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) parties: usize,

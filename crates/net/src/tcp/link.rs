@@ -15,7 +15,7 @@ use crate::{Frame, MAX_FRAME, NetError, Place};
 
 /// The number of bytes waiting to be received from which reading from the peer stops.
 pub(crate) const INBOX_BYTES: usize = 64 << 20;
-/// About the memory of a frame beside its bytes, so that a flood of empty frames is bounded, too.
+/// About the memory of a frame besides its bytes, so that a flood of empty frames is bounded, too.
 const FRAME_COST: usize = 64;
 /// About the number of bytes sealed at a time: the part that the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;
@@ -98,7 +98,7 @@ impl Link {
         self.socket.as_mut()
     }
 
-    /// The failure of this link; frames that arrived before it may still be in the inbox.
+    /// Returns the failure of this link; frames that arrived before it may still be in the inbox.
     pub(crate) fn failure(&self) -> Option<&NetError> {
         self.failure.as_ref()
     }
@@ -115,7 +115,7 @@ impl Link {
         self.received_bytes
     }
 
-    /// The bytes that the socket has not taken yet.
+    /// Returns the bytes that the socket has not taken yet.
     pub(crate) fn queued(&self) -> usize {
         self.outbox_bytes + self.sealed.len() - self.sealed_at
     }
@@ -127,12 +127,12 @@ impl Link {
         Some(frame)
     }
 
-    /// Whether the socket may hold bytes for which no event will come.
+    /// Returns whether the socket may hold bytes for which no event will come.
     pub(crate) fn wants_read(&self) -> bool {
         self.readable && self.failure.is_none() && self.inbox_bytes < INBOX_BYTES
     }
 
-    /// The time at which the peer counts as silent; never while this side does not read.
+    /// Returns the time at which the peer counts as silent; never while this side does not read.
     pub(crate) fn silent_at(&self, timeout: Duration) -> Option<Instant> {
         (self.failure.is_none() && self.inbox_bytes < INBOX_BYTES).then(|| self.heard + timeout)
     }
@@ -326,7 +326,7 @@ impl Link {
         }
     }
 
-    /// Whether anything arrived in this time.
+    /// Returns whether anything arrived in this time.
     pub(crate) fn heard_within(&self, time: Duration) -> bool {
         self.heard.elapsed() < time
     }
@@ -392,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A link of party 0 to party 1, and party 1's end.
+    /// Returns a link of party 0 to party 1, and party 1's end.
     fn link(name: &str) -> (Link, Far) {
         let (parties, _) = loaded(name);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_socket_does_not_take_stays_queued_and_counted() {
+    fn unsent_bytes_stay_queued_and_counted() {
         let (mut link, mut far) = link("queued");
         let (frames, before) = (32, link.sent_bytes());
         (0..frames).for_each(|_| link.push(Item::Frame(vec![5; MAX_FRAME])));

@@ -77,7 +77,7 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// A configuration with the usual time-outs: 30 s to connect, 10 s of silence, a heartbeat every second.
+    /// Returns a configuration with the usual time-outs: 30 s to connect, 10 s of silence, a heartbeat every second.
     pub fn new(me: usize, parties: Vec<PartyConfig>, key: PathBuf) -> Self {
         TcpConfig {
             me,

@@ -22,7 +22,7 @@ const WAKE: Token = Token(usize::MAX);
 /// The time for which dropping waits for a silent peer to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
 /// The time for which dropping waits for a peer that still sends heartbeats. Its network is slow, and several MiB for
-/// it still lie in the system's buffers, which go when the process does.
+/// it may still lie in the system's buffers, which are discarded when the process ends.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.
@@ -48,7 +48,7 @@ impl TcpNet {
     /// # Errors
     /// - [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`].
     /// - [`NetError::Refused`] for a certificate that is not pinned. The side that dials, the one with the higher
-    ///   number, learns this at once. The other side may be facing a stranger, so it goes on waiting and reports this
+    ///   number, learns this at once. The other side may be facing a stranger, so it keeps waiting and reports this
     ///   instead of the time-out.
     /// - [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] if parties
     ///   contradict each other.
@@ -149,13 +149,13 @@ impl TcpNet {
         }
     }
 
-    /// The bytes received so far, per peer: framing, encryption and handshake included.
+    /// Returns the bytes received so far, per peer: framing, encryption and handshake included.
     pub fn wire_bytes_received(&self) -> Vec<u64> {
         self.per_peer(Link::received_bytes)
     }
 
-    /// A random number of each party's process, drawn when it started to connect. An honest party sends the same one to
-    /// every peer. For binding session ids.
+    /// Returns a random number of each party's process, drawn when it started to connect. An honest party sends the
+    /// same one to every peer. For binding session ids.
     pub fn nonces(&self) -> &[[u8; 16]] {
         &self.nonces
     }

@@ -93,7 +93,7 @@ impl Pinned {
     }
 }
 
-/// The ciphers of TLS 1.3, the fastest first: 128 bits are the security of all data inside.
+/// Returns the ciphers of TLS 1.3, the fastest first: 128 bits are the security of all data inside.
 fn provider() -> CryptoProvider {
     let cipher_suites = vec![
         ring::cipher_suite::TLS13_AES_128_GCM_SHA256,

@@ -30,13 +30,13 @@ impl Shared {
         Shared { links, driver: Mutex::new(()), stop: AtomicBool::new(false), peer_timeout, heartbeat }
     }
 
-    /// The link to a party; `None` for this party and for a number beyond the parties.
+    /// Returns the link to a party; `None` for this party and for a number beyond the parties.
     pub(crate) fn link(&self, peer: usize) -> Option<MutexGuard<'_, Link>> {
         let link = self.links.get(peer)?.as_ref()?;
         Some(link.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All links with their party's number, each locked while it is used.
+    /// Returns all links with their party's number, each locked while it is used.
     pub(crate) fn links(&self) -> impl Iterator<Item = (usize, MutexGuard<'_, Link>)> {
         (0..self.links.len()).filter_map(|peer| self.link(peer).map(|link| (peer, link)))
     }

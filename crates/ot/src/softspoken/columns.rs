@@ -95,7 +95,7 @@ impl Columns {
         self.blocks.is_none()
     }
 
-    /// A tile's columns, one after the other.
+    /// Returns a tile's columns, one after the other.
     pub fn tile(&self, (first, groups): (usize, usize)) -> &[u64] {
         bytemuck::cast_slice(&self.blocks.as_deref().unwrap_or_default()[first * GROUP..(first + groups) * GROUP])
     }

@@ -9,7 +9,7 @@ pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize
         copy_to_word(target, to / 64, source, from, len);
         return;
     }
-    // Bring the target to a word boundary, then go on word by word.
+    // Bring the target to a word boundary, then continue word by word.
     let head = (64 - to % 64).min(len);
     target[to / 64] |= load(source, from, head) << (to % 64);
     if len > head {

@@ -47,7 +47,7 @@ impl Bits {
     /// self ^= other.
     ///
     /// # Panics
-    /// If the shapes differ. The same holds for all operations on two values here.
+    /// If the shapes differ, as in all operations on two values in this module.
     pub fn xor_assign(&mut self, other: &Bits) {
         self.combine(other, |x, y| x ^ y);
     }
@@ -70,8 +70,8 @@ impl Bits {
         add_ands(self.words_mut(), a.words(), b.words());
     }
 
-    /// self = the sum over all terms of (the sum of some x) and (the sum of some y). Only the words `range` are used,
-    /// counted over the rows of a matrix one after the other. A shape if any matrix is one.
+    /// Sets self to the sum over all terms of (the sum of some x) and (the sum of some y). Only the words `range` are
+    /// used, counted over the rows of a matrix one after the other. The result is a shape if any matrix is one.
     ///
     /// # Panics
     /// If the range does not lie inside all x and y, or differs in length from this matrix, or a term names none of

@@ -14,7 +14,7 @@ use crate::{memory, meter};
 /// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, only their shape.
 ///
 /// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves 64
-/// numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
+/// numbers. Padding bits may hold garbage in memory; packed bytes never contain it. `Debug` prints no bits.
 pub struct Bits {
     rows: usize,
     lanes: usize,
@@ -67,22 +67,22 @@ impl Bits {
         bits
     }
 
-    /// Whether this is a shape without data.
+    /// Returns whether this is a shape without data.
     pub fn is_shape(&self) -> bool {
         self.words.is_none()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of lanes: bits in a row.
+    /// Returns the number of lanes: bits in a row.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// Bytes of memory that the bits take (none for a shape).
+    /// Returns the bytes of memory that the bits take (none for a shape).
     pub fn memory_bytes(&self) -> usize {
         self.words().len() * 8
     }
@@ -103,7 +103,7 @@ impl Bits {
         meter::stream(Self::carried_bytes(self.rows, self.lanes).saturating_mul(matrices));
     }
 
-    /// Words of a row.
+    /// Returns the words of a row.
     fn row_words(&self) -> usize {
         self.lanes.div_ceil(64)
     }
@@ -113,7 +113,7 @@ impl Bits {
         Bits { rows, lanes, words: Some(words) }
     }
 
-    /// The words of row `row` of a value with data, 64 lanes each, lowest bit first. Padding may be garbage.
+    /// Returns the words of row `row` of a value with data, 64 lanes each, lowest bit first. Padding may be garbage.
     ///
     /// # Panics
     /// For a shape, and unless there is such a row.
@@ -122,7 +122,7 @@ impl Bits {
         &self.words()[row * row_words..(row + 1) * row_words]
     }
 
-    /// The words of row `row` of a value with data, to be written: 64 lanes each, lowest bit first.
+    /// Returns the words of row `row` of a value with data, to be written: 64 lanes each, lowest bit first.
     ///
     /// # Panics
     /// For a shape, and unless there is such a row.
@@ -131,12 +131,12 @@ impl Bits {
         &mut self.words_mut()[row * row_words..(row + 1) * row_words]
     }
 
-    /// All words; none for a shape.
+    /// Returns all words; none for a shape.
     pub(crate) fn words(&self) -> &[u64] {
         self.words.as_deref().unwrap_or(&[])
     }
 
-    /// All words; none for a shape.
+    /// Returns all words; none for a shape.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         self.words.as_deref_mut().unwrap_or(&mut [])
     }

@@ -157,7 +157,7 @@ fn shapes_must_agree() {
     Bits::zeros(2, 3).xor_assign(&Bits::shape(3, 2));
 }
 
-/// Computes (x + y - x) + a a, packed and read back: the operations that protocols for any `Module` rely on.
+/// Computes (x + y - x) + a a, packed and read back: the operations that generic protocols use.
 fn through_module<M: Module>(x: &M, y: &M, a: &M) -> M {
     let mut z = x.clone();
     z.add_assign(y);
@@ -179,7 +179,7 @@ fn through_module<M: Module>(x: &M, y: &M, a: &M) -> M {
 }
 
 #[test]
-fn one_text_for_both() {
+fn generic_code_takes_vectors_and_bits() {
     let bits = |seed| matrix(3, 70, &sample(210, seed));
     let (x, y, a) = (bits(1), bits(2), bits(3));
     let mut expected = y.clone();

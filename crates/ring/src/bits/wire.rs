@@ -61,7 +61,7 @@ impl Bits {
         meter::stream(Self::packed_bytes(rows, lanes).saturating_mul(copies));
     }
 
-    /// The memory of the words, for a generator to fill; empty for a shape. Padding may become garbage.
+    /// Returns the memory of the words, for a generator to fill; empty for a shape. Padding may become garbage.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self.words_mut())
     }

@@ -11,7 +11,7 @@ use crate::simd::multiversion;
 use crate::transpose;
 
 multiversion! {
-    /// [`fold_leaves`], one level of pairs after the other.
+    /// Computes [`fold_leaves`], one level of pairs after the other.
     fn fold[](leaves: &mut [u64], sums: &mut [u64], width: usize) {
         for (bit, sum) in sums.chunks_exact_mut(width).enumerate() {
             let half = width << bit;
@@ -27,8 +27,8 @@ multiversion! {
 }
 
 multiversion! {
-    /// [`fold`] for 16 leaves, each read once: `rest` are all but the first. In this form compilers keep them in
-    /// registers.
+    /// Computes [`fold`] for 16 leaves, each read once: `rest` are all but the first. In this form compilers keep them
+    /// in registers.
     fn fold_16[](first: &mut [u64], rest: &[u64], a: &mut [u64], b: &mut [u64], c: &mut [u64], d: &mut [u64]) {
         let width = first.len();
         let (a, b, c, d) = (&mut a[..width], &mut b[..width], &mut c[..width], &mut d[..width]);

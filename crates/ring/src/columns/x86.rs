@@ -24,7 +24,7 @@ pub(super) fn rows_of_128(columns: &[u64], rows: &mut [u128]) -> bool {
         return false;
     }
     for (i, rows) in rows.as_chunks_mut::<{ 64 * WORDS }>().0.iter_mut().enumerate() {
-        // SAFETY: the path and `able` say that the processor has all features.
+        // SAFETY: the path and `able` show that the processor has all features.
         unsafe { turn(columns, width, i * WORDS, rows) };
     }
     true

@@ -8,7 +8,7 @@ use super::MR;
 use crate::{SimdPath, simd_path};
 use std::arch::x86_64::*;
 
-/// 32-bit words on AVX2: four rows of two vectors.
+/// Computes a tile of 32-bit words on AVX2: four rows of two vectors.
 pub(super) fn tile_u32(panel: &[u32], rows: [&[u32]; MR], sums: &mut [[u32; 16]; MR]) {
     assert!(simd_path() >= SimdPath::Avx2);
     let (lines, _) = panel.as_chunks();
@@ -31,7 +31,7 @@ fn tile_u32_avx2(lines: &[[u32; 16]], rows: [&[u32]; MR], sums: &mut [[u32; 16];
     *sums = acc.map(bytemuck::cast);
 }
 
-/// 64-bit words on AVX-512: four rows of two vectors.
+/// Computes a tile of 64-bit words on AVX-512: four rows of two vectors.
 pub(super) fn tile_u64_avx512(panel: &[u64], rows: [&[u64]; MR], sums: &mut [[u64; 16]; MR]) {
     assert!(simd_path() == SimdPath::Avx512);
     let (lines, _) = panel.as_chunks();
@@ -54,7 +54,7 @@ fn tile_u64_avx512_inner(lines: &[[u64; 16]], rows: [&[u64]; MR], sums: &mut [[u
     *sums = acc.map(bytemuck::cast);
 }
 
-/// 64-bit words on AVX2: two times two rows of two vectors.
+/// Computes a tile of 64-bit words on AVX2: two times two rows of two vectors.
 pub(super) fn tile_u64_avx2(panel: &[u64], rows: [&[u64]; MR], sums: &mut [[u64; 8]; MR]) {
     assert!(simd_path() >= SimdPath::Avx2);
     let (lines, _) = panel.as_chunks();
@@ -67,7 +67,7 @@ pub(super) fn tile_u64_avx2(panel: &[u64], rows: [&[u64]; MR], sums: &mut [[u64;
     }
 }
 
-/// Two rows: eight sums and four words of b fill most of the sixteen registers.
+/// Computes two rows of a tile: eight sums and four words of b fill most of the sixteen registers.
 #[target_feature(enable = "avx2")]
 fn half_tile_u64(lines: &[[u64; 8]], rows: [&[u64]; 2], sums: [&mut [u64; 8]; 2]) {
     let mut low = [[_mm256_setzero_si256(); 2]; 2];

@@ -121,7 +121,7 @@ impl Vector {
     /// self += other.
     ///
     /// # Panics
-    /// If rings or lengths differ. The same holds for all operations on two vectors here.
+    /// If rings or lengths differ, as in all operations on two vectors in this module.
     pub fn add_assign(&mut self, other: &Vector) {
         combine!(self, other, |x, y| x.add(y));
     }

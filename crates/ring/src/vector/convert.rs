@@ -57,7 +57,7 @@ impl Vector {
         result
     }
 
-    /// self += 2^shift x, where self has at most `shift` bits more than x: the wraps of x vanish.
+    /// Adds 2^shift x, where self has at most `shift` bits more than x: the wraps of x vanish.
     ///
     /// # Panics
     /// If self has more bits than that, or the lengths differ.

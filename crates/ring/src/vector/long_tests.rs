@@ -83,7 +83,7 @@ fn check_pairs(ring: Ring, both: [&[Limbs]; 2]) {
 }
 
 #[test]
-fn what_is_raised_and_added_is_the_sum_with_a_power_of_two() {
+fn add_raised_adds_multiples_of_a_power_of_two() {
     let (x, y) = (random(70, 4), random(70, 5));
     for bits in [1u32, 8, 13, 32, 64, 65, 128, 129, 180, 192, 193, 256] {
         for shift in [0, 1, 7, 63, 64, 65, 127, 128, 191, 255] {
@@ -156,7 +156,7 @@ fn one_operand_at_every_limit() {
 }
 
 #[test]
-fn what_fits_shorter_rings_is_what_they_give() {
+fn results_agree_with_those_of_shorter_rings() {
     let (x, y) = (random(500, 2), random(500, 3));
     let short = Ring::of(128);
     for ring in (129..=256).map(Ring::of) {
@@ -396,7 +396,7 @@ fn shapes_stay_shapes_and_charge_more_than_those_of_shorter_rings() {
 }
 
 #[test]
-fn what_has_no_meaning_is_refused() {
+fn rings_beyond_the_limits_are_refused() {
     let error = Codec::new(Ring::of(129), 16).unwrap_err();
     assert_eq!(error, RingError::WideFormat { ring_bits: 129 });
     assert_eq!(error.to_string(), "fixed-point numbers have at most 128 bits, not 129");

@@ -99,7 +99,7 @@ macro_rules! on_carrier {
 pub(crate) use on_carrier;
 
 impl Data {
-    /// The words of a vector whose carrier is known to be `W`.
+    /// Returns the words of a vector whose carrier is known to be `W`.
     pub(crate) fn words<W: Word>(&self) -> &[W] {
         W::of(self).expect("vectors of one ring have one carrier")
     }
@@ -204,32 +204,33 @@ impl Vector {
         on_words!(&self.data, words => to_fn(words, bits, |word| signed(word.wide())), _len => Vec::new())
     }
 
-    /// The words of a vector over a ring of 65 to 128 bits, not reduced; empty for another ring, or for a shape.
+    /// Returns the words of a vector over a ring of 65 to 128 bits, not reduced; empty for another ring, or for a
+    /// shape.
     pub fn wide_words(&self) -> &[u128] {
         if let Data::U128(words) = &self.data { words } else { &[] }
     }
 
-    /// Whether this is a shape without data.
+    /// Returns whether this is a shape without data.
     pub fn is_shape(&self) -> bool {
         matches!(self.data, Data::Shape(_))
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         on_words!(&self.data, words => words.len(), len => *len)
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The ring.
+    /// Returns the ring.
     pub fn ring(&self) -> Ring {
         self.ring
     }
 
-    /// Bytes of memory that the elements take (none for a shape).
+    /// Returns the bytes of memory that the elements take (none for a shape).
     pub fn memory_bytes(&self) -> usize {
         on_words!(&self.data, words => std::mem::size_of_val(words.as_slice()), _len => 0)
     }

@@ -18,7 +18,7 @@ pub struct Halves<'h> {
 }
 
 impl<'h> Halves<'h> {
-    /// The first `len` numbers, for carriers of `bits` bits.
+    /// Returns the first `len` numbers, for carriers of `bits` bits.
     fn first(self, len: usize, bits: u32) -> Halves<'h> {
         Halves { low: &self.low[..len], high: if bits > 128 { &self.high[..len] } else { &[] } }
     }

@@ -15,8 +15,8 @@ impl Vector {
         assert!(fits, "range {range:?} of a {whole:?} beside a {self:?}");
     }
 
-    /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a
-    /// shape if any is one.
+    /// Sets self to the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each.
+    /// The result is a shape if any of them is one.
     ///
     /// # Panics
     /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of
@@ -53,8 +53,8 @@ impl Vector {
         on_words!(&mut self.data, words => map2(&mut words[range], part.data.words(), Word::add), _len => ());
     }
 
-    /// The memory of a range of elements, for a generator to fill. It is empty for a shape, which is charged for the
-    /// generator's draw.
+    /// Returns the memory of a range of elements, for a generator to fill. It is empty for a shape, which is charged
+    /// for the generator's draw.
     ///
     /// # Panics
     /// If the range does not lie inside.

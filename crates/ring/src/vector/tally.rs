@@ -98,7 +98,7 @@ impl Tally {
         }
     }
 
-    /// Writes the first elements of both sums into vectors, from `start` on, as many as fit.
+    /// Writes the first elements of both sums into vectors, from `start` to their ends.
     ///
     /// # Panics
     /// If a vector is a shape, or over another ring.

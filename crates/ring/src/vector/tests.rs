@@ -4,7 +4,7 @@ use crate::simd::forced::on_all;
 use crate::{Carrier, Ring, RingError, Vector};
 use proptest::prelude::*;
 
-/// The expected result: an element of Z_2^k as an integer.
+/// Returns the expected result: an element of Z_2^k as an integer.
 fn reduced(ring: Ring, value: u128) -> u128 {
     if ring.bits() == 128 { value } else { value % (1 << ring.bits()) }
 }

@@ -32,8 +32,8 @@ impl Vector {
         charge(ring, len);
     }
 
-    /// The memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards if garbage above
-    /// bit k matters.
+    /// Returns the memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards if
+    /// garbage above bit k matters.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         on_words!(&mut self.data, words => bytemuck::cast_slice_mut(words.as_mut_slice()), _len => &mut [])
     }

@@ -3,9 +3,9 @@
 //! The parties tell each other at the start of a run how much memory is free, so that all of them come to the same
 //! decision:
 //!
-//! - Where the run fits the least of these amounts, it runs as it would anywhere: the pieces follow from sizes alone.
-//! - Where it does not, the least amount is its limit, as if users had set it.
-//! - Where the run cannot keep to that limit, every party refuses it before anything else is sent.
+//! - If the run fits the least of these amounts, it runs as it would anywhere: the pieces follow from sizes alone.
+//! - If it does not, the least amount is its limit, as if users had set it.
+//! - If the run cannot keep to that limit, every party refuses it before anything else is sent.
 
 use quorate_graph::{Graph, Op};
 
@@ -18,7 +18,7 @@ use crate::memory::need::Need;
 pub(crate) struct Allowed {
     /// The limit that users set.
     pub named: Option<u64>,
-    /// The bytes that each party can allocate beside what it holds.
+    /// The bytes that each party can allocate besides what it holds.
     pub free: Vec<u64>,
     /// The number of parties that share this process.
     pub sharing: usize,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_early_has_what_is_left() {
+    fn early_steps_have_the_memory_that_is_left() {
         let roomy = allowed(None, &[u64::MAX]);
         assert_eq!(roomy.room(&need(1000, 0, 0), Limit::None), Some(ROOM_BYTES));
         let tight = allowed(None, &[900]);

@@ -19,7 +19,7 @@ const HOLDS_FOR: u32 = 100;
 /// One part in this many of the free memory is left to what no plan counts: allocators, messages under way, other
 /// programs.
 const SPARE: u64 = 8;
-/// The binary digits of the number that a party tells the others: enough to compute with.
+/// The significant binary digits of the number of bytes that a party sends the others.
 const DIGITS: u32 = 5;
 /// The bytes of that number in a note.
 const NOTE_BYTES: usize = 8;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parties_tell_is_read() {
+    fn notes_of_parties_are_read() {
         let notes = [with_share(5, vec![1, 2]), with_share(u64::MAX, vec![])];
         assert_eq!(shares(&notes).unwrap(), (vec![5, u64::MAX], vec![vec![1, 2], vec![]]));
         assert_eq!(
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_machine_tells() {
+    fn memory_of_this_machine_is_found() {
         let (all, half) = (share_of_process(1), share_of_process(2));
         assert!(all < u64::MAX && all > 1 << 20 && half <= all);
     }

@@ -40,7 +40,7 @@ impl Gate {
         Gate { room: room.unwrap_or(ROOM_BYTES), inside, used, turn, finished }
     }
 
-    /// Admits step `step` if there is room for it; it takes `bytes` bytes beside its operands. Steps are numbered
+    /// Admits step `step` if there is room for it; it takes `bytes` bytes besides its operands. Steps are numbered
     /// without gaps.
     pub fn enter(&self, step: usize, bytes: u64) -> Option<Pass<'_>> {
         self.admit(step, bytes).then(|| Pass { gate: self, step })

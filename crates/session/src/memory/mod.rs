@@ -1,4 +1,4 @@
-//! Memory of a run: what steps take, what limits them, and how steps run that would take too much.
+//! Memory of a run: the bytes that steps take, the limits, and how steps run within these.
 
 pub(crate) mod allowed;
 pub(crate) mod free;

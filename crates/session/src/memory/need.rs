@@ -47,7 +47,7 @@ impl Need {
         self.peak_bytes.max(self.base_bytes + self.making_bytes).saturating_add(self.stock_bytes)
     }
 
-    /// Whether correlations can be made ahead under this limit.
+    /// Returns whether correlations can be made ahead under this limit.
     pub fn makes_ahead(&self, limit: Limit) -> bool {
         self.only_ahead || limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
     }
@@ -62,12 +62,12 @@ impl Need {
         limit.bytes().unwrap_or(0).saturating_sub(self.peak_bytes)
     }
 
-    /// Whether the run fits the limit.
+    /// Returns whether the run fits the limit.
     pub fn fits(&self, limit: Limit) -> bool {
         limit.bytes().is_none_or(|most| self.total(limit) <= most)
     }
 
-    /// Returns the bytes that a run takes beside those that the session holds already.
+    /// Returns the bytes that a run takes besides those that the session holds already.
     pub fn more(&self, limit: Limit) -> u64 {
         self.total(limit).saturating_sub(self.held_bytes)
     }

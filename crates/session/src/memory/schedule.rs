@@ -6,12 +6,12 @@
 //! bound below the limit in two stages:
 //!
 //! - A step that can be cut works on one piece at a time.
-//! - Where the values between the steps are still too large, a value that only one step uses is never whole. Each piece
+//! - If the values between the steps are still too large, a value that only one step uses is never whole. Each piece
 //!   of that step makes its own piece of the value, unless its operands take more memory than the value.
 //!
-//! What the limit leaves above the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//! The memory between the bound and the limit is for steps out of order (see [`gate`](crate::memory::gate)).
 //!
-//! Where users set no limit, a program whose bound exceeds [`Rule::BY_SIZE`] runs in pieces in the same way: large
+//! If users set no limit, a program whose bound exceeds [`Rule::BY_SIZE`] runs in pieces in the same way: large
 //! pieces, and only of large steps.
 //!
 //! The schedule depends only on the program, the number of parties and the limit, so all parties come to the same one.
@@ -59,12 +59,12 @@ pub(crate) struct Bounds {
     /// The largest number of elements that a step which talks (exchanges messages) works on at a time, whatever memory
     /// it takes. The correlations that it draws are made for that number.
     longest: usize,
-    /// How often the bounds were tightened.
+    /// The number of times that the bounds were tightened.
     tries: usize,
 }
 
 impl Bounds {
-    /// The successive tightenings: the largest number of elements of a piece, and the divisor `d` of the memory beside
+    /// The successive tightenings: the largest number of elements of a piece, and the divisor `d` of the memory besides
     /// live values. At least one part in `d` of that memory is left to steps.
     const TIGHTER: [(usize, u64); 5] =
         [(LONGEST, 2), (1 << 14, 4), (1 << 12, 8), (LEAST_ELEMENTS, 16), (LEAST_ELEMENTS, u64::MAX)];
@@ -74,8 +74,8 @@ impl Bounds {
         Bounds { limit, longest: usize::MAX, tries: 0 }
     }
 
-    /// Returns tighter bounds for a run that did not fit the limit because a turn of its correlations took
-    /// `turn_bytes`: shorter pieces, and room for such a turn.
+    /// Returns tighter bounds, with shorter pieces and room for a turn of correlations. The run did not fit the limit
+    /// because such a turn took `turn_bytes`.
     pub fn tighter(self, limit: Limit, schedule: &Schedule, turn_bytes: u64) -> Option<Bounds> {
         let &(longest, parts) = Bounds::TIGHTER.get(self.tries)?;
         let left = limit.bytes().unwrap_or(u64::MAX).saturating_sub(schedule.live_bytes);
@@ -88,7 +88,7 @@ impl Bounds {
 struct Rule {
     /// Bytes that the bound must not exceed.
     limit: u64,
-    /// Bytes that a step may work with in any case, whatever is held beside it.
+    /// Bytes that a step may always work with, regardless of other memory in use.
     step: u64,
     /// Values of fewer bytes stay whole.
     value: u64,
@@ -112,7 +112,7 @@ impl Rule {
     }
 }
 
-/// The schedule of a run: the way of each step, and the memory that this takes.
+/// The schedule of a run: the way in which each step runs, and the memory that this takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
@@ -148,9 +148,9 @@ pub(crate) struct Given<'a, B> {
 }
 
 impl Schedule {
-    /// Returns the first of these schedules that fits the limit: every step whole; in pieces those steps that must be;
-    /// in addition, values within their users' pieces. If none fits, returns the last one. Where no limit is set, that
-    /// of [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
+    /// Returns the first of these schedules that fits the limit: every step whole; large steps in pieces; in addition,
+    /// values within their users' pieces. If none fits, returns the last one. If no limit is set, that of
+    /// [`Rule::BY_SIZE`] counts, and steps stay whole if pieces save less than a quarter of the memory.
     pub fn of<B: Family>(given: &Given<'_, B>, Bounds { limit, longest, .. }: Bounds) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
@@ -163,7 +163,7 @@ impl Schedule {
             return whole;
         }
         if given.windows > 1 {
-            // Where memory counts, no more chunks than usual are under way.
+            // If memory counts, no more chunks than usual are under way.
             return Schedule::of(&Given { windows: 1, ..*given }, Bounds { limit, longest, tries: 0 });
         }
         let mut best = given.walk(&rule, &BTreeSet::new());
@@ -195,7 +195,7 @@ impl Schedule {
         Schedule { ways, ..Schedule::default() }
     }
 
-    /// Whether every step runs whole.
+    /// Returns whether every step runs whole.
     pub fn is_whole(&self) -> bool {
         self.ways.is_empty()
     }
@@ -207,7 +207,7 @@ impl Schedule {
         Schedule { ways, windows, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
     }
 
-    /// Whether all steps run in the same way in both schedules.
+    /// Returns whether all steps run in the same way in both schedules.
     pub fn goes_like(&self, other: &Schedule) -> bool {
         self.ways == other.ways
     }
@@ -225,17 +225,17 @@ impl Schedule {
         self.way(id) == Some(Way::Within)
     }
 
-    /// Returns the bytes that the step at a place takes beside its operands.
+    /// Returns the bytes that the step at a place takes besides its operands.
     pub fn step_bytes(&self, place: usize) -> u64 {
         self.rooms.get(place).copied().unwrap_or(0)
     }
 
-    /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
+    /// Returns whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
     pub fn talks(&self, work: &Work<'_>, id: NodeId) -> bool {
         self.talks_in_a(work.graph, id) || !work.is_in_a(id)
     }
 
-    /// Whether a step exchanges messages, its own or those of the values that its pieces make.
+    /// Returns whether a step exchanges messages, its own or those of the values that its pieces make.
     fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
         let within =
             || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
@@ -341,7 +341,7 @@ impl<B: Family> Given<'_, B> {
         room + more(windows)
     }
 
-    /// Decides how a step runs for which `left` bytes remain beside its result. Returns the memory that the step works
+    /// Decides how a step runs for which `left` bytes remain besides its result. Returns the memory that the step works
     /// with.
     fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();
@@ -429,8 +429,8 @@ impl<B: Family> Given<'_, B> {
         within.into_keys().collect()
     }
 
-    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for
-    /// it.
+    /// Returns whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be
+    /// converted for it.
     fn is_in_a(&self, id: NodeId) -> bool {
         let inputs = self.graph().node(id).inputs.iter();
         std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)

@@ -108,13 +108,13 @@ fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
     }
 }
 
-/// Returns the bytes that an operation works with beside its operands and its result.
+/// Returns the bytes that an operation works with besides its operands and its result.
 pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Sizes) -> u64 {
     bytes_with_windows(backend, graph, id, load, 1)
 }
 
-/// Returns the bytes that an operation works with beside its operands and its result. Where its streams have more than
-/// a window of chunks, `windows` times as many are under way. Look-ups and circuits are not affected: families and
+/// Returns the bytes that an operation works with besides its operands and its result. If its streams have more than a
+/// window of chunks, `windows` times as many are under way. Look-ups and circuits are not affected: families and
 /// circuits decide what those have under way.
 pub(crate) fn bytes_with_windows<B: Family>(
     backend: &B,

@@ -1,7 +1,7 @@
 //! Splits of steps into independent pieces: what each piece does, reads and returns.
 //!
 //! A cut counts in units, and a piece is a range of units. A unit is an element of the result, a row or column of a
-//! product, or a lane of a reduction. Where elements are summed or expanded, it is an element of the operand. Nothing
+//! product, or a lane of a reduction. If elements are summed or expanded, it is an element of the operand. Nothing
 //! here depends on shares.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::memory::sizes::{OperandSize, Sizes};
 /// Blocks of a reduction that have more elements than this are cut by lanes.
 const BLOCK_ELEMENTS: usize = 1 << 16;
 
-/// How a step is cut: the units of its pieces.
+/// The cut of a step: the units of its pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Elements of the result, each made of the elements at the same place in all operands.
@@ -172,7 +172,8 @@ impl Split {
         }
     }
 
-    /// Whether a piece reads a range of the operand at this place, so that the operand can be made piece by piece.
+    /// Returns whether a piece reads a range of the operand at this place, so that the operand can be made piece by
+    /// piece.
     pub fn takes_ranges(self, place: usize) -> bool {
         match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
@@ -285,7 +286,7 @@ fn list(positions: Vec<u32>) -> Index {
     Index::List(positions.into())
 }
 
-/// Whether the result of an operation along an axis still has that axis.
+/// Returns whether the result of an operation along an axis still has that axis.
 fn keeps_axis(op: &Op) -> bool {
     matches!(op.properties().pieces, Pieces::Lines(_))
 }

@@ -20,8 +20,8 @@ pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
     Error::Mismatch(Mismatch::Request { peer, here: format!("{}{more}", here.join(" and ")).into() })
 }
 
-/// Returns what the parties compare before a run: the program, which of its nodes are arrays, and what is revealed to
-/// whom.
+/// Returns the greeting that the parties compare before a run: the program, which of its nodes are arrays, and the
+/// reveals with their receivers.
 pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
     let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
     for reveal in reveals {
@@ -33,8 +33,8 @@ pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], not
     Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
 }
 
-/// Returns the hash of what a party decided by itself: in which sharing each step runs, whether circuits are garbled
-/// ahead, and all correlations that are made.
+/// Returns the hash of the decisions that a party makes by itself: the sharing of each step, whether circuits are
+/// garbled ahead, and all correlations that are made.
 pub(super) fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
     let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
     plan.update(&[garbles_ahead.into()]);

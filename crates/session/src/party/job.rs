@@ -58,7 +58,7 @@ pub(crate) enum Command {
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
     pub stats: RunStats,
-    /// The nodes that this party may still need, where forgetting others is worth while.
+    /// The nodes that this party may still need, where forgetting others is worthwhile.
     pub needs: Option<BTreeSet<NodeId>>,
 }
 

@@ -1,4 +1,4 @@
-//! One party of a session: its thread, what it keeps, what its runs cost.
+//! One party of a session: its thread, its values between runs, the costs of its runs.
 
 mod agreement;
 pub(crate) mod job;

@@ -28,7 +28,7 @@ pub(crate) struct Serve {
     pub options: Options,
     pub coins: Option<Seed>,
     pub setting: Setting,
-    /// How long to wait for a peer that is connected but sends nothing.
+    /// The limit on waiting for a peer that is connected but sends nothing.
     pub patience: Option<Duration>,
     pub desk: Desk,
 }
@@ -113,7 +113,7 @@ fn of_setup(error: Error) -> Error {
 }
 
 /// Sets up a party. Before the first message the parties agree on the release, the protocol, and the shared options.
-/// Where sharings are mixed, they also agree on the prices of steps.
+/// If sharings are mixed, they also agree on the prices of steps.
 fn set_up<B: Family>(
     party: &mut Party,
     protocol: Protocol,

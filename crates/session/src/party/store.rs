@@ -112,7 +112,7 @@ impl Arrays {
     }
 }
 
-/// What a party reports of itself in the handshake.
+/// A party's report about itself in the handshake.
 struct Note {
     prepared: u32,
     /// Hashes of the values that it holds: without and with its pending run.
@@ -137,7 +137,7 @@ impl<S: Computes> Store<S> {
         }
     }
 
-    /// Whether a value exists, as far as this party knows.
+    /// Returns whether a value exists, as far as this party knows.
     pub fn has(&self, id: NodeId) -> bool {
         self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
     }
@@ -276,8 +276,8 @@ impl<S: Computes> Store<S> {
         needs
     }
 
-    /// Records a run of which this party has all that it needs, before the party says so. The next handshake decides
-    /// whether the run counts.
+    /// Records a run for which this party is prepared, before the party confirms it. The next handshake decides whether
+    /// the run counts.
     pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
         self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });
@@ -387,8 +387,8 @@ mod tests {
         Kept { values: ids.iter().map(|&id| NodeId(id)).collect(), ..Kept::default() }
     }
 
-    /// A party that holds `committed`; `pending`, if any, is the run for which it was prepared: the nodes computed, and
-    /// the nodes kept after it.
+    /// Returns a party that holds `committed`; `pending`, if any, is the run for which it was prepared: the nodes
+    /// computed, and the nodes kept after it.
     fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
         let mut store = Store::new(2);
         store.values = known(committed);

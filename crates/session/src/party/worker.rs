@@ -73,7 +73,7 @@ impl<B: Family> Worker<B> {
         let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let after = self.store.kept(graph, &work.nodes);
-        // From here on an error tells the peers, who would wait for this party otherwise.
+        // From here on an error is reported to the peers, which would otherwise wait for this party.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
         let windows = self.options.windows();
@@ -149,8 +149,8 @@ impl<B: Family> Worker<B> {
         let online = async |ctx: &Ctx| executor.run(ctx).await.map(|done| (done, ctx.take_making()));
         let (done, making) = run.phase(Phase::Online, online).map_err(beside)?;
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
-        // From here on this party can finish the run, and says so. It keeps what was computed until the next handshake
-        // decides whether the run counts.
+        // From here on this party can finish the run, and confirms this. It keeps what was computed until the next
+        // handshake decides whether the run counts.
         self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());
         if work.confirms() {
             run.confirm()?;

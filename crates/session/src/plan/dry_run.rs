@@ -73,9 +73,8 @@ pub(crate) struct Asked<'a> {
     pub figures: bool,
 }
 
-/// Runs both phases dry as party `me` of `parties`, under a limit on memory. Where the correlations do not fit the
-/// limit beside everything else, they are made where they are drawn, chunk by chunk. Their work still counts as
-/// offline.
+/// Runs both phases dry as party `me` of `parties`, under a limit on memory. If the correlations do not fit the limit
+/// besides everything else, they are made where they are drawn, chunk by chunk. Their work still counts as offline.
 pub(crate) fn dry_run<B: Family>(
     asked: &Asked<'_>,
     (parties, me): (usize, usize),
@@ -223,7 +222,7 @@ fn run_dry<B: Family>(
     };
     let ((done, making, left_out), costs) = dry::run(me, parties, Phase::Online, run)?;
     let control_seconds = own_seconds() - clock + left_out;
-    // Where circuits are garbled ahead, their draws are counted with them.
+    // If circuits are garbled ahead, their draws are counted with them.
     let making = if set_apart.get() == Effort::default() { making } else { Making::default() };
     let mut steps = done.steps;
     for (id, sent) in &costs.by_step {
@@ -346,7 +345,7 @@ impl PredictedStep {
     }
 }
 
-/// Node `id` alone in a sharing, with its operands in that sharing. Where `to` is given: the conversion of its value
+/// Node `id` alone in a sharing, with its operands in that sharing. If `to` is given: the conversion of its value
 /// from that sharing to `to`.
 pub(crate) struct OneStep<'g> {
     pub graph: &'g Graph,

@@ -227,7 +227,7 @@ pub struct StepPlan {
 pub struct Plan {
     /// The values that are revealed, to whom, and on whose inputs they depend.
     pub told: Vec<Told>,
-    /// The hash that a person approves: of the program that makes the values, after what was revealed before.
+    /// The hash that a person approves. It covers the program that makes the values, and all reveals before.
     pub hash: Option<Hash>,
     /// The predictions of every party.
     pub parties: Vec<Predicted>,

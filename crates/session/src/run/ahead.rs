@@ -15,13 +15,13 @@ use crate::run::shapes::shape_of;
 use crate::work::Work;
 use crate::work::value::{Known, Value};
 
-/// What an executor does with the garbled part of a program.
+/// The treatment of the garbled part of a program by an executor.
 pub(crate) enum Ahead<S: Computes> {
     /// Runs every node where it is used.
     Nothing,
     /// Runs ahead, and computes only these nodes; all other nodes are shapes.
     Only(BTreeSet<NodeId>),
-    /// Nodes on labels were computed ahead; these values of theirs are still needed.
+    /// Nodes on labels were computed ahead; these of their values are still needed.
     Done(Known<S>),
     /// A dry run of an executor with [`Ahead::Done`]. The work of nodes on labels is counted apart, since it is
     /// offline.
@@ -78,7 +78,7 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// Whether a node is not among those that run ahead, so that its shape stands for it.
+    /// Returns whether a node is not among those that run ahead, so that its shape stands for it.
     pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
         matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
     }

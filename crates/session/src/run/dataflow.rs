@@ -26,7 +26,7 @@ struct Walk<'a, 'w, S: Computes> {
     executor: &'a Executor<'w, S>,
     steps: Steps<'a, Option<Opened<Plain>>>,
     waiting: Waiting,
-    /// Steps before this one were met; `ready` are those of them that have become ready since.
+    /// The walk has passed the steps before this one; `ready` are those of them that have become ready since.
     met: usize,
     ready: BTreeSet<usize>,
     /// Ready steps that the row, or the gate, did not admit.

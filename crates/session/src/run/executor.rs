@@ -91,12 +91,12 @@ impl<'a, S: Computes> Executor<'a, S> {
         }
     }
 
-    /// Whether a node is not computed by a step of its own: it is within others' pieces, or left out.
+    /// Returns whether a node is not computed by a step of its own: it is within others' pieces, or left out.
     pub(crate) fn is_absent(&self, id: NodeId) -> bool {
         self.schedule.is_within(id) || self.is_left_out(id)
     }
 
-    /// Whether the step at a place sends nothing and waits for no message.
+    /// Returns whether the step at a place sends nothing and waits for no message.
     pub(crate) fn is_local(&self, place: usize) -> bool {
         let id = self.work.nodes[place];
         self.is_absent(id) || self.schedule.way(id).is_none() && !self.schedule.talks(self.work, id)
@@ -107,7 +107,7 @@ impl<'a, S: Computes> Executor<'a, S> {
         self.schedule.sources(self.work.graph, id)
     }
 
-    /// Returns the bytes that a step takes beside its operands.
+    /// Returns the bytes that a step takes besides its operands.
     pub(crate) fn step_bytes(&self, place: usize) -> u64 {
         if self.is_absent(self.work.nodes[place]) { 0 } else { self.schedule.step_bytes(place) }
     }

@@ -1,4 +1,4 @@
-//! Tests of flow control: the amount that a fast party sends ahead of a slow one is bounded, whatever the steps are.
+//! Tests of flow control: the number of bytes that a fast party sends ahead of a slow one is bounded, for all steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const LEN: usize = 1000;
 const ROOM: u64 = 64 << 10;
 const LIMIT: usize = 256 << 10;
 
-/// Many inputs of a slow party, then many of a fast one. The inputs of the slow party fill the gate of a party that
-/// receives them.
+/// Returns a program with many inputs of a slow party, then many of a fast one. The inputs of the slow party fill the
+/// gate of a party that receives them.
 fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
     let mut graph = Graph::new();
     let nodes = (0..240).map(|i| {
@@ -96,7 +96,7 @@ fn an_owner_of_many_inputs_does_not_overtake_who_waits_for_another() {
 }
 
 #[test]
-fn nor_do_those_who_reveal_to_it() {
+fn an_owner_of_many_inputs_does_not_overtake_parties_that_reveal() {
     for to in 0..PARTIES {
         check(0, 1, Some(to));
     }

@@ -1,7 +1,7 @@
-//! Steps in pieces, where a limit on memory does not let them run whole.
+//! Steps in pieces, which run so because of a limit on memory.
 //!
 //! Pieces are lanes that begin at their step's depth, a few at a time, so that a step has the rounds of one piece. A
-//! piece makes what it needs of the values within it, and reads ranges of all others.
+//! piece makes its part of the values within it, and reads ranges of all others.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -60,7 +60,7 @@ impl<S: Computes> Executor<'_, S> {
         written.map(|()| whole)
     }
 
-    /// Computes one piece of node `id`, after making what it needs of the values within it, side by side.
+    /// Computes one piece of node `id`, after making its part of the values within it, side by side.
     async fn piece(&self, ctx: &Ctx, id: NodeId, op: &Op, takes: &[Take], sources: &Sources<S>) -> Result<Value<S>> {
         let inputs = &self.work.graph.node(id).inputs;
         let within: Vec<usize> = (0..inputs.len()).filter(|&i| !sources.contains_key(&inputs[i])).collect();

@@ -1,14 +1,14 @@
-//! The row: keeps the parties together, so that no party runs far ahead of the slowest, whatever the steps are.
+//! The row: keeps the parties together, so that no party runs far ahead of the slowest, for all steps.
 //!
 //! The gate (see `gate`) bounds the memory of steps at one party. It does not bound what that party sends in steps that
 //! end for it as soon as it has sent: an input, or a value for another party. So all steps that talk (exchange
-//! messages) form a row. They are numbered in the same way at all parties, each after all that it needs. A step begins
-//! only if it lies less than [`AHEAD_BYTES`] behind the first step that, as far as is known, some party has not
+//! messages) form a row. They are numbered in the same way at all parties, each after all of its operands. A step
+//! begins only if it lies less than [`AHEAD_BYTES`] behind the first step that, as far as is known, some party has not
 //! finished. The parties tell each other their progress.
 //!
 //! The first step that is unfinished at any party is allowed at all parties, so no two parties can wait for each other.
-//! All steps before it are finished, so it has its operands. What a party has not reported yet is a small part of what
-//! is allowed.
+//! All steps before it are finished, so it has its operands. Unreported progress is a small part of the allowed
+//! distance.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use crate::work::order::{Item, Order};
 pub(crate) const AHEAD_BYTES: u64 = 256 << 20;
 /// Approximate bytes of an element.
 const SHARE_BYTES: u64 = 16;
-/// Bytes that a step counts for beside its shares: its lanes and messages, at both ends.
+/// Bytes that a step counts for besides its shares: its lanes and messages, at both ends.
 const STEP_BYTES: u64 = 2048;
 /// A party reports its progress whenever it has finished one part in this many of [`AHEAD_BYTES`].
 const REPORTS: u64 = 8;
@@ -100,8 +100,8 @@ impl Row {
         }
     }
 
-    /// Whether the step of a lane may begin. If not, `waker` is woken when the slowest party has moved. Of the steps
-    /// that wait, only the first one should be asked again.
+    /// Returns whether the step of a lane may begin. If not, `waker` is woken when the slowest party has moved. Of the
+    /// steps that wait, only the first one should be asked again.
     ///
     /// # Errors
     /// The slowest party has left.
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_needs_of_the_others_lies_less_than_the_bound_before_it() {
+    fn a_step_requires_all_steps_farther_back_than_the_bound() {
         let row = row(100 * STEP_BYTES, (0..300).map(|i| STEP_BYTES * (i % 5)));
         for step in 0..300 {
             let needed = row.needed(step);

@@ -20,7 +20,7 @@ use crate::work::data::{OwnInput, Plain, constant};
 use crate::work::value::Known;
 use crate::work::{Reveal, Work};
 
-/// `rss` with a simulated check: the parties tell each other, in two rounds a check, whether they have lied.
+/// `rss` with a simulated check of two rounds: each party reports to the others whether it has lied.
 struct Suspicious<'r> {
     rss: &'r Rss,
     /// The check before which party 1 has lied, counted from 1.
@@ -181,7 +181,7 @@ impl Sharing for Suspicious<'_> {
     }
 }
 
-/// x < y of two parties' inputs, which opens a value on the way; then a product with the result.
+/// Returns a program that compares two parties' inputs, x < y, and so opens a value; then it multiplies by the result.
 fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     let mut graph = Graph::default();
     let here = || Source::new("staged.py", 1);
@@ -191,7 +191,7 @@ fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     (graph, [x, y], [less, product])
 }
 
-/// A choice of one of three by party 0, among numbers of party 1.
+/// Returns a choice of one of three by party 0, among numbers of party 1.
 fn choice() -> (Graph, [NodeId; 2], NodeId) {
     let mut graph = Graph::default();
     let here = || Source::new("staged.py", 1);

@@ -54,7 +54,7 @@ impl<'w, S: Computes> Values<'w, S> {
         self.places.of(id).or_else(known)
     }
 
-    /// Whether the run has a value of this node, now or later.
+    /// Returns whether the run has a value of this node, now or later.
     pub fn contains(&self, id: NodeId) -> bool {
         self.place(id).is_some_and(|at| at < self.places.0.len() || self.entries.borrow()[at].value.is_some())
     }

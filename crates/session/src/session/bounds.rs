@@ -16,7 +16,7 @@ const FIXED: Dtype = Dtype::FIXED64;
 /// Options of a family, by name.
 type Chosen = &'static [(&'static str, &'static str)];
 
-/// The families in which parties may cheat.
+/// Returns the families in which parties may cheat.
 fn families() -> [(Protocol, usize, Chosen); 3] {
     [(Protocol::Spdz2k, 2, &[]), (Protocol::Spdz2k, 3, &[]), (Protocol::Pika, 3, &[("malicious", "yes")])]
 }
@@ -116,7 +116,7 @@ fn outcome(session: &mut Session, how: Use, numbers: &[i64], trusted: bool) -> R
 }
 
 #[test]
-fn what_is_out_of_bounds_ends_the_run_before_anything_is_revealed() {
+fn values_out_of_bounds_end_the_run_before_any_reveal() {
     const OUTSIDE: [i64; 4] = [50, 5000, -50, -5000];
     for (i, family) in families().into_iter().enumerate() {
         for (j, how) in USES.into_iter().enumerate() {
@@ -132,7 +132,7 @@ fn what_is_out_of_bounds_ends_the_run_before_anything_is_revealed() {
 }
 
 #[test]
-fn what_is_within_its_bound_has_its_result_and_the_proof_is_foreseen() {
+fn values_within_bounds_give_results_at_the_predicted_cost() {
     for family in families() {
         let mut session = session(family);
         for how in USES {
@@ -150,7 +150,7 @@ fn what_is_within_its_bound_has_its_result_and_the_proof_is_foreseen() {
 
 /// Inputs that are no longer held are proven where a value made of them still is.
 #[test]
-fn what_was_let_go_of_is_there_for_a_proof() {
+fn released_inputs_are_kept_for_a_proof() {
     for (family, number) in families().into_iter().flat_map(|family| [(family, 49), (family, 5000)]) {
         let (mut session, here) = (session(family), || Source::new("bounds.rs", 3));
         let [other, x] = given(&mut session, Use::Before, &[1, number], false);

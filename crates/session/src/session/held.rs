@@ -1,4 +1,4 @@
-//! Links for tests of what a party may see at which time: they hold messages back until no party can go on without
+//! Links for tests of what a party may see at which time: they hold messages back until no party can continue without
 //! them.
 //!
 //! No clock is involved. Messages to the party that the test chose count as far away, and all other parties do
@@ -139,8 +139,7 @@ impl State {
         self.seats[to].far.push_back(letter);
     }
 
-    /// Lets something happen where no party can go on: first the interrupt, then the arrival of the messages that were
-    /// held back.
+    /// Acts if no party can continue: first raises the interrupt; later delivers the messages that were held back.
     fn look(&mut self) {
         let stuck = |seat: &SeatState| {
             seat.gone || seat.rests || (seat.waits && seat.arrived.is_empty() && !seat.interrupt.is_raised())

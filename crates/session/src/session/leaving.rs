@@ -7,11 +7,11 @@ use quorate_net::Interrupt;
 use super::Session;
 use crate::party::job::Command;
 
-/// How long a party that gave up may take to leave before the process goes on.
+/// The time that a party that gave up may take to leave before the process goes on.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a party may still take to leave after it was interrupted.
+/// The time that a party may still take to leave after an interrupt.
 const HURRY_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often leaving checks whether the parties are done.
+/// The interval at which leaving checks whether the parties are done.
 const LEAVE_STEP: Duration = Duration::from_millis(1);
 
 impl Session {

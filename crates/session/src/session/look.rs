@@ -1,6 +1,6 @@
-//! Checks of values in local sessions before a program runs. A local session has all values, so it finds out whether a
-//! result leaves its dtype, and where. Only values of earlier runs have to be opened by the protocol for that, and only
-//! where the ranges leave a doubt.
+//! Range checks in local sessions, before a program runs. A local session has all values, so it finds every result that
+//! leaves its dtype. The protocol opens only values of earlier runs for this, and only if ranges do not prove that the
+//! result fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -69,7 +69,7 @@ impl Look {
         let values = |ids: &[NodeId]| self.values(session, graph, ids);
         let mut checked = self.checker.look(graph, &nodes, range, values)?;
         let mut warnings = std::mem::take(&mut checked.warnings);
-        // A line that is told of its lost digits may saturate as well.
+        // A line with a warning of lost digits may get another one of saturation.
         let about = |warning: &BuildError| matches!(*warning.fault, Fault::LosesDigits { .. });
         warnings.retain(|warning| self.told.insert((warning.at.file.clone(), warning.at.line, about(warning))));
         self.under_way = Some((checked, nodes));

@@ -83,7 +83,7 @@ pub struct Session {
     process: u32,
 }
 
-/// A visitor that describes which parties may cheat, for a number of parties and these options.
+/// A visitor that returns a description of the parties that may cheat, for a number of parties and these options.
 struct Security<'a>(usize, &'a Choices);
 
 impl Visit for Security<'_> {
@@ -119,12 +119,12 @@ impl Session {
         if self.closed { Err(SessionError::Closed) } else { Ok(()) }
     }
 
-    /// Whether this is a copy in a fork of the process that opened the session.
+    /// Returns whether this is a copy in a fork of the process that opened the session.
     pub fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }
 
-    /// Returns a description of which parties may cheat.
+    /// Returns a description of the parties that may cheat.
     pub fn security(&self) -> String {
         self.protocol.visit(Security(self.parties, &self.choices))
     }
@@ -160,7 +160,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Returns what range analysis found since the last call: results that may leave their dtype, given the stated
+    /// Returns the warnings of range analysis since the last call: results that may leave their dtype, given the stated
     /// bounds.
     pub fn take_warnings(&mut self) -> Vec<BuildError> {
         let Ok(mut program) = self.program.write() else { return Vec::new() };
@@ -230,8 +230,8 @@ impl Session {
         }
     }
 
-    /// Checks, in a local session that has this on, whether every value on the way to the reveals fits its dtype; the
-    /// reveals are not run. Returns warnings of results that differ from numpy's.
+    /// Checks that every value on which the reveals depend fits its dtype, in a local session with this check enabled.
+    /// It does not run the reveals. Returns warnings of results that differ from numpy's.
     ///
     /// # Errors
     /// The first result that leaves its dtype, as a [`BuildError`] of category range, at its line.
@@ -262,7 +262,7 @@ impl Session {
         self.approval.start(sessions_before)
     }
 
-    /// Returns what the reveals would tell and cost, from dry runs of all parties. The nodes `assumed` are taken as run
+    /// Returns the plan of a run with these reveals, from dry runs of all parties. The nodes `assumed` are taken as run
     /// already, and the last run as the one with hash `before`.
     ///
     /// # Errors

@@ -17,7 +17,8 @@ use crate::told::Told;
 use crate::work::Reveal;
 
 impl Session {
-    /// Starts running what the reveals need. Only one run is possible at a time: `Running` borrows the session.
+    /// Starts a run that computes and reveals these values. Only one run is possible at a time: `Running` borrows the
+    /// session.
     ///
     /// # Errors
     /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
@@ -200,7 +201,7 @@ impl Running<'_> {
 }
 
 impl Running<'_> {
-    /// Logs how the run ended: well, or why not.
+    /// Logs the end of the run: success, or the reason why it failed.
     ///
     /// # Errors
     /// [`SessionError::Audit`].
@@ -214,7 +215,7 @@ impl Running<'_> {
 }
 
 impl Drop for Running<'_> {
-    /// Stops a run that is not waited for: its replies must not be taken for those of the next one.
+    /// Stops a run whose end was not awaited: its replies must not be mistaken for those of the next one.
     fn drop(&mut self) {
         if self.waiting > 0 {
             self.interrupt();

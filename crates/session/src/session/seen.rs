@@ -1,5 +1,5 @@
-//! Tests that a shown value stays the same: wherever a run is interrupted, no two results of the same random step are
-//! shown.
+//! Tests that a shown value stays the same: after an interrupt at any message, no two results of the same random step
+//! are shown.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -36,7 +36,7 @@ type Shown = Result<Option<Vec<i64>>, SessionError>;
 /// The result of a program at one party.
 #[derive(Default)]
 struct Log {
-    /// All values of one random thing that it was shown, for every round of the program.
+    /// All values of one random step that it was shown, for every round of the program.
     shown: Vec<Vec<Vec<i64>>>,
     interrupts: usize,
     /// Errors that no interrupt explains.
@@ -137,7 +137,7 @@ fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     (0..parties).map(|_| logs.recv_timeout(LIMIT).expect("a party hangs, or its thread panicked")).collect()
 }
 
-/// Checks that every party was shown the same value of each random thing, each time, and that many runs were
+/// Checks that every party was shown the same value of each random step, each time, and that many runs were
 /// interrupted.
 fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) {
     let logs = among((protocol, parties), program);
@@ -175,7 +175,7 @@ fn everywhere(seat: &mut Seat, mut step: impl FnMut(&mut Seat, Delay) -> Option<
     }
 }
 
-/// `y, late = shuffle(x, x)`: rows of both belong together.
+/// Runs `y, late = shuffle(x, x)`: rows of both belong together.
 fn rows(seat: &mut Seat, log: &mut Log) {
     let x = seat.input(&Data::Ints((0..ROWS).collect()), Dtype::INT64);
     everywhere(seat, |seat, delay| {
@@ -206,7 +206,7 @@ fn dropped(seat: &mut Seat, log: &mut Log) {
     });
 }
 
-/// `shuffle(x)[:1]` is the same record each time that it is revealed.
+/// Reveals `shuffle(x)[:1]` several times: it is the same record each time.
 fn one_record(seat: &mut Seat, log: &mut Log) {
     let x = seat.input(&Data::Ints((0..ROWS).collect()), Dtype::INT64);
     everywhere(seat, |seat, delay| {

@@ -1,4 +1,4 @@
-//! The start of a session: which parties are in this process, and how they are set up.
+//! The start of a session: the parties of this process, and their setup.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -53,7 +53,7 @@ pub(crate) struct Place {
     pub seed: Option<Seed>,
     /// Whether values are checked before they are computed on.
     pub check: bool,
-    /// How long to wait for a peer that is connected but sends nothing; in a local session without limit.
+    /// The limit on waiting for a peer that is connected but sends nothing; local sessions have no limit.
     pub patience: Option<Duration>,
     pub held: Held,
 }

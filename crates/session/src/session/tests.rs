@@ -1,4 +1,4 @@
-//! Tests of sessions whose parties plan and forget.
+//! Tests of planning and forgetting in sessions.
 
 use quorate_engine::Error;
 use quorate_engine::Mismatch;
@@ -11,14 +11,14 @@ use super::*;
 use crate::connect;
 use crate::options::Options;
 
-/// One party of a deployment, with a network of its own for predictions.
+/// Returns one party of a deployment, with a network of its own for predictions.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
     let place =
         Place { parties: 2, network, me: Some(me), seed: None, check: false, patience: None, held: Held::default() };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 
-/// Builds and runs a request: which of many numbers are less; or, for other operations, only some of their products.
+/// Builds and runs a request: the operation on 20,000 numbers of each party, element by element.
 fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, SessionError> {
     let here = || Source::new("test.py", 1);
     let [x, y] = [0, 1].map(|owner| {
@@ -196,11 +196,11 @@ impl Case {
     }
 }
 
-/// Runs requests that differ in one thing each, one after another, in every order of two. Where a party remembers a
+/// Runs requests that differ in one property each, one after another, in every order of two. If a party remembers a
 /// request, it checks that a dry run finds the same now (see `plan/again.rs`), and the results are those of the
 /// request.
 #[test]
-fn what_is_remembered_of_requests_is_what_dry_runs_find() {
+fn remembered_requests_agree_with_dry_runs() {
     for &protocol in Protocol::ALL {
         let parties = protocol.descriptor().parties.usual[0];
         let options = Options::default();

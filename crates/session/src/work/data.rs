@@ -30,7 +30,7 @@ impl Data {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -113,7 +113,7 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
             return Ok(Encoded { plain, range: Interval::new(lo.into(), hi.into()), lost: None });
         }
     }
-    // Where the input has a bound, errors refer to the bound and not to the dtype.
+    // If the input has a bound, errors refer to the bound and not to the dtype.
     let dtype = if node.interval.is_some() { node.dtype.with_bits(MAX_BITS) } else { node.dtype };
     let mut units = match data {
         Data::Ints(values) => dtype.encode_ints(&memory::collected(values.iter().map(|&v| v.into()))).map_err(at)?,

@@ -21,7 +21,7 @@ impl Domains {
         self.0.insert(id, domain);
     }
 
-    /// Whether everything is in A.
+    /// Returns whether everything is in A.
     pub fn is_plain(&self) -> bool {
         self.0.is_empty()
     }

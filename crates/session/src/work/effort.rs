@@ -30,7 +30,7 @@ pub struct StepCost {
 }
 
 impl StepCost {
-    /// Whether it takes part in any exchange.
+    /// Returns whether it takes part in any exchange.
     pub fn talks(&self) -> bool {
         self.bytes > 0 || self.rounds.iter().any(|(begun, done)| begun < done)
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::covered;
 
     #[test]
-    fn what_is_covered_twice_counts_once() {
+    fn overlaps_count_once() {
         assert_eq!(covered(vec![]), 0.0);
         assert_eq!(covered(vec![(3.0, 5.0), (0.0, 1.0), (4.0, 6.0), (4.5, 5.0)]), 4.0);
         assert_eq!(covered(vec![(0.0, 9.0), (2.0, 2.0), (9.0, 9.5)]), 9.5);

@@ -30,13 +30,13 @@ pub(crate) struct Work<'g> {
 }
 
 impl Work<'_> {
-    /// Whether the parties confirm that all of them reached the end before they show any result. Without new nodes no
-    /// confirmation is needed: values that exist already stay the same when they are opened again.
+    /// Returns whether the parties confirm that all of them reached the end before they show any result. Without new
+    /// nodes no confirmation is needed: values that exist already stay the same when they are opened again.
     pub fn confirms(&self) -> bool {
         !self.nodes.is_empty()
     }
 
-    /// Whether a step and all its operands are in A.
+    /// Returns whether a step and all its operands are in A.
     pub fn is_in_a(&self, id: NodeId) -> bool {
         let inputs = || self.graph.node(id).inputs.iter().copied();
         self.domains.is_plain() || inputs().chain([id]).all(|id| self.domains.of(id) == Domain::A)

@@ -89,7 +89,7 @@ impl Order {
     }
 
     /// Returns the ends of the stages. Everything that was opened in a stage is checked before the next one begins, and
-    /// results are revealed in the last one. Where openings are checked, all steps before the reveals are nodes, each
+    /// results are revealed in the last one. If openings are checked, all steps before the reveals are nodes, each
     /// at its place.
     pub fn stages(&self) -> Vec<usize> {
         let apart = self.is_checked && !self.reveals.is_empty();
@@ -121,9 +121,9 @@ impl Order {
     }
 }
 
-/// Returns, by places, the first input behind each run of proofs of choices, and the first proof of each row of proofs
-/// of ranges, whose bits are results of products. They must wait for a check: a party that had lied in one of these
-/// proofs or products would read more in what is opened.
+/// Returns places: of the first input behind each run of proofs of choices, and of the first proof of each row of
+/// proofs of ranges. The bits of the latter are results of products. They must wait for a check: a party that had lied
+/// in one of these proofs or products would read more in what is opened.
 fn behind_checks(work: &Work<'_>) -> Vec<usize> {
     let (mut is_proven, mut opens) = (false, false);
     let waits = |&(place, &id): &(usize, &NodeId)| {
@@ -176,7 +176,7 @@ impl Waiting {
         Waiting { missing, readers, first }
     }
 
-    /// Whether everything that a step reads exists.
+    /// Returns whether everything that a step reads exists.
     pub fn is_ready(&self, step: usize) -> bool {
         self.missing[step] == 0
     }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proof_of_a_range_opens_comes_after_a_check() {
+    fn proofs_of_ranges_come_after_a_check() {
         let mut graph = Graph::with(Rules { proves_bounds: true, ..Rules::default() });
         let here = || Source::new("order.py", 1);
         let [x, y] =

@@ -1,4 +1,5 @@
-//! Dealing: for all hidden values of P0 or P1, what the other one sees of a batch has one distribution.
+//! Tests of dealing: the view of P0 or P1 of a batch has the same distribution for all hidden values of the other
+//! party.
 //!
 //! *By exhaustion*, of single elements over Z_2 with keys of 2 and 3 bits: all masks are enumerated. *By masks*, of
 //! every kind, with keys of any length. Two worlds whose hidden numbers differ look alike to the viewer once each mask
@@ -48,7 +49,7 @@ fn kinds(params: Params) -> Vec<Kind> {
     ]
 }
 
-/// Returns what P2 sent the viewer, and the hash that the other party compared, without the tosses.
+/// Returns the messages of P2 to the viewer, and the hash that the other party compared, without the tosses.
 fn told(viewer: usize, heard: &[Received]) -> Vec<Vec<u8>> {
     let from = |from: usize| heard.iter().filter(move |message| message.from == from).map(|m| m.bytes.clone());
     let of_peer: Vec<Vec<u8>> = from(1 - viewer).collect();
@@ -136,7 +137,8 @@ fn all_that_is_dealt_looks_alike() {
     assert!(looked_at.iter().all(|&differed| differed > 100), "{looked_at:?} messages have something to hide");
 }
 
-/// All masks of one element of a kind, for some hidden numbers: whether the viewer's messages show these numbers.
+/// An enumeration of all masks of one element of a kind, for some hidden numbers. It tests whether the viewer's
+/// messages depend on these.
 struct Exhausted {
     params: Params,
     kind: Kind,
@@ -158,7 +160,7 @@ impl Exhausted {
         Exhausted { params, kind, viewer, masks, seen, fixed: None }
     }
 
-    /// Returns whether what is seen depends on hidden numbers, over `hidden` choices of these.
+    /// Returns whether the view depends on hidden numbers, over `hidden` choices of these.
     fn tells(&self, hidden: u64, coins: u64) -> bool {
         let script = Script::of(self.params, &self.kind, 1);
         let unknown = 1 - self.viewer;
@@ -168,8 +170,8 @@ impl Exhausted {
         let mut worlds = Vec::new();
         for choice in 0..hidden {
             let mut base = world(self.params, &script, 90 + coins);
-            // Hidden are the draws of the unknown seed that are no masks, the other party's key, and what P2 alone
-            // knows.
+            // Hidden are the draws of the unknown seed that are not masks, the other party's key, and the values that
+            // P2 alone knows.
             let masks = script.masks(self.viewer);
             for (i, (layout, numbers)) in base.draws[unknown].iter_mut().enumerate() {
                 if !masks.contains(&i) {
@@ -205,7 +207,7 @@ impl Exhausted {
     }
 }
 
-/// All that P0 sees of one element of Z_2, with keys of 2 bits, for several choices of what it does not know.
+/// Tests the view of P0 of one element of Z_2, with keys of 2 bits, for several choices of hidden values.
 #[test]
 fn views_of_one_element_have_one_distribution_for_p0() {
     for (kind, hidden, all_coins) in
@@ -218,7 +220,7 @@ fn views_of_one_element_have_one_distribution_for_p0() {
     }
 }
 
-/// With keys of 3 bits a batch has three rows: two of them are enumerated at a time.
+/// With keys of 3 bits a batch has three rows, of which two are enumerated at a time.
 #[test]
 fn rows_of_longer_keys_have_one_distribution_for_p0() {
     for fixed in 0..3 {
@@ -294,7 +296,7 @@ fn assert_random(what: &str, numbers: &[u128], bits: usize) {
 
 /// t is one number for each batch, rows select each element by a coin of its own, and each bit has a weight of its own.
 #[test]
-fn what_is_opened_is_weighed_by_coins() {
+fn coins_weigh_all_opened_values() {
     const MANY: usize = 40;
     let coins = 1..9;
     let ts = |kind: Kind| -> Vec<u128> {
@@ -307,7 +309,7 @@ fn what_is_opened_is_weighed_by_coins() {
     };
     assert_random("t", &ts(Kind::Triple { bits: K }), 48);
     assert_random("t of bits", &ts(Kind::BitTriple), 64);
-    // Bit l of a row's sum shows whether the row selects element l.
+    // Bit l of a row's sum is 1 if the row selects element l.
     let powers: Vec<u128> = (0..MANY).map(|l| 1 << l).collect();
     let rows = coins.clone().flat_map(|coins| weighed(&Kind::Random { bits: K }, coins, 0, &powers));
     let rows: Vec<u128> = rows.collect();

@@ -1,9 +1,9 @@
-//! What P0 and P1 see of a run with an honest dealer: by exhaustion over Z_2 with keys of 2 and 3 bits, and by the
-//! masks of messages with keys of any length.
+//! Tests of the views of P0 and P1 in a run with an honest dealer. With keys of 2 and 3 bits they are exhaustive over
+//! Z_2; with keys of any length they follow the masks of messages.
 //!
-//! A viewer knows its seed with P2, and not the other party's: the draws from that one are put on a tape. Some of them
-//! are masks, the others stay hidden (`dealing` names them). P2's own coins are on a tape, too. Coins that P0 and P1
-//! toss are fixed, at several values: both know them.
+//! A viewer knows its seed with P2, but not the other party's seed: the draws from that seed are put on a tape. Some of
+//! them are masks; the others are hidden values (listed in `dealing`). P2's own coins are on a tape, too. The coins
+//! that P0 and P1 toss are known to both; they are fixed at several values.
 
 mod dealing;
 mod online;
@@ -73,7 +73,7 @@ impl Layout {
     }
 }
 
-/// Returns bits row after row.
+/// Returns bits row by row.
 fn numbers_of(bits: &Bits) -> Vec<u128> {
     bits.to_bools().into_iter().map(u128::from).collect()
 }
@@ -81,7 +81,7 @@ fn numbers_of(bits: &Bits) -> Vec<u128> {
 /// All draws from one seed, in order.
 pub type Draws = Vec<(Layout, Vec<u128>)>;
 
-/// Returns numbers that look random, and differ for each name.
+/// Returns pseudorandom numbers that differ for each name.
 pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
     let mut prg = Seed::from_bytes([9; 32]).prg("quorate/pika/test", &name.to_le_bytes());
     let mask = Ring::of(layout.width()).mask();
@@ -89,15 +89,15 @@ pub fn noise(layout: Layout, name: u64) -> Vec<u128> {
     (0..layout.len()).map(|_| number()).collect()
 }
 
-/// Everything that a run depends on, beside inputs.
+/// Everything that a run depends on, besides inputs.
 #[derive(Clone)]
 pub struct World {
     pub params: Params,
     /// Draws of the seeds of P0 and P2, of P1 and P2, and of P2's own.
     pub draws: [Draws; 3],
-    /// The bytes of the first two seeds, from which keys grow.
+    /// The bytes of the first two seeds, from which keys are derived.
     pub keys: [[u8; 32]; 2],
-    /// The number from which the coins of P0 and P1 grow.
+    /// The number from which the coins of P0 and P1 are derived.
     pub coins: u64,
 }
 
@@ -116,13 +116,13 @@ pub fn key_of(params: Params, alpha: u64) -> [u8; 32] {
     bytes.find(is_right).unwrap()
 }
 
-/// What a party received in a world, and its result.
+/// A party's messages in a world, and its result.
 pub struct Seen<T> {
     pub heard: Vec<Received>,
     pub result: T,
 }
 
-/// Runs all worlds, one after the other; returns what `viewer` saw of each.
+/// Runs all worlds, one after the other; returns the view of `viewer` of each.
 pub fn observe<T: Send>(
     worlds: &[World],
     viewer: usize,

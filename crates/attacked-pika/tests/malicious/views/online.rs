@@ -1,5 +1,5 @@
-//! Online, dealing included: what a party sees of inputs, products, look-ups and checks shows no more of the other
-//! one's inputs than results do.
+//! Tests of views online, dealing included: a party's view of inputs, products, look-ups and checks depends on the
+//! other party's inputs only through results.
 //!
 //! By masks, as in `dealing`: two worlds in which the other party has other inputs, with the same results, look alike
 //! to the viewer once masks are moved. These are the masks of inputs, of factors, and of rows of the check, and after
@@ -27,7 +27,7 @@ fn params() -> Params {
     Params::new(KEY_BITS, false).unwrap()
 }
 
-/// What the other party sends.
+/// A message of the other party.
 enum Said {
     /// Coins are tossed, which is no part of a view.
     Tossed,
@@ -41,7 +41,7 @@ enum Said {
     Committed,
 }
 
-/// A program: the batches that are dealt, in order, and what the other party sends beside the messages of a batch.
+/// A program: the batches that are dealt, in order, and the other party's messages besides those of a batch.
 struct Case {
     batches: Vec<Kind>,
     lens: Vec<usize>,
@@ -49,7 +49,7 @@ struct Case {
     said: Vec<(usize, Said)>,
 }
 
-/// Everything that the viewer received and that has to be alike: from P2, and from the other party with its masks.
+/// The messages to the viewer that must be equal in both worlds: from P2, and from the other party with their masks.
 struct View {
     dealt: Vec<Vec<u8>>,
     said: Vec<Vec<u8>>,
@@ -60,7 +60,7 @@ impl Case {
         self.batches.iter().zip(&self.lens).map(|(kind, &len)| Script::of(params(), kind, len)).collect()
     }
 
-    /// Returns all that the other party sends, batches included.
+    /// Returns all messages of the other party, batches included.
     fn all_said(&self) -> Vec<&Said> {
         static BATCH: [Said; 2] = [Said::Tossed, Said::Hash];
         let mut all = Vec::new();
@@ -123,7 +123,7 @@ impl Case {
             let masks: Vec<usize> = (0..count).map(|draw| first_draw(batch) + draw).collect();
             differed += usize::from(got.said[i] != wanted.said[i]);
             move_masks(&mut second.draws[unknown], &masks, (layout, masked), [&got.said[i], &wanted.said[i]]);
-            // First values that follow, then values that are opened, which depend on those, then dealt values that
+            // First values that follow, then values that are opened, which depend on the former, then dealt values that
             // depend on the latter.
             for opened in [false, true, false] {
                 let got = run(&second, 1);
@@ -242,7 +242,7 @@ fn opened(
     seen[0].result.iter().map(sum).collect()
 }
 
-/// A table of zeros is looked up at a place: over all places that P2 may have dealt, the opened value is uniform.
+/// Looks up a place in a table of zeros: over all places that P2 may have dealt, the opened value is uniform.
 #[test]
 fn places_are_masked_by_all_places() {
     const BITS: u32 = 3;
@@ -269,7 +269,7 @@ fn places_are_masked_by_all_places() {
     }
 }
 
-/// A sign is opened, whose mask is one digit: over all digits that P2 may have dealt, the opened value is uniform.
+/// Opens a sign whose mask is one digit: over all digits that P2 may have dealt, the opened value is uniform.
 #[test]
 fn compared_numbers_are_masked_by_all_digits() {
     const BITS: u32 = 3;
@@ -293,7 +293,7 @@ fn compared_numbers_are_masked_by_all_digits() {
     }
 }
 
-/// In a look-up with two digits, each sum is opened less a b_i of its own.
+/// In a look-up with two digits, each opened sum is masked by a b_i of its own.
 #[test]
 fn sums_of_look_ups_are_masked_one_by_one() {
     const BITS: u32 = 11;

@@ -1,4 +1,5 @@
-//! The draws and messages of a batch, as `kinds`, `digits` and `check` have them, and the draw that masks each message.
+//! The draws and messages of a batch, in the order of `kinds`, `digits` and `check`, and the draw that masks each
+//! message.
 
 use quorate_authenticated::{Kind, Params};
 use quorate_engine::Form;
@@ -88,7 +89,7 @@ impl Script {
         Layout::Elements(self.wide(bits), len)
     }
 
-    /// A tag.
+    /// Adds the messages of a tag.
     fn tag(&mut self, layout: Layout) {
         self.largest = self.largest.max(layout.width());
         self.follow(layout, Masked::Minus);
@@ -210,7 +211,8 @@ impl Script {
         }
     }
 
-    /// Keys are sent to both alike, and hide the place as the hash does: they are the same for all hidden values here.
+    /// Adds the messages of keys. Both parties get the same, and the hash hides the place, so they are the same for all
+    /// hidden values here.
     fn places(&mut self, digits: Digits, bits: u32, len: usize) {
         let Kind::Place { place_bits, choices, .. } = digits.kind() else { panic!("places have places") };
         self.draw(2, Layout::Elements(place_bits, len));
@@ -228,7 +230,7 @@ impl Script {
         }
     }
 
-    /// Masks of the check, and its openings.
+    /// Adds the masks of the check, and its openings.
     fn check(&mut self) {
         let mut of_rows = None;
         if self.largest > 0 {

@@ -1,4 +1,5 @@
-//! What P2 sees: coins, and results that it is to know. Inputs of P0 and P1 with the same result look alike to it.
+//! Tests of the view of P2, which consists of coins and of results revealed to it. It is the same for all inputs of P0
+//! and P1 with the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use super::{World, noise, observe};
 const K: u32 = 2;
 const DEALER: usize = 2;
 
-/// All inputs of Z_4, with a product and a comparison: what P2 receives is a function of what is revealed to it.
+/// Runs a product and a comparison on all inputs of Z_4: P2's messages are a function of the values revealed to it.
 #[test]
 fn a_dealer_sees_results_and_nothing_else() {
     let (params, ring) = (Params::insecure(3, 1), Ring::of(K));

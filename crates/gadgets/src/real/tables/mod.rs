@@ -22,7 +22,7 @@ pub(super) use tanh::TANH;
 
 /// A function as a cubic for each segment of its argument.
 pub(super) struct Table {
-    /// G: the bits after the point of the result.
+    /// G: the number of bits after the point of the result.
     pub scale: u32,
     /// T1, T2, T3: the bits after the point that the linear, the square and the cubic term use.
     pub after_point: [u32; 3],

@@ -48,7 +48,7 @@ fn sums_of_many_pairs_go_in_pieces_by_themselves() {
 }
 
 #[test]
-fn what_takes_less_than_a_gigabyte_goes_whole() {
+fn steps_of_less_than_a_gigabyte_run_whole() {
     let mut graph = Graph::default();
     let (sums, _) = sum_of_pairs(&mut graph, BinaryOp::Eq, 2000, 500);
     let (schedule, whole) = scheduled(&graph, sums, Domains::default()).unwrap();
@@ -112,7 +112,7 @@ fn short_numbers_fill_a_window_later() {
 
 /// A schedule does not affect the chunks under way of look-ups and circuits, and counts no memory for them.
 #[test]
-fn look_ups_have_what_is_under_way_as_they_say() {
+fn schedules_do_not_affect_chunks_of_look_ups() {
     let mut graph = Graph::default();
     let at = || Source::new("schedule.rs", 1);
     let x = graph.at(at()).input(0, 3, &[200_000], Dtype::int(8).unwrap(), None).unwrap();
@@ -131,7 +131,7 @@ fn look_ups_have_what_is_under_way_as_they_say() {
 }
 
 #[test]
-fn what_pieces_save_too_little_of_goes_whole() {
+fn steps_run_whole_if_pieces_save_too_little() {
     let mut graph = Graph::default();
     let at = || Source::new("schedule.rs", 1);
     let x = graph.at(at()).input(0, 3, &[30_000_000], Dtype::INT64, None).unwrap();

@@ -45,7 +45,7 @@ pub(crate) struct Decided {
     pub own_seconds: f64,
 }
 
-/// The plan of a program by the prices of its steps, and, once that is worth while, by dry runs of the whole.
+/// The plan of a program by the prices of its steps, and, once that is worthwhile, by dry runs of the whole.
 #[derive(Clone)]
 pub(crate) struct Assigned {
     by_steps: Assignment,

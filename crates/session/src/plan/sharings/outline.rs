@@ -75,8 +75,8 @@ impl Outline {
         self.choosing().filter(|&place| seen.insert(graph.step_hash(self.nodes[place]))).collect()
     }
 
-    /// Returns the hash of what a plan depends on beside prices: the steps and their dependencies, which of them run,
-    /// what users allow, and what is revealed to whom.
+    /// Returns the hash of everything that a plan depends on besides prices: the steps and their dependencies, the
+    /// steps that run, the users' restrictions, and the reveals with their receivers.
     pub fn key(&self, work: &Work<'_>) -> Key {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = vec![work.reveals.len(), self.items.len()];

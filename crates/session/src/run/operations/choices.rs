@@ -66,7 +66,8 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(s.mux(ctx, &condition, &x, &y).await?))
     }
 
-    /// Returns the one of two values that a third one is not. It is local: x + y - one, or the xor of the three.
+    /// Returns the other one of two values x and y, where a third value holds one of them. It is local: x + y less the
+    /// third, or the xor of the three.
     pub(crate) fn other(&self, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let [x, y, one] = operands else { return Err(KINDS) };
         let s = self.s;
@@ -98,7 +99,7 @@ impl<S: Computes> Executor<'_, S> {
         Ok(Value::Arith(self.with_sign(ctx, node.inputs[0], bits, found)))
     }
 
-    /// Gadgets compare the full range of a ring as signed numbers. Where node `id` is unsigned and its differences take
+    /// Gadgets compare the full range of a ring as signed numbers. If node `id` is unsigned and its differences take
     /// `bits` bits, more than the ring has, moves its numbers by half the range, which keeps their order. Applied
     /// twice, it changes nothing.
     pub(crate) fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {

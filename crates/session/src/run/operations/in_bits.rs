@@ -16,7 +16,7 @@ use crate::work::Work;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// Whether an operation is available on bits.
+/// Returns whether an operation is available on bits.
 pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Bits | Op::Compose | Op::To(_) => true,
@@ -25,8 +25,8 @@ pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// Returns the approximate bytes of tables that a garbler sends for a step without waiting: those of its circuits, and
-/// of the adders that convert its operands to labels.
+/// Returns the approximate bytes of the tables that a garbler sends for a step without waiting. These are tables of its
+/// circuits, and of the adders that convert its operands to labels.
 pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
     const BYTES_PER_AND: u64 = 32;
     if work.domains.of(id) != Domain::Y {

@@ -30,11 +30,11 @@ use crate::work::value::{KINDS, Value};
 
 const WITHIN: &str = "an owner's input lies within its stated bound";
 
-/// The operands of an operation on two arrays, as far as it has them.
+/// The operands of an operation on two arrays; `None` if there is no such operand.
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
 impl<S: Computes> Executor<'_, S> {
-    /// Computes most operations that take no message, at once; `None` for all others. The result is that of
+    /// Computes most operations that exchange no messages, at once; `None` for all others. The result is that of
     /// [`Executor::operation`].
     pub(crate) fn local_operation(
         &self,
@@ -120,8 +120,8 @@ impl<S: Computes> Executor<'_, S> {
         }
     }
 
-    /// Returns the first operand after checking that all bits of the second are zeros. Where parties may cheat, these
-    /// bits are opened; elsewhere they are not looked at.
+    /// Returns the first operand after checking that all bits of the second are zeros. If parties may cheat, these bits
+    /// are opened; otherwise they are ignored.
     async fn assert_within(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let (Some(x), Some(outside)) = (operands.first(), operands.get(1)) else { return Err(KINDS) };
         if S::CHECKED {

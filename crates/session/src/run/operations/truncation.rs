@@ -72,7 +72,7 @@ impl Truncations {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// Whether node `id` is truncated probabilistically, down or up, and not rounded as stated for it.
+    /// Returns whether node `id` is truncated probabilistically, down or up, in place of its stated rounding.
     pub(crate) fn rounds_either_way(&self, id: NodeId) -> bool {
         let cut = self.work.graph.cut(id);
         cut.is_some_and(|cut| how(self.s, self.work.graph, cut) != How::Exact)

@@ -13,7 +13,7 @@ use crate::work::value::Value;
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub(crate) trait World<S: Computes> {
     type V: Clone;
-    /// What its circuits minimise, and the order of their gates.
+    /// The optimisation goal of its circuits, and the order of their gates.
     const CIRCUITS: (Goal, Order);
 
     fn of_value(value: &Value<S>) -> Option<&Self::V>;

@@ -22,7 +22,7 @@ use crate::work::{Reveal, Work};
 const INT: Dtype = Dtype::Int { bits: 20 };
 const FIXED: Dtype = Dtype::Fixed { bits: 24, frac: 8 };
 
-/// A program, its inputs in ring units, and what is revealed of it.
+/// A program, its inputs in ring units, and its reveals.
 #[derive(Default)]
 struct Program {
     graph: Graph,
@@ -115,7 +115,7 @@ impl Program {
     }
 }
 
-/// All operations that can be cut, on arrays of 30 and 60 elements.
+/// Returns all operations that can be cut, on arrays of 30 and 60 elements.
 fn everything() -> Program {
     let mut p = Program::default();
     let x = p.input(&[5, 6], INT, 9000);
@@ -189,7 +189,7 @@ fn everything() -> Program {
     p
 }
 
-/// All approximate operations that can be cut.
+/// Returns all approximate operations that can be cut.
 fn approximations() -> Program {
     let mut p = Program::default();
     let (f, g) = (p.input(&[3, 4], FIXED, 1500), p.input(&[3, 4], FIXED, 1500));
@@ -202,7 +202,7 @@ fn approximations() -> Program {
     p
 }
 
-/// Chains of steps that can be within the pieces of the last one.
+/// Returns chains of steps that can be within the pieces of the last one.
 fn chains() -> Program {
     let mut p = Program::default();
     let (x, y) = (p.input(&[5, 6], INT, 300), p.input(&[6], INT, 300));
@@ -267,7 +267,7 @@ fn exact_operations_equal_those_in_the_clear() {
     check_exact(&everything(), 5, &[4]);
 }
 
-/// Winners of pieces meet as they would without pieces, and the first of equal candidates wins.
+/// Winners of pieces meet in the same pairs as without pieces, and the first of equal candidates wins.
 #[test]
 fn tournaments_in_pieces_have_the_same_rounds() {
     for (len, lanes) in [(1, 3), (2, 1), (37, 1), (64, 1), (9, 2)] {
