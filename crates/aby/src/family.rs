@@ -3,7 +3,7 @@
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 use quorate_ring::meter::Effort;
 
 use crate::setup::Aby;
@@ -68,11 +68,6 @@ impl Family for Aby {
         Aby::fill_line(self, bytes);
     }
 
-    fn record_demand(&self) {
-        self.garbled.clear();
-        self.stock.record();
-    }
-
     async fn prepare<T>(
         &self,
         ctx: &Ctx,
@@ -87,7 +82,16 @@ impl Family for Aby {
         self.stock.clear();
         self.garbled.clear();
     }
+}
 
+impl MakesAhead for Aby {
+    fn record_demand(&self) {
+        self.garbled.clear();
+        self.stock.record();
+    }
+}
+
+impl GarblesAhead for Aby {
     fn set_ahead(&self, ahead: bool) {
         self.set_garbling(if ahead { Garbling::Ahead } else { Garbling::Streamed });
     }
@@ -103,7 +107,11 @@ impl Family for Aby {
     fn defer(&self, work: &Effort) {
         Aby::defer(self, work);
     }
+}
 
+impl Revokes for Aby {}
+
+impl Footprint for Aby {
     fn shares(&self) -> u64 {
         1
     }

@@ -196,7 +196,7 @@ impl Aby {
 mod tests {
     use quorate_engine::testing::parties;
     use quorate_engine::{Phase, dry};
-    use quorate_gadgets::Family;
+    use quorate_gadgets::MakesAhead;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::cost::{and_all, carry_tree};
-use quorate_gadgets::{Family, Gadgets};
+use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

@@ -1,12 +1,20 @@
 //! Families of protocols: one security model, one sharing. A family's [`Descriptor`] is for users; its [`Family`] runs
 //! programs. Only the crate that lists the families depends on the set of families.
 
+mod footprint;
+mod garbling;
+mod making;
+mod revoking;
+
 use std::collections::BTreeMap;
 
+pub use footprint::{Footprint, streamed_lookup_bytes, streaming_bytes};
+pub use garbling::GarblesAhead;
+pub use making::MakesAhead;
+pub use revoking::Revokes;
+
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
-use quorate_ring::Ring;
-use quorate_ring::meter::Effort;
+use quorate_engine::{Ctx, Demand, Misuse, Result};
 
 use crate::cost::Link;
 use crate::functions::Functions;
@@ -99,10 +107,11 @@ pub trait Computes: Functions + Garbles {}
 
 impl<S: Functions + Garbles> Computes for S {}
 
-/// One party's end of a family on which sessions run programs. It is set up once ([`Family::setup`]), has a second form
+/// One party's end of a family on which sessions run programs: a description, and how a party is set up. What else
+/// sessions ask of it is in small traits, whose defaults serve most families. It is set up once ([`Family::setup`]), has a second form
 /// for dry runs ([`Family::dry`]), and can make correlations ahead.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Family: Computes + Stocks + 'static {
+pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + Footprint + 'static {
     /// The family's description.
     const DESCRIPTOR: Descriptor;
 
@@ -141,16 +150,6 @@ pub trait Family: Computes + Stocks + 'static {
     /// Sets the number of bytes to keep under way: the link's product of bandwidth and delay. This takes memory.
     fn fill_line(&self, _bytes: usize) {}
 
-    /// Records draws from here on, without making correlations.
-    fn record_demand(&self) {
-        self.stock().record();
-    }
-
-    /// Returns the recorded demand.
-    fn take_demand(&self) -> Demand<Self::Kind> {
-        self.stock().take_demand()
-    }
-
     /// Runs the offline phase: makes the correlations of a demand, and does the work of `online` that is possible
     /// ahead. Returns the result of `online` at a party that needs no online phase to compute it.
     ///
@@ -163,105 +162,10 @@ pub trait Family: Computes + Stocks + 'static {
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>>;
 
-    /// Whether all correlations of a run are made before its inputs are used, however large they are. A run is refused
-    /// if they do not fit.
-    const ONLY_AHEAD: bool = false;
-
-    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be made at once.
-    const IN_TURNS: bool = false;
-
-    /// Makes the correlations of this demand while the program runs from here on, in its order. A turn takes at most
-    /// `bytes` bytes, or is a single draw. Returns the bytes of the largest turn, or 0 if correlations are made where
-    /// they are drawn.
-    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) -> u64 {
-        0
-    }
-
     /// Forgets the remains of an earlier run: unused correlations, and openings that were not checked.
     fn forget(&self) {
         self.stock().clear();
     }
-
-    /// Notes that a run ended in an error at some party. If a peer may have chosen that, no randomness that the run has
-    /// drawn may be drawn again.
-    fn cut_off(&self) {}
-
-    /// Wipes keys that are of no use after [`Family::cut_off`].
-    fn wipe(&mut self) {}
-
-    /// Sets whether circuits are garbled in the offline phase. All parties and dry runs use the same setting.
-    fn set_ahead(&self, _ahead: bool) {}
-
-    /// Returns whether to garble ahead the circuits of a demand, given the weight of the offline phase (that of the
-    /// online phase is 1).
-    fn worth_garbling_ahead(_demand: &Demand<Self::Kind>, _offline_weight: f64) -> bool {
-        true
-    }
-
-    /// Returns whether this party runs garbled circuits alone ahead of the online phase, and skips them online.
-    fn garbles_alone(&self) -> bool {
-        false
-    }
-
-    /// Adds this work to the party's work ahead, in a dry run.
-    fn defer(&self, _work: &Effort) {}
-
-    /// Returns the number of shares of each value that a party holds.
-    fn shares(&self) -> u64;
-
-    /// Returns the factor of the working memory of gadgets: about the number of shares of a value, including those in
-    /// correlations made on the way.
-    fn work_shares(&self) -> u64;
-
-    /// Returns the bytes under way while `len` numbers are looked up in a table, which is given by its entries and
-    /// their bits.
-    fn lookup_bytes(&self, (_entries, _bits): (usize, u32), len: u64) -> u64 {
-        streamed_lookup_bytes(self.work_shares(), len)
-    }
-
-    /// Returns the bytes of one party's shares of a vector over Z_2^bits (packed bits for 1), where shares are plain
-    /// vectors.
-    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
-        let share = match bits {
-            1 => len.div_ceil(8),
-            _ => len * Ring::of(bits).carrier().bytes(),
-        };
-        share as u64 * self.shares()
-    }
-
-    /// Returns the bytes that a party holds for `products` products of elements, all at once and one by one: element by
-    /// element, or those of matrices.
-    fn products_bytes(&self, _bits: u32, _products: usize, _of_matrices: bool) -> u64 {
-        0
-    }
-
-    /// Returns the bytes of one party's stock of correlations, where shares are plain vectors.
-    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
-        self.layout(kind).bytes(len) * self.shares()
-    }
-
-    /// Returns the bytes held besides the stock while a demand is made, where each kind is made in a stream and all
-    /// kinds side by side.
-    fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
-        demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
-    }
-}
-
-/// Returns the bytes under way while `len` numbers are looked up by rows of bits in a stream, with this factor
-/// ([`Family::work_shares`]).
-pub fn streamed_lookup_bytes(work_shares: u64, len: u64) -> u64 {
-    /// Bytes of a window; bytes of each number (`OF_A_NUMBER`) where that is less.
-    const WINDOW: u64 = 16 << 20;
-    const OF_A_NUMBER: u64 = 16 << 10;
-    work_shares * WINDOW.min(OF_A_NUMBER * len)
-}
-
-/// Returns the bytes under way while a stock of `stock_bytes` bytes is made in a stream.
-pub fn streaming_bytes(stock_bytes: u64) -> u64 {
-    /// Bytes for a large stock; bytes for each byte of the stock (`OF_A_BYTE`) where that is less.
-    const STREAM: u64 = 24 << 20;
-    const OF_A_BYTE: u64 = 8;
-    STREAM.min(OF_A_BYTE * stock_bytes)
 }
 
 #[cfg(test)]

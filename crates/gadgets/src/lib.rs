@@ -59,7 +59,10 @@ use quorate_engine::{Axis, Ctx, Result, Sharing};
 use quorate_ring::Ring;
 
 pub use compare::Width;
-pub use family::{Choice, Choices, Computes, Descriptor, Family, Parties, streamed_lookup_bytes, streaming_bytes};
+pub use family::{
+    Choice, Choices, Computes, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes,
+    streamed_lookup_bytes, streaming_bytes,
+};
 pub use functions::Functions;
 pub use labels::{Garbles, Labels, NoLabels};
 pub use widen::Sign;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use quorate_authenticated::Params;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_pika::{Comparisons, Kind, Pika, PikaMalicious};
 use quorate_ring::{Ring, Vector};
 

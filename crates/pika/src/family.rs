@@ -4,7 +4,9 @@ use quorate_authenticated::options::{ALLOW_WEAK, MAC};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties, streamed_lookup_bytes};
+use quorate_gadgets::{
+    Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes, streamed_lookup_bytes,
+};
 
 use crate::forms::{COMPARISONS, Comparisons};
 use crate::lookup::under_way;
@@ -106,7 +108,15 @@ impl Family for Pika {
         self.stock.clear();
         self.masks.forget();
     }
+}
 
+impl MakesAhead for Pika {}
+
+impl GarblesAhead for Pika {}
+
+impl Revokes for Pika {}
+
+impl Footprint for Pika {
     fn shares(&self) -> u64 {
         1
     }

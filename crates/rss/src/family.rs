@@ -3,7 +3,7 @@
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 
 use crate::forms::{BitForm, CorrelationForm, Forms};
 use crate::setup::Rss;
@@ -96,7 +96,15 @@ impl Family for Rss {
     ) -> Result<Option<T>> {
         prepared(self, ctx, demand).await.map(|()| None)
     }
+}
 
+impl MakesAhead for Rss {}
+
+impl GarblesAhead for Rss {}
+
+impl Revokes for Rss {}
+
+impl Footprint for Rss {
     fn shares(&self) -> u64 {
         self.shares_held() as u64
     }

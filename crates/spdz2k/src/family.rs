@@ -7,7 +7,7 @@ use quorate_authenticated::{Authenticated, Kind};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Parties, Revokes};
 
 use crate::make::Protocols;
 use crate::params::Params;
@@ -191,6 +191,12 @@ impl Family for Spdz2k {
         prepared(self, ctx, demand).await.map(|()| None)
     }
 
+    fn forget(&self) {
+        self.online.forget();
+    }
+}
+
+impl MakesAhead for Spdz2k {
     const IN_TURNS: bool = true;
 
     fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) -> u64 {
@@ -204,11 +210,11 @@ impl Family for Spdz2k {
         self.stock().make_in_turns(turns);
         largest
     }
+}
 
-    fn forget(&self) {
-        self.online.forget();
-    }
+impl GarblesAhead for Spdz2k {}
 
+impl Revokes for Spdz2k {
     fn cut_off(&self) {
         self.online.cut_off();
     }
@@ -219,7 +225,9 @@ impl Family for Spdz2k {
             self.protocols = Protocols::new(self.protocols.transfers.without_seeds());
         }
     }
+}
 
+impl Footprint for Spdz2k {
     fn shares(&self) -> u64 {
         Authenticated::SHARES
     }

@@ -77,7 +77,7 @@ impl Spdz2k {
 mod insecure {
     use quorate_authenticated::{InsecureBits, Shared, SharedBits, Tagged};
     use quorate_engine::{Misuse, Phase, Stocks, dry};
-    use quorate_gadgets::Family;
+    use quorate_gadgets::MakesAhead;
 
     use super::*;
     use crate::family::DEALER;

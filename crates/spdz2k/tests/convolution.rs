@@ -3,7 +3,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::Family;
+use quorate_gadgets::MakesAhead;
 use quorate_ring::{Conv, Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

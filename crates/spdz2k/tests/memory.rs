@@ -3,7 +3,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets};
+use quorate_gadgets::{Footprint, Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

@@ -3,7 +3,7 @@
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
 use quorate_gadgets::testing::may_be_chance;
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Axis, Cause, Ctx, Demand, Error, Form, Linear, Phase, Result, Sharing, Traffic, dry};
-use quorate_gadgets::{Family, Gadgets};
+use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

@@ -3,7 +3,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Result, Sharing, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
 

@@ -215,7 +215,7 @@ mod tests {
     use quorate_engine::Stocks;
     use quorate_engine::testing::parties;
     use quorate_engine::{Misuse, Party, Sharing, dry};
-    use quorate_gadgets::{Family, Garbles};
+    use quorate_gadgets::{Family, Garbles, MakesAhead};
     use quorate_ring::Bits;
 
     use super::*;

@@ -11,7 +11,7 @@ use quorate_crypto::Seed;
 use quorate_engine::testing::{Change, Liar, What};
 use quorate_engine::{Ctx, Demand, Opened, Party, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
-use quorate_gadgets::{Family, Functions, Gadgets};
+use quorate_gadgets::{Functions, Gadgets, MakesAhead};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Bits, Ring, Vector};
 

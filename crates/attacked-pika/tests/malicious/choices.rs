@@ -5,7 +5,7 @@ use quorate_adversary::{By, Twist};
 use quorate_authenticated::{Kind, Params, Tagged};
 use quorate_engine::testing::parties;
 use quorate_engine::{Axis, Cause, Ctx, Error, Linear, Phase, Result, Sharing, dry};
-use quorate_gadgets::{Family, Gadgets};
+use quorate_gadgets::{Gadgets, MakesAhead};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Ring, Vector};
 

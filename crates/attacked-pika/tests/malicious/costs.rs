@@ -6,7 +6,7 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::testing::convolutions::kinds as convolutions;
-use quorate_gadgets::{Family, Functions, Gadgets, Width};
+use quorate_gadgets::{Functions, Gadgets, MakesAhead, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::cost;
 use quorate_pika::malicious::digits::Digits;
@@ -48,7 +48,7 @@ pub fn measure(work: impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()> + Sync) ->
     let made = async |ctx: &Ctx| all[ctx.me()].make_all(ctx, demands[0].clone()).await;
     let made = dry::together(&[0; N], Phase::Offline, made).unwrap();
     let all: Vec<PikaMalicious> = (0..N).map(dry_party).collect();
-    all.iter().for_each(Family::record_demand);
+    all.iter().for_each(MakesAhead::record_demand);
     let ran = dry::together(&[0; N], Phase::Online, async |ctx| work(&all[ctx.me()], ctx).await).unwrap();
     for me in 0..N {
         assert_eq!(live[me].offline, made[me].1.offline, "offline, party {me}");

@@ -9,7 +9,7 @@ use quorate_authenticated::{Kind, Params};
 use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
-use quorate_gadgets::{Family, Functions, Gadgets, Width};
+use quorate_gadgets::{Functions, Gadgets, MakesAhead, Width};
 use quorate_pika::PikaMalicious;
 use quorate_ring::{Bits, Ring, Vector};
 

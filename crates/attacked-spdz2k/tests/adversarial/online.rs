@@ -4,7 +4,7 @@
 
 use quorate_engine::testing::Liar;
 use quorate_engine::{Axis, Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::{Gadgets, MakesAhead, Width};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

@@ -3,7 +3,7 @@
 
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::Family;
+use quorate_gadgets::{Family, Revokes};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 

@@ -6,7 +6,9 @@ use quorate_authenticated::{Authenticated, Kind, Params};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family, streamed_lookup_bytes};
+use quorate_gadgets::{
+    Choices, Descriptor, Family, Footprint, GarblesAhead, MakesAhead, Revokes, streamed_lookup_bytes,
+};
 
 use super::PikaMalicious;
 use super::check::making_bytes;
@@ -30,9 +32,6 @@ impl Family for PikaMalicious {
         most_elements: 10_000,
         ..Pika::DESCRIPTOR
     };
-
-    /// The dealer may cheat, so what it deals is checked before anything depends on an input.
-    const ONLY_AHEAD: bool = true;
 
     fn most_bits_with(choices: &Choices) -> u32 {
         Params::chosen(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
@@ -75,7 +74,16 @@ impl Family for PikaMalicious {
     fn forget(&self) {
         self.online.forget();
     }
+}
 
+impl MakesAhead for PikaMalicious {
+    /// The dealer may cheat, so what it deals is checked before anything depends on an input.
+    const ONLY_AHEAD: bool = true;
+}
+
+impl GarblesAhead for PikaMalicious {}
+
+impl Revokes for PikaMalicious {
     fn cut_off(&self) {
         self.online.cut_off();
     }
@@ -86,7 +94,9 @@ impl Family for PikaMalicious {
             self.third = Rc::new(self.third.without_secrets());
         }
     }
+}
 
+impl Footprint for PikaMalicious {
     fn shares(&self) -> u64 {
         Authenticated::SHARES
     }

@@ -173,7 +173,7 @@ impl quorate_gadgets::testing::Tested for PikaMalicious {
 #[cfg(test)]
 mod tests {
     use quorate_engine::{Error, Phase, Stocks, dry};
-    use quorate_gadgets::Family;
+    use quorate_gadgets::Revokes;
 
     use super::*;
 

@@ -7,13 +7,13 @@ use std::fmt::Debug;
 pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
-#[allow(unused_imports)]
-pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
 #[allow(unused_imports)]
 pub use quorate_gadgets::testing::{
     all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
 };
+#[allow(unused_imports)]
+pub use quorate_gadgets::{Family, MakesAhead};
 use quorate_pika::{Comparisons, Kind, Pika, Share};
 use quorate_ring::{Bits, Vector};
 
@@ -78,7 +78,7 @@ pub fn demand_of_all<T>(work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Demand
 /// Dry-runs all parties together; returns the costs of work whose draws are recorded, or made where they are drawn.
 pub fn dry_online<T>(recorded: bool, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Vec<Costs> {
     let parties: Vec<Pika> = (0..N).map(dry_party).collect();
-    parties.iter().filter(|_| recorded).for_each(Family::record_demand);
+    parties.iter().filter(|_| recorded).for_each(MakesAhead::record_demand);
     let all = dry::together(&[0; N], Phase::Online, async |ctx| work(&parties[ctx.me()], ctx).await.map(drop));
     all.unwrap().into_iter().map(|(_, costs)| costs).collect()
 }

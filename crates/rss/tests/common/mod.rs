@@ -7,11 +7,11 @@ use std::fmt::Debug;
 pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Run, dry};
-#[allow(unused_imports)]
-pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
 #[allow(unused_imports)]
 pub use quorate_gadgets::testing::{all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
+#[allow(unused_imports)]
+pub use quorate_gadgets::{Family, MakesAhead};
 use quorate_ring::{Bits, Vector};
 use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Rss, Shared};
 

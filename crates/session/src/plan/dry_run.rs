@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use quorate_engine::clock::own_seconds;
 use quorate_engine::{Costs, Ctx, Demand, Making, Phase, Result, Traffic, dry};
-use quorate_gadgets::Family;
+use quorate_gadgets::{Family, MakesAhead};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId};
 use quorate_ring::meter::{Effort, charged, deferred};
@@ -269,7 +269,7 @@ impl Together<'_, '_> {
         }
         let rounds = vec![0; self.parties];
         let online = dry::together(&rounds, Phase::Online, async |ctx| self.online(&parties[ctx.me()], ctx).await)?;
-        let demands: Vec<Demand<B::Kind>> = parties.iter().map(Family::take_demand).collect();
+        let demands: Vec<Demand<B::Kind>> = parties.iter().map(MakesAhead::take_demand).collect();
         let offline = match in_turns.is_none() {
             true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
                 if self.figures {

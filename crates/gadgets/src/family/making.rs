@@ -1,0 +1,31 @@
+//! When correlations are made.
+
+use quorate_engine::{Demand, Stocks};
+
+/// When a family makes the correlations of a run: before its inputs are used, in turns while it runs, or where they are
+/// drawn.
+pub trait MakesAhead: Stocks {
+    /// Whether all correlations of a run are made before its inputs are used, however large they are. A run is refused
+    /// if they do not fit.
+    const ONLY_AHEAD: bool = false;
+
+    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be made at once.
+    const IN_TURNS: bool = false;
+
+    /// Makes the correlations of this demand while the program runs from here on, in its order. A turn takes at most
+    /// `bytes` bytes, or is a single draw. Returns the bytes of the largest turn, or 0 if correlations are made where
+    /// they are drawn.
+    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) -> u64 {
+        0
+    }
+
+    /// Records draws from here on, without making correlations.
+    fn record_demand(&self) {
+        self.stock().record();
+    }
+
+    /// Returns the recorded demand.
+    fn take_demand(&self) -> Demand<Self::Kind> {
+        self.stock().take_demand()
+    }
+}
