@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HASH",
         action="append",
         default=None,
-        help="run only approved runs: their hashes, as `quorate explain` prints them, separated by commas",
+        help="refuse all other runs than these: hashes that `quorate explain` prints, separated by commas",
     )
     party.add_argument(
         "--audit",
