@@ -1,13 +1,14 @@
-"""What two parties have in common, and whose record is the nearest: private set intersection and matching.
+"""Private set intersection, and the nearest record, of the customers of two parties.
 
     python examples/match.py                                  # all parties in this process
     quorate run examples/match.py                             # a process for each, over TLS on this machine
     quorate party examples/match.py --config party.toml       # one party of a deployment
     quorate explain examples/match.py --network wan           # what it would cost
 
-Party 0 has customers, party 1 has others, with what each of them spent. Both learn how many they share and what those
-spent in all; party 1 alone learns which. Then party 1 looks for the most similar of party 0's customers, without
-showing for which of its own. The numbers of customers are public: --customers 1000, the same at all parties.
+Parties 0 and 1 have customers; party 1 also has the amount that each of its customers spent. Both learn the number of
+shared customers and the sum of their amounts. Party 1 alone learns which customers are shared. Then party 1 finds the
+profile of party 0 that is nearest to a profile of its own, without showing that profile. The numbers of customers are
+public: --customers 1000, the same at all parties.
 """
 
 import argparse
@@ -20,7 +21,7 @@ PROFILE = qr.uint(10)  # each number of a profile is from 0 to 1023
 
 
 def customers(party, count):
-    """A party's customers: numbers of 32 bits that name them, what each spent, and a profile of each."""
+    """Returns a party's customers: identifiers of 32 bits, the amount that each spent, and the profile of each."""
     rng = np.random.default_rng(party)
     common = np.random.default_rng(7).choice(2**32, count, replace=False)[: count // 4]
     names = np.unique(np.concatenate([common, rng.choice(2**32, 2 * count, replace=False)]))
@@ -34,7 +35,7 @@ def main():
     count = parser.parse_args().customers
 
     with qr.session() as mpc:
-        # At a party that does not have the values, nothing but sizes and dtypes is used.
+        # At a party that does not have the values, only sizes and dtypes are used.
         own = [customers(party, count) if mpc.me == party else (None, None, None) for party in (0, 1)]
         sets = {"sizes": (count, count), "bits": 32}
         told = qr.apps.psi(

@@ -20,7 +20,7 @@ MODEL_OWNER, DATA_OWNER = 0, 1
 
 
 def train(kind):
-    """The model, from the first 400 records of the data set. Only its owner calls this."""
+    """Trains the model on the first 400 records of the data set. Only its owner calls this."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.svm import SVC
@@ -37,7 +37,7 @@ def train(kind):
 
 
 def load_records(count):
-    """Records that the model has not seen, and their labels. Only their owner calls this."""
+    """Returns records that the model has not seen, and their labels. Only their owner calls this."""
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
@@ -45,9 +45,9 @@ def load_records(count):
 
 
 def shared_shape(mpc, model):
-    """Tells all parties the public shape of the owner's model: the owner's JSON, revealed to everybody.
+    """Returns the public shape of the owner's model at all parties: the owner inputs it as JSON, which is revealed.
 
-    Where the owner has sent `model.shape.describe()` to the others beforehand, `qr.models.Shape(**described)` does.
+    If the owner has sent `model.shape.describe()` to the others beforehand, use `qr.models.Shape(**described)` instead.
     """
     text = None if model is None else json.dumps(model.shape.describe()).encode()
     size = mpc.input(text and len(text), owner=MODEL_OWNER, shape=(), dtype=qr.int(32)).reveal()

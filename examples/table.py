@@ -1,4 +1,4 @@
-"""A secret score for every record of one party's CSV file, with weights from another's.
+"""Scores every record of one party's CSV file with another party's weights; both stay secret.
 
     python examples/table.py                                       # writes its own files, in a folder that it deletes
     quorate run examples/table.py --input 0=weights.csv --input 1=patients.csv --output scores.csv
@@ -24,7 +24,7 @@ WEIGHTS_OWNER, RECORDS_OWNER = 0, 1
 
 
 def make(folder):
-    """Two files as the parties might have them: what a regression learned, and standardised records of others."""
+    """Writes two files as the parties might have them: a regression's weights, and other standardised records."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.linear_model import LogisticRegression
 
@@ -38,7 +38,7 @@ def make(folder):
 
 
 def score(mpc, weights, records):
-    """The scores and whether each is above the median, at the records' owner; None elsewhere."""
+    """Returns the scores, and whether each is above the median, at the records' owner; None elsewhere."""
     w = mpc.input_file(weights, owner=WEIGHTS_OWNER, columns=0, dtype=qr.fixed(64, 16), bound=16)
     x = mpc.input_file(records, owner=RECORDS_OWNER, dtype=qr.fixed(64, 16), bound=1024)
     scores = x @ w

@@ -170,7 +170,7 @@ def test_numbers_that_may_be_off_by_much_are_named() -> None:
     for place in (RSS, usual("aby")):
         _, words = told(model, small[:5], place=place)
         assert len(words) == 1 and words[0].startswith("predict: numbers are within "), words
-        for word in ("the largest of these is", "nobody stated", "bounds=", "sample=", "test_models_margins.py:"):
+        for word in ("the largest of these is", "not stated", "bounds=", "sample=", "test_models_margins.py:"):
             assert word in words[0]
     for more in ({"bounds": np.abs(small).max(axis=0)}, {"sample": small}):
         predicted, words = told(qr.models.from_sklearn(estimator, **more), small)

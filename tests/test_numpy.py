@@ -360,7 +360,7 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
     ("use", "message"),
     [
         (lambda x: np.sin(x), "a bounded argument can be looked up: qr.lookup"),
-        (lambda x: np.nonzero(x), "would tell something of the secret"),
+        (lambda x: np.nonzero(x), "would reveal something about the secret"),
         (lambda x: np.linalg.svd(x), "not in this release"),
         (lambda x: np.where(x > 0), "three arguments"),
         (lambda x: np.max(x, initial=3), "numpy.max of secret arrays takes no initial=: np.maximum.result, v."),

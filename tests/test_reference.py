@@ -166,7 +166,7 @@ def commands() -> str:
         lines += ["| | |", "|---|---|", *rows, ""] if rows else []
         lines += ["And [options of sessions](#options-of-sessions).", ""] if own else []
         pages.append("\n".join(lines))
-    ending = ["## Options of sessions", "", "Where they go with the protocol.", "", "| | |", "|---|---|"]
+    ending = ["## Options of sessions", "", "Options that only some protocols have say so.", "", "| | |", "|---|---|"]
     return "\n".join([*pages, *ending, *shared.values(), ""])
 
 

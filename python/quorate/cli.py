@@ -35,16 +35,20 @@ _SCRIPT: dict[str, Any] = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="quorate", description="Compute on data that nobody shows to the others.")
+    parser = argparse.ArgumentParser(
+        prog="quorate", description="Computes on data that parties do not show to each other."
+    )
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="the main job on this machine: score a model privately")
+    demo = commands.add_parser("demo", help="a demonstration on this machine: scores secret records with secret models")
     demo.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
-    demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
+    demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="the file for the picture")
     _add_options(demo)
 
-    run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS", **_SCRIPT)
+    run = commands.add_parser(
+        "run", help="runs all parties of a script on this machine, as separate processes over TLS", **_SCRIPT
+    )
     run.add_argument("script", type=Path)
     run.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     run.add_argument("--parties", type=int, default=None, help=_parties())
@@ -53,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add_file_options(run, one_party=False)
     _add_options(run)
 
-    party = commands.add_parser("party", help="one party of a deployment", **_SCRIPT)
+    party = commands.add_parser("party", help="runs one party of a deployment", **_SCRIPT)
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
 
@@ -62,24 +66,33 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HASH",
         action="append",
         default=None,
-        help="run only what was approved: the hashes that `quorate explain` prints, with commas between",
+        help="refuse all other runs than these: hashes that `quorate explain` prints, separated by commas",
     )
     party.add_argument(
-        "--audit", metavar="FILE", default=None, help="log what is revealed, to whom and when: JSON lines"
+        "--audit",
+        metavar="FILE",
+        default=None,
+        help="log reveals, with recipients and times, to this file, as JSON lines",
     )
 
     add_file_options(party, one_party=True)
     _add_options(party)
 
-    keygen = commands.add_parser("keygen", help="TLS key and certificate of a party; prints its fingerprint")
+    keygen = commands.add_parser(
+        "keygen", help="creates the TLS key and certificate of a party, and prints the fingerprint"
+    )
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
     keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
 
-    explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent", **_SCRIPT)
+    explain = commands.add_parser(
+        "explain", help="prints the plan of a script and its cost; nothing is sent", **_SCRIPT
+    )
     explain.add_argument("script", type=Path)
     explain.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     explain.add_argument("--parties", type=int, default=None)
-    explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
+    explain.add_argument(
+        "--network", default="lan", help="lan, wan or RTT_MS,MBIT: the network for the predicted seconds"
+    )
     explain.add_argument("--plot", type=Path, default=None, help="also draw it: FILE.png, .svg, .pdf or .html")
     explain.add_argument("--json", action="store_true", help="print the plans as JSON, and nothing else")
     explain.add_argument("--correlations", action="store_true", help="also list correlations by kind and by line")
@@ -87,21 +100,28 @@ def _parser() -> argparse.ArgumentParser:
     add_file_options(explain, one_party=False)
     _add_options(explain)
 
-    _add_bench(commands.add_parser("bench", help="the standard workloads, with peers' published figures"))
+    _add_bench(
+        commands.add_parser(
+            "bench", help="measures the standard workloads, and prints published figures of other programs beside them"
+        )
+    )
 
-    commands.add_parser("models", help="what qr.models.from_sklearn, from_onnx and from_tflite support")
-    commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
+    commands.add_parser("models", help="lists what qr.models.from_sklearn, from_onnx and from_tflite support")
+    commands.add_parser("protocols", help="lists the protocols, their numbers of parties, and their options")
 
-    completion = commands.add_parser("completion", help="a script by which a shell completes this command")
+    completion = commands.add_parser("completion", help="prints a script for shell completion")
     completion.add_argument("shell", choices=SHELLS, help="as in: quorate completion bash > ~/.quorate-completion")
     return parser
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:
-    bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
-    bench.add_argument("--protocol", default=DEFAULT, help=f"{', '.join(FAMILIES)}, or ot: transfers of two parties")
+    bench.add_argument("names", nargs="*", metavar="NAME", help="workloads to measure; all if none is named")
+    bench.add_argument("--protocol", default=DEFAULT, help=f"{', '.join(FAMILIES)}, or ot: oblivious transfers")
     bench.add_argument(
-        "--parties", type=_numbers, default=(), help="how many, as in 2,3,4; those it is tested with if absent"
+        "--parties",
+        type=_numbers,
+        default=(),
+        help="numbers of parties, as in 2,3,4 (default: those that the protocol is tested with)",
     )
     bench.add_argument(
         "--links",
@@ -109,11 +129,13 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         default=(),
         help="some of memory, tls, lan, wan and RTT_MS/MBIT, as in memory,70/100 (default: memory,tls)",
     )
-    bench.add_argument("--rings", type=_numbers, default=(), help="some of the rings, by their bits, as in 32,64")
-    bench.add_argument("--batches", type=_numbers, default=(), help="these batches, not the usual ones, as in 100,5000")
+    bench.add_argument("--rings", type=_numbers, default=(), help="bits of the rings, as in 32,64")
+    bench.add_argument(
+        "--batches", type=_numbers, default=(), help="batches, instead of the usual ones, as in 100,5000"
+    )
     _add_choices(bench)
     bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
-    bench.add_argument("--plot", type=Path, default=None, help="also draw them")
+    bench.add_argument("--plot", type=Path, default=None, help="also draw the rows, to this file")
 
 
 def _parties() -> str:
@@ -123,15 +145,23 @@ def _parties() -> str:
 def _add_options(command: argparse.ArgumentParser) -> None:
     """Adds the options of a session; only those that are given are passed on to the script's session."""
     absent = argparse.SUPPRESS
-    command.add_argument("--strict", action="store_true", default=absent, help="refuse what may leave its dtype")
+    command.add_argument(
+        "--strict", action="store_true", default=absent, help="refuse programs whose values may leave their dtype"
+    )
     command.add_argument("--threads", metavar="N", default=absent, help="threads on which a party computes (default 1)")
     command.add_argument(
-        "--max-memory", metavar="BYTES", default=absent, help='what a party may use, such as "4GB" (default: no bound)'
+        "--max-memory",
+        metavar="BYTES",
+        default=absent,
+        help='memory that a party may use, such as "4GB" (default: the free memory)',
     )
     command.add_argument("--trunc", default=absent, help="exact or probabilistic: how products are rounded")
     command.add_argument("--sharings", default=absent, help='auto, or some of A, B and Y as in "A+Y"')
     command.add_argument(
-        "--offline-weight", metavar="W", default=absent, help="what an offline second counts beside an online one"
+        "--offline-weight",
+        metavar="W",
+        default=absent,
+        help="weight of a second of the offline phase relative to one online",
     )
     _add_choices(command)
 

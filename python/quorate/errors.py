@@ -70,7 +70,7 @@ class RangeWarning(UserWarning):
     """A result may leave its dtype and wrap, loses digits, or differs from numpy's as its function documents.
 
     Under `strict=True` a result that may leave its dtype is a `RangeError`. To remove the warning, follow its message:
-    mostly, state a smaller `bound=`, or use a wider dtype.
+    usually, state a smaller `bound=`, or use a wider dtype.
     """
 
 
@@ -89,7 +89,7 @@ class CostWarning(UserWarning):
 class ConfigError(QuorateError, ValueError):
     """An option, configuration, party, network or key that cannot be used.
 
-    If a session cannot be opened with it, this is found before anything is sent.
+    Configurations with which no session can be opened are found before anything is sent.
     """
 
 

@@ -540,7 +540,7 @@ def local(
               own. "elements" and "paper" share them as elements mod 2; "paper" also computes on them as the paper does.
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is our own
               and sends least. "bucket" consists of published protocols only, and sends at least four times as much.
-              "twokeys" is our own, too, has a shorter security argument, and sends half as much again as "t3".
+              "twokeys" is our own, too, has a shorter security argument, and sends 1.5 times as much as "t3".
             - `matrices="elementwise" | "experimental"`: with "spdz2k", how matrices are multiplied if a party knows one
               of them. "experimental" uses matrix triples where they send less: an eighth of the bytes for an SVM of 10
               classes and 2048 features. Besides their authors, only one reader has tried to attack them.
@@ -585,7 +585,6 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
         ConfigError: the file or a key cannot be used, a peer's certificate is not the pinned one, or the audit log
             cannot be written.
         ProgramMismatch: another party chose other options.
-        ConfigError: the audit log cannot be written.
         PeerTimeout: a party did not connect in time.
     """
     chosen = Options.of(options, ("path",), local=False)

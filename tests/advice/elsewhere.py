@@ -276,7 +276,7 @@ BY_TEST: dict[str, list[str]] = {
         "convert it with full integer quantisation, inputs and outputs included, or export it to ONNX",
     ],
     "test_numpy_absent.py::test_results_in_turn_are_stacked": [
-        "results in turn, np.stack of x[0], f(x[0], x[1]) and so on",
+        "np.stack of x[0], f(x[0], x[1]) and so on",
     ],
     "test_apps_psi_texts.py::test_texts_that_hash_alike_are_refused": [
         "psi: two different texts have one hash: number the elements instead",

@@ -43,7 +43,7 @@ NUMPY = [
         [True],
     ),
     Case(
-        "bins are public: name them",
+        "bins are public: state them",
         "np.histogram_bin_edges(given([1, 2]))",
         "np.histogram(given([1, 2, 4]), bins=[0, 2, 5])[0]",
         [1, 2],

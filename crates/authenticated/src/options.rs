@@ -9,15 +9,15 @@ use crate::params::Params;
 pub const MAC: Choice = Choice {
     name: "mac",
     values: &["64", "48", "32"],
-    help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to \
-           send) or 32 (26-bit, with allow_weak)",
+    help: "bits of the MAC keys: 64; or, for values of up to 32 bits, 48 (42-bit statistical security, fewer bytes) or \
+           32 (26-bit, needs allow_weak)",
 };
 
 /// Whether less than 40 bits of statistical security are allowed.
 pub const ALLOW_WEAK: Choice = Choice {
     name: "allow_weak",
     values: &["no", "yes"],
-    help: "whether less than 40-bit statistical security will do",
+    help: "whether less than 40-bit statistical security is allowed",
 };
 
 impl Params {

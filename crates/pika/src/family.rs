@@ -17,8 +17,8 @@ use crate::stock::Kind;
 pub const MALICIOUS: Choice = Choice {
     name: "malicious",
     values: &["no", "yes"],
-    help: "whether any one of the three parties, the one who deals included, may do anything: what is dealt is then \
-           checked, and so is all that is opened",
+    help: "whether any one of the three parties, the dealer included, may be malicious: dealt correlations and all \
+           openings are then checked",
 };
 
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.

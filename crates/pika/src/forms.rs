@@ -21,8 +21,8 @@ const KEYS: &str = "keys";
 pub const COMPARISONS: Choice = Choice {
     name: "comparisons",
     values: &[AUTO, EDABITS, KEYS],
-    help: "by what the semi-honest form compares and truncates: \"auto\" for what takes less time on the network that \
-           is named; dealt \"edabits\", which take few bytes; \"keys\" of the masks, which take few rounds",
+    help: "how semi-honest sessions compare and truncate: by whichever is predicted to be faster on the stated network \
+           (auto), by dealt edaBits, with few bytes (edabits), or by dealt keys, with few rounds (keys)",
 };
 
 /// The largest number of bits of an element that has keys.

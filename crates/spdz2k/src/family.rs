@@ -30,32 +30,34 @@ pub(crate) const DEALER: &str = "QUORATE_INSECURE_DEALER";
 const BITS: Choice = Choice {
     name: "bits",
     values: &["auto", "elements", "paper"],
-    help: "how bits are shared: with MACs of their own (auto), as elements mod 2 (elements), or as elements mod 2 with \
-           the paper's protocols on them (paper)",
+    help: "how bits are shared: with MACs of their own (auto), as elements mod 2 (elements), or as elements mod 2, \
+           with the paper's protocols (paper)",
 };
 
 /// How random bits are made.
 const RANDOM_BITS: Choice = Choice {
     name: "random_bits",
     values: &["dabit", "sqrt"],
-    help: "how random bits are made: from bits that each of two parties proves (dabit; it needs bits=auto and \
-           triples=t3, other sessions use sqrt), or by square roots as in the paper (sqrt)",
+    help: "how random bits are made: from bits that each of two parties proves (dabit; with bits=auto and triples=t3 \
+           only, otherwise sqrt is used), or by square roots, as in the paper (sqrt)",
 };
 
 /// How multiplication triples are made.
 const TRIPLES: Choice = Choice {
     name: "triples",
     values: &["t3", "bucket", "twokeys"],
-    help: "how multiplication triples are made: t3 is ours and the cheapest; bucket uses published parts only and \
-           sends at least four times as much; twokeys is ours, has a simpler proof and sends half as much again as t3",
+    help: "how multiplication triples are made: by this project's cheapest protocol (t3), by published protocols only, \
+           with at least four times the bytes (bucket), or by this project's protocol with the shorter proof, with 1.5 \
+           times the bytes (twokeys)",
 };
 
 /// How matrices are multiplied if a party knows one of them.
 const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
-    help: "how a matrix that one party knows is multiplied: element by element, or by matrix triples where they send \
-           less, which only one reader beside their authors has attacked (experimental)",
+    help: "how matrices are multiplied if a party knows one of them: element by element (elementwise), or by matrix \
+           triples where they send less, which only one reader other than their authors has tried to attack \
+           (experimental)",
 };
 
 const OPTIONS: &[Choice] = &[

@@ -31,7 +31,9 @@ def add_file_options(command: argparse.ArgumentParser, one_party: bool) -> None:
         default=[],
         help="shape and dtype of data that is elsewhere, such as 0=114x30:fixed64.16, or a file of the same form",
     )
-    command.add_argument("--output", metavar="FILE", type=Path, default=None, help="where results go: CSV, JSON, ...")
+    command.add_argument(
+        "--output", metavar="FILE", type=Path, default=None, help="file for the results: CSV, JSON, ..."
+    )
 
 
 def file_settings(options: argparse.Namespace) -> dict[str, Any]:

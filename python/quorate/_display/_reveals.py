@@ -58,7 +58,7 @@ class RevealPlan:
         own = "inputs of their own" if len(self.inputs_of) > 1 else "an input of its own"
         return (
             f"WARNING: {self.line} reveals to {others} what {_named(self.inputs_of, '')} gave as {own}: as it is, in "
-            f"part, in another order, or in a form that anybody undoes ({self.what})"
+            f"part, in another order, or in a form that anyone can invert ({self.what})"
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["instead"]
 
-_SHAPE = "how long its result is would tell something of the secret: "
+_SHAPE = "the length of its result would reveal something about the secret: "
 _LOOKED_UP = "a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high)), which ends before high"
 _TO_ONE = "from -1 to 1 it can be looked up: qr.lookup(x, np.{name}, domain=(-1, 1 + 2**-16)), whose last number is 1"
 _PUBLIC = "it makes public numbers: call it with public ones, and mpc.constant makes them part of a program"
@@ -47,11 +47,11 @@ _WHOLE: dict[str, str] = {
     "flatnonzero": _SHAPE + "reveal the condition, or select with mpc.where",
     "float_power": "x ** n for whole n, qr.exp(n * qr.log(x)) for others",
     "fmod": "np.where(x < 0, -(-x % abs(y)), x % abs(y)); the sign of x % y is that of y",
-    "gcd": "there is none: its rounds would tell the numbers",
-    "gradient": "differences of slices: (x[2:] - x[:-2]) / 2 but for the first and the last one",
+    "gcd": "not available: its number of rounds would reveal the numbers",
+    "gradient": "differences of slices: (x[2:] - x[:-2]) / 2 except for the first and the last one",
     "heaviside": "np.where(x < 0, 0, np.where(x == 0, y, 1))",
     "histogram2d": "as np.histogram, with the bits of both",
-    "histogram_bin_edges": "bins are public: name them",
+    "histogram_bin_edges": "bins are public: state them",
     "histogramdd": "as np.histogram, with the bits of all",
     "hypot": "qr.sqrt(x * x + y * y), where squares fit the dtype",
     "insert": "np.concatenate of slices",
@@ -60,13 +60,13 @@ _WHOLE: dict[str, str] = {
     "isclose": "abs(x - y) <= tolerance",
     "isin": "(x[..., None] == values).any(axis=-1)",
     "kron": "(x[:, None, :, None] * y[None, :, None, :]).reshape(len(x) * len(y), -1)",
-    "lcm": "there is none: its rounds would tell the numbers",
+    "lcm": "not available: its number of rounds would reveal the numbers",
     "ldexp": "x * 2.0**n for public n",
     "lexsort": "np.lexsort((b, a)) is mpc.sort(mpc.sort(b, a)[1], b.argsort())[1]: sorts are stable",
     "lib.scimath.logn": "qr.log(x) * (1 / np.log(n))",
     "linalg.pinv": "not in this release; of a public matrix: x @ np.linalg.pinv(a)",
     "linalg.matmul": "x @ y",
-    "linalg.matrix_power": "x @ x, as often as it takes",
+    "linalg.matrix_power": "x @ x, repeated",
     "linalg.multi_dot": "x @ y @ z",
     "linalg.norm": "qr.sqrt((x * x).sum(axis)), where squares fit the dtype",
     "linalg.vector_norm": "qr.sqrt((x * x).sum(axis)), where squares fit the dtype",
@@ -98,7 +98,7 @@ _WHOLE: dict[str, str] = {
     "nonzero": _SHAPE + "reveal the condition, or select with mpc.where",
     "packbits": "mpc.from_bits(x.reshape(-1, 8)[:, ::-1], qr.uint(8)), the lowest bit first without [:, ::-1]",
     "piecewise": "mpc.where",
-    "poly": "products in turn",
+    "poly": "products, one after another",
     "polyadd": "x + y, of coefficients of one length",
     "polysub": "x - y, of coefficients of one length",
     "polyval": "Horner's rule: (a * x + b) * x + c",
@@ -106,9 +106,9 @@ _WHOLE: dict[str, str] = {
     "put": _IN_PLACE,
     "put_along_axis": _IN_PLACE,
     "putmask": _IN_PLACE,
-    "select": "mpc.where, one in the other",
-    "setdiff1d": "np.setdiff1d(a, qr.apps.psi(mpc, a, b)) at the owner of a, who learns what is shared",
-    "setxor1d": "qr.apps.psi(mpc, a, b), and each owner takes what it tells out of its own set",
+    "select": "nested mpc.where",
+    "setdiff1d": "np.setdiff1d(a, qr.apps.psi(mpc, a, b)) at the owner of a, who learns the common elements",
+    "setxor1d": "qr.apps.psi(mpc, a, b), whose result each owner removes from its own set",
     "sliding_window_view": "np.stack of slices",
     "lib.stride_tricks.sliding_window_view": "np.stack of slices",
     "take_along_axis": "mpc.take for secret positions; a public index picks: x[np.arange(n), index]",
@@ -129,8 +129,8 @@ _METHODS: dict[str, str] = {
     "add.at": "x.at[i].add(v), which gives a changed copy, of places that are named once",
     "subtract.at": "x.at[i].add(-v), which gives a changed copy, of places that are named once",
     "at": "x.at[i].set(f(x[i], v)), which gives a changed copy",
-    "accumulate": "results in turn, np.stack of x[0], f(x[0], x[1]) and so on; of add, multiply, maximum, minimum, "
-    "logical_and and logical_or there is one, which takes log2(n) steps",
+    "accumulate": "np.stack of x[0], f(x[0], x[1]) and so on; add, multiply, maximum, minimum, logical_and and "
+    "logical_or have it, in log2(n) steps",
     "multiply.outer": "np.outer(x, y), of one axis each",
     "outer": "the operator on x[:, None] and y",
     "reduceat": "sums and the like of slices: np.stack of x[:3].sum(), x[3:].sum()",

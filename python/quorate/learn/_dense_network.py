@@ -158,7 +158,7 @@ class Trained:
             raise AttributeError(f"a network with hidden layers has no {name!r}: see {instead}", name=name)
 
     def score(self, x: Any, y: Any) -> float:
-        """Returns the share of right labels, or R squared for a regression."""
+        """Returns the fraction of correct labels, or R squared for a regression."""
         predicted, wanted = self.predict(x), np.asarray(y)
         if self.classes is not None:
             return float((predicted == wanted).mean())

@@ -292,7 +292,7 @@ class Classifier(Estimator):
 
     @sessionless
     def score(self, X: Any, y: Any) -> SecretArray:
-        """Returns the share of records whose label is predicted correctly, as a secret number.
+        """Returns the fraction of records whose label is predicted correctly, as a secret number.
 
         Args:
             X: secret records (records, features).

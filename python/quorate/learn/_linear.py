@@ -36,7 +36,7 @@ class LogisticRegression(_Linear, Classifier):
         max_iter: scikit-learn's name for `epochs`.
         batch_size: the number of records of a step. Larger batches make fewer steps.
         learning_rate: the factor of the mean gradient of a batch in a step.
-        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        momentum: the fraction of a step that is added to the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         C: scikit-learn's name for 1 / (alpha records): the weight of the losses of all records relative to half of the
             squared weights. scikit-learn's default is 1.
@@ -106,7 +106,7 @@ class LinearRegression(_Linear, Estimator):
         max_iter: scikit-learn's name for `epochs`.
         batch_size: the number of records of a step. Larger batches make fewer steps.
         learning_rate: the factor of the mean gradient of a batch in a step.
-        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        momentum: the fraction of a step that is added to the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         fit_intercept: whether the model has an intercept.
         shuffle: whether each epoch uses a new order of records. The order is public.

@@ -46,7 +46,7 @@ class MLPClassifier(Classifier):
         max_iter: scikit-learn's name for `epochs`.
         batch_size: the number of records of a step. Larger batches make fewer steps.
         learning_rate: the factor of the mean gradient of a batch in a step.
-        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        momentum: the fraction of a step that is added to the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.
@@ -116,7 +116,7 @@ class MLPRegressor(Estimator):
         max_iter: scikit-learn's name for `epochs`.
         batch_size: the number of records of a step. Larger batches make fewer steps.
         learning_rate: the factor of the mean gradient of a batch in a step.
-        momentum: the share of a step that is repeated in the next one, 0 to 0.999.
+        momentum: the fraction of a step that is added to the next one, 0 to 0.999.
         alpha: adds alpha / 2 times the sum of squared weights to the loss; intercepts do not count.
         shuffle: whether each epoch uses a new order of records. The order is public.
         random_state: the seed of the initial weights, which are drawn as in scikit-learn, and of the orders. Public.

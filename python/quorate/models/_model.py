@@ -29,7 +29,7 @@ FINE = 1e-6
 COARSE_NUMBERS = 1e-3
 """The margin of numbers, relative to the largest of them, above which users are warned."""
 NOBODY_STATED = (
-    f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
+    f"the size of features is not stated, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
     "from_sklearn(..., bounds=), or from_onnx(..., bound=), their largest magnitudes, or sample= records like those to "
     "come"
 )
@@ -45,9 +45,9 @@ class Model(Questions):
         margin_bound: predictions equal the estimator's for every record whose margin exceeds this. It is 0 for a tree,
             and for a forest whose leaves are pure: their predictions are always equal. The margin of a binary model is
             the magnitude of the decision. With one against one, or several labels, it is the smallest magnitude of the
-            decisions. Otherwise it is the distance between the two largest decisions (for a forest: between the largest
-            mean shares). For a regression, `margin_bound` bounds the distance of each number from the estimator's. It
-            is computed from the secret weights and stays with the model's owner.
+            decisions. Otherwise it is the distance between the two largest decisions (for a forest: of the mean class
+            fractions). For a regression, `margin_bound` bounds the distance of each number from the estimator's. It is
+            computed from the secret weights and stays with the model's owner.
     """
 
     shape: Shape

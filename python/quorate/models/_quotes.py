@@ -24,10 +24,10 @@ def short(given: object, most: int = _MOST) -> str:
 def path(given: object) -> str:
     """Returns how a message quotes what should be a path but may be a model."""
     if isinstance(given, (bytes, bytearray)):
-        return f"what was given, {len(given)} bytes,"
+        return f"the argument, {len(given)} bytes,"
     text = str(given)
     if len(text) > 4 * _MOST or len(text.splitlines()) > 1:
-        return f"what was given, a text of {len(text)} characters,"
+        return f"the argument, a text of {len(text)} characters,"
     return repr(text)
 
 

@@ -45,8 +45,8 @@ class Shape(Questions):
         activation: for a network: the activation of the hidden layers.
         layer_scales: for a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
         multilabel: for a network: whether each label is predicted independently of the others.
-        link: how `predict_proba` follows from the decisions, if it does. `"sigmoids"`: as shares of logistic functions;
-            no method returns these.
+        link: how `predict_proba` follows from the decisions, if it does. `"sigmoids"`: as logistic functions, divided
+            by their sum; no method returns these.
         float64: for trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: the names of the features, in order, if the estimator was fitted on a table that has them. Records with
             names must have the same ones; records without names are accepted. Names are public, as class labels are.

@@ -198,30 +198,31 @@ def listing() -> str:
 
     >>> print(listing().split("\n\n")[1])
     DecisionTreeClassifier
-      asks     predict
+      methods  predict
       targets  binary, multi-class
       limits   no missing values, one output
       equal    always
       public   depth up to 12, else the number of nodes
     """
     head = (
-        "qr.models.from_sklearn supports these estimators. Weights, thresholds, which features are used and what\n"
-        "leaves say stay secret; public are the classes, the numbers of features and of records, and what is named.\n"
+        "qr.models.from_sklearn supports these estimators. Weights, thresholds, the features that are used and the\n"
+        "values of leaves stay secret. Classes, the numbers of features and of records, and the values listed as\n"
+        "public are public.\n"
         "They may be the end of a Pipeline, or the best of a GridSearchCV. Steps before are folded into weights, and\n"
         f"are as secret: {_wrapped(STEPS)};\n"
         "before trees those that select features, impute or encode. Categories of a OneHotEncoder are public."
     )
     tail = (
         'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model()\n'
-        "and booster.model_to_string(): gbtree and gbdt, binary, multi-class and numbers, without categories. What is\n"
-        "equal and public is as of boosting above, but XGBoost's margin is that of its own sums in float32, about 1e-5."
+        "and booster.model_to_string(): gbtree and gbdt, binary, multi-class and numbers, without categories. What\n"
+        "is equal and public is as for boosting above, but XGBoost's margin is that of its float32 sums, about 1e-5."
     )
     return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items()), tail])
 
 
 def _paragraph(name: str, support: Support) -> str:
     rows = {
-        "asks": ", ".join(support.methods),
+        "methods": ", ".join(support.methods),
         "targets": ", ".join(support.targets),
         "limits": support.limits,
         "equal": support.agreement,

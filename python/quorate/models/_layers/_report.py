@@ -16,7 +16,7 @@ class Report:
 
     Attributes:
         count: the number of inputs.
-        agreement: the share of inputs for which both networks have the same largest output.
+        agreement: the fraction of inputs whose largest output is at the same position in both networks.
         differing: the indices of the other inputs.
         largest_error: the largest measured distance of an output from the clear network's.
         error_bound: the proven bound on that distance.

@@ -94,7 +94,7 @@ class Network(Questions):
             options: other options of `qr.local`.
 
         Returns:
-            The share of inputs whose largest output agrees, and the largest error of the outputs and of each layer.
+            The fraction of inputs whose largest output agrees, and the largest errors of the outputs and of each layer.
         """
         ours: list[list[Array]] = []
         clear: list[list[Array]] = []
@@ -176,8 +176,8 @@ def from_onnx(
 
     A file of scikit-learn's converter (`skl2onnx`) with trees, linear models or SVMs becomes a `Model`, as
     `from_sklearn` makes it of such estimators. A network of onnxruntime's static quantisation becomes a
-    `QuantisedNetwork`; its `decision_function` returns the arguments of a last softmax, not its shares. Options that do
-    nothing for such a file are refused.
+    `QuantisedNetwork`; its `decision_function` returns the arguments of a last softmax, not its probabilities. Options
+    that do nothing for such a file are refused.
 
     `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
     chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.

@@ -200,7 +200,7 @@ def _by_matrix(lowering: Lowering, x: Tensor | Turned, w: np.ndarray, c: np.ndar
     return turned(lowering.emit("matmul", batch_first(x), None, w, c), x.layout)
 
 
-@operator("MatMul", limits="with a constant matrix, or of two arrays with the batch alike", turned=True)
+@operator("MatMul", limits="with a constant matrix, or of two arrays whose batch axes correspond", turned=True)
 def _matmul(lowering: Lowering, node: Node) -> Tensor | Turned:
     if not isinstance(node.value(0), (Tensor, Turned)):
         return _from_left(lowering, node)
@@ -295,7 +295,7 @@ def _mul(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, one, other, 0.0) if isinstance(one, Tensor) else _affine(lowering, other, one, 0.0)
 
 
-@operator("Div", limits="by what is proven, or by a sample=, not to be 0", each=True)
+@operator("Div", limits="by arrays that are not 0, proven or by a sample=", each=True)
 def _div(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
     if isinstance(other, Tensor):
@@ -332,9 +332,7 @@ def _pow(lowering: Lowering, node: Node) -> Tensor:
     return square if exponent == 2 else lowering.emit("mul", [square, x])
 
 
-@operator(
-    "Where", limits="constants that are finite, but those that a constant condition puts before a softmax", each=True
-)
+@operator("Where", limits="finite constants, except those that a constant condition puts before a softmax", each=True)
 def _where(lowering: Lowering, node: Node) -> Tensor:
     if isinstance(node.value(0), Tensor):
         return _blended(lowering, node)

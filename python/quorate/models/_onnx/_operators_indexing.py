@@ -47,7 +47,7 @@ def _taken(lowering: Lowering, x: Tensor, places: np.ndarray) -> Tensor:
     return lowering.reshape(made, (x.shape[0], *places.shape))
 
 
-@operator("GatherElements", limits="constant indices, alike for all records, not along the batch")
+@operator("GatherElements", limits="constant indices, equal for all records, not along the batch")
 def _gather_elements(lowering: Lowering, node: Node) -> Tensor:
     x, given = node.tensor(), node.known(1)
     if given is None:
@@ -55,7 +55,7 @@ def _gather_elements(lowering: Lowering, node: Node) -> Tensor:
     return _taken(lowering, x, _along(_inner_axis(lowering, node, x), _of_one_record(given, lowering), x.shape[1:]))
 
 
-_SCATTERED = "constant indices, alike for all records, not along the batch; replaced, or added once each"
+_SCATTERED = "constant indices, equal for all records, not along the batch; replaced, or added to once each"
 
 
 @operator("ScatterElements", limits=_SCATTERED)

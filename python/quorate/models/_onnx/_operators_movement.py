@@ -19,7 +19,7 @@ _WHOLE = (6, 7)  # TensorProto.INT32, INT64
 _BEYOND_ANY = 10**9  # ends of slices from here on take all of an axis of any size
 
 
-@operator("Cast", limits="to float32 or float64; to whole numbers; what is 1 or 0 to any type", turned=True)
+@operator("Cast", limits="to float32 or float64; to whole numbers; results that are 0 or 1 to any type", turned=True)
 def _cast(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, to = node.array(), node.attrs.get("to")
     place = batch_first(x).place
@@ -44,12 +44,12 @@ def _same(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 
 @operator("Constant", "Shape", "Size", limits="")
-@operator("Loop", "If", limits="which steps they take depends on no input")
+@operator("Loop", "If", limits="the steps taken do not depend on inputs")
 def _known(lowering: Lowering, node: Node) -> Tensor:
     raise Unsupported("of what is not known")  # constants were computed before
 
 
-@operator("Flatten", limits="no record beside another", turned=True)
+@operator("Flatten", limits="does not merge records", turned=True)
 def _flatten(lowering: Lowering, node: Node) -> Tensor | Turned:
     x = node.array()
     axis = int(node.attrs.get("axis", 1))
@@ -57,7 +57,7 @@ def _flatten(lowering: Lowering, node: Node) -> Tensor | Turned:
     return lowering.to(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-@operator("Reshape", limits="what lies before the batch and behind it stays there", turned=True)
+@operator("Reshape", limits="axes before and after the batch stay there", turned=True)
 def _reshape(lowering: Lowering, node: Node) -> Tensor | Turned:
     x, wanted = node.array(), node.known(1, "shape")
     if wanted is None:
@@ -117,7 +117,9 @@ def _transpose(lowering: Lowering, node: Node) -> Tensor | Turned:
     return turned(made, dataclasses.replace(x.layout, axis=order.index(batch)))
 
 
-@operator("Concat", limits="not along the batch; constants before or behind what depends on the input", turned=True)
+@operator(
+    "Concat", limits="not along the batch; constants before or after arrays that depend on the input", turned=True
+)
 def _concat(lowering: Lowering, node: Node) -> Tensor | Turned:
     parts = [value for value in node.values if isinstance(value, (Tensor, Turned))]
     if len({part.layout for part in parts}) > 1:
@@ -254,7 +256,7 @@ def _split(lowering: Lowering, node: Node) -> list[Tensor | Turned]:
     return [turned(lowering.emit("slice", batch_first(x), part), x.layout) for part in parts]
 
 
-@operator("Tile", limits="constant repeats, 1 of the batch")
+@operator("Tile", limits="constant repeats, 1 along the batch")
 def _tile(lowering: Lowering, node: Node) -> Tensor:
     made, repeats = node.tensor(), node.known(1)
     if repeats is None or repeats.size != len(made.shape) or repeats.ravel()[0] != 1:

@@ -18,17 +18,17 @@ __all__ = ["OPERATORS"]
 _BOTH = "arrays that both have the batch, or a constant"
 
 
-@operator("Sqrt", limits="of numbers below 0 it is 0", each=True)
+@operator("Sqrt", limits="0 for negative numbers", each=True)
 def _root(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("sqrt", node.tensor())
 
 
-@operator("Log", limits="of what is proven, or by a sample=, to be above 0", each=True)
+@operator("Log", limits="of arrays that are above 0, proven or by a sample=", each=True)
 def _log(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("log", node.tensor())
 
 
-@operator("Reciprocal", limits="of what is proven, or by a sample=, not to be 0", each=True)
+@operator("Reciprocal", limits="of arrays that are not 0, proven or by a sample=", each=True)
 def _inverse(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("inverse", node.tensor())
 
@@ -43,7 +43,7 @@ def _ceil(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, lowering.emit("floor", _affine(lowering, node.tensor(), -1.0, 0.0)), -1.0, 0.0)
 
 
-@operator("Round", limits="what is computed is off by some, so that near a half it may be either", each=True)
+@operator("Round", limits="computed operands have an error, so near a half the result may be either", each=True)
 def _nearest(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("floor", node.tensor(), {"nearest": True})
 
@@ -113,7 +113,7 @@ def _beside_constant(lowering: Lowering, x: Tensor, constant: np.ndarray, is_max
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
 
-_COMPARED = "1 or 0; what is computed is off by some, so that near the limit it may be either"
+_COMPARED = "1 or 0; computed operands have an error, so near the limit the result may be either"
 _THAN = {
     "Equal": ("eq", 1.0),
     "Greater": ("gt", 1.0),
@@ -155,7 +155,7 @@ def _both(lowering: Lowering, node: Node) -> Tensor:
 
 # ---- whole numbers and order ----------------------------------------------------------------------------------------
 
-_DIVIDED = "by a constant; of others than whole numbers it may be off by the divisor near multiples"
+_DIVIDED = "by a constant; near multiples of it, results for real numbers may be off by the constant"
 _MOST_DIVISOR = 2**13
 """The largest divisor: half of its inverse is four units of the number that is rounded down."""
 
@@ -203,7 +203,7 @@ def _ordered(lowering: Lowering, x: Tensor | Turned, axis: int, attrs: dict[str,
     return turned(lowering.emit("top", batch_first(x), {"axis": lowering.axis(axis, x), **attrs}), x.layout)
 
 
-@operator("TopK", limits="a constant k, not along the batch; of equal elements any comes first", turned=True)
+@operator("TopK", limits="a constant k, not along the batch; the order of equal elements is unspecified", turned=True)
 def _top(lowering: Lowering, node: Node) -> list[Tensor | Turned]:
     x, count = node.array(), node.known(1, "k")
     if count is None or count.size != 1:

@@ -112,7 +112,7 @@ def _turned_to(lowering: Lowering, x: Tensor, order: list[int]) -> Tensor:
     return x if order == list(range(len(order))) else lowering.emit("transpose", x, {"axes": order})
 
 
-@operator("Einsum", limits="two arrays, or one and constants of which it sums axes; the batch is kept")
+@operator("Einsum", limits="two arrays, or one array and constants whose axes are summed; the batch is kept")
 def _einsum(lowering: Lowering, node: Node) -> Tensor | Turned:
     given, _, out = str(node.attrs["equation"]).replace(" ", "").partition("->")
     terms = given.split(",")

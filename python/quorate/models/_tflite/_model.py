@@ -69,7 +69,7 @@ class QuantisedNetwork(Questions):
             options: other options of `qr.local`.
 
         Returns:
-            The share of inputs whose largest output agrees, and the largest difference of the outputs and of each
+            The fraction of inputs whose largest output agrees, and the largest difference of the outputs and of each
             layer. For mode "exact" the proven bound is 0. For "paper" no bound is proven, which is shown as `inf`.
         """
         self.shape.encode(X)
@@ -125,7 +125,7 @@ def from_tflite(
         >>> qr.models.from_tflite(b"GIF89a and more")
         Traceback (most recent call last):
             ...
-        quorate.errors.ModelError: from_tflite: what was given is no TFLite model: bytes 4 to 8 of one are 'TFL3'
+        quorate.errors.ModelError: from_tflite: the argument is no TFLite model: bytes 4 to 8 are not 'TFL3'
     """
     if mode not in MODES:
         raise ModelError(f"from_tflite: mode={mode!r} is none of {', '.join(map(repr, MODES))}")

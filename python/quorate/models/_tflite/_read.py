@@ -75,7 +75,7 @@ def read(model: Any, output: str | None = None) -> Source:
         raise ModelError("from_tflite: tflite is not installed: pip install tflite") from error
     data, what = _bytes(model)
     if len(data) < 8 or data[4:8] != MAGIC:
-        raise ModelError(f"from_tflite: {what} is no TFLite model: bytes 4 to 8 of one are {MAGIC.decode()!r}")
+        raise ModelError(f"from_tflite: {what} is no TFLite model: bytes 4 to 8 are not {MAGIC.decode()!r}")
     try:
         return _parsed(tflite, data, output)
     except ModelError:
@@ -86,7 +86,7 @@ def read(model: Any, output: str | None = None) -> Source:
 
 def _bytes(model: Any) -> tuple[bytes, str]:
     if isinstance(model, (bytes, bytearray, memoryview)):
-        data, what = bytes(model), "what was given"
+        data, what = bytes(model), "the argument"
     elif isinstance(model, (str, os.PathLike)):
         file = file_of("from_tflite", model)
         if file.stat().st_size > _MOST_BYTES:
