@@ -59,9 +59,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         raise ShapeError(at(f"numpy.trapezoid: {x.shape[along]} places of {y.shape[axis]} values along axis {axis}"))
     steps = _neighbours(x, along, np.subtract)
     if x.ndim == 1 and isinstance(x, SecretArray) and isinstance(y, SecretArray):
-        return (_last(pairs, axis) @ steps * 0.5).reshape(
-            _without(y, axis)
-        )  # one rounding for each line, not trapezoid
+        # A matrix product rounds once for each line, not for each trapezoid.
+        return (_last(pairs, axis) @ steps * 0.5).reshape(_without(y, axis))
     if x.ndim == 1:
         steps = steps.reshape([-1 if d == axis % y.ndim else 1 for d in range(y.ndim)])
     return _half_product(pairs, steps).sum(axis)
