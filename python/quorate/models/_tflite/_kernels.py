@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.models._layers import _kernels as kernels
+from quorate._clear import _kernels as kernels
 
 Integers = NDArray[np.int64]
 
