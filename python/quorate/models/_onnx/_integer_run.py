@@ -1,7 +1,8 @@
 """A planned network on whole numbers in the clear: its results equal the program's up to a few units of functions.
 
 Sums are in double precision, which is exact up to 53 bits. Where the protocols approximate (functions, roots), the
-function itself is taken and rounded.
+function itself is taken and rounded. The roundings are written apart from those of `_run`, which tests compare with
+them; steps without a rounding are those of `_steps`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate._clear import _kernels as kernels
 from quorate._clear._kernels import MOVES, Array
 from quorate.models._onnx._array_facts import FRACTION
 from quorate.models._onnx._run import Secrets
-from quorate.models._onnx._steps import FUNCTIONS, PAIRED, WEIGHTED, alone, multiples, placed
+from quorate.models._onnx._steps import FUNCTIONS, PAIRED, WEIGHTED, alone, multiples, placed, rearranged
 
 _ONE = 2.0**FRACTION
 
@@ -56,10 +56,8 @@ def _times(x: Array, factor: float) -> Array:
 
 def _made(step: dict[str, Any], given: list[Array]) -> Array:
     kind, x = step["kind"], given[0]
-    if kind == "concat":
-        return np.asarray(kernels.move(kind, step)(given))
     if kind in MOVES:
-        return np.asarray(kernels.move(kind, step)(x))
+        return rearranged(kind, step, given)
     if len(given) > 1:
         return np.asarray(_PAIRS[kind](*given))
     if kind in FUNCTIONS:

@@ -85,14 +85,17 @@ def placed(kind: str, offsets: Any) -> Any:
     return offsets.reshape(1, -1, 1, 1) if kind in ("conv", "conv_transpose") else offsets
 
 
+def rearranged(kind: str, attrs: dict[str, Any], arrays: Sequence[Array]) -> Array:
+    """Computes a step of `MOVES`."""
+    return np.asarray(kernels.move(kind, attrs)(list(arrays) if kind == "concat" else arrays[0]))
+
+
 def clear(step: Step, arrays: Sequence[Array]) -> Array:
     """Computes a step on arrays in the clear, in double precision."""
     kind, attrs = step.kind, step.attrs
-    if kind == "concat":
-        return np.asarray(kernels.move(kind, attrs)(list(arrays)))
-    x = arrays[0]
     if kind in MOVES:
-        return np.asarray(kernels.move(kind, attrs)(x))
+        return rearranged(kind, attrs, arrays)
+    x = arrays[0]
     if kind == "reckoned":  # a program has no such step
         return np.asarray(computed(attrs["of"], x))
     if kind == "blend":  # x of the first array, and 1 - x of the second
