@@ -89,7 +89,7 @@ def comparisons(batch: int) -> Row:
 
 
 def opening() -> float:
-    """Seconds of a session of two, from nothing to ready: the median of five."""
+    """Seconds of the setup of a session of two parties: the median of five."""
     taken = []
     for _ in range(5):
         began = time.perf_counter()
@@ -161,7 +161,7 @@ def spdz2k() -> Iterator[Sequence[str]]:
         yield text, seconds(row, True), sent(row), f"`quorate bench {name} --protocol spdz2k --links memory`"
     row = cell("triple", 64, 1_000_000, "spdz2k")
     yield "1,000,000 triples over Z_2^64", seconds(row), sent(row), "as the first, of 1000000"
-    yield "a session of two, from nothing to ready", number(opening()), "", '`qr.local("spdz2k", parties=2)`'
+    yield "setup of a session of two parties", number(opening()), "", '`qr.local("spdz2k", parties=2)`'
 
 
 def spdz2k_more() -> Iterator[Sequence[str]]:

@@ -324,6 +324,12 @@ def test_reveal_to_a_party_that_does_not_exist(mpc: qr.Session, to: Any) -> None
     refused(qr.ConfigError, ValueError, lambda: mpc.reveal_all(x, to=to), "party")
 
 
+def test_the_place_of_an_error_is_outside_of_numpy(mpc: qr.Session) -> None:
+    internals = compile("np.diff(x, axis=2)", "<__array_function__ internals>", "eval")  # of numpy before 1.25
+    x = mpc.input([1, 2], owner=0)
+    located(qr.ShapeError, ValueError, lambda: eval(internals, {"np": np, "x": x}), "axis 2 is one of 1")
+
+
 def test_two_sessions_do_not_mix(mpc: qr.Session) -> None:
     with qr.local() as other:
         x, y = mpc.input([1], owner=0), other.input([1], owner=0)

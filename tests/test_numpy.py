@@ -13,6 +13,7 @@ import pytest
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among, stated
 from quorate._numpy._functions import FUNCTIONS, UFUNCS
+from quorate._numpy._integrals import INTEGRALS
 from quorate._numpy._unsupported import instead
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
@@ -31,14 +32,12 @@ STATED: dict[str, dict[str, Any]] = {"s": {"bound": 5}, "k": {"dtype": qr.uint(2
 
 Case = Callable[[Any], Any]
 
+(TRAPEZOID,) = INTEGRALS  # `np.trapz` before numpy 2
+
 CASES: dict[Any, list[Case]] = {
     np.add: [lambda v: np.add(WHOLE, v.i), lambda v: np.add.reduce(v.i), lambda v: np.float64(2) + v.r],
     np.subtract: [lambda v: np.subtract(WHOLE[0], v.i), lambda v: WHOLE - v.i],
-    np.multiply: [
-        lambda v: np.multiply(REAL, v.r),
-        lambda v: np.multiply.reduce(v.i, axis=1),
-        lambda v: v.i * 0.5,
-    ],
+    np.multiply: [lambda v: np.multiply(REAL, v.r), lambda v: np.multiply.reduce(v.i, axis=1), lambda v: v.i * 0.5],
     np.true_divide: [
         lambda v: np.divide(v.r, 4),
         lambda v: np.true_divide(REAL, v.p),
@@ -239,19 +238,20 @@ CASES: dict[Any, list[Case]] = {
         lambda v: np.histogram(v.r, [0.1, 0.25, np.inf], weights=v.i),
         lambda v: np.histogram(WHOLE, [-1, 1, 5], weights=v.r),
     ],
-    np.digitize: [
-        lambda v: np.digitize(v.s, [-2.5, 0, 4]),
-        lambda v: np.digitize(v.r, [1, 0.25, -1.1], right=True),
-    ],
+    np.digitize: [lambda v: np.digitize(v.s, [-2.5, 0, 4]), lambda v: np.digitize(v.r, [1, 0.25, -1.1], right=True)],
     np.searchsorted: [
         lambda v: np.searchsorted([-2, 0, 0, 1], v.s),
         lambda v: np.searchsorted(np.sort(v.s[0]), SMALL[1], side="right"),
     ],
     np.linalg.det: [lambda v: np.linalg.det(v.s), lambda v: np.linalg.det(v.q)],
     np.linalg.inv: [lambda v: np.linalg.inv(v.s)],
-    np.linalg.solve: [
-        lambda v: np.linalg.solve(v.s, SMALL[::-1]),
-        lambda v: np.linalg.solve(SMALL, v.s[0]),
+    np.linalg.solve: [lambda v: np.linalg.solve(v.s, SMALL[::-1]), lambda v: np.linalg.solve(SMALL, v.s[0])],
+    TRAPEZOID: [
+        lambda v: TRAPEZOID(v.i, dx=0.1, axis=0),
+        lambda v: TRAPEZOID(v.r, dx=v.r[0, 1]),
+        lambda v: TRAPEZOID(v.r, REAL[1]),
+        lambda v: TRAPEZOID(v.s, v.r[:, 0], axis=0),
+        lambda v: TRAPEZOID(v.b, v.k.reshape(3, 4)),
     ],
     np.ravel: [lambda v: np.ravel(v.i)],
     np.trace: [lambda v: np.trace(v.i, 1)],

@@ -145,11 +145,6 @@ CASES: dict[str, Case] = {
         {"x": WHOLE, "n": 3, "index": [1, 0, 3]},
         lambda x, n, index: np.take_along_axis(x, np.reshape(index, (n, 1)), 1)[:, 0],
     ),
-    "trapezoid": (
-        "(x[1:] + x[:-1]).sum() * (step / 2)",
-        {"x": ABOVE, "step": 0.5},
-        lambda x, step: ((x[1:] + x[:-1]) / 2).sum() * step,
-    ),
     "unpackbits": ("x.bits()[..., ::-1].reshape(-1)", {"x": BYTES}, np.unpackbits),
     "unstack": ("list(x)", {"x": WHOLE}, list),
     "vander": (

@@ -15,6 +15,7 @@ import pytest
 import quorate as qr
 from quorate import functions, nn
 from quorate._families import FAMILIES
+from quorate._numpy._integrals import INTEGRALS, trapezoid
 from quorate._session._array_methods import ArrayMethods
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
@@ -34,6 +35,8 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 
 N = 1000
+
+(TRAPEZOID,) = INTEGRALS  # `np.trapz` before numpy 2
 
 
 class Operands:
@@ -106,6 +109,8 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`f.mean()`": (qr.SecretArray.mean, lambda o: o.f.mean()),
     "`f.var()`": (qr.SecretArray.var, lambda o: o.f.var()),
     "`f.std()`": (qr.SecretArray.std, lambda o: o.f.std()),
+    "`np.trapezoid(f)`": (trapezoid, lambda o: TRAPEZOID(o.f)),
+    "`np.trapezoid(f, g)`": (trapezoid, lambda o: TRAPEZOID(o.f, o.g)),
     "`f.round()`": (qr.SecretArray.round, lambda o: o.f.round()),
     "`x // 8`": (None, lambda o: o.x // 8),
     "`x // 10`": (None, lambda o: o.x // 10),

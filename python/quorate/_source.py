@@ -10,7 +10,7 @@ from types import FrameType
 import numpy as np
 
 _HERE = tuple(os.path.dirname(os.path.abspath(str(file))) + os.sep for file in (__file__, np.__file__))
-_OURS: dict[str, bool] = {}
+_OURS: dict[str, bool] = {"<__array_function__ internals>": True}  # where numpy before 1.25 calls this package
 # The full paths of files, to show the text of lines; the program has file names without folders.
 _FILES: dict[tuple[str, int], str] = {}
 

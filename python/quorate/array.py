@@ -113,7 +113,7 @@ class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
     # ---- building -------------------------------------------------------------------------------------------------
 
     def _operand(self, other: Any, what: str) -> Any:
-        return self._session._operand(other, what)
+        return operand(self._session, other, what)
 
     def _new(self, node: int) -> SecretArray:
         return SecretArray(self._session, node)

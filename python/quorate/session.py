@@ -26,7 +26,7 @@ from quorate._session._options import LOCAL, OPTIONS, Options, named
 from quorate._source import at
 from quorate._values._frames import is_frame
 from quorate._values._public_numbers import as_numbers, natural_dtype, pack, unpack, wiped
-from quorate.array import SecretArray, operand
+from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
@@ -134,9 +134,6 @@ class Session(ArrayMethods, Files, Announcing):
             _signals.unwatch()
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
-
-    def _operand(self, value: Any, what: str) -> Any:
-        return operand(self, value, what)
 
     def input(
         self,

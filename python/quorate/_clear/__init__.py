@@ -1,1 +1,1 @@
-"""A program's steps in numpy: the results that a run may have, and the comparison with a run."""
+"""A program's steps, layers and functions in numpy: the results that a run may have, and the comparison with a run."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from quorate._clear import _kernels as kernels
 from quorate._clear._integers import exact, limits
 from quorate._clear._steps import Step
 from quorate.dtypes import Dtype
@@ -166,23 +167,11 @@ def _terms(step: Step) -> int:
 
 
 def _convolved(numbers: list[int], images: np.ndarray, filters: np.ndarray) -> np.ndarray:
-    """Convolves by adding, for each element of the window, products of a weight and a part of the images."""
     batch, groups, channels, count, height, width, rows, columns, *pairs = numbers
-    strides, apart, before, after = (pairs[i : i + 2] for i in range(0, 8, 2))
-    padding = [(0, 0)] * 3 + [(before[0], after[0]), (before[1], after[1])]
-    padded = np.pad(images.reshape(batch, groups, channels, height, width), padding)
-    weights = filters.reshape(groups, count, channels, rows, columns)
-    spans = [apart[0] * (rows - 1), apart[1] * (columns - 1)]
-    out = [(padded.shape[3 + d] - spans[d] - 1) // strides[d] + 1 for d in (0, 1)]
-    whole = np.zeros((batch, groups, count, *out), dtype=padded.dtype)
-    for i in range(rows):
-        for j in range(columns):
-            down, right = i * apart[0], j * apart[1]
-            part = padded[..., down : down + strides[0] * out[0] : strides[0], :]
-            part = part[..., right : right + strides[1] * out[1] : strides[1]]
-            for channel in range(channels):
-                whole += part[:, :, None, channel] * weights[None, :, :, channel, i, j, None, None]
-    return whole
+    stride, apart, before, after = (pairs[i : i + 2] for i in range(0, 8, 2))
+    images = images.reshape(batch, groups * channels, height, width)
+    filters = filters.reshape(groups * count, channels, rows, columns)
+    return kernels.conv(images, filters, stride, apart, list(zip(before, after, strict=True)), groups)
 
 
 def _cut(whole: np.ndarray, bits: int, either_way: bool) -> Span:
@@ -334,21 +323,8 @@ _MOST_ROUNDED = 8.0
 _LOG_ERROR_BITS = 24
 
 
-def _gelu(x: np.ndarray) -> np.ndarray:
-    erf = np.vectorize(math.erf, otypes=[np.float64])
-    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
-
-
-_REAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "sigmoid": lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0) / (1.0 + np.exp(-np.abs(x))),
-    "tanh": np.tanh,
-    "gelu": _gelu,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "reciprocal": lambda x: 1.0 / x,
-}
+# Functions that `_kernels` computes in double precision.
+_REAL = ("sigmoid", "tanh", "gelu", "exp", "log", "sqrt", "rsqrt", "reciprocal")
 
 # Results outside of a function's domain, in multiples of the dtype's largest number.
 _OUTSIDE = {"log": -1, "sqrt": 0, "rsqrt": 1, "reciprocal": 1}
@@ -378,7 +354,7 @@ def _near(real_units: np.ndarray, step: Step, outside: np.ndarray, instead: int)
 def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
     x = value.astype(np.float64) / 2.0**before.frac
     with np.errstate(all="ignore"):
-        units = _REAL[step.op](x) * 2.0**step.dtype.frac
+        units = kernels.FUNCTIONS[step.op](x) * 2.0**step.dtype.frac
     outside = np.isnan(units) | (np.isinf(units) & (step.op != "exp"))
     found = _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
     if step.op in ("rsqrt", "reciprocal"):
@@ -407,6 +383,6 @@ def _quotient(step: Step, operands: list[Operand]) -> Span:
 def _softmax(step: Step, operand: Operand) -> Span:
     value, before = operand
     x = _lines(step, value.astype(np.float64) / 2.0**before.frac)
-    powers = np.exp(x - x.max(axis=1, keepdims=True)) if x.size else x
-    units = (powers / powers.sum(axis=1, keepdims=True)).reshape(step.shape) * 2.0**step.dtype.frac
+    shares = kernels.softmax(x, 1) if x.size else x
+    units = shares.reshape(step.shape) * 2.0**step.dtype.frac
     return _near(units, step, np.zeros(step.shape, bool), 0)

@@ -19,6 +19,7 @@ from quorate import functions
 from quorate._arrays._prefix import ACCUMULATED
 from quorate._arrays._rearrangement import moved
 from quorate._numpy._arguments import secrets_in, session_of
+from quorate._numpy._integrals import INTEGRALS
 from quorate._numpy._statistics import COUNTS
 from quorate._numpy._unsupported import instead
 from quorate._source import at
@@ -457,6 +458,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanquantile: _quantile,
     np.nanpercentile: _percentile,
     **COUNTS,
+    **INTEGRALS,
 }
 for _name in ("max", "min", "argmax", "argmin", "any", "all", "ptp", "median", "ravel", "trace"):
     FUNCTIONS[getattr(np, _name)] = _method(_name)

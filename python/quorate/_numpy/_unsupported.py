@@ -112,7 +112,6 @@ _WHOLE: dict[str, str] = {
     "sliding_window_view": "np.stack of slices",
     "lib.stride_tricks.sliding_window_view": "np.stack of slices",
     "take_along_axis": "mpc.take for secret positions; a public index picks: x[np.arange(n), index]",
-    "trapezoid": "(x[1:] + x[:-1]).sum() * (step / 2)",
     "trim_zeros": _SHAPE + "reveal first",
     "union1d": _SHAPE + "sort and compare neighbours",
     "unpackbits": "x.bits()[..., ::-1].reshape(-1) of qr.uint(8), the lowest bit first without [..., ::-1]",

@@ -15,7 +15,7 @@ from quorate._source import at
 from quorate._statistics._counts import Groups
 from quorate._statistics._joins import Joined, SortedGroups, join, sorted_groups
 from quorate._values._axes import lined_up, row_axis
-from quorate.array import SecretArray
+from quorate.array import SecretArray, operand
 from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, check
 from quorate.errors import DtypeError, InputWarning, ShapeError
@@ -47,7 +47,7 @@ class ArrayMethods:
             ...     print(mpc.where(x < 0, 0, x).reveal())
             [3 0]
         """
-        bit, one, other = (self._session()._operand(value, "where") for value in (condition, x, y))
+        bit, one, other = (operand(self._session(), value, "where") for value in (condition, x, y))
         return self._array(self._session()._native.select(bit, one, other, _source.line()))
 
     def swap(self, condition: Any, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
@@ -64,7 +64,7 @@ class ArrayMethods:
             [ 1 -5] [3 2]
         """
         one = self.where(condition, y, x)
-        first, second = (self._session()._operand(value, "swap") for value in (x, y))
+        first, second = (operand(self._session(), value, "swap") for value in (x, y))
         return one, self._array(self._session()._native.other(first, second, one._node, _source.line()))
 
     def minimum(self, x: Any, y: Any) -> SecretArray:
@@ -210,7 +210,7 @@ class ArrayMethods:
 
     def _join(self, arrays: Sequence[Any], axis: int, stack: bool) -> SecretArray:
         what = "stack" if stack else "concatenate"
-        parts = [self._session()._operand(array, what) for array in arrays]
+        parts = [operand(self._session(), array, what) for array in arrays]
         if not any(isinstance(array, SecretArray) for array in arrays):
             raise DtypeError(at(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant"))
         return self._array(self._session()._native.join(parts, row_axis(what, axis), stack, _source.line()))
@@ -237,7 +237,7 @@ class ArrayMethods:
         if not arrays or not all(isinstance(x, SecretArray) for x in arrays):
             raise DtypeError(at("shuffle takes secret arrays: public numbers become some by mpc.constant"))
         lined = [lined_up("shuffle", x, row_axis("shuffle", axis)) for x in arrays]
-        nodes = [self._session()._operand(x, "shuffle") for x, _ in lined]
+        nodes = [operand(self._session(), x, "shuffle") for x, _ in lined]
         native = self._session()._native
         mixed = native.shuffle(nodes, _source.line())
         try:
@@ -400,7 +400,7 @@ class ArrayMethods:
             raise DtypeError(at("run_circuit takes a circuit first: qr.Circuit.from_bristol(path)"))
         if not any(isinstance(array, SecretArray) for array in bits):
             raise DtypeError(at("run_circuit: none of the inputs is secret; use circuit.evaluate"))
-        operands = [session._operand(array, "run_circuit") for array in bits]
+        operands = [operand(session, array, "run_circuit") for array in bits]
         outputs = self._array(session._native.circuit(circuit._native, operands, _source.line()))
         split: SecretArray | list[SecretArray] = circuit._split(outputs)
         return split

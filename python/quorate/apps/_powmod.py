@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate._source import at
 from quorate._values._public_numbers import as_numbers
-from quorate.array import SecretArray
+from quorate.array import SecretArray, operand
 from quorate.dtypes import bit as bit_dtype
 from quorate.dtypes import uint
 from quorate.errors import DtypeError, RangeError, ShapeError
@@ -82,7 +82,7 @@ Number = SecretArray | np.ndarray
 
 def _number(mpc: Session, what: str, value: Any) -> Number:
     if isinstance(value, SecretArray):
-        mpc._operand(value, "powmod")
+        operand(mpc, value, "powmod")
         if value.dtype.kind not in ("uint", "bit"):
             hint = f"x.astype(qr.uint({value.dtype.bits}))" if value.dtype.kind == "int" else "dtype=qr.uint(k)"
             raise DtypeError(at(f"powmod: {what} must have no sign: {hint}, not {value.dtype}"))

@@ -1,17 +1,22 @@
-"""Dense networks, including linear models, which have no hidden layers: their public shape, and their evaluation."""
+"""Dense networks, including linear models, which have no hidden layers: their public shape, and their evaluation.
+
+The evaluation is written once, for secret arrays and for numpy's.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._clear import _kernels as kernels
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.dtypes import Dtype, fixed
+from quorate.dtypes import fixed
 from quorate.errors import ConfigError
 from quorate.functions import relu, sigmoid, softmax, tanh
 
@@ -70,40 +75,50 @@ class Shape:
             return [(weights, None) for weights in parameters]
         return list(zip(parameters[::2], parameters[1::2], strict=True))
 
-    def scores(self, x: SecretArray, parameters: list[SecretArray]) -> list[SecretArray]:
+    def scores(self, x: Any, layers: list[tuple[Any, Any]]) -> list[Any]:
         """Returns the sums of each layer, before its activation; the last ones are the scores."""
-        sums: list[SecretArray] = []
-        for weights, intercepts in self.layers(parameters):
-            inputs = self._activated(sums[-1]) if sums else x
-            sums.append(inputs @ weights if intercepts is None else inputs @ weights + intercepts)
+        sums: list[Any] = []
+        for weights, intercepts in layers:
+            made = (self.activated(sums[-1]) if sums else x) @ weights
+            sums.append(made if intercepts is None else made + intercepts)
         return sums
 
-    def _activated(self, x: SecretArray) -> SecretArray:
-        if self.activation == "relu":
-            return relu(x)
-        if self.activation == "identity":
-            return x
-        return real({"tanh": tanh, "logistic": sigmoid}[self.activation], x, x.dtype)
+    def activated(self, sums: Any) -> Any:
+        """Returns the outputs of a layer between others."""
+        return _applied(self.activation, sums)
 
-    def errors(self, scores: SecretArray, targets: SecretArray) -> SecretArray:
+    def errors(self, scores: Any, targets: Any) -> Any:
         """Returns outputs less targets."""
-        return self.outputs(scores, scores.dtype) - targets
+        return self.outputs(scores) - targets
 
-    def slopes(self, errors: SecretArray) -> SecretArray:
+    def slopes(self, errors: Any) -> Any:
         """Returns the gradient of each record's loss by its scores."""
         return errors if self.error_bound is None else errors.clip(-self.error_bound, self.error_bound)
 
-    def outputs(self, scores: SecretArray, dtype: Dtype) -> SecretArray:
+    def outputs(self, scores: Any) -> Any:
         """Returns probabilities, or for a regression the scores themselves."""
-        if self.link == "identity":
-            return scores
-        return real({"logistic": sigmoid, "softmax": softmax}[self.link], scores, dtype)
+        return _applied(self.link, scores)
 
 
-def real(function: Any, x: SecretArray, dtype: Dtype) -> SecretArray:
-    """Applies a real function, which takes at most 16 fractional bits."""
-    made: SecretArray = function(x.astype(_FUNCTIONS) if x.dtype.frac > _FUNCTIONS.frac else x)
-    return made.astype(dtype)
+_SECRET: dict[str, Callable[[SecretArray], SecretArray]] = {"tanh": tanh, "logistic": sigmoid, "softmax": softmax}
+_CLEAR: dict[str, Callable[[Reals], Reals]] = {
+    "relu": kernels.FUNCTIONS["relu"],
+    "tanh": np.tanh,
+    "logistic": kernels.sigmoid,
+    "softmax": kernels.softmax,
+}
+
+
+def _applied(name: str, x: Any) -> Any:
+    """Applies an activation or a link to secret numbers, in their dtype, or to numpy's."""
+    if name == "identity":
+        return x
+    if not isinstance(x, SecretArray):
+        return _CLEAR[name](x)
+    if name == "relu":
+        return relu(x)
+    # Real functions take at most 16 fractional bits.
+    return _SECRET[name](x.astype(_FUNCTIONS) if x.dtype.frac > _FUNCTIONS.frac else x).astype(x.dtype)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +182,7 @@ class Trained:
     def decision_function(self, x: Any) -> Reals:
         """Returns scores of records (records, features): (records,) for one output, else (records, outputs)."""
         layers = list(zip(self.coefs, self.intercepts, strict=True))
-        scores = plain_scores(self.shape.activation, np.asarray(x, float), layers)[-1]
+        scores: Reals = self.shape.scores(np.asarray(x, float), layers)[-1]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, x: Any) -> Reals:
@@ -179,7 +194,7 @@ class Trained:
         if self.classes is None:
             raise ConfigError(at("predict_proba: a regression has no probabilities"))
         scores = self.decision_function(x)
-        given = plain_outputs(self.shape.link, scores if scores.ndim == 2 else scores[:, None])
+        given: Reals = self.shape.outputs(scores if scores.ndim == 2 else scores[:, None])
         return given if given.shape[1] > 1 else np.hstack([1 - given, given])
 
     def predict(self, x: Any) -> NDArray[Any]:
@@ -189,47 +204,3 @@ class Trained:
             return scores
         places: Any = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(np.array(self.classes)[places])
-
-
-def plain_scores(activation: str, x: Reals, layers: list[tuple[Reals, Reals]]) -> list[Reals]:
-    """Computes `Shape.scores` of public numbers."""
-    sums: list[Reals] = []
-    for weights, intercepts in layers:
-        sums.append((plain_activated(activation, sums[-1]) if sums else x) @ weights + intercepts)
-    return sums
-
-
-def plain_activated(activation: str, x: Reals) -> Reals:
-    """Applies an activation to public numbers."""
-    functions: dict[str, Any] = {
-        "relu": lambda v: np.maximum(v, 0),
-        "tanh": np.tanh,
-        "logistic": _sigmoid,
-        "identity": lambda v: v,
-    }
-    return np.asarray(functions[activation](x))
-
-
-def plain_slope(activation: str, x: Reals) -> Reals:
-    """Returns the derivative of an activation for public numbers."""
-    y = plain_activated(activation, x)
-    slopes = {"relu": lambda: (x > 0) * 1.0, "tanh": lambda: 1 - y * y, "logistic": lambda: y * (1 - y)}
-    return np.asarray(slopes[activation]()) if activation in slopes else np.ones_like(x)
-
-
-def plain_outputs(link: str, scores: Reals) -> Reals:
-    """Computes `Shape.outputs` of public numbers."""
-    if link == "softmax":
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-    return _sigmoid(scores) if link == "logistic" else scores
-
-
-def plain_errors(shape: Shape, scores: Reals, targets: Reals) -> Reals:
-    """Computes `Shape.errors` of public numbers, limited to the error bound."""
-    errors = plain_outputs(shape.link, scores) - targets
-    return errors if shape.error_bound is None else errors.clip(-shape.error_bound, shape.error_bound)
-
-
-def _sigmoid(x: Reals) -> Reals:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))

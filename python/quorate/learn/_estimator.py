@@ -186,7 +186,8 @@ class Estimator(Params):
         x = _data.records(X, what, self.n_features_in_)
         if x._session is not self._parameters[0]._session:
             raise ConfigError(at(f"{what}: the model was fitted in another session; reveal it there"))
-        return self._shape.scores(x.astype(self._dtype), self._parameters)[-1]
+        scores: SecretArray = self._shape.scores(x.astype(self._dtype), self._shape.layers(self._parameters))[-1]
+        return scores
 
     def _check_fitted(self, what: str) -> None:
         if not hasattr(self, "_parameters"):
@@ -272,7 +273,7 @@ class Classifier(Estimator):
     @sessionless
     def predict_proba(self, X: Any) -> SecretArray:
         """Returns secret probabilities (records, classes)."""
-        given = self._shape.outputs(self._scores(X, "predict_proba"), self._dtype)
+        given = self._shape.outputs(self._scores(X, "predict_proba"))
         return given if given.shape[1] > 1 else given._session.concatenate([1 - given, given], axis=1)
 
     @sessionless

@@ -24,7 +24,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
 from quorate.errors import QuorateError, RangeError, RangeWarning
-from quorate.learn._dense_network import Reals, Shape, plain_activated, plain_errors, plain_scores, plain_slope
+from quorate.learn._dense_network import Reals, Shape
 from quorate.learn._gradient import gradient
 from quorate.learn._schedule import Schedule
 from quorate.session import Session
@@ -77,7 +77,7 @@ class Steps:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RangeWarning)  # `_proven` checks every range
-            sums = self._shape.scores(x, state.parameters)
+            sums = self._shape.scores(x, self._shape.layers(state.parameters))
             for place, scores in enumerate(sums):
                 self._proven(scores, f"the sums of layer {place}", x)
             errors = self._shape.errors(sums[-1], targets)
@@ -158,20 +158,30 @@ def nothing_of(arrays: Sequence[SecretArray]) -> SecretArray:
 def clear_step(
     shape: Shape, schedule: Schedule, weight_bound: float, state: tuple[list[Reals], list[Reals]], x: Any, targets: Any
 ) -> tuple[list[Reals], list[Reals]]:
-    """Computes a step in the clear, in float64."""
+    """Computes a step in the clear, in float64.
+
+    Its gradients are written out, and not derived from the program by `gradient`: so the comparison of `fit_clear` with
+    `fit` tests `gradient`.
+    """
     parameters, velocities = state
-    layers = [(w, np.zeros(1) if b is None else b) for w, b in shape.layers(parameters)]
-    sums = plain_scores(shape.activation, x, layers)
-    delta = plain_errors(shape, sums[-1], targets)
+    layers = shape.layers(parameters)
+    sums = shape.scores(x, layers)
+    delta: Reals = shape.slopes(shape.errors(sums[-1], targets))
     gradients: list[Reals] = []
     for place in range(len(layers) - 1, -1, -1):
-        inputs = plain_activated(shape.activation, sums[place - 1]) if place else x
+        inputs = shape.activated(sums[place - 1]) if place else x
         gradients = [inputs.T @ delta, *([delta.sum(axis=0)] if shape.intercepts else []), *gradients]
         if place:
-            delta = delta @ layers[place][0].T * plain_slope(shape.activation, sums[place - 1])
+            delta = delta @ layers[place][0].T * _slope(shape.activation, sums[place - 1], inputs)
     after: tuple[list[Reals], list[Reals]] = ([], [])
     for w, v, g in zip(parameters, velocities, gradients, strict=True):
         m, a, c = schedule.multiples(len(x), decays=w.ndim == 2).reals()
         after[1].append(m * v - a * g - c * w)
         after[0].append(np.clip(w + after[1][-1], -weight_bound, weight_bound))
     return after
+
+
+def _slope(activation: str, x: Reals, y: Reals) -> Reals:
+    """Returns the derivative of an activation at x, where it is y."""
+    slopes = {"relu": lambda: (x > 0) * 1.0, "tanh": lambda: 1 - y * y, "logistic": lambda: y * (1 - y)}
+    return np.asarray(slopes[activation]()) if activation in slopes else np.ones_like(x)

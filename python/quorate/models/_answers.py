@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._clear import _kernels as kernels
 from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 
@@ -86,11 +87,10 @@ def probabilities(shape: Shape, decisions: NDArray[np.float64]) -> NDArray[np.fl
     array([[0.5, 0.5]])
     """
     if shape.link == "softmax":
-        risen = np.exp(decisions - decisions.max(axis=1, keepdims=True))
-        return risen / risen.sum(axis=1, keepdims=True)
+        return kernels.softmax(decisions)
     if shape.link == "share":
         shares = decisions / (shape.trees or 1)
         second = (1 + shares) / 2
     else:
-        shares = second = 0.5 * (1 + np.tanh(0.5 * decisions))
+        shares = second = kernels.sigmoid(decisions)
     return np.hstack([1 - second, second]) if shape.decisions == 1 and not shape.multilabel else shares

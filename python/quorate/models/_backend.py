@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from quorate._clear import _kernels as kernels
 from quorate.errors import RangeError
 from quorate.models._numerics import Integers
 
 Array = Any
+
+_FUNCTIONS = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid"}  # scikit-learn's names, and this package's
 
 
 class Backend(Protocol):
@@ -149,8 +152,7 @@ class Secret:
     def activation(self, name: str, array: Array, fraction: int) -> Array:
         if name == "identity":
             return array
-        known = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid"}
-        return getattr(self._quorate, known[name])(array)
+        return getattr(self._quorate, _FUNCTIONS[name])(array)
 
 
 class Clear:
@@ -204,11 +206,10 @@ class Clear:
     def activation(self, name: str, array: Array, fraction: int) -> Array:
         if name == "identity":
             return array
+        function = kernels.FUNCTIONS[_FUNCTIONS[name]]
         if name == "relu":
-            return np.maximum(array, 0)
-        x = np.ldexp(array.astype(np.float64), -fraction)
-        y = np.tanh(x) if name == "tanh" else 0.5 + 0.5 * np.tanh(0.5 * x)
-        return np.rint(np.ldexp(y, fraction)).astype(np.int64)
+            return function(array)
+        return np.rint(np.ldexp(function(np.ldexp(array.astype(np.float64), -fraction)), fraction)).astype(np.int64)
 
 
 def _within(array: Array, bound: int) -> Array:

@@ -96,11 +96,9 @@ class Model(Questions):
 
     def _name_ties(self, X: Any, question: str = "predict") -> None:
         """Warns how many of these records may get another class than the estimator's; for local sessions only."""
-        records, on = encode_records(self.shape, X), Clear()
-        decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
         units = self._secrets.units  # type: ignore[union-attr]
-        close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
-        self._tell("ties", question, tied(self.margin_bound), close, len(records))
+        close = margins(self.shape, self._clear(X), units) <= self.margin_bound
+        self._tell("ties", question, tied(self.margin_bound), int(close.sum()), len(close))
 
     def _name_errors(self, question: str, X: Any) -> None:
         """Warns how far these numbers, decisions or probabilities may be off, if that is much for their size."""
@@ -123,13 +121,14 @@ class Model(Questions):
 
         The last of 16 fractional bits of tanh and logistic may differ, since numpy computes them here.
         """
-        records, on = encode_records(self.shape, X), Clear()
-        decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
         if self.shape.targets is not None:
-            if self.shape.kind == "neighbors":
-                return clear_numbers("predict", self, X)
-            return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
-        return decode(self.shape, choose(on, self.shape, decisions, self._secrets, 0))
+            return clear_numbers("predict", self, X)
+        return decode(self.shape, choose(Clear(), self.shape, self._clear(X), self._secrets, 0))
+
+    def _clear(self, X: Any) -> np.ndarray:
+        """Returns what `run` returns, computed in the clear."""
+        records = encode_records(self.shape, X)
+        return np.asarray(run(Clear(), self.shape, self._secrets, records, len(records), 0, 0))
 
 
 def tied(margin: float) -> Words:
@@ -174,8 +173,7 @@ def because(question: str, words: Words, why: str) -> Words:
 def clear_numbers(question: str, model: Model, X: Any) -> np.ndarray:
     """Returns the numbers that a model answers, computed in the clear."""
     shape, secrets, on = model.shape, model._secrets, Clear()
-    records = encode_records(shape, X)
-    decisions = run(on, shape, secrets, records, len(records), 0, 0)
+    decisions = model._clear(X)
     if shape.kind == "neighbors":
         if shape.targets is None:
             return shares(votes(on, shape, decisions, secrets, 0))

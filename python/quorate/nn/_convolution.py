@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._source import at
-from quorate.array import SecretArray
+from quorate.array import SecretArray, operand
 from quorate.errors import ConfigError, ShapeError
 from quorate.nn._layout import (
     as_given,
@@ -115,7 +115,7 @@ def conv2d(
     around = padding_of(padding, (height, width), spans, steps)
     lies = [steps, apart, (around[0][0], around[1][0]), (around[0][1], around[1][1])]
     native = session._native
-    operands = session._operand(images, "conv2d"), session._operand(filters, "conv2d")
+    operands = operand(session, images, "conv2d"), operand(session, filters, "conv2d")
     number = whole("groups", groups)
     if number < 1:
         raise ShapeError(at(f"groups is at least 1; not {groups!r}"))

@@ -1,1 +1,1 @@
-"""Parts that networks of all file formats share: clear layers, reports, pictures, and checks of given arguments."""
+"""Parts that networks of all file formats share: reports, pictures, and checks of given arguments."""

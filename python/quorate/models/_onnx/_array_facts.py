@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from quorate.models._layers._kernels import Array
+from quorate._clear._kernels import Array
 from quorate.models._numerics import exponent_above
 
 FRACTION = 16

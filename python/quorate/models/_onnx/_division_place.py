@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.models._layers._kernels import MOVES
+from quorate._clear._kernels import MOVES
 from quorate.models._onnx._steps import Step, clear
 
 _PASSED = ("relu", "max_pool", *(kind for kind in MOVES if kind != "concat"))

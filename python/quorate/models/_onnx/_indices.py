@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import quorate
 from quorate._arrays._proven_ranges import stated
+from quorate._clear._kernels import MOVES, Array
 from quorate.errors import ModelError, RangeError
-from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import as_float64
 from quorate.models._onnx._steps import Step, clear
 from quorate.models._quotes import short

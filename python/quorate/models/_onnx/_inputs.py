@@ -11,8 +11,8 @@ import numpy as np
 
 import quorate
 from quorate._arrays._proven_ranges import stated
+from quorate._clear._kernels import Array
 from quorate.errors import ModelError, RangeError, ShapeError
-from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._indices import Rows, checked, shared
 from quorate.models._onnx._plan import FRACTION

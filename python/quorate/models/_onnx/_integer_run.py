@@ -1,7 +1,8 @@
 """A planned network on whole numbers in the clear: its results equal the program's up to a few units of functions.
 
 Sums are in double precision, which is exact up to 53 bits. Where the protocols approximate (functions, roots), the
-function itself is taken and rounded.
+function itself is taken and rounded. The roundings are written apart from those of `_run`, which tests compare with
+them; steps without a rounding are those of `_steps`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._layers import _kernels as kernels
-from quorate.models._layers._kernels import MOVES, Array
+from quorate._clear._kernels import MOVES, Array
 from quorate.models._onnx._array_facts import FRACTION
 from quorate.models._onnx._run import Secrets
-from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, alone, multiples, placed
+from quorate.models._onnx._steps import FUNCTIONS, PAIRED, WEIGHTED, alone, multiples, placed, rearranged
 
 _ONE = 2.0**FRACTION
 
@@ -56,27 +56,22 @@ def _times(x: Array, factor: float) -> Array:
 
 def _made(step: dict[str, Any], given: list[Array]) -> Array:
     kind, x = step["kind"], given[0]
-    if kind == "concat":
-        return np.asarray(kernels.move(kind, step)(given))
     if kind in MOVES:
-        return np.asarray(kernels.move(kind, step)(x))
+        return rearranged(kind, step, given)
     if len(given) > 1:
-        return np.asarray(_PAIRED[kind](*given))
+        return np.asarray(_PAIRS[kind](*given))
     if kind in FUNCTIONS:
         return np.rint(alone(kind, step, x / _ONE) * _ONE)
     if kind == "normalise":
         return _normalised(step, x)
     if kind in _REALS:
         with np.errstate(all="ignore"):
-            return np.floor(_REALS[kind](step, x / _ONE) * _ONE)
+            return np.floor(_real(kind, step, x / _ONE) * _ONE)
     return _alone(kind, step, x)
 
 
-_PAIRED: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
+_PAIRS: dict[str, Callable[..., Any]] = {
+    **PAIRED,
     "mul": lambda x, y: np.floor(x * y / _ONE),
     "matmul2": lambda x, y: np.floor(x @ y / _ONE),
     "blend": lambda share, x, y: y + np.floor(share * (x - y) / _ONE),
@@ -99,31 +94,22 @@ def _alone(kind: str, step: dict[str, Any], x: Array) -> Array:
     if kind == "clip":
         ends = {name: None if step[name] is None else step[name] * _ONE for name in ("low", "high")}
         return alone(kind, ends, x)
-    if kind == "top":
-        return _top(step, x)
+    if kind == "top" and step["places"]:
+        return alone(kind, step, x) * _ONE
     return alone(kind, step, x)
 
 
-def _top(step: dict[str, Any], x: Array) -> Array:
-    axis = step["axis"]
-    places = np.argsort(-x if step["largest"] else x, axis=axis, kind="stable")
-    first = np.take(places, range(step["count"]), axis=axis)
-    return np.asarray(first * _ONE if step["places"] else np.take_along_axis(x, first, axis=axis), np.float64)
+_REALS = ("exp", "log", "inverse", "sqrt", "floor", "compare")
 
 
-def _inverse(step: dict[str, Any], x: Array) -> Array:
-    most = math.inf if step["most"] is None else step["most"]
-    return np.clip(1 / x, -most, most)
-
-
-_REALS: dict[str, Callable[[dict[str, Any], Array], Array]] = {
-    "exp": lambda step, x: np.exp(x + step["plus"]),
-    "log": lambda step, x: np.log(np.maximum(x, (step["floor"] or 1) / _ONE)) + step["plus"],
-    "inverse": _inverse,
-    "sqrt": lambda _, x: np.sqrt(np.maximum(x, 0)),
-    "floor": lambda step, x: np.rint(x) if step.get("nearest") else np.floor(x),
-    "compare": lambda step, x: {"gt": x > 0, "ge": x >= 0, "eq": x == 0}[step["than"]].astype(np.float64),
-}
+def _real(kind: str, step: dict[str, Any], x: Array) -> Array:
+    """Computes steps on reals, with the public numbers that the plan adds to them."""
+    if kind == "exp":
+        return alone(kind, step, x + step["plus"])
+    if kind == "log":
+        return alone(kind, step, np.maximum(x, (step["floor"] or 1) / _ONE)) + step["plus"]
+    made = alone(kind, step, x)
+    return made if kind != "inverse" or step["most"] is None else np.clip(made, -step["most"], step["most"])
 
 
 def _normalised(step: dict[str, Any], x: Array) -> Array:

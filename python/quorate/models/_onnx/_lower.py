@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from quorate._clear._kernels import MOVES
 from quorate.errors import ModelError
-from quorate.models._layers._kernels import MOVES
 from quorate.models._onnx._constants import evaluated
 from quorate.models._onnx._index_functions import NUMBER, RECKONED, constant, kind, rows_at
 from quorate.models._onnx._layout import (

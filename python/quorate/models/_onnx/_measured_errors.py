@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
+from quorate._clear._kernels import Array
 from quorate._source import at
 from quorate.errors import ModelWarning
-from quorate.models._layers._kernels import Array
 from quorate.models._onnx._integer_run import simulated
 from quorate.models._onnx._steps import run_clear
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 import quorate
+from quorate._clear._kernels import Array
 from quorate._families import DEFAULT
 from quorate.errors import ModelError
 from quorate.models._answer_warnings import tell
-from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._ml import Stated
 from quorate.models._numerics import as_float64, finite_float64

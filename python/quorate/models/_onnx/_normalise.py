@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from quorate._arrays._proven_ranges import between, stated
+from quorate._clear._kernels import Array
 from quorate.functions import rsqrt
-from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above
 
 __all__ = ["Normalised", "lines", "normalised", "planned", "spread"]

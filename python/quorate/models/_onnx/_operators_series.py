@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._layers._kernels import Array
+from quorate._clear._kernels import Array
 from quorate.models._onnx._layout import Layout, Tensor, Turned, batch_first
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
 from quorate.models._onnx._operators_sums import OPERATORS, operator

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from quorate.models._layers._kernels import Array
+from quorate._clear._kernels import Array
 from quorate.models._onnx._layout import Tensor, Unsupported
 from quorate.models._onnx._lower import Lowering
 from quorate.models._onnx._steps import Step

@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from quorate._clear import _kernels as kernels
+from quorate._clear._kernels import MOVES, Array
 from quorate.errors import ModelError
-from quorate.models._layers import _kernels as kernels
-from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._clear._kernels import Array
 from quorate.errors import ModelError
-from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx._array_facts import FRACTION, ROOM, Tracked
 

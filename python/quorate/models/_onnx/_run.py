@@ -12,8 +12,8 @@ import quorate
 from quorate import functions, nn
 from quorate._arrays._proven_ranges import stated
 from quorate._arrays._rearrangement import moved
-from quorate.models._layers import _kernels as kernels
-from quorate.models._layers._kernels import MOVES, Array
+from quorate._clear import _kernels as kernels
+from quorate._clear._kernels import MOVES, Array
 from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._array_facts import REALS_RING

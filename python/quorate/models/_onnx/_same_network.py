@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.models._layers._kernels import MOVES, Array
+from quorate._clear._kernels import MOVES, Array
 from quorate.models._onnx._indices import drawn, rows_of
 from quorate.models._onnx._read import Source
 from quorate.models._onnx._steps import Step, run_clear

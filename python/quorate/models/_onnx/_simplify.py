@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.models._layers._kernels import Array
+from quorate._clear._kernels import Array
 from quorate.models._onnx._steps import Step
 
 _WIDER = 4  # a table wider by this factor costs more than the product that it saves

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from quorate.models._layers import _kernels as kernels
-from quorate.models._layers._kernels import MOVES, Array
+from quorate._clear import _kernels as kernels
+from quorate._clear._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
 from quorate.models._onnx._index_functions import computed
 
@@ -19,8 +19,16 @@ WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
 FUNCTIONS = ("sigmoid", "tanh", "gelu", "erf", "elu", "softmax")
 """Functions that are computed with 16 fractional bits."""
 
-PAIRED = ("add", "sub", "mul", "matmul2")
-"""Steps on two arrays that depend on the input."""
+PAIRED: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "matmul2": np.matmul,
+    "quotient": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+"""Steps on two arrays that depend on the input, and numpy's functions for them."""
 
 ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "normalise")
 """Steps on one array with public numbers."""
@@ -77,14 +85,17 @@ def placed(kind: str, offsets: Any) -> Any:
     return offsets.reshape(1, -1, 1, 1) if kind in ("conv", "conv_transpose") else offsets
 
 
+def rearranged(kind: str, attrs: dict[str, Any], arrays: Sequence[Array]) -> Array:
+    """Computes a step of `MOVES`."""
+    return np.asarray(kernels.move(kind, attrs)(list(arrays) if kind == "concat" else arrays[0]))
+
+
 def clear(step: Step, arrays: Sequence[Array]) -> Array:
     """Computes a step on arrays in the clear, in double precision."""
     kind, attrs = step.kind, step.attrs
-    if kind == "concat":
-        return np.asarray(kernels.move(kind, attrs)(list(arrays)))
-    x = arrays[0]
     if kind in MOVES:
-        return np.asarray(kernels.move(kind, attrs)(x))
+        return rearranged(kind, attrs, arrays)
+    x = arrays[0]
     if kind == "reckoned":  # a program has no such step
         return np.asarray(computed(attrs["of"], x))
     if kind == "blend":  # x of the first array, and 1 - x of the second
@@ -95,9 +106,7 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
         made = multiples(kind, attrs, x, step.weights)
         return made if step.offsets is None else made + placed(kind, step.offsets)
     if len(arrays) == 2:
-        paired: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}
-        paired |= {"quotient": np.divide, "maximum": np.maximum, "minimum": np.minimum}
-        return np.asarray(paired[kind](x, arrays[1]))
+        return PAIRED[kind](x, arrays[1])
     return alone(kind, attrs, x)
 
 
@@ -105,8 +114,6 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     """Computes steps of one operand and public numbers."""
     if kind == "scale":
         return x * attrs["factor"] + attrs["offset"]
-    if kind == "relu":
-        return np.maximum(x, 0)
     if kind == "elu":
         return np.where(x > 0, x, attrs["alpha"] * np.expm1(np.minimum(x, 0)))
     if kind == "leaky_relu":
@@ -132,14 +139,19 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "softmax":
         seen = x if "hidden" not in attrs else np.where(attrs["hidden"], -np.inf, x)
         return kernels.softmax(seen, attrs["axis"])
-    functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
-    functions |= {"sqrt": lambda x: np.sqrt(np.maximum(x, 0)), "exp": np.exp, "log": np.log, "floor": np.floor}
-    functions |= {"inverse": np.reciprocal}
-    if kind == "floor" and attrs.get("nearest"):
+    if kind == "floor":
+        return _floor(attrs, x)
+    if kind == "sqrt":
+        x = np.maximum(x, 0)
+    return np.asarray(kernels.FUNCTIONS["reciprocal" if kind == "inverse" else kind](x))
+
+
+def _floor(attrs: dict[str, Any], x: Array) -> Array:
+    if attrs.get("nearest"):
         return np.rint(x)
-    if kind == "floor" and attrs.get("of_quotient"):
+    if attrs.get("of_quotient"):
         x = np.where(np.abs(x - np.rint(x)) <= _ROUNDED * np.abs(x), np.rint(x), x)
-    return np.asarray(functions[kind](x))
+    return np.floor(x)
 
 
 def _top(attrs: dict[str, Any], x: Array) -> Array:

@@ -2,6 +2,8 @@
 
 **Source**: `tensorflow/lite/kernels/internal`, `common.h`, `quantization_util.cc` and `reference/`; gemmlowp's
 `fixedpoint.h`. Images are (batch, channels, rows, columns) here.
+
+Programs on secrets do not scale by these functions, but by numbers that are fitted to them; tests compare the two.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.models._layers import _kernels as kernels
+from quorate._clear import _kernels as kernels
 
 Integers = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._layers import _kernels as real
+from quorate._clear import _kernels as real
 from quorate.models._tflite import _kernels as kernels
 from quorate.models._tflite._kernels import Integers
 

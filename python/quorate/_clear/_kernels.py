@@ -1,4 +1,8 @@
-"""Layers on numpy arrays, batch first: the clear network computes with them, and bounds are propagated with them."""
+"""Layers and functions on numpy arrays, batch first, in the dtype of their arguments.
+
+The shadow of a run, networks in the clear and trainings in the clear compute with them, and bounds are propagated with
+them. No protocol does, so that a comparison with a run tests the run.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def conv(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], pad
     channels, rows, columns = windows.shape[1:4]
     each, size = w.shape[0] // groups, math.prod(w.shape[1:])
     turned = w.reshape(groups, each, size).swapaxes(1, 2)
-    out = np.empty((len(x), w.shape[0], rows, columns))
+    out = np.empty((len(x), w.shape[0], rows, columns), np.result_type(x, w))
     step = max(1, _PATCHES // max(1, channels * rows * columns * w.shape[2] * w.shape[3]))
     for first in range(0, len(x), step):
         part = windows[first : first + step]
@@ -91,7 +95,7 @@ def _reaching(sizes: Sequence[int], size: Sequence[int], stride: Sequence[int], 
     return found
 
 
-def softmax(x: Array, axis: int) -> Array:
+def softmax(x: Array, axis: int = -1) -> Array:
     """Returns the softmax along an axis."""
     risen = np.exp(x - x.max(axis=axis, keepdims=True))
     return risen / risen.sum(axis=axis, keepdims=True)
@@ -110,6 +114,21 @@ def gelu(x: Array) -> Array:
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^-x)."""
     return 0.5 + 0.5 * np.tanh(0.5 * x)
+
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "sigmoid": sigmoid,
+    "tanh": np.tanh,
+    "gelu": gelu,
+    "erf": erf,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "reciprocal": lambda x: 1.0 / x,
+}
+"""Functions of each element, by the names of `functions.py`."""
 
 
 def move(kind: str, attrs: dict[str, Any]) -> Callable[..., Any]:
