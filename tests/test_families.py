@@ -92,6 +92,13 @@ def test_the_first_family_is_the_default_and_every_one_opens() -> None:
         assert name in description() and family.takes in description()
 
 
+def test_the_family_that_hides_nothing_is_for_tests_alone() -> None:
+    assert 'name: "clear"' in (ROOT / "crates" / "clear" / "src" / "lib.rs").read_text()
+    assert "clear" not in FAMILIES
+    with pytest.raises(qr.ConfigError, match="clear"):
+        qr.local("clear", parties=1)
+
+
 def test_the_command_prints_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["protocols"]) == 0
     printed = capsys.readouterr().out

@@ -13,8 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAWING = ROOT / "docs" / "architecture.md"
 PREFIX = "quorate-"
 
-#: Crates of tests alone: an adversary, and the sources of families compiled with it. They are not drawn.
-FOR_TESTS = {"cheats", "attacked-authenticated", "attacked-spdz2k", "attacked-pika"}
+#: Crates of tests alone: an adversary, the sources of families compiled with it, and a family that hides nothing. They
+#: are not drawn.
+ATTACKED = {"attacked-authenticated", "attacked-spdz2k", "attacked-pika"}
+FOR_TESTS = {"cheats", "clear"} | ATTACKED
 
 Arrows = dict[str, set[str]]
 
@@ -76,7 +78,7 @@ def test_crates_depend_as_drawn(metadata: dict) -> None:
     assert not differences(drawn_arrows(DRAWING.read_text(encoding="utf-8")), ships)
 
 
-def test_nothing_that_ships_depends_on_a_cheater(metadata: dict) -> None:
+def test_nothing_that_ships_depends_on_a_crate_of_tests(metadata: dict) -> None:
     built = built_arrows(metadata)
     assert built.keys() >= FOR_TESTS
     for crate, targets in built.items():
@@ -84,8 +86,9 @@ def test_nothing_that_ships_depends_on_a_cheater(metadata: dict) -> None:
     reached, new = set(), {"python"}
     while new:
         reached, new = reached | new, {target for crate in new for target in built[crate]} - reached
-    assert {*(crate.removeprefix("attacked-") for crate in FOR_TESTS - {"cheats"}), "adversary"} <= reached
+    assert {*(crate.removeprefix("attacked-") for crate in ATTACKED), "adversary"} <= reached
     assert not reached & FOR_TESTS
+    assert not built["clear"] & FOR_TESTS and built["clear"] <= built["rss"], "a template needs no more than a family"
 
 
 def test_attacked_families_have_the_sources_and_the_dependencies_of_those_that_ship(metadata: dict) -> None:
@@ -99,7 +102,7 @@ def test_attacked_families_have_the_sources_and_the_dependencies_of_those_that_s
         found = (d for d in packages[crate]["dependencies"] if d["kind"] is None)
         return {(d["rename"] or d["name"]) for d in found}
 
-    for family in sorted(crate.removeprefix("attacked-") for crate in FOR_TESTS if crate.startswith("attacked-")):
+    for family in sorted(crate.removeprefix("attacked-") for crate in ATTACKED):
         paths = [library[crate] for crate in (family, f"attacked-{family}")]
         assert None not in paths and len({path.resolve() for path in paths if path}) == 1
         assert needed(f"attacked-{family}") - {PREFIX + "adversary"} == needed(family) - {PREFIX + "adversary"}

@@ -9,8 +9,8 @@ use quorate_aby::{Aby, Share};
 use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing, dry};
-use quorate_gadgets::lookup::{self, Entries, Lookup, Operand};
 use quorate_gadgets::MakesAhead;
+use quorate_gadgets::lookup::{self, Entries, Lookup, Operand};
 use quorate_gadgets::{Functions, Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
