@@ -18,7 +18,12 @@ from quorate.cli import main
 ROOT = Path(__file__).resolve().parent.parent
 
 #: Paths that may name a family: its crates, the list of all, figures of one family, the command with a default.
-KNOWING = ("crates/protocols/", "crates/bench/src/peers.rs", "python/quorate/_bench/_scaling.py")
+KNOWING = (
+    "crates/authenticated/",
+    "crates/protocols/",
+    "crates/bench/src/peers.rs",
+    "python/quorate/_bench/_scaling.py",
+)
 
 
 def code(text: str) -> str:

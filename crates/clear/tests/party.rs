@@ -5,7 +5,7 @@ use quorate_clear::{Clear, Kind};
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, Misuse, Phase, Result, Sharing, TruncMasks, dry};
 use quorate_gadgets::testing::{self, agreed, mask, noise, open, share, share_bits, wide};
-use quorate_gadgets::{Choices, Family, Garbles, Labels};
+use quorate_gadgets::{Choices, Family, Garbles, Labels, MakesAhead};
 use quorate_ring::{Bits, Ring, Vector};
 
 fn party() -> Clear {

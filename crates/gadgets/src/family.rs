@@ -107,9 +107,9 @@ pub trait Computes: Functions + Garbles {}
 
 impl<S: Functions + Garbles> Computes for S {}
 
-/// One party's end of a family on which sessions run programs: a description, and how a party is set up. What else
-/// sessions ask of it is in small traits, whose defaults serve most families. It is set up once ([`Family::setup`]), has a second form
-/// for dry runs ([`Family::dry`]), and can make correlations ahead.
+/// One party's end of a family on which sessions run programs. It is set up once ([`Family::setup`]), has a second form
+/// for dry runs ([`Family::dry`]), and can make correlations ahead. What else sessions ask of it is in small traits,
+/// whose defaults serve most families.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Family: Computes + MakesAhead + GarblesAhead + Revokes + Footprint + 'static {
     /// The family's description.
