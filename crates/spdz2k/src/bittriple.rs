@@ -66,7 +66,7 @@ impl Maker<'_> {
     /// Runs work that takes `len` triples of bits with MACs in all, and has them made together.
     pub(crate) async fn with_triples_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.ahead.replace(Ahead { left: len, ..Ahead::default() });
-        let _forgotten = Forgotten(&self.ahead);
+        let _forgotten = Forgotten(self.ahead);
         let done = work().await?;
         if self.ahead.borrow().used == len { Ok(done) } else { Err(MISCOUNTED) }
     }
