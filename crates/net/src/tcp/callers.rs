@@ -34,7 +34,7 @@ pub(crate) enum Opening {
 
 impl Opening {
     /// Whether a message that begins like this is whole; `None` if it can never be one.
-    fn is_whole(self, seen: &[u8], room: usize) -> Option<bool> {
+    pub(crate) fn is_whole(self, seen: &[u8], room: usize) -> Option<bool> {
         match (self, seen) {
             (Opening::Tls, [kind, ..]) if *kind != HANDSHAKE => None,
             (Opening::Tls, [_, _, _, high, low, ..]) => {
