@@ -41,6 +41,8 @@ mod setup;
 mod softspoken;
 pub mod source;
 mod tables;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tree;
 mod triples;
 mod uses;
