@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
+# Seconds that `make adversary` runs each fuzz target.
+FUZZ_SECONDS ?= 60
+
 # What the native module is built from; a change in any of these rebuilds it, and cargo decides how much.
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
@@ -14,8 +17,8 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel lock clean
-.PHONY: check-python check-cargo
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel
+.PHONY: lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -32,16 +35,18 @@ test: ## every test: Rust, Python, the examples in docstrings
 	@$(MAKE) --no-print-directory ready-for-tests
 	@$(BIN)/python tests/run_all.py
 
-adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
+adversary: check-python check-cargo ## what cheaters may send, their guesses of secrets, and fuzz targets: 90 minutes
 	cargo test -p quorate-spdz2k -p quorate-pika --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
 	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
 	target/words --ignored --nocapture
+	$(PYTHON) tests/fuzzing.py --seconds $(FUZZ_SECONDS)
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)
 
 lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, links of the documentation
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,6 +57,7 @@ lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, l
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
