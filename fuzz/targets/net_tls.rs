@@ -12,5 +12,5 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     LazyLock::force(&ENDS);
     let mut parts = Parts(bytes);
     let (dials, step) = (parts.byte() & 1 == 1, usize::from(parts.byte()) * 16 + 1);
-    let _ = within((1 << 18) + 64 * bytes.len(), || ENDS.hear(parts.0, step, dials));
+    let _ = within((1 << 20) + 64 * bytes.len(), || ENDS.hear(parts.0, step, dials));
 });
