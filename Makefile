@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+TOOLS := target/tools
+DENY := $(TOOLS)/bin/cargo-deny
+DENY_VERSION := 0.20.2
 
 # Seconds that `make adversary` runs each fuzz target.
 FUZZ_SECONDS ?= 60
@@ -17,7 +20,7 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint audit format bench figures docs wheel
 .PHONY: lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
@@ -44,16 +47,20 @@ adversary: check-python check-cargo ## what cheaters may send, their guesses of 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)
 
-lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, links of the documentation
+lint: check-cargo $(STAMPS)/dev $(DENY) ## what CI lints: code, dependencies, links of the documentation
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(DENY) --locked check licenses bans sources
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	@mkdir -p target # with --quiet, mkdocs counts no warnings and never fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
 		{ cat target/mkdocs.log; exit 1; }
+
+audit: check-python check-cargo $(DENY) ## known vulnerabilities of dependencies: needs the network
+	@$(PYTHON) tests/audit.py $(DENY)
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
@@ -103,6 +110,16 @@ check-cargo:
 		echo "Quorate's core is built from Rust 1.90 or later, and 'cargo' is not on the PATH. Install it with"; \
 		echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
 		echo "open a new shell, and run make again."; exit 1; }
+
+# Built without optimisation, which takes a fraction of the time; the checks take some seconds. A newer version needs
+# another line above, and builds anew.
+$(DENY): $(TOOLS)/cargo-deny-$(DENY_VERSION) ;
+
+$(TOOLS)/cargo-deny-$(DENY_VERSION): | check-cargo
+	@rm -f $(TOOLS)/cargo-deny-*
+	CARGO_PROFILE_DEV_DEBUG=false cargo install cargo-deny --quiet --debug --locked --version $(DENY_VERSION) \
+		--root $(TOOLS) --target-dir $(TOOLS)/build
+	@rm -rf $(TOOLS)/build && touch $@
 
 # The virtual environment with only what the demo needs; the stamp follows the lock file.
 $(STAMPS)/demo: requirements/demo.txt | check-python
