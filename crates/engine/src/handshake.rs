@@ -261,7 +261,7 @@ fn next(core: &Core, peer: usize, kind: FrameType) -> Result<(u32, Vec<u8>)> {
 mod tests {
     use super::*;
 
-    /// A fuzz target found that the number of nodes overflowed.
+    /// A peer chooses the first number, so the number of nodes may overflow.
     #[test]
     fn a_trace_that_begins_at_the_last_number_is_compared() {
         let mut body = u64::MAX.to_le_bytes().to_vec();
