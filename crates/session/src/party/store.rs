@@ -438,7 +438,7 @@ mod tests {
         }
     }
 
-    /// A peer may send many ranges that overlap. Gone through one by one, these would be 1.5 billion steps for each party.
+    /// A peer may send many ranges that overlap. One by one, these would take 1.5 billion steps for each party.
     #[test]
     fn ranges_that_overlap_are_gone_through_once() {
         let mut store = Store::<Rss>::new(2);
