@@ -39,7 +39,7 @@ test: ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-python check-cargo ## what cheaters may send, their guesses of secrets, and fuzz targets: 90 minutes
-	cargo test -p quorate-spdz2k -p quorate-pika --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
+	cargo test -p quorate-attacked-spdz2k -p quorate-attacked-pika --locked adversary -- --ignored --nocapture
 	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
 	target/words --ignored --nocapture
 	$(PYTHON) tests/fuzzing.py --seconds $(FUZZ_SECONDS)
@@ -143,11 +143,17 @@ ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev
 # The package, editable: Python files are used in place, the native module is put beside them. There are three of it,
 # and each takes the others' place: as fast as it gets; to try out, built in a fraction of the time and slower, which
 # it says of itself; for tests, as the second, out of what the Rust tests are built from, with the dealer that hides
-# nothing.
-$(STAMPS)/extension: HOW := --release
+# nothing. `make build FEATURES=he` adds homomorphic encryption, which only `quorate bench triples` uses.
+$(STAMPS)/extension: HOW := --release $(if $(FEATURES),--features $(FEATURES))
 $(STAMPS)/extension-to-try: HOW :=
 $(STAMPS)/extension-for-tests: HOW := --features testing
 $(STAMPS)/extension $(STAMPS)/extension-to-try $(STAMPS)/extension-for-tests: \
 		$(RUST_SOURCES) $(STAMPS)/demo | check-cargo
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked $(HOW)
 	@rm -f $(STAMPS)/extension* && touch $@
+
+# A stamp does not tell with which features the module was built.
+ifneq ($(FEATURES),)
+$(STAMPS)/extension: always
+.PHONY: always
+endif

@@ -15,7 +15,7 @@ import numpy as np
 from _links import network
 
 import quorate as qr
-from quorate._plot import drawn, pyplot
+from quorate._display._plots import drawn, pyplot
 
 PIECE = 50  # images at a time
 DEPTHS = range(4, 9)

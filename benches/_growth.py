@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from quorate._plot import drawn, pyplot
+from quorate._display._plots import drawn, pyplot
 
 PAGE = Path(__file__).parent.parent / "docs" / "networks.md"
 #: Columns of seconds in the page's tables: the link, its label, and how its lines are drawn.

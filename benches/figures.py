@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 import quorate as qr
-from quorate import _build, _scaling
-from quorate._bench import Asked, measurements
-from quorate._bench_apps import rows as applications
+from quorate._bench import _scaling
+from quorate._bench._applications import rows as applications
+from quorate._bench._measurements import Asked, measurements
+from quorate._command import _build_remarks
 from quorate._quorate import Bench
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -327,7 +328,7 @@ def measured(name: str) -> str:
         print(lines[-1], flush=True)
     load = watch.told(time.monotonic() - began)
     day = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
-    remarks = "".join(f" {remark}" for remark in _build.remarks())
+    remarks = "".join(f" {remark}" for remark in _build_remarks.remarks())
     where = f"{table.about} Measured on {machine()}; {load}; {commit()}, {day}, `make figures`.{remarks}"
     return "\n".join([*wrapped(where), "", *lines])
 
@@ -374,8 +375,9 @@ def main() -> None:
     if options.list:
         print("\n".join(TABLES))
         return
-    if _build.remarks() and not options.print:
-        parser.error(f"{_build.remarks()[0]}: `make figures` builds the fast one first; --print shows these seconds")
+    if _build_remarks.remarks() and not options.print:
+        remark = _build_remarks.remarks()[0]
+        parser.error(f"{remark}: `make figures` builds the fast one first; --print shows these seconds")
     for name in names:
         print(f"== {name}", flush=True)
         text = measured(name)

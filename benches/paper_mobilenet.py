@@ -24,7 +24,7 @@ import numpy as np
 from _links import network
 
 import quorate as qr
-from quorate._bench_mobilenet import mobilenet
+from quorate._bench._mobilenet import mobilenet
 from quorate._families import DEFAULT, FAMILIES
 from quorate.models._tflite._model import QuantisedNetwork
 from quorate.models._tflite._run import Owned

@@ -29,7 +29,7 @@ from _links import LINKS, network
 from _pika_networks import Lstm, Network, Sensors
 
 import quorate as qr
-from quorate import _bench_apps
+from quorate._bench import _applications
 from quorate._families import DEFAULT, FAMILIES
 
 #: How many images at once, by parties, and milliseconds an image of the ring paper on three and five machines.
@@ -98,7 +98,7 @@ def mnist(asked: argparse.Namespace) -> None:
     for protocol in asked.protocols:
         for parties in FAMILIES[protocol].parties if protocol == DEFAULT else (None,):
             for images in MNIST[parties or 2]:
-                application = _bench_apps._mnist(images, [])
+                application = _applications._mnist(images, [])
                 theirs = PAPER.get(parties or 0, {}).get(images)
                 said = f"the paper {theirs * images:.0f}" if theirs else ""
                 for link in asked.links:

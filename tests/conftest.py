@@ -55,6 +55,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def _no_command_line() -> Iterator[None]:
     """Forgets options that a command set in this process, so that the next test's `qr.session()` is a local one."""
     yield
-    from quorate._script import Settings, settings  # not before threads are limited, above
+    from quorate._session._settings import Settings, settings
 
     vars(settings).update(vars(Settings()))

@@ -11,7 +11,7 @@ import numpy as np
 
 import quorate as qr
 from quorate._families import FAMILIES
-from quorate._public import as_numbers
+from quorate._values._public_numbers import as_numbers
 
 
 class Place(NamedTuple):

@@ -17,7 +17,7 @@ from advice.case import follows
 from advice.messages import ROOT, messages
 from deploying import Deployment
 from quorate import cli
-from quorate._numpy_absent import instead
+from quorate._numpy._unsupported import instead
 from warm import quorate
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

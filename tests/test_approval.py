@@ -150,7 +150,7 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
     # Opening a copy of the configuration is no first session either.
     copied = [
         "import shutil",
-        "from quorate._script import settings",
+        "from quorate._session._settings import settings",
         "copy = shutil.copy(settings.config, f'{settings.config}.copy')",
         "for opened in (qr.session, lambda: qr.connect(copy)):",
         *(f"    {line}".replace("qr.session()", "opened()") for line in text[2:]),

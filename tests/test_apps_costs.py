@@ -12,7 +12,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import FAMILIES
-from quorate._joint import Joint
+from quorate._session._array_methods import ArrayMethods
 from test_rounds import COLUMNS, PINNED, are_alike
 
 
@@ -85,7 +85,7 @@ def test_docstrings_say_what_every_protocol_takes(name: str) -> None:
 
 
 def test_an_and_of_a_circuit_takes_as_many_bits_as_is_said() -> None:
-    text = " ".join((inspect.getdoc(Joint.run_circuit) or "").split())
+    text = " ".join((inspect.getdoc(ArrayMethods.run_circuit) or "").split())
     both = qr.Circuit.from_text("1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n")
     for family, bits in {"rss": 1, "aby": 2, "spdz2k": 2, "pika": 2}.items():
         with qr.local(family, **PINNED.get(family, {})) as mpc:

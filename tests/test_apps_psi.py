@@ -11,7 +11,7 @@ import pytest
 import quorate as qr
 from applications import SESSIONS, opened
 from protocols import USUAL
-from quorate._batcher import layers
+from quorate._sorting._odd_even_merge import layers
 
 MANY = 40
 

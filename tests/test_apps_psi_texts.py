@@ -7,7 +7,7 @@ import pytest
 
 import quorate as qr
 from protocols import USUAL, Place, among
-from quorate.apps import _texts
+from quorate.apps import _text_hashes
 
 A = ["ann@x.org", "bo@y.org", "Bo@y.org", "čapek"]
 B = ["čapek", "bo@y.org ", "bo@y.org", "dee"]
@@ -33,7 +33,7 @@ def test_sizes_sums_and_sets_that_are_padded() -> None:
 
 def test_hashes_are_those_of_sha_256() -> None:
     """Parties of different releases must agree, so the hash is fixed."""
-    assert _texts.Texts(63).numbers(["ann@x.org"], True).tolist() == [7803329370332034228]
+    assert _text_hashes.Texts(63).numbers(["ann@x.org"], True).tolist() == [7803329370332034228]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_texts_that_hash_alike_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         def digest(self) -> bytes:
             return bytes(32)
 
-    monkeypatch.setattr(_texts.hashlib, "sha256", lambda _: Short())
+    monkeypatch.setattr(_text_hashes.hashlib, "sha256", lambda _: Short())
     with pytest.raises(qr.RangeError, match="two different texts have one hash"):
-        _texts.Texts(63).numbers(["a", "b"], True)
+        _text_hashes.Texts(63).numbers(["a", "b"], True)

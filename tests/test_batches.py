@@ -18,9 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from deploying import Deployment
-from quorate._explain import Explaining
+from quorate._command._explain import Explaining
+from quorate._display._progress import Progress, parts
 from quorate._families import FAMILIES
-from quorate._progress import Progress, parts
 from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
 from quorate.models._onnx._inputs import Input

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate import _bench, _bench_apps, _scaling, cli
-from quorate._bench import Asked
+from quorate import cli
+from quorate._bench import _applications, _measurements, _scaling
+from quorate._bench._measurements import Asked
 from quorate.errors import ConfigError
 
 KEYS = {
@@ -38,35 +39,35 @@ def measured_row() -> dict[str, Any]:
 
 
 def test_lines_of_the_table() -> None:
-    assert _bench.line(skipped_row()).endswith("skipped: predicted to hold 5.0 GiB")
-    text = _bench.line(measured_row())
+    assert _measurements.line(skipped_row()).endswith("skipped: predicted to hold 5.0 GiB")
+    text = _measurements.line(measured_row())
     assert "1,000,000" in text and "20 ms" in text
     assert text.endswith("Peer 69 ms 3.9 MB (with care); Other (cannot)")
 
 
 def test_a_row_says_whether_its_target_was_reached() -> None:
     row = measured_row() | {"target": "25 ms, 2.6 MB", "target_reached": False}
-    assert "target 25 ms, 2.6 MB: missed;" in _bench.line(row)
-    assert "target 25 ms, 2.6 MB: reached;" in _bench.line(row | {"target_reached": True})
+    assert "target 25 ms, 2.6 MB: missed;" in _measurements.line(row)
+    assert "target 25 ms, 2.6 MB: reached;" in _measurements.line(row | {"target_reached": True})
 
 
 def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"\"nope\".*less-than-full"):
-        _bench.run(["nope"], Asked("rss"), None, None)
+        _measurements.run(["nope"], Asked("rss"), None, None)
     with pytest.raises(ConfigError, match="bgw"):
-        _bench.run([], Asked("bgw"), None, None)
+        _measurements.run([], Asked("bgw"), None, None)
     with pytest.raises(ConfigError, match=r'no benchmarks for protocol "bgw"; there are some for rss, aby, .*ot$'):
-        _bench.run(["mul"], Asked("bgw"), None, None)
+        _measurements.run(["mul"], Asked("bgw"), None, None)
     with pytest.raises(ConfigError, match="another protocol than aby"):
-        _bench.run(["edabit"], Asked("aby"), None, None)
+        _measurements.run(["edabit"], Asked("aby"), None, None)
     with pytest.raises(ConfigError, match="another protocol than ot"):
-        _bench.run(["mul"], Asked("ot"), None, None)
+        _measurements.run(["mul"], Asked("ot"), None, None)
     with pytest.raises(ConfigError, match="does not exist"):
-        _bench.run([], Asked("rss"), tmp_path / "no" / "rows.json", None)
+        _measurements.run([], Asked("rss"), tmp_path / "no" / "rows.json", None)
 
 
 def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _bench.run(["chain"], Asked("rss"), tmp_path / "rows.json", None) == 0
+    assert _measurements.run(["chain"], Asked("rss"), tmp_path / "rows.json", None) == 0
     written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
     assert written["format"] == 1 and written["machine"]["cores"] > 0
     assert [(row["parties"], row["link"]) for row in written["rows"]] == [
@@ -81,23 +82,23 @@ def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_bench_apps, "MOST", 3.0)
-    assert _bench.run(["nearest", "powmod"], Asked("rss"), tmp_path / "rows.json", None) == 0
+    monkeypatch.setattr(_applications, "MOST", 3.0)
+    assert _measurements.run(["nearest", "powmod"], Asked("rss"), tmp_path / "rows.json", None) == 0
     rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
     assert [(row["workload"], row["link"]) for row in rows] == [
-        (name, link) for name in ("nearest", "powmod") for link in _bench_apps.LINKS
+        (name, link) for name in ("nearest", "powmod") for link in _applications.LINKS
     ]
     assert all(set(row) == KEYS for row in rows)
     assert rows[0]["seconds"]["min"] > 0 and rows[0]["input_timed"] and rows[0]["bytes_per_party"] > 1000
     assert rows[0]["rounds"] == rows[0]["offline"]["rounds"] + rows[0]["online"]["rounds"]
     assert rows[-1]["skipped"].startswith("skipped: predicted to take") and rows[-1]["seconds"] is None
     with pytest.raises(ConfigError, match="protocol"):
-        _bench.run(["psi"], Asked("bgw"), None, None)
+        _measurements.run(["psi"], Asked("bgw"), None, None)
 
 
 def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = Asked("spdz2k", (2, 4), ("memory", "lan"), {"mac": 48, "bits": "elements"})
-    assert _bench.run(["chain"], asked, tmp_path / "rows.json", None) == 0
+    assert _measurements.run(["chain"], asked, tmp_path / "rows.json", None) == 0
     written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
     assert written["options"] == {"mac": "48", "bits": "elements"}
     assert [(row["parties"], row["link"]) for row in written["rows"]] == [
@@ -114,18 +115,18 @@ def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: p
         (Asked("spdz2k", links=("radio",)), "radio.*memory, tls, lan, wan, or RTT_MS/MBIT"),
     ):
         with pytest.raises(ConfigError, match=message):
-            _bench.run(["chain"], wrong, None, None)
+            _measurements.run(["chain"], wrong, None, None)
     with pytest.raises(ConfigError, match="no links 'tls'"):
-        _bench.run(["svm"], Asked("spdz2k", links=("tls",)), None, None)
+        _measurements.run(["svm"], Asked("spdz2k", links=("tls",)), None, None)
 
 
 def test_links_that_applications_do_not_have_are_refused_before_anything_is_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(ConfigError, match="no links 'tls': memory, lan, wan"):
-        _bench.run(["chain", "svm"], Asked("spdz2k", links=("memory", "tls")), None, None)
+        _measurements.run(["chain", "svm"], Asked("spdz2k", links=("memory", "tls")), None, None)
     with pytest.raises(ConfigError, match='no applications for protocol "ot"'):
-        _bench.run(["ot-bit-triples", "svm"], Asked("ot"), None, None)
+        _measurements.run(["ot-bit-triples", "svm"], Asked("ot"), None, None)
     assert capsys.readouterr().out == ""
 
 
@@ -156,11 +157,11 @@ def test_what_the_help_offers_is_measured(
 
 def test_rings_and_batches_are_narrowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = Asked("rss", (3,), ("memory",), rings=(64,), batches=(7, 3))
-    assert _bench.run(["mul"], asked, tmp_path / "rows.json", None) == 0
+    assert _measurements.run(["mul"], asked, tmp_path / "rows.json", None) == 0
     rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
     assert [(row["k"], row["batch"]) for row in rows] == [(64, 3), (64, 7)]
     with pytest.raises(ConfigError, match="there is k = 32, 64"):
-        _bench.run(["mul"], Asked("rss", (3,), rings=(48,)), None, None)
+        _measurements.run(["mul"], Asked("rss", (3,), rings=(48,)), None, None)
     with pytest.raises(SystemExit):
         cli.main(["bench", "mul", "--batches", "0"])
     assert "numbers from 1 on" in capsys.readouterr().err
@@ -170,7 +171,7 @@ def test_rings_and_batches_are_narrowed(tmp_path: Path, capsys: pytest.CaptureFi
 def test_sigmoids_go_the_way_of_sessions(protocol: str, parties: int) -> None:
     """Rounds are those of `qr.sigmoid` for numbers of the range, minus sharing and opening."""
     asked = Asked(protocol, (parties,), ("memory",), rings=(64,), batches=(5,))
-    [row] = _bench.measurements(["sigmoid"], asked, [])
+    [row] = _measurements.measurements(["sigmoid"], asked, [])
     with qr.local(protocol) as mpc:
         factors = [mpc.input(np.ones(5), owner=i, dtype=qr.fixed(64, 12), bound=2.8) for i in (0, 1)]
         x = factors[0] * factors[1]  # inputs of no owner, below 8
@@ -184,8 +185,8 @@ def test_sigmoids_go_the_way_of_sessions(protocol: str, parties: int) -> None:
 def test_models_are_measured_among_any_number(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = {"tree": lambda: [_bench_apps._tree(3, 4, 2)], "svm": lambda: [_bench_apps._svm(3, 20, 2)]}
-    monkeypatch.setattr(_bench_apps, "_MADE", small)
+    small = {"tree": lambda: [_applications._tree(3, 4, 2)], "svm": lambda: [_applications._svm(3, 20, 2)]}
+    monkeypatch.setattr(_applications, "_MADE", small)
     arguments = ["bench", name, "--protocol", "spdz2k", "--parties", "2,3", "--links", "memory,lan"]
     assert cli.main([*arguments, "--json", str(tmp_path / "rows.json")]) == 0
     rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
@@ -199,23 +200,23 @@ def test_models_are_measured_among_any_number(
 
 
 def test_images_are_measured_by_batches() -> None:
-    rows = list(_bench_apps.rows(["mnist"], Asked("rss", links=("memory",))))
+    rows = list(_applications.rows(["mnist"], Asked("rss", links=("memory",))))
     assert [row["batch"] for row in rows] == [1, 10, 50]
     assert all(row["skipped"] is None and row["k"] == 40 for row in rows)
     assert rows[1]["bytes_per_party"] < 3_500_000
 
 
 def test_a_quantised_network_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_bench_apps, "_MADE", {"mobilenet": lambda: [_bench_apps._mobilenet(0.25, 32, [])]})
-    [row] = _bench_apps.rows(["mobilenet"], Asked("rss", links=("memory",)))
+    monkeypatch.setattr(_applications, "_MADE", {"mobilenet": lambda: [_applications._mobilenet(0.25, 32, [])]})
+    [row] = _applications.rows(["mobilenet"], Asked("rss", links=("memory",)))
     assert (row["skipped"], row["batch"]) == (None, 1)
     assert 30 < row["k"] < 50
     assert row["rounds"] > 500
 
 
 def test_a_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_bench_apps, "_MADE", {"train": lambda: [_bench_apps._train(16, 3, 8)]})
-    [row] = _bench_apps.rows(["train"], Asked("rss", links=("memory",)))
+    monkeypatch.setattr(_applications, "_MADE", {"train": lambda: [_applications._train(16, 3, 8)]})
+    [row] = _applications.rows(["train"], Asked("rss", links=("memory",)))
     assert row["skipped"] is None
     assert row["batch"] == 16
     assert row["online"]["rounds"] > 100
@@ -223,7 +224,7 @@ def test_a_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_picture_of_every_workload(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    _bench._draw([measured_row(), measured_row() | {"workload": "mul", "parties": 3}], tmp_path / "picture.png")
+    _measurements._draw([measured_row(), measured_row() | {"workload": "mul", "parties": 3}], tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
@@ -234,10 +235,10 @@ def test_scaling_is_a_table_a_document_and_a_picture(
     monkeypatch.setattr(_scaling, "PARTIES", (3, 5, 7))
     monkeypatch.setattr(_scaling, "RUNS", 1)
     json_path, plot_path = tmp_path / "scaling.json", tmp_path / "scaling.png"
-    assert _bench.run(["scaling"], Asked("rss"), json_path, plot_path) == 0
+    assert _measurements.run(["scaling"], Asked("rss"), json_path, plot_path) == 0
     rows = json.loads(json_path.read_text(encoding="utf-8"))["rows"]
     assert len(rows) == 2 * (2 * 5 + 3) and all(row["seconds"] > 0 for row in rows)
     assert len(capsys.readouterr().out.splitlines()) >= len(rows) + 3
     assert plot_path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ConfigError, match="aby"):
-        _bench.run(["scaling"], Asked("aby"), None, None)
+        _measurements.run(["scaling"], Asked("aby"), None, None)

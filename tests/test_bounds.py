@@ -119,7 +119,8 @@ def test_a_loop_is_warned_of_once() -> None:
     [
         (lambda x: (x, 1), r"1, argument 2 of 2, is no secret array: write to=1"),
         (lambda x: ([x, x],), r"not a list: write reveal_all\(\*arrays\)"),
-        (lambda x: (x, x, "age"), "here is a str, argument 3 of 3,: leave it out"),
+        (lambda x: (x, x, "age"), "here is a str, argument 3 of 3: leave it out"),
+        (lambda x: (x, [3]), "^reveal_all takes secret arrays, and here is a list, argument 2 of 2: leave it out"),
     ],
 )
 def test_what_is_not_revealed_is_named(arguments: object, message: str) -> None:

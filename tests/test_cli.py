@@ -13,9 +13,11 @@ import pytest
 
 import quorate as qr
 from protocols import Place, places
-from quorate import _build, cli
-from quorate._options import OPTIONS
-from quorate.cli import _options, exit_status
+from quorate import cli
+from quorate._command import _build_remarks
+from quorate._command._exit_status import exit_status
+from quorate._session._options import OPTIONS
+from quorate.cli import _options
 from warm import QUORATE, quorate
 
 LIMIT_SECONDS = 90.0
@@ -73,7 +75,7 @@ def test_version_and_models() -> None:
 def test_a_build_for_trying_out_says_so_where_it_tells_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, optimised: bool
 ) -> None:
-    monkeypatch.setattr(_build, "OPTIMISED", optimised)
+    monkeypatch.setattr(_build_remarks, "OPTIMISED", optimised)
     script = tmp_path / "script.py"
     script.write_text("import quorate as qr\nqr.session().input([1, 2], owner=0).sum().reveal()\n")
     demos = [] if optimised else [["demo"]]  # another test runs the demo without -O

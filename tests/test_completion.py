@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quorate._completion import SHELLS
+from quorate._command._completion import SHELLS
 from quorate._families import FAMILIES
 from quorate.cli import _COMMANDS, main
 

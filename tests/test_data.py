@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import quorate as qr
 from deploying import Deployment, error_of
-from quorate._public import as_numbers
-from quorate.tables._command import of_party
+from quorate._command._file_options import of_party
+from quorate._values._public_numbers import as_numbers
 from quorate.tables._inputs import Form, parse_form
 from warm import quorate
 

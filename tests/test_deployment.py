@@ -34,7 +34,7 @@ def secret(owner, n):
 
 # Prints "running" once the run is in a phase.
 TELLING = """
-from quorate._progress import Progress
+from quorate._display._progress import Progress
 told = []
 def show(self, phase, share, predicted):
     if phase == {phase!r} and share > 0.01 and not told:

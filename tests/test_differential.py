@@ -459,7 +459,7 @@ def check(value: Any, wanted: Value) -> None:
 
 
 def held_by_a_float(units: int) -> int:
-    """Returns the number itself, or one of a smaller magnitude that a float64 holds: within every bound of the first."""
+    """Returns the number, or one of a smaller magnitude that a float64 holds: every bound of the first holds for it."""
     size = abs(units)
     return units if size < 1 << 52 else (size >> 12 << 12) * (1 if units > 0 else -1)
 

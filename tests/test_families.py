@@ -12,13 +12,13 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment, error_of
-from quorate._families import DEFAULT, FAMILIES, choices, table
+from quorate._families import DEFAULT, FAMILIES, choices, description
 from quorate.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
 #: Paths that may name a family: its crates, the list of all, figures of one family, the command with a default.
-KNOWING = ("crates/protocols/", "crates/bench/src/peers.rs", "python/quorate/_scaling.py")
+KNOWING = ("crates/protocols/", "crates/bench/src/peers.rs", "python/quorate/_bench/_scaling.py")
 
 
 def code(text: str) -> str:
@@ -89,7 +89,7 @@ def test_the_first_family_is_the_default_and_every_one_opens() -> None:
         for parties in family.parties:
             with qr.local(name, parties=parties) as mpc:
                 assert (mpc.protocol, mpc.parties) == (name, parties)
-        assert name in table() and family.takes in table()
+        assert name in description() and family.takes in description()
 
 
 def test_the_command_prints_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_table_says_where_beside_what_and_of_what_it_is(
         yield "b", "2"
 
     monkeypatch.setattr(figures, "TABLES", {"some": figures.Table(("what", "seconds"), rows, "Two parties.")})
-    monkeypatch.setattr(figures._build, "remarks", lambda: [])
+    monkeypatch.setattr(figures._build_remarks, "remarks", lambda: [])
     monkeypatch.setattr(figures, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(figures, "ROOT", tmp_path)
     begin, end = figures.marks("some")
@@ -61,7 +61,7 @@ def test_a_table_says_where_beside_what_and_of_what_it_is(
 def test_seconds_of_a_module_for_trying_out_are_not_written(
     figures: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(figures._build, "remarks", lambda: ["this build is for trying out"])
+    monkeypatch.setattr(figures._build_remarks, "remarks", lambda: ["this build is for trying out"])
     monkeypatch.setattr(sys, "argv", ["figures.py", "--only", "spdz2k"])
     with pytest.raises(SystemExit):
         figures.main()

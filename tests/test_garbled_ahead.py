@@ -135,7 +135,7 @@ def test_runs_that_were_interrupted_are_right_when_they_are_asked_for_again() ->
 
 
 AGAIN = """
-from quorate._progress import Progress
+from quorate._display._progress import Progress
 told = []
 def show(self, phase, share, predicted):
     if phase == "offline" and share > {share} and not told:

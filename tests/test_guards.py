@@ -83,6 +83,24 @@ def test_comparisons_of_hashes_are_found(line: str) -> None:
     assert compared(f"    {line} {{\n") == [f"{line} {{"]
 
 
+#: The number of places that are compiled for tests alone, by crate: dealers without security, tapes of coins, the probe
+#: of messages, access to shares. It only falls.
+FOR_TESTS = {
+    "aby": 6, "crypto": 13, "engine": 16, "fss": 1, "gadgets": 1, "he": 1, "ot": 3, "pika": 12, "rss": 2, "spdz2k": 21,
+}  # fmt: skip
+
+
+def test_what_is_compiled_for_tests_alone_does_not_grow() -> None:
+    found: dict[str, int] = {}
+    for file in tracked(".rs"):
+        parts = file.relative_to(ROOT).parts
+        if parts[0] == "crates" and parts[2] == "src":
+            places = file.read_text(encoding="utf-8").count('feature = "testing"')
+            found[parts[1]] = found.get(parts[1], 0) + places
+    assert len(found) >= 18
+    assert {crate: places for crate, places in found.items() if places} == FOR_TESTS
+
+
 def test_files_stay_small() -> None:
     files = tracked(".rs", ".py")
     assert len(files) >= 20

@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAWING = ROOT / "docs" / "architecture.md"
 PREFIX = "quorate-"
 
+#: Crates of tests alone: an adversary, and the sources of families compiled with it. They are not drawn.
+FOR_TESTS = {"cheats", "attacked-spdz2k", "attacked-pika"}
+
 Arrows = dict[str, set[str]]
 
 
@@ -69,7 +72,37 @@ def test_crates_depend_as_drawn(metadata: dict) -> None:
     folders = {p.parent.name for p in (ROOT / "crates").glob("*/Cargo.toml")}
     built = built_arrows(metadata)
     assert len(built) >= len(folders) >= 8, f"saw {len(built)} crates of {len(folders)} folders: {sorted(folders)}"
-    assert not differences(drawn_arrows(DRAWING.read_text(encoding="utf-8")), built)
+    ships = {crate: targets for crate, targets in built.items() if crate not in FOR_TESTS}
+    assert not differences(drawn_arrows(DRAWING.read_text(encoding="utf-8")), ships)
+
+
+def test_nothing_that_ships_depends_on_a_cheater(metadata: dict) -> None:
+    built = built_arrows(metadata)
+    assert built.keys() >= FOR_TESTS
+    for crate, targets in built.items():
+        assert crate in FOR_TESTS or not targets & FOR_TESTS, crate
+    reached, new = set(), {"python"}
+    while new:
+        reached, new = reached | new, {target for crate in new for target in built[crate]} - reached
+    assert {*(crate.removeprefix("attacked-") for crate in FOR_TESTS - {"cheats"}), "adversary"} <= reached
+    assert not reached & FOR_TESTS
+
+
+def test_attacked_families_have_the_sources_and_the_dependencies_of_those_that_ship(metadata: dict) -> None:
+    packages = {p["name"].removeprefix(PREFIX): p for p in metadata["packages"]}
+    library = {
+        crate: next((Path(t["src_path"]) for t in package["targets"] if "lib" in t["kind"]), None)
+        for crate, package in packages.items()
+    }
+
+    def needed(crate: str) -> set[str]:
+        found = (d for d in packages[crate]["dependencies"] if d["kind"] is None)
+        return {(d["rename"] or d["name"]) for d in found}
+
+    for family in sorted(crate.removeprefix("attacked-") for crate in FOR_TESTS if crate.startswith("attacked-")):
+        paths = [library[crate] for crate in (family, f"attacked-{family}")]
+        assert None not in paths and len({path.resolve() for path in paths if path}) == 1
+        assert needed(f"attacked-{family}") - {PREFIX + "adversary"} == needed(family) - {PREFIX + "adversary"}
 
 
 def test_every_crate_is_named_after_its_folder(metadata: dict) -> None:
@@ -101,26 +134,26 @@ def test_the_comparison_sees_each_kind_of_difference() -> None:
     assert differences({"a": {"b"}, "b": set()}, drawn) == ["crate old exists and is not drawn"]
 
 
-#: The rooms of `crates/session/src`, from the top: a file may use items of its own room and of rooms below.
-ROOMS = ("session", "party", "plan", "run", "memory", "work")
+#: The folders of `crates/session/src`, from the top: a file may use items of its own folder and of folders below.
+FOLDERS = ("session", "party", "plan", "run", "memory", "work")
 
 
-def rooms_used(text: str) -> set[str]:
-    """Returns the rooms that a file of the crate uses, in any way to write it."""
+def folders_used(text: str) -> set[str]:
+    """Returns the folders that a file of the crate uses, in any way to write it."""
     grouped = [name for group in re.findall(r"crate::\{([^}]*)\}", text) for name in re.findall(r"(\w+)", group)]
-    return {*re.findall(r"crate::(\w+)", text), *grouped} & set(ROOMS)
+    return {*re.findall(r"crate::(\w+)", text), *grouped} & set(FOLDERS)
 
 
-def test_no_arrow_between_the_rooms_of_session_goes_up() -> None:
-    assert rooms_used("use crate::{plan, work::Work};\nlet x = crate::party::y;") == {"plan", "work", "party"}
+def test_no_arrow_between_the_folders_of_session_goes_up() -> None:
+    assert folders_used("use crate::{plan, work::Work};\nlet x = crate::party::y;") == {"plan", "work", "party"}
     source = ROOT / "crates" / "session" / "src"
-    assert {path.parent.relative_to(source).parts[0] for path in source.glob("*/*.rs")} == set(ROOMS)
+    assert {path.parent.relative_to(source).parts[0] for path in source.glob("*/*.rs")} == set(FOLDERS)
     arrows = 0
     for path in source.rglob("*.rs"):
-        room = path.relative_to(source).parts[0]
-        above = set(ROOMS[: ROOMS.index(room)]) if room in ROOMS else set()
-        used = rooms_used(path.read_text())
-        arrows += len(used - {room})
+        folder = path.relative_to(source).parts[0]
+        above = set(FOLDERS[: FOLDERS.index(folder)]) if folder in FOLDERS else set()
+        used = folders_used(path.read_text())
+        arrows += len(used - {folder})
         assert not used & above, f"{path.relative_to(source)} uses what is above it"
         assert "super::super::" not in path.read_text(), path
     assert arrows > 60

@@ -177,7 +177,7 @@ class Likelihood(Loss):
 @pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
 def test_every_family_keeps_the_digits(place: Place) -> None:
     with qr.local(place.protocol, parties=place.parties, **dict(place.options)) as mpc:
-        loss = Loss(np.random.default_rng(5), 100_000, few=6)
+        loss = Loss(np.random.default_rng(5), 1_000_000, few=6)
         loss.whole, loss.terms = "ratio and penalty", ["exp", "squares", "products"]
         check(mpc, loss)
         check(mpc, Likelihood(Loss(np.random.default_rng(6), 12)))

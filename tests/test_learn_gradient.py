@@ -54,6 +54,10 @@ EXACT["batches"] = (
     lambda x, w: (np.stack([x, 2 * x]) @ np.stack([w, w + 1])).sum(),
     lambda x, w: (np.stack([x, 2 * x]) @ np.stack([w, w + 1])).sum(),
 )
+EXACT["deviations"] = (
+    lambda x, w: (x @ w).std() + (x * 2).std(axis=1, ddof=1).sum() + np.std(w, axis=0).sum(),
+    lambda x, w: (x @ w).std() + (x * 2).std(axis=1, ddof=1).sum() + np.std(w, axis=0).sum(),
+)
 EXACT["remainders"] = (lambda x, w: (x % 4 * w[:2, :1]).sum(), lambda x, w: (x % 4 * w[:2, :1]).sum())
 REAL: dict[str, Both] = {
     "sigmoid": (lambda x, w: qr.sigmoid(x @ w).sum(), lambda x, w: sigmoid(x @ w).sum()),
@@ -120,6 +124,51 @@ def test_gradients_are_those_of_numpy(mpc: qr.Session, name: str) -> None:
 @pytest.mark.parametrize("name", [*EXACT, *REAL])
 def test_real_functions_and_dtypes(three: qr.Session, name: str, dtype: qr.Dtype) -> None:
     check(three, {**EXACT, **REAL}[name], dtype)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize("rows", [100, 10_000])
+def test_gradients_of_deviations_keep_their_digits(three: qr.Session, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    values, weights = rng.normal(0, 1, (rows, 3)).clip(-4, 4), np.array([0.5, -0.25, 0.75])
+    x, w = three.input(values, owner=0, bound=4), three.input(weights, owner=1, bound=4)
+    [found] = gradient((x @ w).std(), [w])
+    off = values - values.mean(axis=0)
+    np.testing.assert_allclose(found.reveal(), off.T @ (off @ weights) / rows / (values @ weights).std(), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+def test_gradients_of_many_shares_keep_their_digits(mpc: qr.Session) -> None:
+    check_shares(mpc, 40)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize("bound", [4, None])
+@pytest.mark.parametrize("rows", [3_000, 10_000])
+def test_gradients_of_thousands_of_shares_keep_their_digits(three: qr.Session, rows: int, bound: int | None) -> None:
+    check_shares(three, rows, bound)
+
+
+def check_shares(session: qr.Session, rows: int, bound: int | None = 4) -> None:
+    rng = np.random.default_rng(rows)
+    values, weights = rng.normal(0, 1, (rows, 3)).clip(-3.5, 3.5), np.array([0.5, -0.25, 0.75])
+    x, w = session.input(values, owner=0, bound=bound), session.input(weights, owner=1, bound=bound)
+    chosen = qr.softmax(x @ w)[0]
+    p = softmax(values @ weights)
+    right = values[0] - p @ values
+    [of_log] = gradient(qr.log(chosen), [w])
+    np.testing.assert_allclose(of_log.reveal(), right, atol=1e-3)
+    if bound is None:  # slopes of the share itself are 1/n of that, for which the product with x has no room
+        return
+    [of_share] = gradient(chosen * rows, [w])
+    np.testing.assert_allclose(of_share.reveal(), rows * p[0] * right, atol=1e-3 * max(1, rows * p[0]))
+
+
+@pytest.mark.parametrize("floor", [lambda w: w.astype(qr.int(64)) * 2, lambda w: w // 1], ids=["astype", "//"])
+def test_whole_numbers_that_were_rounded_have_no_derivative(three: qr.Session, floor: Callable[[Any], Any]) -> None:
+    w = three.input(W, owner=1, bound=4)
+    with pytest.raises(qr.DtypeError, match="has no derivative here"):
+        gradient((floor(w).astype(qr.real) * w).sum(), [w])
 
 
 CONVOLUTIONS: list[dict[str, Any]] = [

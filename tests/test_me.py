@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate._everyone import Everyone
+from quorate._session._all_parties import Everyone
 from test_cli import quorate
 
 BOTH = """

@@ -22,7 +22,7 @@ import quorate as qr
 from protocols import Place, among, places, usual
 from quorate.models import Shape, from_sklearn
 from quorate.models._ensemble import value_bits
-from quorate.models._network import Layer, layers_of, shifts_of
+from quorate.models._neural_network import Layer, layers_of, shifts_of
 from quorate.models._shape import ACTIVATIONS
 
 DATASETS = {"breast_cancer": load_breast_cancer, "iris": load_iris, "wine": load_wine, "digits": load_digits}

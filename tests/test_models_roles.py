@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from quorate._kept import Kept
+from quorate._session._object_cache import ObjectCache
 from quorate.errors import ModelError, ShapeError
 from quorate.models import Shape, from_sklearn
 from quorate.tables import Table
@@ -67,7 +67,7 @@ class Recorder:
 
     def __init__(self, me: int | None) -> None:
         self.me, self.is_local = me, me is None
-        self._kept = Kept()
+        self._object_cache = ObjectCache()
         self._options = SimpleNamespace(max_memory=None)
         self.declared: list[tuple[Any, ...]] = []
         self.given: list[tuple[int, bool]] = []

@@ -190,7 +190,7 @@ def test_models_of_several_owners_and_sessions() -> None:
         for mpc in sessions:
             for fit, model in zip(fits, models, strict=True):
                 assert (model.predict(mpc, X, model_owner=owner) == fit.predict(X)).all()
-    assert [len(mpc._kept) for mpc in sessions] == [4, 4]
+    assert [len(mpc._object_cache) for mpc in sessions] == [4, 4]
     for mpc in sessions:
         mpc.close()
     with qr.local("rss") as mpc:
@@ -210,12 +210,12 @@ def test_what_is_held_goes_with_the_model_or_the_session() -> None:
         for _ in range(3):
             model = from_sklearn(fit, bounds=8)
             model.predict(mpc, X)
-            assert len(mpc._kept) == 1 and alive() == before + 2  # weights and intercepts
+            assert len(mpc._object_cache) == 1 and alive() == before + 2  # weights and intercepts
         del model
-        assert len(mpc._kept) == 0 and alive() == before
+        assert len(mpc._object_cache) == 0 and alive() == before
         model = from_sklearn(fit, bounds=8)
         model.predict(mpc, X)
-    assert len(mpc._kept) == 0 and alive() == before
+    assert len(mpc._object_cache) == 0 and alive() == before
     mpc = qr.local("rss")  # not closed
     model.predict(mpc, X)
     del mpc

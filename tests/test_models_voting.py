@@ -269,7 +269,7 @@ def test_no_member_is_asked_about_records_that_another_refuses() -> None:
     with qr.local("rss") as mpc:
         with pytest.raises(qr.RangeError, match="exceeds the model's bound"):
             model.predict(mpc, X[:2] + 100)
-        assert len(mpc._kept) == 0
+        assert len(mpc._object_cache) == 0
         assert (model.predict(mpc, X[:2]) == estimator.predict(X[:2])).all()
 
 

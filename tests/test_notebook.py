@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate._notebook import let_complete
-from quorate._progress import Progress
+from quorate._display._notebook import let_complete
+from quorate._display._progress import Progress
 
 
 class Output:

@@ -10,7 +10,7 @@ import pytest
 
 import quorate as qr
 from protocols import stated
-from quorate._numpy_absent import _METHODS, _WHOLE, instead
+from quorate._numpy._unsupported import _METHODS, _WHOLE, instead
 
 WHOLE = (np.arange(12) * 7 % 11 - 5).reshape(3, 4)
 REAL = (np.arange(12) * 5 % 13 - 6).reshape(3, 4) / 4

@@ -19,7 +19,7 @@ from deploying import Deployment
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx, operators
-from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._operators_movement import OPERATORS
 from test_onnx_operators import compare, floats, model_of, random_number, whole
 
 

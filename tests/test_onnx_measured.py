@@ -14,8 +14,8 @@ from onnx import helper
 import quorate as qr
 from quorate.errors import ModelWarning
 from quorate.models import from_onnx
-from quorate.models._onnx._measured import BEYOND
-from quorate.models._onnx._simulated import simulated
+from quorate.models._onnx._integer_run import simulated
+from quorate.models._onnx._measured_errors import BEYOND
 from test_onnx import attention, autoencoder, deep, of_sums, small
 from test_onnx_operators import floats, model_of, random_number
 

@@ -23,7 +23,7 @@ import quorate as qr
 from protocols import USUAL, Place, among
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import QuantisedNetwork, QuantisedShape, from_onnx
-from quorate.models._tflite import _affine, _kernels, _leaps
+from quorate.models._tflite import _affine, _kernels, _thresholds
 from quorate.models._tflite._layers import Layer, Quantised
 
 QDQ, OPERATORS = QuantFormat.QDQ, QuantFormat.QOperator
@@ -114,6 +114,7 @@ FORMS = [
     (OPERATORS, UINT8, UINT8, True, True, "gemm"),
     (OPERATORS, UINT8, INT8, False, False, "gemm"),
     (OPERATORS, UINT8, INT8, True, True, "matmul"),
+    (OPERATORS, UINT8, INT8, True, False, "softmax"),
 ]
 
 
@@ -128,6 +129,9 @@ def test_numbers_are_onnxruntimes(
         activation_type=activations,
         weight_type=weights,
         per_channel=by_filter,
+    )
+    assert any(node.op_type == "QLinearSoftmax" for node in proto.graph.node) == (
+        form == OPERATORS and last == "softmax"
     )
     X = images(60)
     model, wanted = from_onnx(proto), answers(proto, X)
@@ -254,12 +258,12 @@ def test_sums_that_float32_rounds_are_off_by_one_and_no_more() -> None:
         multiplier, exponent = _kernels.quantised_multiplier(slope)
         zero = int(r.integers(0, 256))
         layer = Layer("conv", "", {}, Quantised(1.0, 0, 0), Quantised(1.0, zero, 0), (1, 1, 1), rounding="float32")
-        leaps, first = _leaps.thresholds(multiplier, exponent, zero, (0, 255), "float32")
-        times, offsets, down = _leaps.scaling_of(layer, multiplier, exponent)
+        leaps, first = _thresholds.thresholds(multiplier, exponent, zero, (0, 255), "float32")
+        times, offsets, down = _thresholds.scaling_of(layer, multiplier, exponent)
         nearly += _affine.fit([(leaps, first)], slope) is None
         a = np.arange(leaps[0] - 50, leaps[-1] + 50)
         ours = np.clip((a * times + np.where(a < 0, offsets[0], offsets[-1])) >> down, 0, 255)
-        off = np.abs(ours - _leaps.clamped(layer, a, multiplier, exponent))
+        off = np.abs(ours - _thresholds.clamped(layer, a, multiplier, exponent))
         assert off.max() <= 1 and off.mean() < 1e-4
         looked += len(a)
     assert nearly > 0 and looked > 1_000_000

@@ -24,21 +24,6 @@ REFUSED: dict[str, tuple[Net, str]] = {
         ),
         "keep_aspect_ratio_policy",
     ),
-    "a GELU whose erf is taken elsewhere": (
-        Net(
-            [
-                ("Mul", ["x", "root"], ["a"], {}),
-                ("Erf", ["a"], ["erf"], {}),
-                ("Add", ["erf", "one"], ["b"], {}),
-                ("Mul", ["x", "b"], ["c"], {}),
-                ("Mul", ["c", "half"], ["gelu"], {}),
-                ("Add", ["gelu", "erf"], ["y"], {}),
-            ],
-            (4,),
-            {"root": np.float32(0.5**0.5), "one": np.float32(1), "half": np.float32(0.5)},
-        ),
-        "as part of GELU",
-    ),
     "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
     "records side by side": (
         one("Reshape", (4,), {"s": whole(1, -1)}),
@@ -120,7 +105,7 @@ REFUSED: dict[str, tuple[Net, str]] = {
             {},
             11,
         ),
-        r"axis=1 of an array of shape \(4, 5, 3\), in operator set 11: axis=-1 is",
+        r"axis=1 of an array of shape \(4, 5, 3\), .* one line in operator set 11: axis 2 is the batch",
     ),
     "an array that no memory holds": (one("Pad", (4,), {"p": whole(0, 0, 0, 10**13)}), "go together: MemoryError"),
     "as many rows as stand for any number": (one("Reshape", (4,), {"s": whole(3, -1)}), "mixes the batch"),

@@ -31,7 +31,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -275,6 +282,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], Callable[[An
         lambda: AdaBoostClassifier(n_estimators=2, random_state=0).fit(*IRIS).estimators_[0],
         np.asarray,
     ),
+    "products": (
+        lambda: make_pipeline(PolynomialFeatures(2), LogisticRegression()),
+        "LinearClassifier behind ReduceProd, .* PolynomialFeatures: convert the last step",
+        lambda: LogisticRegression(),
+        PolynomialFeatures(2).fit(IRIS[0]).transform,
+    ),
 }
 
 
@@ -502,6 +515,31 @@ def test_ties_are_named() -> None:
     assert [str(w.message).partition("1 of 3 records")[1] for w in told if w.category is ModelWarning] == [
         "1 of 3 records"
     ]
+
+
+FLOATS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: DecisionTreeClassifier(max_depth=3),
+    "linear": lambda: LogisticRegression(),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=3, random_state=0),
+    "scaled linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "scaled tree": lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_records_of_float32_are_what_a_file_takes(name: str) -> None:
+    """Only a pipeline is warned of: for such records scikit-learn computes its steps in float32."""
+    X, y = IRIS[0].astype(np.float32), IRIS[1] > 0
+    estimator = FLOATS[name]()
+    proto = converted(estimator, X, y)
+    models = [(from_onnx(proto, sample=X), False)]
+    if name != "scaled tree":  # which from_sklearn refuses
+        models.append((qr.models.from_sklearn(estimator, sample=X), name == "scaled linear"))
+    for model, warns in models:
+        with qr.local("rss") as mpc, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert (model.predict(mpc, X[::30]) == answers(proto, X[::30])[0]).all()
+        assert any("X is of float32" in str(w.message) for w in told) == warns
 
 
 def test_options_that_do_nothing_are_refused() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among, places, stated, usual
-from quorate._network import layers
+from quorate._sorting._merge_exchange import layers
 
 
 @pytest.fixture(scope="module", params=places(5), ids=str)

@@ -11,7 +11,7 @@ import pytest
 
 import quorate as qr
 from protocols import FORMS, USUAL, Place, among, stated
-from quorate._select import _all_sorted, selection
+from quorate._sorting._selection import _all_sorted, selection
 
 
 @pytest.mark.parametrize("count", range(1, 10))

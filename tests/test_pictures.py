@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate import _bench, _plot
+from quorate._bench import _measurements
+from quorate._display import _plots
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -53,9 +54,9 @@ def test_sharings_of_a_folded_row_are_counted() -> None:
 
 def test_runs_share_their_scales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Any] = []
-    monkeypatch.setattr(_plot, "save", lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(_plots, "save", lambda figure, *_: figures.append(figure))
     both = plans()
-    _plot.draw_plans(both, tmp_path / "plans.png")
+    _plots.draw_plans(both, tmp_path / "plans.png")
     axes = figures[0].axes
     times, sent = axes[0::2], axes[1::2]
     assert len({panel.get_xlim() for panel in times}) == 1
@@ -70,7 +71,7 @@ def test_pictures_are_dark_on_white_in_a_dark_style(tmp_path: Path, suffix: str)
     for style in ("default", "dark_background"):
         with matplotlib.style.context(style):
             path = tmp_path / f"{style}{suffix}"
-            _plot.draw_plans(plans(), path)
+            _plots.draw_plans(plans(), path)
         drawn.append(path.read_text(encoding="utf-8"))
     assert all("fill: #ffffff" in text for text in drawn)
     assert drawn[1].count("fill: #ffffff") == drawn[0].count("fill: #ffffff")
@@ -82,5 +83,5 @@ def test_peers_are_labelled() -> None:
     panel = Figure().subplots()
     peers = [{"name": "MP-SPDZ", "seconds": 0.3}, {"name": "ABY", "seconds": None}]
     row = {"k": 64, "parties": 3, "link": "memory", "batch": 100, "seconds": {"median": 0.2}, "peers": peers}
-    _bench._draw_panel(panel, "mul", [row])
+    _measurements._draw_panel(panel, "mul", [row])
     assert [text.get_text() for text in panel.texts] == ["MP-SPDZ"]

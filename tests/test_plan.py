@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import quorate as qr
 from protocols import USUAL, Place, among, places
-from quorate import _progress
-from quorate._explain import Placeholder
+from quorate._display import _progress
 from quorate._families import FAMILIES
+from quorate._session._placeholder import Placeholder
 from quorate.demo import breast_cancer_jobs
 from warm import quorate
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from quorate import _bench_apps
+from quorate._bench import _applications
 
-LINKS = _bench_apps.LINKS
-BY_HAND = {name: [mix for mix in mixes if mix != "auto"] for name, mixes in _bench_apps.MIXES.items() if len(mixes) > 1}
+LINKS = _applications.LINKS
+BY_HAND = {
+    name: [mix for mix in mixes if mix != "auto"] for name, mixes in _applications.MIXES.items() if len(mixes) > 1
+}
 
 
 def psi(mpc: qr.Session) -> Any:
@@ -31,7 +33,7 @@ def powmod(mpc: qr.Session) -> Any:
 
 REDUCED = {"psi": psi, "nearest": nearest, "powmod": powmod}
 #: As they are measured; nothing is run here.
-PAPER = {name: _bench_apps._MADE[name]()[0].plan for name in BY_HAND}
+PAPER = {name: _applications._MADE[name]()[0].plan for name in BY_HAND}
 
 
 def predicted(arrays: Any, mpc: qr.Session) -> float:

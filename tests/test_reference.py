@@ -16,7 +16,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import DEFAULT, choices
-from quorate._options import LOCAL, OPTIONS
+from quorate._session._options import LOCAL, OPTIONS
 from quorate.cli import _parser
 
 ROOT = Path(__file__).resolve().parent.parent

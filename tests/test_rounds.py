@@ -15,7 +15,7 @@ import pytest
 import quorate as qr
 from quorate import functions, nn
 from quorate._families import FAMILIES
-from quorate._joint import Joint
+from quorate._session._array_methods import ArrayMethods
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
 
@@ -71,10 +71,10 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`x < y`": (qr.SecretArray.__lt__, lambda o: o.x < o.y),
     "`x < 0`": (None, lambda o: o.x < 0),
     "`x == y`": (qr.SecretArray.__eq__, lambda o: o.x == o.y),
-    "`mpc.where(b, x, y)`": (Joint.where, lambda o: o.mpc.where(o.b, o.x, o.y)),
-    "`mpc.swap(b, x, y)`": (Joint.swap, lambda o: o.mpc.swap(o.b, o.x, o.y)),
-    "`mpc.minimum(x, y)`": (Joint.minimum, lambda o: o.mpc.minimum(o.x, o.y)),
-    "`mpc.maximum(x, y)`": (Joint.maximum, lambda o: o.mpc.maximum(o.x, o.y)),
+    "`mpc.where(b, x, y)`": (ArrayMethods.where, lambda o: o.mpc.where(o.b, o.x, o.y)),
+    "`mpc.swap(b, x, y)`": (ArrayMethods.swap, lambda o: o.mpc.swap(o.b, o.x, o.y)),
+    "`mpc.minimum(x, y)`": (ArrayMethods.minimum, lambda o: o.mpc.minimum(o.x, o.y)),
+    "`mpc.maximum(x, y)`": (ArrayMethods.maximum, lambda o: o.mpc.maximum(o.x, o.y)),
     "`x.clip(0, 9)`": (qr.SecretArray.clip, lambda o: o.x.clip(0, 9)),
     "`x.max()` of 1000": (qr.SecretArray.max, lambda o: o.x.max()),
     "`x.min()` of 1000": (qr.SecretArray.min, lambda o: o.x.min()),
@@ -83,19 +83,19 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`x.ptp()` of 1000": (qr.SecretArray.ptp, lambda o: o.x.ptp()),
     "`x.sort()` of 1000": (qr.SecretArray.sort, lambda o: o.x.sort()),
     "`x.argsort()` of 1000": (qr.SecretArray.argsort, lambda o: o.x.argsort()),
-    "`mpc.sort(x, y)` of 1000": (Joint.sort, lambda o: o.mpc.sort(o.x, o.y)),
+    "`mpc.sort(x, y)` of 1000": (ArrayMethods.sort, lambda o: o.mpc.sort(o.x, o.y)),
     "`mpc.sort(x, y, stable=False)`": (None, lambda o: o.mpc.sort(o.x, o.y, stable=False)),
     "`x.topk(10)` of 1000": (qr.SecretArray.topk, lambda o: o.x.topk(10)),
     "`x.partition(9)` of 1000": (qr.SecretArray.partition, lambda o: o.x.partition(9)),
     "`x.argpartition(9)` of 1000": (qr.SecretArray.argpartition, lambda o: o.x.argpartition(9)),
-    "`mpc.group_by(x, 8).sum(y)`": (Joint.group_by, lambda o: o.mpc.group_by(o.x, 8).sum(o.y)),
-    "`mpc.join(x, y)` of 100": (Joint.join, lambda o: o.mpc.join(o.x[:100], o.y[:100]).matched),
-    "`mpc.group_sums(x, y)` of 100": (Joint.group_sums, lambda o: o.mpc.group_sums(o.x[:100], o.y[:100]).sums),
+    "`mpc.group_by(x, 8).sum(y)`": (ArrayMethods.group_by, lambda o: o.mpc.group_by(o.x, 8).sum(o.y)),
+    "`mpc.join(x, y)` of 100": (ArrayMethods.join, lambda o: o.mpc.join(o.x[:100], o.y[:100]).matched),
+    "`mpc.group_sums(x, y)` of 100": (ArrayMethods.group_sums, lambda o: o.mpc.group_sums(o.x[:100], o.y[:100]).sums),
     "`f.quantile(0.3)` of 1000": (qr.SecretArray.quantile, lambda o: o.f.quantile(0.3)),
     "`f.median()` of 1000": (qr.SecretArray.median, lambda o: o.f.median()),
-    "`mpc.shuffle(x)`": (Joint.shuffle, lambda o: o.mpc.shuffle(o.x)),
-    "`mpc.one_hot(x, 10)`": (Joint.one_hot, lambda o: o.mpc.one_hot(o.x, 10)),
-    "`mpc.take(x, y)` of 100": (Joint.take, lambda o: o.mpc.take(o.x[:100], o.y[:100])),
+    "`mpc.shuffle(x)`": (ArrayMethods.shuffle, lambda o: o.mpc.shuffle(o.x)),
+    "`mpc.one_hot(x, 10)`": (ArrayMethods.one_hot, lambda o: o.mpc.one_hot(o.x, 10)),
+    "`mpc.take(x, y)` of 100": (ArrayMethods.take, lambda o: o.mpc.take(o.x[:100], o.y[:100])),
     "`x.prod()` of 1000": (qr.SecretArray.prod, lambda o: o.x.prod()),
     "`x.cumprod()` of 1000": (qr.SecretArray.cumprod, lambda o: o.x.cumprod()),
     "`x ** 3`": (qr.SecretArray.__pow__, lambda o: o.x**3),
@@ -114,7 +114,10 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "`x.astype(qr.int(96))`": (qr.SecretArray.astype, lambda o: o.x.astype(qr.int(96))),
     "`b.astype(qr.int(64))`": (None, lambda o: o.b.astype(qr.int(64))),
     "`x.bits()`": (qr.SecretArray.bits, lambda o: o.x.bits()),
-    "`mpc.from_bits(b, qr.uint(50))`": (Joint.from_bits, lambda o: o.mpc.from_bits(o.b.reshape(20, 50), qr.uint(50))),
+    "`mpc.from_bits(b, qr.uint(50))`": (
+        ArrayMethods.from_bits,
+        lambda o: o.mpc.from_bits(o.b.reshape(20, 50), qr.uint(50)),
+    ),
     "`qr.relu(f)`": (functions.relu, lambda o: qr.relu(o.f)),
     "`qr.sigmoid(f)`": (functions.sigmoid, lambda o: qr.sigmoid(o.f)),
     "`qr.tanh(f)`": (functions.tanh, lambda o: qr.tanh(o.f)),
@@ -247,7 +250,7 @@ def test_docstrings_have_the_rounds_of_every_protocol(name: str) -> None:
 def test_every_method_says_what_it_costs() -> None:
     """It states rounds, or that the method is local."""
     looked = 0
-    for owner in (qr.SecretArray, Joint, functions):
+    for owner in (qr.SecretArray, ArrayMethods, functions):
         names = functions.__all__ if owner is functions else [n for n in dir(owner) if not n.startswith("_")]
         for name in names:
             text = inspect.getdoc(getattr(owner, name)) or ""

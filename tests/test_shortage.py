@@ -98,7 +98,7 @@ with qr.local("rss", check=False) as mpc:
     (x[:5] * y[:5]).reveal()
     for _ in range(1000):
         x = x * y + 1
-    from quorate import _progress
+    from quorate._display import _progress
     _progress.Progress.show = lambda self, *told: allow(0)
     try:
         x.reveal()

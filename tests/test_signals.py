@@ -21,7 +21,7 @@ print((x * x).reveal())
 
 # Runs one product after another, and prints "running" once the run has begun.
 LONG = """
-from quorate._progress import Progress
+from quorate._display._progress import Progress
 told = []
 def show(self, phase, share, predicted):
     if share > 0.01 and not told:

@@ -243,13 +243,21 @@ def _large(mpc: qr.Session, values: np.ndarray) -> qr.SecretArray:
     return mpc.input(values, owner=0, dtype=qr.fixed(64, 16))
 
 
+def _times(x: qr.SecretArray, factor: float) -> qr.SecretArray:
+    return x if factor == 1 else x * factor
+
+
+def _far(y: qr.SecretArray) -> qr.SecretArray:
+    return y + 10**5
+
+
 LOSING = {
-    "product": lambda mpc, x, y, k: x * 2**k * y,
-    "quotient": lambda mpc, x, y, k: x * 2**k / (y + 10**5),
-    "by a public number": lambda mpc, x, y, k: x * 2**k / 30_000,
-    "reciprocal": lambda mpc, x, y, k: qr.reciprocal(_large(mpc, A * 10**7) / 2**k),
-    "rsqrt": lambda mpc, x, y, k: qr.rsqrt(_large(mpc, B * 10**11) / 4**k),
-    "of a stated dtype": lambda mpc, x, y, k: _large(mpc, A) * 2**k / _large(mpc, B * 10**6),
+    "product": lambda mpc, x, y, k: _times(x, 2**k) * y,
+    "quotient": lambda mpc, x, y, k: _times(x, 2**k) / _far(y),
+    "by a public number": lambda mpc, x, y, k: _times(x, 2**k) / 30_000,
+    "reciprocal": lambda mpc, x, y, k: qr.reciprocal(_times(_large(mpc, A * 10**7), 2**-k)),
+    "rsqrt": lambda mpc, x, y, k: qr.rsqrt(_times(_large(mpc, B * 10**11), 4**-k)),
+    "of a stated dtype": lambda mpc, x, y, k: _times(_large(mpc, A), 2**k) / _large(mpc, B * 10**6),
 }
 FIRST = {
     "product": "multiply a factor by 2",
@@ -284,6 +292,59 @@ def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool
             warnings.simplefilter("error", qr.errors.RangeWarning)
             followed = LOSING[what](mpc, x, y, k).reveal() / 2**k
     assert _kept(followed, wanted)
+
+
+SMALL = np.random.default_rng(9).uniform(0.001, 0.009, 200)
+
+# Lines that lose digits in one of their steps, and the largest magnitude that the advice asks for.
+COMPOSED = {
+    "variance": (lambda x: x.var(), SMALL.var(), 0.0091),
+    "power": (lambda x: (x**3).sum(), (SMALL**3).sum(), 0.0091),
+    "product": (lambda x: x[:3].prod(), SMALL[:3].prod(), 0.0091),
+}
+
+
+@pytest.mark.parametrize("what", COMPOSED)
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_line_of_several_steps_is_told_what_works(what: str, shadow: bool) -> None:
+    of, wanted, most = COMPOSED[what]
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(SMALL, owner=0)
+        with pytest.warns(qr.errors.RangeWarning, match=r"x\.clip\(low, high\) or bound= of the inputs") as said:
+            of(x).reveal()
+        assert not any("2**" in str(warning.message) for warning in said)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert of(x.clip(0, most)).reveal() == pytest.approx(wanted, rel=0.02)
+
+
+@pytest.mark.parametrize("bound", [None, 1])
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_mean_of_rare_events_is_named_and_one_of_terms_that_cancel_is_not(bound: float | None, shadow: bool) -> None:
+    rare = np.zeros((20_000, 2))
+    rare[0] = 1
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(rare, owner=0, bound=bound)
+        with pytest.warns(qr.errors.RangeWarning, match="gives .* where the exact result is") as said:
+            got = x.mean(axis=0).reveal()
+        assert not _kept(got, np.full(2, 1 / 20_000))
+        found = re.findall(r"x\.astype\(qr\.fixed\((\d+), (\d+)\)\)$", re.sub(r" \(at .*", "", str(said[0].message)))
+        bits, frac = map(int, found[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            assert _kept(x.astype(qr.fixed(bits, frac)).mean(axis=0).reveal(), np.full(2, 1 / 20_000))
+            cancels = np.random.default_rng(2).normal(0, 1, 4000).clip(-4, 4)
+            mpc.input(cancels - cancels.mean(), owner=0, bound=8).mean().reveal()
+
+
+@pytest.mark.parametrize("w", [[1e-6, 2e-6], [3e-5, -7e-7], [1e-9, 5e-9]], ids=str)
+def test_small_public_weights_keep_their_digits(w: list[float]) -> None:
+    x = np.array([[1.0, 2.0], [-3.5, 0.75]])
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.simplefilter("error", qr.errors.RangeWarning)
+        secret = mpc.input(x, owner=0, bound=4)
+        assert _kept((secret @ np.array(w)).reveal(), x @ np.array(w))
+        assert _kept((np.array(w) @ secret).reveal(), np.array(w) @ x)
 
 
 def test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped() -> None:
@@ -352,13 +413,70 @@ def test_inverses_of_normal_equations_are_right(rows: int) -> None:
     assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=1e-3, abs=1e-8)
 
 
-def test_an_inverse_that_has_no_room_names_means_and_they_are_right() -> None:
-    rng, rows = np.random.default_rng(7), 10_000
-    data = np.clip(np.column_stack([np.ones(rows), rng.normal(0, 2, (rows, 3)).round(3)]), -10, 10)
+EXPRESSION = re.compile(r"np\.linalg\.\w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?: @ b)?")
+TIMES = re.compile(r"which is (\d+) times the (?:inverse|solution): divide it by \1 after reveal")
+POWER = re.compile(r"which is the determinant divided by (\d+)\*\*(\d+)")
+
+
+def follow_expressions(what: str, given: dict[str, Any], right: Any) -> str:
+    """Follows all expressions of the message, as they stand, if there is one: none is refused or warned of."""
+    try:
+        getattr(np.linalg, what)(*given.values())
+        return ""
+    except qr.errors.DtypeError as refused:
+        said = str(refused)
+    expressions = EXPRESSION.findall(said)
+    assert expressions, said
+    for expression in expressions:
+        found = np.asarray(eval(expression, {"np": np, "qr": qr, **given}).reveal(), float)
+        for times in TIMES.findall(said):
+            found = found / int(times)
+        for base, power in POWER.findall(said):
+            found = found * float(base) ** int(power)
+        fine = re.findall(r"fixed\(\d+, (\d+)\)", expression)
+        near = max(2 ** (3.0 - int(fine[0])), 1e-3) if fine else 1e-3
+        np.testing.assert_allclose(found, right, rtol=0, atol=near * np.abs(right).max(), err_msg=said)
+    return said
+
+
+def follow_normal_equations(rows: int, columns: int, bound: int | None, whole: bool, mean: bool) -> list[str]:
+    rng = np.random.default_rng(columns)
+    data = np.column_stack([np.ones(rows), rng.normal(0, 1, (rows, columns - 1)).clip(-3.9, 3.9)])
+    target = data @ np.linspace(-1, 1, columns) / columns + rng.normal(0, 0.1, rows)
+    if whole:
+        data, target = np.rint(data).astype(int), np.rint(target).astype(int)
+    squares, per = data.T @ data, rows if mean else 1
     with qr.local("rss") as mpc, warnings.catch_warnings():
         warnings.simplefilter("error", qr.errors.RangeWarning)
-        x = mpc.input(data, owner=0, bound=10)
-        with pytest.raises(qr.errors.DtypeError, match=re.escape("np.linalg.inv(X.T @ X / n) / n")):
-            np.linalg.inv(x.T @ x)
-        inverse = (np.linalg.inv(x.T @ x / rows) / rows).reveal()
-    assert inverse == pytest.approx(np.linalg.inv(data.T @ data), rel=5e-3, abs=1e-8)
+        x, y = mpc.input(data, owner=0, bound=bound), mpc.input(target, owner=0, bound=bound)
+        a, b = (x.T @ x / rows, x.T @ y / rows) if mean else (x.T @ x, x.T @ y)
+        said = [
+            follow_expressions("inv", {"a": a}, np.linalg.inv(squares / per)),
+            follow_expressions("solve", {"a": a, "b": b}, np.linalg.solve(squares, data.T @ target)),
+            follow_expressions("solve", {"a": a, "b": np.ones(columns)}, np.linalg.inv(squares / per).sum(axis=1)),
+            follow_expressions("det", {"a": a}, np.linalg.det(squares / per)),
+        ]
+    assert not (mean and any("mean" in one for one in said)), "a mean is advised for a mean"
+    return said
+
+
+@pytest.mark.parametrize(
+    ("columns", "mean"), [(2, False), (3, False), (3, True), (4, False), (5, False), (5, True), (6, False)]
+)
+@pytest.mark.parametrize(("rows", "bound"), [(1_000, 4), (3_000, 8), (10_000, 100), (10_000, None)])
+@pytest.mark.parametrize("whole", [False, True], ids=["reals", "integers"])
+def test_systems_without_room_name_expressions_that_are_right(
+    rows: int, columns: int, bound: int | None, whole: bool, mean: bool
+) -> None:
+    follow_normal_equations(rows, columns, bound, whole, mean)
+
+
+def test_inverses_name_means_and_clipped_matrices_and_they_are_right() -> None:
+    said = " ".join(follow_normal_equations(1_000, 5, 8, False, False))
+    for part in ("take its mean", "clip it to", "or keep", "times the inverse", "times the solution", "divided by"):
+        assert part in said
+    rng = np.random.default_rng(0)
+    public, values = rng.normal(0, 1, (9, 9)) + 4 * np.eye(9), rng.normal(0, 1, 9)
+    with qr.local("rss") as mpc:
+        b = mpc.input(values, owner=0)
+        assert "is public" in follow_expressions("solve", {"a": public, "b": b}, np.linalg.solve(public, values))

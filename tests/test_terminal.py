@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import quorate as qr
-from quorate._progress import Progress
+from quorate._display._progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 60.0

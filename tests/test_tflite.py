@@ -21,7 +21,7 @@ from protocols import usual
 from quorate._families import FAMILIES
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import QuantisedShape, from_tflite, quantised_operators
-from quorate.models._tflite import _affine, _exact, _kernels, _leaps
+from quorate.models._tflite import _affine, _kernels, _reference_plan, _thresholds
 from quorate.models._tflite._lower import OPERATORS
 from tflite_files import NONE, VALID, File, conv, network, residual
 
@@ -65,7 +65,7 @@ def test_one_product_and_one_shift_stand_for_all_sums_between_the_clamps() -> No
     for _ in range(40):
         multiplier, exponent = int(r.integers(1 << 30, 1 << 31)), int(r.integers(-11, -2))
         zero = int(r.integers(0, 256)) if r.random() < 0.5 else 0
-        leaps, first = _leaps.thresholds(multiplier, exponent, zero, (0, 255))
+        leaps, first = _thresholds.thresholds(multiplier, exponent, zero, (0, 255))
         slope = multiplier / 2 ** (31 - exponent)
         found = _affine.fit([(leaps, first)], slope)
         split = sum(leap <= 0 for leap in leaps)
@@ -84,7 +84,7 @@ def test_one_product_and_one_shift_stand_for_all_sums_between_the_clamps() -> No
 @pytest.mark.parametrize("low", [0, -128])
 def test_means_are_exact(low: int) -> None:
     for count in (1, 2, 3, 4, 9, 16, 49, 64):
-        times, plus, down = _exact.averages(count, low)
+        times, plus, down = _reference_plan.averages(count, low)
         s = np.arange(low * count, (low + 255) * count + 1)
         assert (((s * times + plus) >> down) == _kernels.mean(s, count)).all()
 

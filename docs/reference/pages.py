@@ -44,14 +44,14 @@ PAGES: dict[str, list[Entry]] = {
     "sessions": [
         Entry("quorate.local"),
         Entry("quorate.connect"),
-        Entry("quorate._script.session", "qr.session"),
+        Entry("quorate._command._script.session", "qr.session"),
         Entry("quorate.Session", given=True),
-        Entry("quorate._everyone.Everyone", "mpc.me of a local session", given=True),
+        Entry("quorate._session._all_parties.Everyone", "mpc.me of a local session", given=True),
         Entry("quorate.Network"),
     ],
     "arrays": [
         Entry("quorate.SecretArray", operators=True, given=True),
-        Entry("quorate._picked.Picked", "x.at", given=True),
+        Entry("quorate._arrays._replacement.Picked", "x.at", given=True),
     ],
     "dtypes": [Entry(f"quorate.{name}") for name in ("int", "uint", "fixed", "real", "bit", "Dtype")],
     "functions": [Entry("quorate.functions", "qr"), Entry("quorate.lookup"), Entry("quorate.Circuit")],

@@ -14,10 +14,10 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from quorate import errors
-from quorate._hints import no_name as _no_name
-from quorate._notebook import let_complete as _let_complete
+from quorate._command._script import session
+from quorate._display._name_hints import no_name as _no_name
+from quorate._display._notebook import let_complete as _let_complete
 from quorate._quorate import __version__
-from quorate._script import session
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, bit, fixed, int, real, uint

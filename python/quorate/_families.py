@@ -7,7 +7,7 @@ from typing import Any
 
 from quorate import _quorate
 
-__all__ = ["DEFAULT", "FAMILIES", "Choice", "Family", "choices", "listed", "table"]
+__all__ = ["DEFAULT", "FAMILIES", "Choice", "Family", "choices", "description", "listed"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ def listed(names: tuple[str, ...], last: str = "or") -> str:
     return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def table() -> str:
+def description() -> str:
     """Returns the text of `quorate protocols`: all families, with their parties, sharings and options."""
     lines = []
     for family in FAMILIES.values():

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from quorate import _source
-from quorate._composed import Composed
-from quorate._hints import no_attribute
-from quorate._moves import Moves
-from quorate._ordered import Ordered
-from quorate._picked import Picked
-from quorate._public import as_numbers, pack, whole_axis
-from quorate._refused import NO_INDEX, Refused
+from quorate._arrays._derived import Derived
+from quorate._arrays._rearrangement import Rearrangement
+from quorate._arrays._replacement import Picked
+from quorate._arrays._sort_methods import SortMethods
+from quorate._arrays._summaries import Summaries
+from quorate._arrays._text_comparison import coded
+from quorate._arrays._unit_division import whole_operands
+from quorate._arrays._unsupported import NO_INDEX, Unsupported
+from quorate._display._name_hints import no_attribute
 from quorate._source import at
-from quorate._summaries import Axes, Summaries, one_axis
-from quorate._words import coded
+from quorate._values._axes import Axes, one_axis, whole_axis
+from quorate._values._public_numbers import as_numbers, pack
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 
-class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
+class SecretArray(Summaries, Rearrangement, SortMethods, Derived, Unsupported):
     """An array whose values no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. It has numpy's operators, slicing, broadcasting and
@@ -260,8 +262,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         magnitude.
         """
         native, what = self._session._native, "%" if give == "remainder" else "//"
-        operands = self._operand(x, what), self._operand(y, what)
-        return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
+        one, other = (self._operand(v, what) for v in whole_operands(what, self._session, x, y))
+        return self._new(native.int_divide(give, one, other, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
         """Returns the quotient by a public number, rounded towards minus infinity, as an integer."""
@@ -538,12 +540,12 @@ class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
         raise no_attribute(self, name)
 
     def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from quorate._numpy import call_function
+        from quorate._numpy._functions import call_function
 
         return call_function(function, args, kwargs)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from quorate._numpy import call_ufunc
+        from quorate._numpy._functions import call_ufunc
 
         return call_ufunc(ufunc, method, inputs, kwargs)
 

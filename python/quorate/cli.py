@@ -13,19 +13,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate._completion import SHELLS
-from quorate._completion import script as completion_script
-from quorate._families import DEFAULT, FAMILIES, choices, listed, table
-from quorate._options import LOCAL, OPTIONS
-from quorate._signals import TERMINATED, Terminated
+from quorate._command._completion import SHELLS
+from quorate._command._completion import script as completion_script
+from quorate._command._exit_status import FAILED, OK, UNREAD, exit_status
+from quorate._command._file_options import add_file_options, file_settings
+from quorate._families import DEFAULT, FAMILIES, choices, description, listed
+from quorate._session._options import LOCAL, OPTIONS
+from quorate._session._signals import TERMINATED, Terminated
 from quorate.errors import (
-    CheatingDetected,
     ConfigError,
-    PeerLost,
-    PeerTimeout,
     QuorateError,
 )
-from quorate.tables._command import add_file_options, file_settings
 
 __all__ = ["main"]
 
@@ -34,22 +32,6 @@ _SCRIPT: dict[str, Any] = {
     "allow_abbrev": False,
     "epilog": "Other options that are like none of these, and all after --, are the script's own.",
 }
-
-OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
-UNREAD = 141  # the status that shells report for SIGPIPE
-
-
-def exit_status(error: BaseException) -> int:
-    """Returns the documented exit status for an error.
-
-    >>> exit_status(PeerLost("party 1 is gone"))
-    3
-    """
-    if isinstance(error, CheatingDetected):
-        return CHEATED
-    if isinstance(error, (PeerLost, PeerTimeout)):
-        return PEER_LOST
-    return MISUSED if isinstance(error, ConfigError) else FAILED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -190,10 +172,10 @@ def _as_arguments(chosen: dict[str, Any]) -> list[str]:
 
 
 def _version() -> str:
-    from quorate import _build
+    from quorate._command import _build_remarks
     from quorate._quorate import __version__
 
-    return "; ".join([f"quorate {__version__}", *_build.remarks()])
+    return "; ".join([f"quorate {__version__}", *_build_remarks.remarks()])
 
 
 def _options(given: list[str]) -> argparse.Namespace:
@@ -287,7 +269,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from quorate import _launch
+    from quorate._command import _launch
 
     if options.network is not None:
         return _launch.in_this_process(
@@ -304,7 +286,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _party(options: argparse.Namespace) -> int:
-    from quorate import _launch
+    from quorate._command import _launch
 
     return _launch.in_this_process(
         options.script,
@@ -318,8 +300,8 @@ def _party(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from quorate import _build, _launch
-    from quorate._explain import Explaining
+    from quorate._command import _build_remarks, _launch
+    from quorate._command._explain import Explaining
 
     Explaining.begin()
     # With --json, the script's own output goes to stderr, so that stdout holds the plan alone.
@@ -343,10 +325,10 @@ def _explain(options: argparse.Namespace) -> int:
                 print(f"{plan.correlation_table()}\n")
         if status == OK and Explaining.plans:
             print(f"to approve all of it: --approve {','.join(plan.program for plan in Explaining.plans)}")
-        for remark in _build.remarks():
+        for remark in _build_remarks.remarks():
             print(remark, file=sys.stderr)
     if options.plot is not None and status == OK:
-        from quorate._plot import draw_plans
+        from quorate._display._plots import draw_plans
 
         draw_plans(Explaining.plans, options.plot)
         print(f"picture of the plan: {options.plot}", file=sys.stderr)
@@ -363,7 +345,7 @@ def _keygen(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from quorate import _bench as bench
+    from quorate._bench import _measurements as bench
 
     narrowed = {"rings": options.rings, "batches": options.batches}
     asked = bench.Asked(options.protocol, options.parties, options.links, _chosen(options), **narrowed)
@@ -378,7 +360,7 @@ def _models(_: argparse.Namespace) -> int:
 
 
 def _protocols(_: argparse.Namespace) -> int:
-    print(table())
+    print(description())
     return OK
 
 

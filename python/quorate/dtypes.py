@@ -14,6 +14,10 @@ __all__ = ["MOST_BITS", "Dtype", "bit", "fixed", "int", "real", "uint"]
 # The largest number of bits of a dtype.
 MOST_BITS = 120
 
+# The most fractional bits of results that grow, and the widths that dtypes usually have.
+MOST_FRACTIONAL_BITS = 60
+USUAL_WIDTHS = (64, 96, MOST_BITS)
+
 
 @dataclasses.dataclass(frozen=True)
 class Dtype:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from quorate import _source
-from quorate._public import row_axis
 from quorate._source import at
+from quorate._values._axes import row_axis
 from quorate.array import SecretArray
 from quorate.errors import DtypeError
 

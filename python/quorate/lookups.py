@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from quorate import _clear, _source, dtypes
-from quorate._public import as_numbers, pack
+from quorate import _source, dtypes
+from quorate._clear import _operations
+from quorate._clear._integers import limits
+from quorate._display._text_tables import counted
 from quorate._source import at
-from quorate._tables import counted
+from quorate._values._public_numbers import as_numbers, pack
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
-from quorate.errors import DtypeError, RangeError, ShapeError
+from quorate.errors import DtypeError, RangeError, RangeWarning, ShapeError
 
 __all__ = ["lookup"]
 
@@ -24,6 +27,8 @@ _MOST_WITHOUT_DOMAIN = 1 << 20
 # The most bits of a position in a table, and the most entries.
 _MOST_BITS = 26
 _MOST_ENTRIES = 1 << _MOST_BITS
+# Entries below 12 bits with 16 fractional ones get more, so that the largest has 24 (docs/decisions/0077).
+_FEWEST_BITS, _ENOUGH_BITS = 12, 24
 
 Domain = tuple[float, float]
 
@@ -269,7 +274,9 @@ def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
     if of.kind == "fixed":
         return of
     if values.dtype.kind == "f":
-        raise DtypeError(at("lookup of integers with real results: state their dtype=, for instance qr.fixed(64, 16)"))
+        raise DtypeError(
+            at(f"lookup of integers with real results: state their dtype=, for instance qr.{_fine(values)}")
+        )
     low, high = int(values.min()), int(values.max())
     fits = [dtype for dtype in (of, dtypes.int(64)) if dtype.kind != "bit" and _holds(dtype, low, high)]
     if not fits:
@@ -277,8 +284,31 @@ def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
     return fits[0]
 
 
+def _fine(values: np.ndarray) -> Dtype:
+    """Returns the dtype of reals for these values: small ones get more fractional bits."""
+    exponent = math.frexp(float(np.abs(values).max()))[1]
+    frac = 16 if exponent + 16 >= _FEWEST_BITS else min(_ENOUGH_BITS - exponent, dtypes.MOST_FRACTIONAL_BITS)
+    width = next((width for width in dtypes.USUAL_WIDTHS if width > exponent + frac), dtypes.MOST_BITS)
+    return dtypes.fixed(width, frac)
+
+
+def _warn_of_lost(values: np.ndarray, units: np.ndarray, dtype: Dtype) -> None:
+    """Warns of entries that lose more than 2^-8 of themselves, all together."""
+    exact = values * 2.0**dtype.frac
+    found = _operations.coarse(exact, units) if units.size else None
+    finer = _fine(values)
+    if found is None or finer.frac <= max(dtype.frac, 16):  # values of a coarse dtype are so by choice
+        return
+    place = found[0]
+    text = (
+        f"lookup: the entry {float(values[place]):.6g} becomes {float(units[place]) / 2**dtype.frac:.6g} in {dtype}: "
+        f"state dtype=qr.{finer}"
+    )
+    warnings.warn_explicit(at(text), RangeWarning, *_source.line())
+
+
 def _holds(dtype: Dtype, low: int, high: int) -> bool:
-    least, most = _clear.limits(dtype)
+    least, most = limits(dtype)
     return least <= low and high <= most
 
 
@@ -295,8 +325,10 @@ def _encoded(values: np.ndarray, dtype: Dtype, axes: list[_Axis]) -> np.ndarray:
             raise refused(~np.isfinite(values), "not a finite number: state a domain= where the function has values")
         if dtype.kind != "fixed" and (values != np.rint(values)).any():
             raise refused(values != np.rint(values), f"not a number of {dtype}: state dtype=, or round the results")
-    units = _clear.encoded(values, dtype).nearest
-    least, most = _clear.limits(dtype)
+    units = _operations.encoded(values, dtype).nearest
+    if values.dtype.kind == "f" and dtype.kind == "fixed":
+        _warn_of_lost(values, units, dtype)
+    least, most = limits(dtype)
     outside = np.asarray((units < least) | (units > most))
     if outside.any():
         raise refused(outside, f"which does not fit {dtype}: state a wider dtype=, or a smaller domain=")

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from quorate import _source
-from quorate._reveals import RevealPlan
-from quorate._tables import bars, counted, html_table, number_bytes, paragraph, seconds, text_table
+from quorate._display._reveals import RevealPlan
+from quorate._display._text_tables import bars, counted, html_table, number_bytes, paragraph, seconds, text_table
 
 if TYPE_CHECKING:
     from quorate.session import Session
@@ -288,7 +288,7 @@ class Plan:
         Raises:
             ConfigError: the suffix is another one, or matplotlib is not installed.
         """
-        from quorate._plot import draw_plans
+        from quorate._display._plots import draw_plans
 
         draw_plans([self], path)
 

@@ -12,25 +12,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate import _quorate, _signals, _source
-from quorate._everyone import Everyone
+from quorate import _quorate, _source
+from quorate._clear._shadow import Shadow
+from quorate._display._progress import Progress
 from quorate._families import DEFAULT
-from quorate._held import held, opened
-from quorate._joint import Joint
-from quorate._kept import Kept
-from quorate._measure import measure
-from quorate._options import LOCAL, OPTIONS, Options, named
-from quorate._progress import Progress
-from quorate._public import as_numbers, natural_dtype, pack, unpack, wiped
-from quorate._shadow import Shadow
+from quorate._session import _signals
+from quorate._session._all_parties import Everyone
+from quorate._session._array_methods import ArrayMethods
+from quorate._session._constraints import constraints, count_opened
+from quorate._session._link_speed import measured
+from quorate._session._object_cache import ObjectCache
+from quorate._session._options import LOCAL, OPTIONS, Options, named
 from quorate._source import at
+from quorate._values._frames import is_frame
+from quorate._values._public_numbers import as_numbers, natural_dtype, pack, unpack, wiped
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
-from quorate.tables._frames import is_frame
 from quorate.tables._inputs import Files
 from quorate.tables._secret import Announcing
 
@@ -81,7 +82,7 @@ def _placed(call: Callable[..., Made], *arguments: Any) -> Made:
         raise ConfigError(at(str(error))) from None
 
 
-class Session(Joint, Files, Announcing):
+class Session(ArrayMethods, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -98,7 +99,7 @@ class Session(Joint, Files, Announcing):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
-        self._kept = Kept()  # parameters of models
+        self._object_cache = ObjectCache()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
         self.is_local: bool = native.me is None
@@ -126,7 +127,7 @@ class Session(Joint, Files, Announcing):
         A fork of the process (`os.fork`) does not take part in the session: there `close` raises an error, and leaving
         the `with` does nothing.
         """
-        self._kept.clear()
+        self._object_cache.clear()
         self._native.close(gave_up)
         if self._watches:
             self._watches = False
@@ -325,7 +326,7 @@ class Session(Joint, Files, Announcing):
             ...     print(*mpc.reveal_all(x.sum(), x.max()))
             -2 3
         """
-        targets, each = self._targets(arrays, to, "reveal"), len(_receivers(self, to))
+        targets, each = self._targets(arrays, to, "reveal_all"), len(_receivers(self, to))
         with Progress() as progress:
             if self._shadow is not None:
                 return list(self._shadow.run(targets, progress.show, units))[::each]
@@ -391,7 +392,7 @@ class Session(Joint, Files, Announcing):
             ...     print(network.rtt_ms < 1000, plan.online.seconds > 0)
             True True
         """
-        return measure(self)
+        return Network(*measured(self))
 
     def stats(self) -> Stats:
         """Returns the measured cost of all runs of this session so far.
@@ -416,16 +417,18 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
 
 
 def _no_result(value: Any, which: str, what: str) -> str:
-    """Returns the message for a value that `what`, "reveal" or "explain", does not take; `which` names the argument."""
-    which = f", {which}," if which else ""
+    """Returns the message for a value that `what`, "reveal_all" or "explain", does not take.
+
+    `which` names the argument, and is empty for a single one.
+    """
+    which, aside = (f", {which}", f", {which},") if which else ("", "")
     if isinstance(value, SecretArray):
         there = "explain it there" if what == "explain" else "reveal it there"
-        return f"{what}: the array{which} is of another session: {there}"
+        return f"{what}: the array{aside} is of another session: {there}"
     if isinstance(value, (list, tuple)) and any(isinstance(item, SecretArray) for item in value):
-        several = "explain" if what == "explain" else "reveal_all"
-        return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {several}(*arrays)"
+        return f"{what} takes one array as an argument, not a {type(value).__name__}{which}: write {what}(*arrays)"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return f"{what}: {value!r}{which} is no secret array: write to={value!r} for the party that learns the results"
+        return f"{what}: {value!r}{aside} is no secret array: write to={value!r} for the party that learns the results"
     return f"{what} takes secret arrays, and here is a {type(value).__name__}{which}: leave it out, it is public"
 
 
@@ -588,10 +591,10 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     chosen = Options.of(options, ("path",), local=False)
     _signals.watch()
     try:
-        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, held()), options=chosen)
+        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, constraints()), options=chosen)
     except BaseException:
         _signals.unwatch()
         raise
     session._watches = True
-    opened()
+    count_opened()
     return session

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from quorate import _source
-from quorate._tables import bars, html_table, paragraph, seconds, text_table
+from quorate._display._text_tables import bars, html_table, paragraph, seconds, text_table
 from quorate.plan import LinePlan, PhasePlan
 
 if TYPE_CHECKING:

@@ -255,6 +255,29 @@ SHAPES = [
 
 PLAIN = [
     Case(
+        "by a secret one, divide whole multiples of 2**-{}: {}",
+        "x, y = given([7.5, -7.5, 1.25], bound=10), given([2.0, 2.0, -0.375], bound=10); x % y",
+        "x, y = given([7.5, -7.5, 1.25], bound=10), given([2.0, 2.0, -0.375], bound=10); {0}",
+        [1.5, 0.5, -0.25],
+        r"2\*\*-16: (.*) \(at",
+        near=0,
+    ),
+    Case(
+        "by a secret one, divide whole multiples of 2**-{}: {}",
+        "x, y = given([7, -7, 1]), given([2.0, 2.0, -0.375], dtype=qr.fixed(64, 24), bound=10); x // y",
+        "x, y = given([7, -7, 1]), given([2.0, 2.0, -0.375], dtype=qr.fixed(64, 24), bound=10); {0}",
+        [3, -4, -3],
+        r"2\*\*-24: (.*) \(at",
+    ),
+    Case(
+        "state bound= of the inputs, so that their units fit 64 bits",
+        "x = given(7.5, dtype=qr.fixed(96, 32)); y = given(2.0, dtype=qr.fixed(96, 32)); x % y",
+        "x = given(7.5, dtype=qr.fixed(96, 32), bound=8); y = given(2.0, dtype=qr.fixed(96, 32), bound=2); "
+        "((x.astype(qr.fixed(120, 32)) * 2**32).astype(qr.int(64)) % (y.astype(qr.fixed(120, 32)) * 2**32)"
+        ".astype(qr.int(64))).astype(qr.fixed(96, 32)) / 2**32",
+        1.5,
+    ),
+    Case(
         "select with mpc.where(c, x, y), or reveal it first",
         "x = given(3); 1 if x > 2 else 0",
         "c, x, y = given(3) > 2, 1, mpc.constant(0); {0}",

@@ -42,6 +42,12 @@ BY_TEST: dict[str, list[str]] = {
     "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ several": [
         "import the parts by themselves, or the estimator by from_sklearn",
     ],
+    "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ products": [
+        "convert the last step of the pipeline by itself, and give it the records that the steps before it make",
+    ],
+    "test_onnx_composed.py::test_operators_that_are_not_supported_are_computed_in_the_clear": [
+        "For what stands behind it, compute the operator in the clear and import that part alone",
+    ],
     "test_onnx_sklearn.py::test_what_is_refused_says_what_to_do @ components": [
         "trees behind steps that mix features (PCA, MatMul): fit them on the records themselves",
     ],
@@ -78,14 +84,22 @@ BY_TEST: dict[str, list[str]] = {
     "test_data.py::test_identifiers_keep_their_zeros": [
         "leave the column out and give them as texts, qr.apps.psi(mpc, texts, ..., texts=True)",
     ],
-    "test_small_results.py::test_an_inverse_that_has_no_room_names_means_and_they_are_right": [
-        "where the matrix is a sum over n rows, take its mean, {}; else {}",
+    "test_small_results.py::test_inverses_name_means_and_clipped_matrices_and_they_are_right": [
+        "a is a sum over {} rows: take its mean{}",
+        "clip {} to what the numbers can be, up to {}",
+        "keep {} fractional bits: {}",
+        ", which is {} times the inverse: divide it by {} after reveal()",
+        ", which is {} times the solution: divide it by {} after reveal()",
+        "a is public: multiply by its inverse, np.linalg.inv(a) @ b",
     ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works": [
         "and divide results by 2**{} again where they are large",
     ],
     "test_small_results.py::test_a_public_factor_of_which_nothing_is_left_is_named @ False": [
         "give what it works on more fractional bits, x.astype(qr.{}), or {}",
+    ],
+    "test_small_results.py::test_a_mean_of_rare_events_is_named_and_one_of_terms_that_cancel_is_not": [
+        "give what it works on more fractional bits, x.astype(qr.{})",
     ],
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ quotient": [
         "multiply what is divided by 2**{} first",

@@ -156,7 +156,7 @@ LOOKUPS = [
         [6],
     ),
     Case(
-        "state their dtype=, for instance qr.fixed(64, 16)",
+        "lookup of integers with real results: state their dtype=, for instance qr.{}",
         "qr.lookup(given([1]), lambda v: v / 4, (0, 4))",
         "qr.lookup(given([1]), lambda v: v / 4, (0, 4), {0})",
         [0.25],

@@ -249,4 +249,21 @@ RANGES = [
         [(2**60 + 1) << 16],
         r"write (reveal\(units=True\)) for all",
     ),
+    Case(
+        "lookup of integers with real results: state their dtype=, for instance qr.{}",
+        "qr.lookup(given([1]), lambda v: v / 1e7, (0, 4))",
+        "qr.lookup(given([1]), lambda v: v / 1e7, (0, 4), {0})",
+        [1e-7],
+        r"for instance (qr\.fixed\(64, 4\d\))",
+        near=1e-12,
+    ),
+    Case(
+        "lookup: the entry {} becomes {} in {}: state dtype=qr.{}",
+        "qr.lookup(given([1]), np.array([1e-7, 2e-7, 3e-7]), dtype=qr.real)",
+        "qr.lookup(given([1]), np.array([1e-7, 2e-7, 3e-7]), dtype={0})",
+        [2e-7],
+        r"state dtype=(qr\.fixed\(64, 4\d\))",
+        near=1e-12,
+        dearer="a table of zeros takes no look-up",
+    ),
 ]

@@ -11,6 +11,7 @@ use crate::stock::Kind;
 use crate::yao::Garbling;
 
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
+#[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Aby> {
     Box::pin(async move {
         match coins {
@@ -20,6 +21,7 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Aby> {
     })
 }
 
+#[inline(never)]
 fn prepared<'a>(s: &'a Aby, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
     Box::pin(s.make_all(ctx, demand))
 }

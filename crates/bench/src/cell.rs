@@ -5,7 +5,6 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use quorate_he::{Level, Options, Scheme};
 use quorate_net::shaped::Shape;
 
 use crate::operation::{Held, Operation};
@@ -144,9 +143,6 @@ pub enum Link {
         /// Bandwidth of each direction in kbit/s.
         kbit: u32,
     },
-    /// TCP on the loopback interface without encryption, to measure the cost of TLS.
-    #[cfg(feature = "testing")]
-    InsecureTcp,
 }
 
 /// One cell of the table.
@@ -346,21 +342,9 @@ impl Workload {
         Set::Transfers.has(self) || self.family() == "triples"
     }
 
-    /// Returns the cryptosystem that it needs, if any.
-    pub(crate) fn cryptosystem(self) -> Option<Options> {
-        let of = |scheme, size| {
-            let level = match size {
-                KeySize::Legacy => Level::LEGACY,
-                KeySize::Medium => Level::MEDIUM,
-                KeySize::Long => Level::LONG,
-            };
-            Some(Options { scheme, level })
-        };
-        match self {
-            Workload::TriplesPaillier(size) => of(Scheme::Paillier, size),
-            Workload::TriplesDgk(size) => of(Scheme::Dgk, size),
-            _ => None,
-        }
+    /// Whether it is made by homomorphic encryption, which only builds with the feature `he` have.
+    pub(crate) fn is_of_ciphertexts(self) -> bool {
+        matches!(self, Workload::TriplesPaillier(_) | Workload::TriplesDgk(_))
     }
 }
 
@@ -388,8 +372,6 @@ impl Link {
             "tls" => Some(Link::Tls),
             "lan" => Some(Link::Lan),
             "wan" => Some(Link::Wan),
-            #[cfg(feature = "testing")]
-            "tcp" => Some(Link::InsecureTcp),
             numbers => Link::of_numbers(numbers),
         }
     }
@@ -429,8 +411,6 @@ impl Link {
                 let [ms, mbit] = [rtt_micros, kbit].map(|number| f64::from(number) / 1e3);
                 return format!("{ms} ms, {mbit} Mbit/s").into();
             }
-            #[cfg(feature = "testing")]
-            Link::InsecureTcp => "loopback TCP, insecure",
         };
         name.into()
     }

@@ -29,6 +29,15 @@ pub enum BenchError {
         /// The protocol.
         protocol: String,
     },
+    /// A workload of homomorphic encryption, in a build without it.
+    #[error(
+        "workload {name} needs homomorphic encryption, which released wheels lack: build the package from its source \
+         with `make build FEATURES=he`, or leave the workload out"
+    )]
+    NoCiphertexts {
+        /// The workload.
+        name: &'static str,
+    },
     /// An option that the protocol does not have.
     #[error("{set} has no option {name}={value}; `quorate protocols` lists what there is")]
     Option {

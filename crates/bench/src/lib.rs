@@ -6,6 +6,7 @@
 //! | `task`, `operands` | a workload as a protocol and as plain arithmetic; its operands |
 //! | `operation` | single operations in each sharing of two parties |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
+//! | `ciphertexts` | triples by homomorphic encryption; a stand-in where the build lacks the feature `he` |
 //! | `links`, `group` | the parties, each a thread, over memory links or loopback |
 //! | `memory` | the predicted memory of a cell |
 //! | `measure` | repetitions, medians, predictions; [`Bench`] |
@@ -16,6 +17,11 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+#[cfg(feature = "he")]
+mod ciphertexts;
+#[cfg(not(feature = "he"))]
+#[path = "no_ciphertexts.rs"]
+mod ciphertexts;
 mod error;
 mod group;
 mod links;

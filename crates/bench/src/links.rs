@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
-use quorate_net::{Net, NetError, memory, shaped};
+use quorate_net::{Net, memory, shaped};
 
 use crate::cell::Link;
 use crate::error::BenchError;
@@ -24,12 +24,7 @@ pub(crate) fn open(link: Link, parties: usize) -> Result<Ends, BenchError> {
         }
         Link::Tls => {
             let keys = Keys::make(parties)?;
-            connect(&keys.folder, parties, &TcpNet::connect_on)
-        }
-        #[cfg(feature = "testing")]
-        Link::InsecureTcp => {
-            let connect_on = |config: &TcpConfig, on| quorate_net::tcp::insecure::connect_insecure(config, on);
-            connect(Path::new(""), parties, &connect_on)
+            connect(&keys.folder, parties)
         }
     }
 }
@@ -38,9 +33,7 @@ fn boxed(net: impl Net + 'static) -> Box<dyn Net> {
     Box::new(net)
 }
 
-type Connect = dyn Fn(&TcpConfig, TcpListener) -> Result<TcpNet, NetError> + Sync;
-
-fn connect(keys: &Path, parties: usize, how: &Connect) -> Result<Ends, BenchError> {
+fn connect(keys: &Path, parties: usize) -> Result<Ends, BenchError> {
     let listen = |_| TcpListener::bind("127.0.0.1:0").map_err(BenchError::io("listening on the loopback interface"));
     let listeners: Vec<TcpListener> = (0..parties).map(listen).collect::<Result<_, _>>()?;
     let describe = |(party, listener): (usize, &TcpListener)| {
@@ -51,7 +44,7 @@ fn connect(keys: &Path, parties: usize, how: &Connect) -> Result<Ends, BenchErro
     thread::scope(|scope| {
         let join = |(me, listener): (usize, TcpListener)| {
             let config = TcpConfig::new(me, configs.clone(), keys.join(format!("party{me}.key")));
-            scope.spawn(move || how(&config, listener))
+            scope.spawn(move || TcpNet::connect_on(&config, listener))
         };
         let joins: Vec<_> = listeners.into_iter().enumerate().map(join).collect();
         let nets = joins.into_iter().enumerate().map(|(party, join)| {

@@ -1,6 +1,7 @@
 //! The cells that a run of the benchmarks measures.
 
 use crate::cell::{Cell, Link, Workload};
+use crate::ciphertexts;
 use crate::error::BenchError;
 use crate::set::Set;
 
@@ -38,13 +39,26 @@ pub fn select(names: &[String]) -> Result<Vec<Workload>, BenchError> {
     Ok(Workload::ALL.into_iter().filter(chosen).collect())
 }
 
-/// Returns one set, and its workloads that `names` select (see [`select`]).
+/// Returns one set, and its workloads that `names` select (see [`select`]). Without names, workloads that this build
+/// cannot measure are left out.
 ///
 /// # Errors
-/// [`BenchError::UnknownWorkload`] also for workloads of another set, and [`BenchError::UnknownProtocol`].
+/// [`BenchError::UnknownWorkload`]; [`BenchError::UnderAnother`] for workloads of another set;
+/// [`BenchError::UnknownProtocol`]; [`BenchError::NoCiphertexts`].
 pub fn select_under(protocol: &str, names: &[String]) -> Result<(Set, Vec<Workload>), BenchError> {
+    select_in(protocol, names, ciphertexts::HERE)
+}
+
+fn select_in(protocol: &str, names: &[String], ciphertexts: bool) -> Result<(Set, Vec<Workload>), BenchError> {
     let set = Set::named(protocol).ok_or_else(|| BenchError::UnknownProtocol { name: protocol.to_owned() })?;
-    let chosen: Vec<Workload> = select(names)?.into_iter().filter(|&workload| set.has(workload)).collect();
+    let mut chosen: Vec<Workload> = select(names)?.into_iter().filter(|&workload| set.has(workload)).collect();
+    if !ciphertexts {
+        let lacking = chosen.iter().find(|workload| workload.is_of_ciphertexts());
+        if let (Some(workload), false) = (lacking, names.is_empty()) {
+            return Err(BenchError::NoCiphertexts { name: workload.name() });
+        }
+        chosen.retain(|workload| !workload.is_of_ciphertexts());
+    }
     match (chosen.is_empty(), names.first()) {
         (true, Some(name)) => Err(BenchError::UnderAnother { name: name.clone(), protocol: protocol.to_owned() }),
         _ => Ok((set, chosen)),
@@ -64,7 +78,7 @@ pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) ->
         for &link in links {
             for &workload in workloads.iter().filter(|&&workload| set.has(workload)) {
                 // Workloads whose arithmetic is slow take the same time on any link.
-                if workload.cryptosystem().is_some() && link != Link::Memory {
+                if workload.is_of_ciphertexts() && link != Link::Memory {
                     continue;
                 }
                 let add = |&(bits, batch): &(u32, usize)| Cell { workload, set, bits, parties, batch, link };
@@ -166,6 +180,25 @@ mod tests {
         assert_eq!(select_under("ot", &[]).unwrap().1.len(), 4);
         let error = select(&["multiply"]).unwrap_err().to_string();
         assert!(error.contains("\"multiply\"") && error.contains("less-than-full"), "{error}");
+    }
+
+    #[test]
+    fn a_build_without_homomorphic_encryption_measures_the_rest_and_says_how_to_get_it() {
+        let under = |protocol, names: &[&str], here| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            select_in(protocol, &names, here).map(|found| found.1)
+        };
+        let all = under("aby", &[], true).unwrap();
+        let rest = under("aby", &[], false).unwrap();
+        assert_eq!(rest.len() + 6, all.len());
+        assert!(rest.contains(&Workload::TriplesOt) && rest.iter().all(|workload| all.contains(workload)));
+        assert_eq!(under("aby", &["triples-ot", "mul"], false).unwrap(), [Workload::Mul, Workload::TriplesOt]);
+        assert_eq!(under("spdz2k", &["triples"], false).unwrap(), [Workload::Triple]);
+        for names in [&["triples"][..], &["mul", "triples-paillier-1024"]] {
+            let error = under("aby", names, false).unwrap_err().to_string();
+            assert!(error.contains("triples-paillier-1024") && error.contains("make build FEATURES=he"), "{error}");
+        }
+        assert_eq!(under("aby", &["triples-dgk-3072"], true).unwrap().len(), 1);
     }
 
     #[test]

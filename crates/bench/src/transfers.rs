@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::time::Instant;
 
 use quorate_engine::{Chunks, Ctx, Error, Misuse, Party, Phase, Result};
-use quorate_he::He;
 use quorate_ot::{BitTriples, Blocks, Options, Ot, Triples};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::cell::Workload;
+use crate::ciphertexts::Keys;
 use crate::group::Sample;
 use crate::task::Task;
 
@@ -33,8 +33,7 @@ pub(crate) struct Transfers {
     party: Party,
     semi_honest: Ot,
     malicious: Ot,
-    /// The keys of the last cryptosystem used.
-    he: Option<He>,
+    keys: Keys,
     task: Option<Task>,
     made: Option<Made>,
 }
@@ -48,20 +47,12 @@ impl Transfers {
             ctx.join(plain, async |ctx: Ctx| Ot::setup(&ctx, peer, Options::MALICIOUS).await).await
         })?;
         run.finish();
-        Ok(Transfers { party, semi_honest, malicious, he: None, task: None, made: None })
+        Ok(Transfers { party, semi_honest, malicious, keys: Keys::default(), task: None, made: None })
     }
 
     pub fn begin(&mut self, task: Task) -> Result<()> {
         (self.task, self.made) = (Some(task), None);
-        let peer = 1 - self.party.me();
-        if let Some(options) = task.cell.workload.cryptosystem()
-            && self.he.as_ref().is_none_or(|he| he.options() != options)
-        {
-            let mut run = self.party.begin_alone()?;
-            self.he = Some(run.phase(Phase::Offline, async |ctx| He::setup(ctx, peer, options).await)?);
-            run.finish();
-        }
-        Ok(())
+        self.keys.make(&mut self.party, task.cell.workload)
     }
 
     pub fn forget(&mut self) {
@@ -74,7 +65,7 @@ impl Transfers {
         let ot = if task.cell.workload == Workload::OtCotMalicious { &self.malicious } else { &self.semi_honest };
         let mut run = self.party.begin_alone()?;
         let (start, wire) = (Instant::now(), run.wire_bytes());
-        let made = run.phase(Phase::Offline, async |ctx| make(task, ctx, ot, self.he.as_ref()).await)?;
+        let made = run.phase(Phase::Offline, async |ctx| make(task, ctx, ot, &self.keys).await)?;
         let (end, wire_offline) = (Instant::now(), run.wire_bytes() - wire);
         let costs = run.finish();
         self.made = Some(made);
@@ -93,16 +84,13 @@ impl Transfers {
     }
 }
 
-async fn make(task: Task, ctx: &Ctx, ot: &Ot, he: Option<&He>) -> Result<Made> {
+async fn make(task: Task, ctx: &Ctx, ot: &Ot, keys: &Keys) -> Result<Made> {
     let (ring, len) = (task.ring(), task.cell.batch);
     Ok(match task.cell.workload {
         Workload::OtCot => cots(ctx, ot, len, CHUNKS[0]).await?,
         Workload::OtCotMalicious => cots(ctx, ot, len, CHUNKS[1]).await?,
         Workload::OtTriples | Workload::TriplesOt => Made::Triples(ot.triples(ctx, ring, len).await?),
-        Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
-            let made = he.ok_or(crate::group::NO_TASK)?.triples(ctx, ring, len).await?;
-            Made::Triples(Triples { a: made.a, b: made.b, c: made.c })
-        }
+        workload if workload.is_of_ciphertexts() => Made::Triples(keys.triples(ctx, ring, len).await?),
         Workload::OtBitTriples => Made::Bits(ot.bit_triples(ctx, 1, len).await?),
         _ => return Err(Misuse::Other { what: "this workload is not one of two parties" }.into()),
     })

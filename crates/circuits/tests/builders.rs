@@ -57,12 +57,11 @@ fn comparisons() {
             check("less", &catalog::less_than(width, sign, goal), |v| vec![u128::from(less(v[0], v[1]))]);
             let mut b = Builder::new();
             let (x, y) = (b.input(width), b.input(width));
-            let not_above = b.less_equal(&x, &y, sign, goal);
             let (min, max) = (b.min(&x, &y, sign, goal), b.max(&x, &y, sign, goal));
-            check("min, max", &b.finish(&[&[not_above], &min, &max]).unwrap(), |v| {
+            check("min, max", &b.finish(&[&min, &max]).unwrap(), |v| {
                 let (x, y) = (v[0], v[1]);
                 let (low, high) = if less(y, x) { (y, x) } else { (x, y) };
-                vec![u128::from(!less(y, x)), low, high]
+                vec![low, high]
             });
         }
     }
@@ -220,15 +219,6 @@ fn shifts() {
             let outputs: Vec<&[Bit]> = all.iter().map(Vec::as_slice).collect();
             check("shift", &b.finish(&outputs).unwrap(), |v| [0, 1, 2, 5, 64, 1000].map(|by| moved(v[0], by)).into());
         }
-    }
-    for width in [1u32, 2, 4, 8, 64] {
-        let mut b = Builder::new();
-        let (x, amount) = (b.input(width), b.input(7));
-        let moved = b.rotate_by(&x, &amount);
-        check("rotate", &b.finish(&[&moved]).unwrap(), |v| {
-            let by = (v[1] % u128::from(width)) as u32;
-            vec![(v[0] << by | v[0] >> (width - by)) & mask(width)]
-        });
     }
 }
 

@@ -127,17 +127,6 @@ impl Tccr {
         }
     }
 
-    /// Replaces x_i by H(x_i, tweak_i).
-    ///
-    /// # Panics
-    /// Unless the numbers of tweaks and blocks are equal.
-    pub fn hash_each(&self, blocks: &mut [u128], tweaks: &[u128]) {
-        assert!(blocks.len() == tweaks.len(), "{} tweaks for {} blocks", tweaks.len(), blocks.len());
-        for (chunk, tweaks) in blocks.chunks_mut(CHUNK).zip(tweaks.chunks(CHUNK)) {
-            self.hash_chunk(chunk, |j| tweaks[j]);
-        }
-    }
-
     /// Replaces x_i by H(x_i, first + i), for less than a pair of runs.
     #[cfg(target_arch = "x86_64")]
     fn hash_rest(&self, blocks: &mut [u128], first: u128) {
@@ -234,11 +223,8 @@ mod tests {
             let mut run = inputs.clone();
             hash.hash_run(&mut run, first);
             let tweaks: Vec<u128> = (0..len as u128).map(|i| first.wrapping_add(i)).collect();
-            let mut each = inputs.clone();
-            hash.hash_each(&mut each, &tweaks);
             let expected: Vec<u128> = inputs.iter().zip(&tweaks).map(|(x, t)| defined(*x, *t)).collect();
             assert_eq!(run, expected);
-            assert_eq!(each, expected);
         }
         assert_eq!(hash.hash(5, 6), defined(5, 6));
     }

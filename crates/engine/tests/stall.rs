@@ -103,10 +103,14 @@ fn who_withholds_something_is_named_and_the_session_goes_on() {
                 (error, waited)
             });
             let phase = if at == At::Offline { Phase::Offline } else { Phase::Online };
-            let told = |me: usize| matches!(&errors[me].0, Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }));
+            let told = |me: usize| match &errors[me].0 {
+                Some(Error::Aborted { cause: Cause::Stalled { peer: 1 }, .. }) => me == 1,
+                Some(Error::Net { peer: 1, fault: Fault::Stalled { .. }, reported_by, .. }) => reported_by.is_some(),
+                _ => false,
+            };
             let found_out = |me: usize| match &errors[me] {
-                (Some(Error::Net { peer: 1, fault: Fault::Stalled { .. }, phase: found, .. }), waited) => {
-                    *found == phase && *waited >= LIMIT
+                (Some(Error::Net { peer: 1, fault: Fault::Stalled { .. }, phase: found, reported_by, .. }), waited) => {
+                    *found == phase && reported_by.is_none() && *waited >= LIMIT
                 }
                 _ => false,
             };

@@ -44,14 +44,12 @@ pub mod labels;
 pub mod lookup;
 pub mod one_hot;
 pub mod prefix;
-pub mod private_shift;
 pub mod real;
 pub mod scale;
 pub mod select;
 pub mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod trunc_paper;
 pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;

@@ -140,15 +140,6 @@ impl Labels {
         &mut self.blocks[wire * self.instances..(wire + 1) * self.instances]
     }
 
-    /// Returns the labels of a range of wires.
-    ///
-    /// # Panics
-    /// Unless there are such wires.
-    pub fn slice_wires(&self, wires: std::ops::Range<usize>) -> Labels {
-        let blocks = self.blocks[wires.start * self.instances..wires.end * self.instances].to_vec();
-        Labels { instances: self.instances, wires: wires.len(), blocks }
-    }
-
     /// Returns the wires of all parts, one part after the other.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ fn shapes_deltas_and_tweaks_are_checked() {
     let shape = GarbleError::Shape { wires: 3, instances: 5, got_wires: 4, got_instances: 5 };
     assert_eq!(Garbler::new(&program, &sides.hash, &sides.delta, 0, &labels).err(), Some(shape));
     assert_eq!(Evaluator::new(&program, &sides.hash, 0, &labels).err(), Some(shape));
-    let labels = labels.slice_wires(0..3);
+    let labels = sides.labels(3, 5);
     let tweak = GarbleError::Tweak { multiple: 4096 };
     assert_eq!(Garbler::new(&program, &sides.hash, &sides.delta, 1 << 11, &labels).err(), Some(tweak));
     assert_eq!(Evaluator::new(&program, &sides.hash, 4095, &labels).err(), Some(tweak));
@@ -50,8 +50,9 @@ fn labels_travel_as_bytes() {
     assert_eq!(error, GarbleError::LabelBytes { expected_bytes: 240, got_bytes: 239 });
     let error = Labels::from_bytes(usize::MAX, usize::MAX, &bytes).unwrap_err();
     assert_eq!(error, GarbleError::LabelBytes { expected_bytes: u64::MAX, got_bytes: 240 });
-    let parts = [&labels.slice_wires(0..1), &labels.slice_wires(1..3)];
-    assert!(Labels::concat_wires(&parts).unwrap() == labels);
+    let [first, rest] = [0..1, 1..3].map(|wires| wires.flat_map(|wire| labels.wire(wire).to_vec()).collect::<Vec<_>>());
+    let parts = [Labels::from_blocks(1, 5, first), Labels::from_blocks(2, 5, rest)].map(Result::unwrap);
+    assert!(Labels::concat_wires(&[&parts[0], &parts[1]]).unwrap() == labels);
 }
 
 #[test]

@@ -44,6 +44,8 @@ struct Look<'g> {
     doubtful: BTreeSet<NodeId>,
     /// Steps that may lose digits.
     coarse: BTreeSet<NodeId>,
+    /// The sums of magnitudes of sums that were computed.
+    magnitudes: BTreeMap<NodeId, Vec<i128>>,
 }
 
 impl Checker {
@@ -60,7 +62,7 @@ impl Checker {
         values: impl FnOnce(&[NodeId]) -> Result<Vec<Vec<i128>>, E>,
     ) -> Result<Checked, E> {
         let (ranges, doubtful, coarse) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut look = Look { graph, nodes, ranges, doubtful, coarse };
+        let mut look = Look { graph, nodes, ranges, doubtful, coarse, magnitudes: BTreeMap::new() };
         look.propagate(|id| self.ranges.get(&id).copied().or_else(|| inputs(id)));
         look.leave_out_much();
         if look.doubtful.is_empty() && look.coarse.is_empty() {
@@ -131,7 +133,7 @@ impl Look<'_> {
             (Reach::Fits(range), None) => range,
             (_, proven) => proven.unwrap_or_else(|| node.dtype.range()),
         };
-        if digits::may_lose(self.graph, node, &inputs, range) {
+        if digits::may_lose(node, &inputs, range) {
             self.coarse.insert(id);
         }
         range
@@ -143,9 +145,20 @@ impl Look<'_> {
         let given: Vec<&Node> = self.given_to(&steps).into_iter().map(|id| self.graph.node(id)).collect();
         let known = given.iter().map(|node| node.elements()).sum::<usize>();
         let work = steps.iter().map(|&id| digits::work(self.graph.node(id))).fold(known, usize::saturating_add);
-        if work > MOST_WORK || given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
-            self.coarse.clear();
+        if work <= MOST_WORK && !given.iter().any(|node| matches!(node.op, Op::Part { .. })) {
+            return;
         }
+        // Means lose digits most rarely.
+        let others: BTreeSet<NodeId> = self.coarse.iter().copied().filter(|&id| self.averaged(id).is_none()).collect();
+        let has_means = others.len() < self.coarse.len();
+        self.coarse = if has_means { others } else { BTreeSet::new() };
+        self.leave_out_much();
+    }
+
+    /// Returns the sum of which a step takes the mean, if it does.
+    fn averaged(&self, id: NodeId) -> Option<NodeId> {
+        let node = self.graph.node(id);
+        node.inputs.first().copied().filter(|&sum| digits::is_mean(node, self.graph.node(sum)))
     }
 
     fn known(&self, id: NodeId) -> Known {
@@ -198,6 +211,7 @@ impl Look<'_> {
         let mut warnings = Vec::new();
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         steps.iter().flat_map(|&id| &self.graph.node(id).inputs).for_each(|&id| *uses.entry(id).or_default() += 1);
+        let averaged: BTreeSet<NodeId> = self.coarse.iter().filter_map(|&id| self.averaged(id)).collect();
         for &id in steps {
             let node = self.graph.node(id);
             if known.contains_key(&id) || node.is_public() {
@@ -206,8 +220,11 @@ impl Look<'_> {
             let Some(mut result) = self.value(node, &mut known) else {
                 return Err(self.error(id, Leaving::beyond_all()));
             };
+            if averaged.contains(&id) {
+                self.note_magnitudes(id, &known);
+            }
             if self.coarse.contains(&id) {
-                warnings.extend(self.coarseness(node, &result, &known));
+                warnings.extend(self.coarseness(id, &result, &known));
             }
             if self.doubtful.contains(&id) {
                 if let Some(leaving) = self.leaves(node, &result) {
@@ -296,11 +313,51 @@ impl Look<'_> {
         BuildError::new(Fault::Leaves { op: node.op.name(), dtype, what }, node.source.clone())
     }
 
+    /// Whether the user's line of `node` also computes its operand, which is not just converted there.
+    fn is_computed_by(&self, mut operand: NodeId, node: &Node) -> bool {
+        while let Op::Convert = self.graph.node(operand).op {
+            operand = self.graph.node(operand).inputs[0];
+        }
+        let of = self.graph.node(operand);
+        !of.is_public() && !matches!(of.op, Op::Input { .. }) && of.source == node.source
+    }
+
+    /// Whether the user's line of a step also computes with its result.
+    fn is_used_by_line(&self, id: NodeId) -> bool {
+        let source = &self.graph.node(id).source;
+        let uses = |&user: &NodeId| {
+            let user = self.graph.node(user);
+            user.source == *source && user.inputs.contains(&id)
+        };
+        self.nodes.iter().any(uses)
+    }
+
+    /// Computes the sum of magnitudes for a sum of which a mean is taken.
+    fn note_magnitudes(&mut self, id: NodeId, known: &BTreeMap<NodeId, Vec<i128>>) {
+        let node = self.graph.node(id);
+        let terms: Vec<i128> = known[&node.inputs[0]].iter().map(|value| value.abs()).collect();
+        let of = [self.graph.node(node.inputs[0])];
+        if let Some(sums) = reference::exact(&node.op, &of, &[&terms], &node.shape, node.dtype) {
+            self.magnitudes.insert(id, sums);
+        }
+    }
+
     /// Returns the warning for a result that loses digits, if it does.
-    fn coarseness(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+    fn coarseness(&self, id: NodeId, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+        let node = self.graph.node(id);
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
-        let fault = digits::lost(node, &nodes, &values, result)?;
+        let magnitudes = match self.averaged(id) {
+            Some(sum) => Some(self.magnitudes.get(&sum)?.as_slice()), // none if the sum was computed in an earlier run
+            None => None,
+        };
+        let around = digits::Around {
+            magnitudes,
+            is_a_part: &|| {
+                node.inputs.iter().any(|&input| self.is_computed_by(input, node)) || self.is_used_by_line(id)
+            },
+        };
+        let fault = digits::lost(node, &nodes, &values, result, around)?;
         Some(BuildError::new(fault, node.source.clone()))
     }
 

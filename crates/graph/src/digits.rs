@@ -3,11 +3,11 @@
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
 //! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. So
 //! there is no warning for numbers that are nearly 0 beside others, which lose digits in any data. There is one for a
-//! column that is small as a whole.
+//! column that is small as a whole. A mean counts with the magnitudes of its terms: where they cancel, it is small, and
+//! none of its digits is known better than those of the terms.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
-use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
 use crate::ranges::{self, Known};
@@ -35,8 +35,8 @@ pub enum Keep {
     Dtype {
         /// The dtype, with more fractional bits.
         dtype: Dtype,
-        /// The exponent of the factor, a power of two.
-        more: u32,
+        /// The exponent of the factor, a power of two; `None` where no factor is at hand.
+        more: Option<u32>,
     },
 }
 
@@ -59,8 +59,11 @@ impl Keep {
                     .into()
             }
             Keep::Multiple { more } => multiple(more),
-            Keep::Dtype { dtype, more } => {
+            Keep::Dtype { dtype, more: Some(more) } => {
                 format!("give what it works on more fractional bits, x.astype(qr.{dtype}), or {}", multiple(more))
+            }
+            Keep::Dtype { dtype, more: None } => {
+                format!("give what it works on more fractional bits, x.astype(qr.{dtype})")
             }
         }
     }
@@ -68,7 +71,7 @@ impl Keep {
 
 /// Whether the step rounds results that may be small; `range` is their range. Functions whose results are small by
 /// nature, such as powers and softmax, are excluded: their errors are stated in units.
-pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Interval) -> bool {
+pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
         return false;
@@ -76,19 +79,19 @@ pub(crate) fn may_lose(graph: &Graph, node: &Node, inputs: &[Known], range: Inte
     match &node.op {
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
         Op::Scale(scale) => scale.rounds(),
-        Op::FloorDiv(divisors) => !is_mean(graph.node(node.inputs[0]), divisors),
-        Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
+        Op::FloorDiv(_) | Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
         // A user who converts states which bits are dropped.
         Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
         _ => false,
     }
 }
 
-/// Whether a sum is divided by at most the number of its summands. Where numbers cancel, a mean is small, and none of
-/// its digits is known better than those of the numbers.
-fn is_mean(sum: &Node, divisors: &[i128]) -> bool {
-    let Op::Sum(axis) = &sum.op else { return false };
-    divisors.iter().all(|by| (1..=axis.len as i128).contains(by))
+/// Whether the step divides the sum `of` by at most the number of its terms.
+pub(crate) fn is_mean(node: &Node, of: &Node) -> bool {
+    match (&node.op, &of.op) {
+        (Op::FloorDiv(divisors), Op::Sum(axis)) => divisors.iter().all(|by| (1..=axis.len as i128).contains(by)),
+        _ => false,
+    }
 }
 
 /// Returns an upper bound on the numbers that a step computes with.
@@ -105,9 +108,24 @@ fn terms(node: &Node) -> usize {
     }
 }
 
+/// The surroundings of a step.
+pub(crate) struct Around<'v> {
+    /// Of a mean, the sums of its terms' magnitudes.
+    pub magnitudes: Option<&'v [i128]>,
+    /// Whether the user's line does more than this step, as that of a variance: no factor is at hand there.
+    pub is_a_part: &'v dyn Fn() -> bool,
+}
+
 /// Returns the warning for the first column that loses digits.
-pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &[i128]) -> Option<Fault> {
+pub(crate) fn lost(
+    node: &Node,
+    nodes: &[&Node],
+    operands: &[&[i128]],
+    result: &[i128],
+    Around { magnitudes, is_a_part }: Around<'_>,
+) -> Option<Fault> {
     let exact = exact(node, nodes, operands)?;
+    let sizes = magnitudes.and_then(|magnitudes| self::exact(node, nodes, &[magnitudes]));
     let width = if node.shape.len() > 1 { node.shape.last().copied().unwrap_or(1) } else { 1 };
     let mut sums = vec![(0.0f64, 0.0f64, 0.0f64); width];
     for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
@@ -115,7 +133,7 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
         // Saturated and undefined results have a warning of their own.
         if exact.is_finite() && result.abs() < node.dtype.range().hi() {
             *off += (result as f64 - exact).abs();
-            *size += exact.abs();
+            *size += sizes.as_ref().map_or(exact, |sizes| sizes[i]).abs();
             *count += f64::from(exact != 0.0);
         }
     }
@@ -141,10 +159,12 @@ pub(crate) fn lost(node: &Node, nodes: &[&Node], operands: &[&[i128]], result: &
         exact: shown(exact[index] / unit),
         becomes: shown(node.dtype.decode(result[index])),
         dtype: node.dtype,
-        keep: match node.room.grows {
-            true if has_no_room => Keep::Known,
-            true => Keep::Multiple { more },
-            false => finer(node.dtype, more).map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more }),
+        keep: match finer(node.dtype, more) {
+            Some(dtype) if magnitudes.is_some() => Keep::Dtype { dtype, more: None },
+            _ if node.room.grows && (has_no_room || is_a_part()) => Keep::Known,
+            _ if node.room.grows => Keep::Multiple { more },
+            Some(dtype) => Keep::Dtype { dtype, more: (!is_a_part()).then_some(more) },
+            None => Keep::Multiple { more },
         },
     })
 }
@@ -164,7 +184,7 @@ pub(crate) fn few_bits(op: &'static str, dtype: Dtype, values: Interval) -> Opti
     let bits = 128 - largest.leading_zeros();
     let more = ENOUGH - bits.min(ENOUGH);
     let finer = finer(dtype, more);
-    let keep = finer.map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more });
+    let keep = finer.map_or(Keep::Multiple { more }, |dtype| Keep::Dtype { dtype, more: Some(more) });
     (largest > 0 && bits < FEWEST).then(|| Fault::FewBits { op, largest: dtype.decode(largest as i128), dtype, keep })
 }
 

@@ -78,11 +78,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Paillier's cryptosystem at 128 bits.
-    pub const PAILLIER: Options = Options { scheme: Scheme::Paillier, level: Level::LONG };
-    /// DGK at 128 bits.
-    pub const DGK: Options = Options { scheme: Scheme::Dgk, level: Level::LONG };
-
     pub(crate) fn check(self) -> Result<()> {
         let Level { modulus_bits, order_bits } = self.level;
         let whole = modulus_bits.is_multiple_of(128) && modulus_bits >= 2 * PLAIN_BITS + 2 + SIGMA;

@@ -1,12 +1,12 @@
-//! Measures the latency and throughput of this machine's links: `cargo run --release -p quorate-net --features testing
-//! --example pingpong`. Prints the median of several runs.
+//! Measures the latency and throughput of this machine's links, and prints the median of several runs: `cargo run
+//! --release -p quorate-net --example pingpong`.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
-use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, insecure, keygen};
+use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
 use quorate_net::{Net, Wait, memory};
 
 const ROUNDS: usize = 20_000;
@@ -22,19 +22,17 @@ fn main() {
     }
     println!("{:<14} {:>16} {:>16} {:>18}", "links", "16 B round trip", "4 KiB round trip", "one way, 256 KiB");
     report("memory", &|| memory::mesh(2).into_iter().map(boxed).collect());
-    report("tcp, insecure", &|| connect(&dir, &|config, listener| insecure::connect_insecure(config, listener)));
-    report("tcp, tls 1.3", &|| connect(&dir, &TcpNet::connect_on));
+    report("tcp, tls 1.3", &|| connect(&dir));
     std::fs::remove_dir_all(&dir).expect("removing the keys");
 }
 
 type Ends = Vec<Box<dyn Net>>;
-type Connect = dyn Fn(&TcpConfig, TcpListener) -> Result<TcpNet, quorate_net::NetError> + Sync;
 
 fn boxed(net: impl Net + 'static) -> Box<dyn Net> {
     Box::new(net)
 }
 
-fn connect(dir: &Path, how: &Connect) -> Ends {
+fn connect(dir: &Path) -> Ends {
     let listeners: Vec<TcpListener> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
     let parties: Vec<PartyConfig> = listeners
         .iter()
@@ -51,7 +49,7 @@ fn connect(dir: &Path, how: &Connect) -> Ends {
             .map(|(me, listener)| {
                 let key: PathBuf = dir.join(format!("party{me}.key"));
                 let config = TcpConfig::new(me, parties.clone(), key);
-                scope.spawn(move || how(&config, listener).expect("a connection"))
+                scope.spawn(move || TcpNet::connect_on(&config, listener).expect("a connection"))
             })
             .collect();
         joins.into_iter().map(|join| boxed(join.join().expect("a party"))).collect()

@@ -18,7 +18,7 @@ pub mod memory;
 mod peers;
 pub mod shaped;
 pub mod tcp;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};

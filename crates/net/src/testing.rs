@@ -1,4 +1,4 @@
-//! The readers of bytes from outside, for fuzz targets. Only under the feature `testing`.
+//! The readers of bytes from outside, for fuzz targets. Only in tests and under the feature `testing`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rustls::Error as TlsError;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::NetError;
-use crate::tcp::callers::Opening;
+use crate::tcp::callers::is_whole;
 use crate::tcp::channel::Channel;
 use crate::tcp::frames::{Cutter, Item};
 use crate::tcp::hello::{HELLO_BYTES, Hello};
@@ -33,7 +33,7 @@ pub fn cut<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, Option<u
 /// Whether the first message of a caller, of which `seen` was looked at with room for `room` bytes, is whole; `None` if
 /// it can never be one of TLS.
 pub fn first_message(seen: &[u8], room: usize) -> Option<bool> {
-    Opening::Tls.is_whole(seen, room)
+    is_whole(seen, room)
 }
 
 /// Reads a certificate file's text.

@@ -49,31 +49,14 @@ pub struct Row<'v> {
 }
 
 impl Ot {
-    /// Makes shares of c b_e for the peer's bits c, as the OTs' sender; `given` if the peer decides the bits. `sink`
-    /// gets the shares row by row, each over the bits of its row.
+    /// Makes shares of c b_e for several factors b at once, as the OTs' sender; `given` if the peer decides the bits.
+    /// The peer's bits c, `count` rows of `len` OTs, are multiplied by each factor, under pads of their own from the
+    /// same OTs. A factor has an element for each row, or only for the first ones. `sink` gets the shares part by part,
+    /// ordered by factor and then by row, each over the bits of its row.
     ///
     /// # Errors
     /// [`Error::Cheating`](quorate_engine::Error::Cheating) if the peer fails the check of the extension; whatever ends
     /// a run.
-    pub async fn send_correlated(
-        &self,
-        ctx: &Ctx,
-        b: &Vector,
-        rows: &[u32],
-        given: bool,
-        mut sink: impl FnMut(usize, Wiped<Vector>),
-    ) -> Result<()> {
-        let all: Vec<Row<'_>> = rows.iter().map(|&bits| Row { element: b, bits }).collect();
-        let shape = (all.len(), b.len());
-        self.send_products_of_bits(ctx, shape, &[&all], given, |[_, row], share| sink(row, share)).await
-    }
-
-    /// Makes shares of c b_e for several factors b at once, as the OTs' sender. The peer's bits c, `count` rows of
-    /// `len` OTs, are multiplied by each factor, under pads of their own from the same OTs. A factor has an element for
-    /// each row, or only for the first ones. `sink` gets the shares part by part, ordered by factor and then by row.
-    ///
-    /// # Errors
-    /// Those of [`Ot::send_correlated`].
     pub async fn send_products_of_bits(
         &self,
         ctx: &Ctx,
@@ -347,12 +330,14 @@ mod tests {
             false => Vector::from_limbs(Ring::of(180), &(0..LEN).map(element).collect::<Vec<_>>()),
         };
         let mut shares = Vec::new();
-        let sink = |row, share| {
+        let mut sink = |row, share| {
             assert_eq!(row, shares.len());
             shares.push(share);
         };
         if ctx.me() == 0 {
-            ot.send_correlated(ctx, &b, &ROWS, given.is_some(), sink).await?;
+            let all = ROWS.map(|bits| Row { element: &b, bits });
+            let sink = |[_, row]: [usize; 2], share| sink(row, share);
+            ot.send_products_of_bits(ctx, (all.len(), LEN), &[&all], given.is_some(), sink).await?;
             return Ok((None, shares));
         }
         let choices = given.map_or(Choices::Random(ROWS.len() * LEN), Choices::Given);

@@ -1,7 +1,7 @@
 //! The costs of the protocols of this crate. Tests compare them with dry runs and with messages.
 
 use quorate_engine::Chunks;
-use quorate_ring::{Bits, Ring};
+use quorate_ring::Ring;
 
 use crate::options::Options;
 use crate::{product, softspoken, triples};
@@ -68,29 +68,9 @@ fn answer(bytes: usize) -> Cost {
     Cost { rounds: 1, by_sender: bytes as u64, by_receiver: 0 }
 }
 
-/// Costs of `len` OTs of chosen messages over `ring`.
-pub fn chosen(options: Options, ring: Ring, len: usize) -> Cost {
-    cots_for(options, len).then(answer(2 * ring.packed_bytes(len)))
-}
-
 /// Costs of `len` shared products of a bit and an element of `ring`.
 pub fn bit_products(options: Options, ring: Ring, len: usize) -> Cost {
     cots_for(options, len).then(answer(ring.packed_bytes(len)))
-}
-
-/// Costs of `lanes` shared selections of columns of `rows` bits.
-pub fn selections(options: Options, rows: usize, lanes: usize) -> Cost {
-    cots_for(options, lanes).then(answer(Bits::packed_bytes(rows, lanes)))
-}
-
-/// Costs of `len` random tables of n entries.
-pub fn random_tables(options: Options, n: usize, len: usize) -> Cost {
-    cots(options, n.trailing_zeros() as usize * len)
-}
-
-/// Costs of `len` tables of n chosen entries over `ring`.
-pub fn tables(options: Options, n: usize, ring: Ring, len: usize) -> Cost {
-    cots_for(options, n.trailing_zeros() as usize * len).then(answer(ring.packed_bytes(n * len)))
 }
 
 /// Costs of `len` shared products over `ring`, one factor at each end.

@@ -15,8 +15,7 @@
 //! | `source` | the interface of an extension |
 //! | `cot` | correlated and random OTs |
 //! | `uses` | correlated OTs for several uses |
-//! | `chosen` | chosen messages, shared products with a bit, selections of bits |
-//! | `tables` | 1-of-N OT |
+//! | `bit_product` | shared products with a bit; columns of bits from random OTs |
 //! | `product` | shared products over Z_2^k |
 //! | [`correlated`] | shares of bits times an element over up to 256 bits |
 //! | [`vole`] | vector OLE over Z_2^m: shares of a key times a vector |
@@ -26,8 +25,8 @@
 #![warn(missing_docs)]
 
 mod base;
+mod bit_product;
 mod blocks;
-mod chosen;
 pub mod correlated;
 pub mod cost;
 mod cot;
@@ -40,7 +39,6 @@ mod roots;
 mod setup;
 mod softspoken;
 pub mod source;
-mod tables;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tree;

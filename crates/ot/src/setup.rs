@@ -95,27 +95,6 @@ impl Ot {
         })
     }
 
-    /// Sets up every pair of the session's parties, all at once. Returns them by peer, `None` for this party.
-    ///
-    /// # Errors
-    /// Those of [`Ot::setup`].
-    pub async fn each_pair(ctx: &Ctx, options: Options) -> Result<Vec<Option<Ot>>> {
-        let (me, parties) = (ctx.me(), ctx.parties());
-        let pairs: Vec<(usize, usize)> = (0..parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
-        let work = async |ctx: quorate_engine::Ctx, i: usize| {
-            let (low, high) = pairs[i];
-            let peer = if low == me { high } else { low };
-            if low != me && high != me { Ok(None) } else { Self::setup(&ctx, peer, options).await.map(Some) }
-        };
-        let made = ctx.join_all(pairs.len(), work).await?;
-        let mut by_peer: Vec<Option<Ot>> = (0..parties).map(|_| None).collect();
-        made.into_iter().flatten().for_each(|ot| {
-            let peer = ot.peer;
-            by_peer[peer] = Some(ot);
-        });
-        Ok(by_peer)
-    }
-
     /// Returns the end of a session for dry runs: it has no keys, since nothing is drawn.
     pub fn dry(peer: usize, options: Options) -> Ot {
         let hash = || Tccr::new(&SessionId::from_bytes([0; 32]));

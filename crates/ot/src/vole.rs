@@ -195,11 +195,6 @@ impl Vole {
         Vole { digits, own: vec![], theirs: vec![], key: Zeroizing::new(0) }
     }
 
-    /// Returns the bytes that a party sends in the setup.
-    pub fn setup_bytes(digits: Digits) -> usize {
-        digits.shape().message_bytes().iter().sum()
-    }
-
     /// Runs step 1 at the owner. `instance` is the batch's number: the holder uses the same, and no other batch of the
     /// session has it.
     ///
@@ -497,7 +492,7 @@ mod tests {
                 assert!(a.x.len() < TILE || a.x.to_limbs() != b.x.to_limbs());
             }
             let (_, predicted) = dry::run(0, 2, Phase::Online, async |ctx| all(ctx, digits).await).unwrap();
-            let setup = Vole::setup_bytes(digits) as u64;
+            let setup = digits.shape().message_bytes().iter().sum::<usize>() as u64;
             assert_eq!(costs.online.sent.iter().sum::<u64>(), predicted.online.sent.iter().sum::<u64>() + setup);
             assert_eq!(costs.online.rounds, predicted.online.rounds + 3);
         }

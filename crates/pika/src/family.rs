@@ -20,6 +20,7 @@ pub const MALICIOUS: Choice = Choice {
 };
 
 /// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
+#[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Pika> {
     Box::pin(async move {
         let pika = match coins {
@@ -31,6 +32,7 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Lo
     })
 }
 
+#[inline(never)]
 fn prepared<'a>(s: &'a Pika, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
     Box::pin(s.make_all(ctx, demand))
 }

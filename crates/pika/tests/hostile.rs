@@ -9,7 +9,7 @@ use quorate_pika::{Comparisons, Kind, Pika};
 use quorate_ring::{Ring, Vector};
 
 use crate::common::*;
-use crate::malicious::outcomes::{Cheat, is_an_end, with_cheat};
+use crate::outcomes::{Cheat, is_an_end, with_cheat};
 
 const K: u32 = 12;
 const VALUES: [u64; 3] = [3, 700, 4000];

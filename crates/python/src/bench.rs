@@ -131,7 +131,9 @@ fn raise(py: Python<'_>, error: &BenchError) -> PyErr {
             "ConfigError"
         }
         BenchError::Option { .. } | BenchError::Choices(_) => "ConfigError",
-        BenchError::UnknownLinks { .. } | BenchError::NoSuchRing { .. } => "ConfigError",
+        BenchError::UnknownLinks { .. } | BenchError::NoSuchRing { .. } | BenchError::NoCiphertexts { .. } => {
+            "ConfigError"
+        }
         BenchError::Setup(Error::Misuse { .. }) => "ConfigError",
         _ => "QuorateError",
     };

@@ -37,6 +37,7 @@ fn forms(choices: &Choices) -> Forms {
 }
 
 /// Compiled in this crate; see [`quorate_gadgets::here`].
+#[inline(never)]
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Rss> {
     Box::pin(async move {
         let rss = match coins {
@@ -48,6 +49,7 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Lo
     })
 }
 
+#[inline(never)]
 fn prepared<'a>(s: &'a Rss, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
     Box::pin(s.make_all(ctx, demand))
 }

@@ -6,7 +6,6 @@ use crate::common::*;
 use quorate_engine::{Ctx, Error, Result, Sharing};
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::prefix::{self, Pairs};
-use quorate_gadgets::private_shift::{power_of_two, trunc_private};
 use quorate_gadgets::testing::may_be_chance;
 use quorate_gadgets::{Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
@@ -146,35 +145,6 @@ fn truncation_beyond_its_domain_of_shifts_is_refused() {
             Ok(rss.trunc_prob(ctx, &x, 7).await.err())
         });
         assert!(errors.into_iter().all(|(error, _)| matches!(error, Some(Error::Misuse { .. }))));
-    }
-}
-
-#[test]
-fn truncation_by_a_secret_shift() {
-    let (k, bound) = (12, 5u32);
-    for (n, forms) in [(3, SUMMANDS), (3, MASKED), (5, MASKED)] {
-        let shifts: Vec<u64> = (0..=u64::from(bound)).collect();
-        let values: Vec<i64> = (-31..32).collect();
-        let pairs: Vec<(i64, u64)> = values.iter().flat_map(|&x| shifts.iter().map(move |&m| (x, m))).collect();
-        let x: Vec<u64> = pairs.iter().map(|p| p.0 as u64).collect();
-        let exponents: Vec<u64> = pairs.iter().map(|p| u64::from(bound) - p.1).collect();
-        let (got, factors) = agreed(n, async |rss, ctx| {
-            let x = shared(rss, ctx, forms, k, &x).await?;
-            let bits = quorate_ring::Vector::from_u64s(Ring::of(3), &exponents).to_bits(0..3).to_bools();
-            let bits = share_bits(rss, ctx, 3, exponents.len(), &bits).await?;
-            let factor = power_of_two(rss, ctx, &bits, Ring::of(k)).await?;
-            let quotient = trunc_private(rss, ctx, &x, &factor, bound).await?;
-            Ok((rss.open(ctx, &quotient).await?.to_i64s(), open(rss, ctx, &factor).await?))
-        });
-        for (i, &(x, m)) in pairs.iter().enumerate() {
-            assert_eq!(factors[i], 1 << exponents[i]);
-            let floor = x >> m;
-            assert!(
-                got[i] == floor || (got[i] == floor + 1 && x % (1 << m) != 0),
-                "n {n}: {x} / 2^{m} gave {}",
-                got[i]
-            );
-        }
     }
 }
 

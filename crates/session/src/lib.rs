@@ -20,7 +20,7 @@ mod party;
 mod plan;
 mod run;
 mod session;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod told;
 mod work;

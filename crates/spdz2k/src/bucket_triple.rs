@@ -27,7 +27,7 @@ use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::{Shared, joined};
 use crate::triple::{self, Triples};
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 /// The largest number of buckets of one batch: about 200 bytes of each of their triples are kept, 200 MB in all for k =
 /// s = 64.
@@ -84,7 +84,7 @@ impl Keys {
         };
         let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
         let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
-        let differences = self.twisted(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
+        let differences = self.twisted_share(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
         let opened = self.open_words(ctx, &differences).await?;
         self.check_words(ctx, &[&opened], DIFFERENCES).await?;
         // The check binds the lower k bits of a word. The bits above could be lies, so they do not enter.

@@ -32,8 +32,8 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 use crate::tinyot::Told;
-use crate::twists::Twist;
 use crate::words::{is_zero, total};
+use quorate_adversary::Twist;
 
 /// The bits of masks: elements of the smallest ring, whose shares are used modulo 2^s.
 const MASK_BITS: u32 = 1;
@@ -114,18 +114,12 @@ impl Spdz2k {
     }
 
     fn note_told_bits(&self, ctx: &Ctx, at: (LaneId, u64), told: &[Bits]) {
-        #[cfg(feature = "testing")]
-        if let Some(heard) = &mut *self.heard.borrow_mut() {
-            heard.push(told.iter().map(|bits| crate::bits::to_elements(bits, Ring::of(1))).collect());
-        }
+        self.adversary().hears(told);
         self.note_hash(ctx, at, told);
     }
 
     fn note_told(&self, ctx: &Ctx, at: (LaneId, u64), told: &[Vector]) {
-        #[cfg(feature = "testing")]
-        if let Some(heard) = &mut *self.heard.borrow_mut() {
-            heard.push(told.to_vec());
-        }
+        self.adversary().hears(told);
         self.note_hash(ctx, at, told);
     }
 

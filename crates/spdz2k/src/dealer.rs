@@ -319,16 +319,6 @@ impl Spdz2k {
         Self::with(keys)
     }
 
-    /// Records from here on what parties send.
-    pub fn insecure_listen(&self) {
-        self.heard.replace(Some(vec![]));
-    }
-
-    /// Returns what was sent since: inputs less their masks by their owners, and for openings the lows of all parties.
-    pub fn insecure_heard(&self) -> Vec<Vec<Vector>> {
-        self.heard.take().unwrap_or_default()
-    }
-
     /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.keys.insecure_alpha()

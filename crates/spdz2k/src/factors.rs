@@ -15,8 +15,8 @@ use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::twists::Twist;
 use crate::words::is_zero;
+use quorate_adversary::Twist;
 
 pub(crate) const DIVIDED: &str = "the divided multiplication triples";
 

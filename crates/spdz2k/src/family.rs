@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
+use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
 use crate::dealt::Nobody;
@@ -116,6 +117,23 @@ fn is_dealt(choices: &Choices) -> bool {
     }
 }
 
+/// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
+#[inline(never)]
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Spdz2k> {
+    Box::pin(async move {
+        #[cfg(feature = "testing")]
+        if is_dealt(choices) {
+            return Spdz2k::insecure_set_up(ctx, params(choices)?, coins).await;
+        }
+        Spdz2k::set_up(ctx, params(choices)?, coins).await
+    })
+}
+
+#[inline(never)]
+fn prepared<'a>(s: &'a Spdz2k, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
+    Box::pin(s.make_all(ctx, demand))
+}
+
 impl Family for Spdz2k {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "spdz2k",
@@ -172,11 +190,7 @@ impl Family for Spdz2k {
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
-        #[cfg(feature = "testing")]
-        if is_dealt(choices) {
-            return Self::insecure_set_up(ctx, params(choices)?, coins).await;
-        }
-        Self::set_up(ctx, params(choices)?, coins).await
+        set_up(ctx, coins, choices).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
@@ -193,7 +207,7 @@ impl Family for Spdz2k {
         demand: Demand<Kind>,
         _: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.make_all(ctx, demand).await.map(|()| None)
+        prepared(self, ctx, demand).await.map(|()| None)
     }
 
     const IN_TURNS: bool = true;

@@ -7,7 +7,7 @@ use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
-use crate::twists::Twisted;
+use quorate_adversary::Twisted;
 
 impl Spdz2k {
     pub(crate) async fn share_input(

@@ -1,19 +1,18 @@
 //! What a session starts from: the key of every party and, for every pair of parties, the seeds of their transfers.
 
+use std::borrow::Cow;
 use std::cell::Cell;
-#[cfg(feature = "testing")]
-use std::cell::RefCell;
 
+use quorate_adversary::{Adversary, Twist, Twisted};
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_ot::vole::{Digits, Key, Vole};
 use quorate_ot::{Options, Ot};
-use quorate_ring::{Vector, Wiped};
+use quorate_ring::{Module, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::params::Params;
-#[cfg(feature = "testing")]
-use crate::twists::{By, Twist};
+use crate::shared::Shared;
 
 const SEED_BYTES: usize = 32;
 /// The number of bytes of a hash that parties compare.
@@ -42,18 +41,7 @@ pub struct Keys {
     making: Cell<Work>,
     /// Whether coins may have been tossed in the current run.
     tossed: Cell<bool>,
-    /// Where a cheater in a test deviates, and by how much.
-    #[cfg(feature = "testing")]
-    pub(crate) twists: RefCell<Vec<(Twist, By)>>,
-    /// Whether a cheater in a test continues after a check of MACs that fails.
-    #[cfg(feature = "testing")]
-    blind: bool,
-    /// Whether a test makes numbers with bits by cut and choose where proofs would take less.
-    #[cfg(feature = "testing")]
-    pub(crate) chooses: Cell<bool>,
-    /// Whether a test continues with these keys after checks that fail.
-    #[cfg(feature = "testing")]
-    pub(crate) endures: Cell<bool>,
+    adversary: Adversary,
 }
 
 /// The state of work that may be under way only once at a time.
@@ -90,12 +78,14 @@ impl Keys {
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
     /// protocols; whatever ends a run.
     pub async fn setup(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Keys> {
-        Self::setup_with(ctx, params, coins, 0).await
+        Self::setup_as(ctx, params, coins, Adversary::none()).await
     }
 
-    /// Agrees on a session as [`Keys::setup`] does. A cheater in a test takes a Delta towards party 0 that differs by
-    /// `uneven` from that towards the others.
-    async fn setup_with(ctx: &Ctx, params: Params, coins: Option<&Seed>, uneven: u128) -> Result<Keys> {
+    /// Agrees on a session as [`Keys::setup`] does, with this adversary at this party.
+    ///
+    /// # Errors
+    /// Those of [`Keys::setup`].
+    pub async fn setup_as(ctx: &Ctx, params: Params, coins: Option<&Seed>, adversary: Adversary) -> Result<Keys> {
         let (parties, me) = (ctx.parties(), ctx.me());
         check_parties(parties)?;
         let private = match coins {
@@ -110,7 +100,7 @@ impl Keys {
         let session = SessionId::from_contributions(&seeds);
 
         let mut keys = Self::alone((parties, me), params, &private, session)?;
-        keys.shared = shared;
+        (keys.shared, keys.adversary) = (shared, adversary);
         let (alpha, delta) = (&keys.alpha, delta_of(&private));
         let pairs: Vec<(usize, usize)> = (0..parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
         let pair = async |ctx: Ctx, i: usize| {
@@ -122,7 +112,7 @@ impl Keys {
             let mut coins = private.prg("quorate/spdz2k/vole", &(peer as u64).to_le_bytes());
             let vole = async |ctx: Ctx| Vole::setup(&ctx, peer, alpha, &mut coins).await;
             let own = private.derive("quorate/spdz2k/ot", &(peer as u64).to_le_bytes());
-            let delta = Zeroizing::new(if peer == 0 { *delta ^ uneven } else { *delta });
+            let delta = Zeroizing::new(keys.twisted(Twist::Delta { peer }, *delta));
             let ot = async |ctx: Ctx| Ot::setup_under(&ctx, peer, Options::MALICIOUS, (&own, &delta)).await;
             let (vole, ot) = ctx.join(vole, ot).await?;
             Ok(Some((peer, vole, ot)))
@@ -180,14 +170,7 @@ impl Keys {
             checking: Cell::default(),
             making: Cell::default(),
             tossed: Cell::new(false),
-            #[cfg(feature = "testing")]
-            twists: RefCell::default(),
-            #[cfg(feature = "testing")]
-            blind: false,
-            #[cfg(feature = "testing")]
-            chooses: Cell::new(false),
-            #[cfg(feature = "testing")]
-            endures: Cell::new(false),
+            adversary: Adversary::none(),
         })
     }
 
@@ -216,8 +199,7 @@ impl Keys {
         }
         place.set(Work::UnderWay);
         self.tossed.set(true);
-        // A dealer's keys, in tests, protect nothing: such tests interrupt runs anywhere, and continue.
-        let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
+        let mut running = Running { place, after: if self.outlives_failures() { Work::Idle } else { Work::Over } };
         let done = work().await?;
         running.after = Work::Idle;
         Ok(done)
@@ -258,7 +240,7 @@ impl Keys {
     /// Notes that a run ended in an error. After its first toss it must not be repeated: a peer that has seen results
     /// could claim an interruption each time that it does not like them.
     pub(crate) fn cut_off(&self) {
-        if self.tossed.get() && !self.is_dealt() {
+        if self.tossed.get() && !self.outlives_failures() {
             self.making.set(Work::Over);
         }
     }
@@ -277,16 +259,14 @@ impl Keys {
         Ok(dealt)
     }
 
-    /// Returns whether a dealer makes the correlations for these keys, in tests: such keys protect nothing.
-    #[cfg(feature = "testing")]
-    fn is_dealt(&self) -> bool {
-        self.endures.get() || self.ots.is_empty() && !self.dealt
-    }
-
-    /// Returns `false`: outside of tests there is no dealer for tests.
-    #[cfg(not(feature = "testing"))]
-    fn is_dealt(&self) -> bool {
-        false
+    /// Returns whether these keys stay in use after a check that failed. In tests, those of a dealer do, since they
+    /// protect nothing: such tests interrupt runs anywhere, and continue.
+    fn outlives_failures(&self) -> bool {
+        #[cfg(feature = "testing")]
+        if self.ots.is_empty() && !self.dealt {
+            return true;
+        }
+        self.adversary.endures()
     }
 
     /// Returns another share of the same vector, which shows nothing of this party's share alone. The added numbers are
@@ -309,12 +289,27 @@ impl Keys {
         share
     }
 
-    /// Returns whether a check of MACs may fail, as it may at a cheater in a test.
-    pub(crate) fn is_blind(&self) -> bool {
-        #[cfg(feature = "testing")]
-        return self.blind;
-        #[cfg(not(feature = "testing"))]
-        false
+    /// Returns the adversary at this party: none, but for tests of attacks.
+    pub fn adversary(&self) -> &Adversary {
+        &self.adversary
+    }
+
+    /// Returns the value of this party at a place: as it should be, unless it cheats.
+    #[inline(always)]
+    pub(crate) fn twisted<T: Twisted>(&self, at: Twist, value: T) -> T {
+        self.adversary.at(at, value)
+    }
+
+    /// Returns a shared value with this party's share as it should be, unless it cheats.
+    #[inline(always)]
+    pub(crate) fn twisted_share(&self, at: Twist, mut x: Shared) -> Shared {
+        self.twisted(at, &mut x.share);
+        x
+    }
+
+    /// Returns the message to a peer: that to all others, unless this party cheats.
+    pub(crate) fn told_to<'m, M: Module + Twisted>(&self, peer: usize, value: &'m M) -> Cow<'m, M> {
+        self.twisted(Twist::Apart { peer }, Cow::Borrowed(value))
     }
 
     /// Returns a hasher for this session and one purpose.
@@ -405,16 +400,6 @@ fn check_parties(parties: usize) -> Result<()> {
 
 #[cfg(feature = "testing")]
 impl Keys {
-    /// Agrees on a session as [`Keys::setup`] does, with a Delta towards party 0 that differs by `uneven` from that
-    /// towards the others.
-    ///
-    /// # Errors
-    /// Those of [`Keys::setup`].
-    pub async fn insecure_setup(ctx: &Ctx, params: Params, uneven: u128) -> Result<Keys> {
-        let keys = Self::setup_with(ctx, params, None, uneven).await?;
-        Ok(Keys { blind: uneven > 0, ..keys })
-    }
-
     /// Returns this party's share of alpha, for tests that look at tags.
     pub fn insecure_alpha(&self) -> u64 {
         self.alpha.value()

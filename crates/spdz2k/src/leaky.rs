@@ -37,8 +37,8 @@ use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
-use crate::twists::Twist;
 use crate::weights;
+use quorate_adversary::Twist;
 
 const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
 const EQUAL: &str = "triples of bits in the making";

@@ -36,7 +36,7 @@ use crate::params::Params;
 use crate::shared::{Shared, sum};
 use crate::transfers::{Multiplier, sums_like};
 use crate::triple::Triples;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 /// Bits that go into each factor beyond the published number, which suffices for one triple. With them, the distance of
 /// 2^28 triples of a session from uniform ones is within the bounds of the other steps.
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::sacrifice::rest;
-    use crate::twists::By;
+    use quorate_adversary::By;
 
     const K: u32 = 4;
     const S: u32 = 8;
@@ -284,7 +284,7 @@ mod tests {
     fn another_factor_in_one_ot_is_found_half_of_the_time() {
         let other = Twist::Transfer { peer: 0, factor: 0, row: 3 };
         for (by, rate) in [(1, 0.5), (1 << (K + S - 1), 0.75)] {
-            let seen = seen(1600, 3, |keys| keys.insecure_twist(other, By::All(by)), |_| ());
+            let seen = seen(1600, 3, |keys| keys.adversary().twist(other, By::All(by)), |_| ());
             let passed: Vec<usize> = (0..1600).filter(|&i| seen.passes[i]).collect();
             among(passed.len(), 1600, rate);
             let kept = |of: &[u64]| passed.iter().map(|&i| of[i]).collect::<Vec<_>>();

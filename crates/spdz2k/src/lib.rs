@@ -93,7 +93,6 @@ mod tagged;
 mod tinyot;
 mod transfers;
 mod triple;
-mod twists;
 mod two_keys;
 pub mod weights;
 mod words;
@@ -112,5 +111,3 @@ pub use shared::Shared;
 pub use stock::{Kind, Material};
 pub use tagged::Tagged;
 pub use triple::Triples;
-#[cfg(feature = "testing")]
-pub use twists::{By, Twist};

@@ -30,7 +30,7 @@ use crate::party::Spdz2k;
 use crate::shared::{Shared, sum};
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 /// The number of bits that are made together.
 const BATCH: usize = 1 << 16;

@@ -33,7 +33,7 @@ use crate::params::Params;
 use crate::sacrifice::zero_below;
 use crate::shared::{Shared, joined};
 use crate::triple::Triples;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 const SACRIFICE: &str = "the sacrifice of matrix triples";
 const HASH: &str = "the hashing of matrix triples";
@@ -272,7 +272,7 @@ impl Keys {
         let hash = Coins::toss(ctx, &self.session).await?.draw(1, (words, inner * given_up));
         let a = batch.columns_of(&b, false);
         let hashed = a.map(|a| Linear::MatrixRight(&hash, (batch.len * rows, inner, given_up)).apply(a));
-        let delta = self.twisted(Twist::Difference, batch.columns_of(&b, true).minus(&hashed));
+        let delta = self.twisted_share(Twist::Difference, batch.columns_of(&b, true).minus(&hashed));
         let delta = self.open_words(ctx, &delta).await?;
         self.check_words(ctx, &[&delta], HASH).await?;
 
@@ -393,13 +393,13 @@ impl Keys {
         let combined = |x: &Shared, width: usize| {
             batch.each(x, |_, x| x.map(|x| Linear::MatrixLeft(&t, (1, rows, width)).apply(x)))
         };
-        let sigma = self.twisted(Twist::Rho, combined(b, depth).minus(b_0));
+        let sigma = self.twisted_share(Twist::Rho, combined(b, depth).minus(b_0));
         let sigma = self.open_words(ctx, &sigma).await?;
         self.check_words(ctx, &[&sigma], SACRIFICE).await?;
 
         let axis = Axis { outer: len, len: depth, inner: columns };
         let products = z.times(&batch.spread(&sigma.value, 0, 1)).map(|x| Linear::SumAxis(axis).apply(x));
-        let rest = self.twisted(Twist::Zero(0), combined(c, columns).minus(c_0).minus(&products));
+        let rest = self.twisted_share(Twist::Zero(0), combined(c, columns).minus(c_0).minus(&products));
         let rest = self.commit_and_open_words(ctx, &rest).await?;
         self.check_words(ctx, &[&rest], SACRIFICE).await?;
         zero_below(ctx, &rest, self.params.products(ring), SACRIFICE)

@@ -28,7 +28,7 @@ use crate::factors::{Factor, Rows, Shares, before_division, weigh};
 use crate::keys::Keys;
 use crate::shared::{Shared, joined, sum};
 use crate::triple::{BATCH, Triples};
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 /// Triples of which one party has a and another one has B.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
 

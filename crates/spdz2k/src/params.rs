@@ -26,6 +26,8 @@ pub struct Params {
     digit_bits: u32,
     /// Whether intermediate values may have more bits than the values of programs.
     wide: bool,
+    /// Whether numbers with bits are made by cut and choose even where proofs take less.
+    cuts: bool,
 }
 
 /// The number of bits of a digit of the keys. More bits mean fewer bytes for each, and more local work.
@@ -103,6 +105,7 @@ impl Params {
             matrices: false,
             digit_bits: DIGIT_BITS,
             wide: false,
+            cuts: false,
         }
     }
 
@@ -111,6 +114,28 @@ impl Params {
     #[cfg(feature = "testing")]
     pub fn with_cope(self) -> Params {
         Params { digit_bits: 1, ..self }
+    }
+
+    /// Returns these parameters with numbers and their bits made by cut and choose wherever that is possible.
+    pub fn with_cut_and_choose(self) -> Params {
+        Params { cuts: true, ..self }
+    }
+
+    /// Whether numbers with bits are made by cut and choose even where proofs take less.
+    pub(crate) fn always_cuts(self) -> bool {
+        self.cuts
+    }
+
+    /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
+    #[cfg(feature = "testing")]
+    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
+        (self.values(ring).bits() as usize, self.noise_bits())
+    }
+
+    /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
+    #[cfg(feature = "testing")]
+    pub fn insecure_bucket(self, count: usize) -> usize {
+        crate::privateedabit::Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
     }
 
     /// Returns these parameters with multiplication triples from published parts only.

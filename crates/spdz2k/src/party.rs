@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use quorate_adversary::Adversary;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
@@ -30,9 +31,6 @@ pub struct Spdz2k {
     /// The maker of correlations in a test that is not about them.
     #[cfg(feature = "testing")]
     pub(crate) dealer: Option<Dealer>,
-    /// What parties sent, for tests of what that shows; `None` if no test listens.
-    #[cfg(feature = "testing")]
-    pub(crate) heard: RefCell<Option<Vec<Vec<quorate_ring::Vector>>>>,
 }
 
 impl Spdz2k {
@@ -64,9 +62,12 @@ impl Spdz2k {
             third: None,
             #[cfg(feature = "testing")]
             dealer: None,
-            #[cfg(feature = "testing")]
-            heard: RefCell::default(),
         }
+    }
+
+    /// Returns the adversary at this party: none, but for tests of attacks.
+    pub fn adversary(&self) -> &Adversary {
+        self.keys.adversary()
     }
 
     /// Returns the openings that are not checked: of the program, or of the making of correlations. At a given time,

@@ -35,7 +35,7 @@ use crate::party::Spdz2k;
 use crate::quicksilver::{Claim, MASK};
 use crate::shared::Shared;
 use crate::tagged::Tagged;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 const SAMPLE: &str = "a party's numbers and their bits";
 const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
@@ -111,11 +111,7 @@ impl Spdz2k {
         let told = ring.packed_bytes(count * (sizes.bucket - 1)) + (wanted.chosen_bits() - bits) * lanes / 8;
         let chosen = element(keys.params.shares(ring), sizes.all()) + 4 * all_bits * sizes.all() + told;
         let proven = element(keys.params.words(ring), bits * lanes) + 4 * bits * lanes;
-        #[cfg(feature = "testing")]
-        if keys.chooses.get() {
-            return Some(sizes);
-        }
-        (chosen < proven).then_some(sizes)
+        (keys.params.always_cuts() || chosen < proven).then_some(sizes)
     }
 
     /// Runs all steps: returns, by owner, numbers as elements of a ring, and the bits of all owners' numbers.
@@ -172,7 +168,7 @@ impl Keys {
     async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
         let own = self.twisted(Twist::Number, Cow::Borrowed(own));
         let mut numbers = self.authenticate(ctx, &[Own::each(&own)]).await?.pop().ok_or(NO_NUMBERS)?;
-        self.twisted(Twist::ToldNumber, &mut numbers[self.me]);
+        self.twisted(Twist::ToldNumber, &mut numbers[self.me].share);
         Ok(numbers)
     }
 }

@@ -22,7 +22,7 @@ use crate::authenticate::Own;
 use crate::keys::Keys;
 use crate::provenproduct::Claim;
 use crate::shared::Shared;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 const BITS: &str = "the proof that a party's bits are bits";
 

@@ -29,8 +29,8 @@ use crate::keys::Keys;
 use crate::matrix::Dims;
 use crate::shared::Shared;
 use crate::triple::Triples;
-use crate::twists::Twist;
 use crate::words::is_zero;
+use quorate_adversary::Twist;
 
 /// The number of triples that are made together.
 pub(crate) const BATCH: usize = 1 << 14;

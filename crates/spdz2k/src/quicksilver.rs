@@ -30,8 +30,8 @@ use zeroize::Zeroizing;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::MacBits;
-use crate::twists::Twist;
 use crate::weights::doubled;
+use quorate_adversary::Twist;
 
 const SUMS: &str = "the proof of what a party's numbers add up to";
 const BLOCK_BYTES: usize = 16;

@@ -19,8 +19,8 @@ use crate::coins::Coins;
 use crate::factors::DIVIDED;
 use crate::keys::Keys;
 use crate::shared::Shared;
-use crate::twists::Twist;
 use crate::words::{Opened, is_zero};
+use quorate_adversary::Twist;
 
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";
@@ -43,7 +43,7 @@ impl Keys {
         let (words, len) = (a.share.ring(), a.share.len());
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let t = coins.draw(bits, (words, 1)).broadcast_scalar(len);
-        let rho = self.twisted(Twist::Rho, a.times(&t).minus(a_hat));
+        let rho = self.twisted_share(Twist::Rho, a.times(&t).minus(a_hat));
         let rho = self.open_words(ctx, &rho).await?;
         self.check_words(ctx, &[&rho], SACRIFICE).await?;
         Ok(Challenge { t, rho: rho.value })
@@ -57,7 +57,7 @@ impl Keys {
         challenge: &Challenge,
         [c, c_hat, b]: [&Shared; 3],
     ) -> Result<()> {
-        let rest = self.twisted(Twist::Zero(number), rest(challenge, [c, c_hat, b]));
+        let rest = self.twisted_share(Twist::Zero(number), rest(challenge, [c, c_hat, b]));
         let rest = self.commit_and_open_words(ctx, &rest).await?;
         self.check_words(ctx, &[&rest], SACRIFICE).await?;
         zero_below(ctx, &rest, ring, SACRIFICE)
@@ -87,7 +87,7 @@ impl Keys {
         betas: &Vector,
     ) -> Result<()> {
         let rest = divided.raised(a.share.ring(), self.params.inner_bits()).plus(&a.times(betas)).minus(c);
-        let opened = self.open_words(ctx, &self.twisted(Twist::Rest, rest)).await?;
+        let opened = self.open_words(ctx, &self.twisted_share(Twist::Rest, rest)).await?;
         self.check_words(ctx, &[&opened], DIVIDED).await?;
         zero_below(ctx, &opened, values, DIVIDED)
     }
@@ -116,7 +116,7 @@ mod tests {
     use crate::authenticate::Own;
     use crate::params::Params;
     use crate::shared::sum;
-    use crate::twists::By;
+    use quorate_adversary::By;
 
     /// How two parties end that run `work` on authenticated words, by owner: each party's vector is its word twice.
     fn ends(
@@ -130,7 +130,7 @@ mod tests {
                 let params = Params::new(32, true).unwrap();
                 let keys = Keys::setup(ctx, params, None).await?;
                 if let Some((twist, by)) = twist.filter(|_| ctx.me() == 1) {
-                    keys.insecure_twist(twist, by);
+                    keys.adversary().twist(twist, by);
                 }
                 let own = Vector::from_u128s(params.words(Ring::of(4)), &[word(params); 2]);
                 let by_owner = keys.authenticate(ctx, &[Own::each(&own)]).await?.swap_remove(0);

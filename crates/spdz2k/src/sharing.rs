@@ -2,8 +2,8 @@
 
 use quorate_circuits::Program;
 use quorate_engine::{
-    Checked, ComparisonMasks, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, Stocks,
-    TruncMasks, Update, UpdateBits,
+    Checked, ComparisonMasks, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Sharing, Stocks, TruncMasks, Update,
+    UpdateBits,
 };
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::{
@@ -167,49 +167,32 @@ impl Sharing for Spdz2k {
         fn reveal_bits(s, ctx, at checked: Checked, at x: SharedBits, val to: Option<usize>) -> Option<Opened<Bits>> {
             s.reveal_matrix(ctx, checked, x, to)
         }
-    }
-
-    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        let [bits] = self.draw(ctx, Kind::RandomBit { bits: ring.bits() }, len).await?.into_vectors()?;
-        Ok(bits)
-    }
-
-    async fn dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
-        self.draw_dabits(ctx, ring, len).await
-    }
-
-    async fn edabits(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        cut: Option<u32>,
-        len: usize,
-    ) -> Result<EdaBits<Tagged, SharedBits>> {
-        self.draw_edabits(ctx, (ring, ring), cut, len).await
-    }
-
-    async fn comparison_masks(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        pairs: usize,
-        len: usize,
-    ) -> Result<ComparisonMasks<Tagged, SharedBits>> {
-        self.draw_comparison_masks(ctx, ring, pairs, len).await
-    }
-
-    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Tagged>> {
-        self.draw_trunc_masks(ctx, ring, shift, len).await
-    }
-
-    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Tagged, SharedBits>> {
-        if wide.bits() <= ring.bits() {
-            return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
+        fn random_bits(s, ctx, val ring: Ring, val len: usize) -> Tagged {
+            async move {
+                let [bits] = s.draw(ctx, Kind::RandomBit { bits: ring.bits() }, len).await?.into_vectors()?;
+                Ok(bits)
+            }
         }
-        self.draw_edabits(ctx, (ring, wide), None, len).await
-    }
-
-    async fn shuffle(&self, ctx: &Ctx, columns: &[&Tagged], rows: usize) -> Result<Vec<Tagged>> {
-        self.shuffle_rows(ctx, columns, rows).await
+        fn dabits(s, ctx, val ring: Ring, val len: usize) -> (Tagged, SharedBits) { s.draw_dabits(ctx, ring, len) }
+        fn edabits(s, ctx, val ring: Ring, val cut: Option<u32>, val len: usize) -> EdaBits<Tagged, SharedBits> {
+            s.draw_edabits(ctx, (ring, ring), cut, len)
+        }
+        fn comparison_masks(
+            s, ctx, val ring: Ring, val pairs: usize, val len: usize
+        ) -> ComparisonMasks<Tagged, SharedBits> {
+            s.draw_comparison_masks(ctx, ring, pairs, len)
+        }
+        fn trunc_masks(s, ctx, val ring: Ring, val shift: u32, val len: usize) -> TruncMasks<Tagged> {
+            s.draw_trunc_masks(ctx, ring, shift, len)
+        }
+        fn wide_edabits(s, ctx, val ring: Ring, val wide: Ring, val len: usize) -> EdaBits<Tagged, SharedBits> {
+            async move {
+                if wide.bits() <= ring.bits() {
+                    return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
+                }
+                s.draw_edabits(ctx, (ring, wide), None, len).await
+            }
+        }
+        fn shuffle(s, ctx, all columns: Tagged, val rows: usize) -> Vec<Tagged> { s.shuffle_rows(ctx, columns, rows) }
     }
 }

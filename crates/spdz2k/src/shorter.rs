@@ -21,7 +21,7 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::privateedabit::Sizes;
 use crate::tagged::Tagged;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 impl Wanted {
     /// Returns the bits of a, and of h, that are left.

@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
-use crate::twists::Twist;
 use crate::words::is_zero;
+use quorate_adversary::Twist;
 
 const BITS: &str = "the switches of a shuffle";
 

@@ -8,6 +8,7 @@ use quorate_engine::{
     ComparisonMasks, Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
     TruncMasks, Update, UpdateBits,
 };
+use quorate_gadgets::compiled_here;
 use quorate_ring::{Conv, Ring, Vector, Wiped};
 
 use crate::bits::TaggedBits;
@@ -292,7 +293,27 @@ impl Stocks for Spdz2k {
         }
     }
 
-    async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+    compiled_here! { Spdz2k:
+        fn make(s, ctx, at kind: Kind, val len: usize) -> Material { s.make_or_deal(ctx, kind, len) }
+        fn make_kinds(s, ctx, at totals: BTreeMap<Kind, usize>) -> BTreeMap<Kind, Material> {
+            s.make_each(ctx, totals)
+        }
+    }
+}
+
+const NOT_DEALT: Error = Error::Bug { what: "a dealer that dealt nothing" };
+
+impl Spdz2k {
+    /// Returns whether all correlations come from a dealer, in tests.
+    fn is_dealt(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.dealer.is_some();
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    /// Makes correlations of one kind.
+    async fn make_or_deal(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         self.check_kind(kind)?;
         if let Some(third) = &self.third {
             let mut made = self.keys.dealing(async || third.deal(ctx, vec![(kind.clone(), len)]).await).await?;
@@ -306,7 +327,7 @@ impl Stocks for Spdz2k {
     }
 
     /// Makes one kind after the other: at most one check is under way at a time.
-    async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
+    async fn make_each(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         if let Some(third) = &self.third {
             let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
             kinds.iter().try_for_each(|(kind, _)| self.check_kind(kind))?;
@@ -325,18 +346,6 @@ impl Stocks for Spdz2k {
             false => totals.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
         };
         self.with_triples_ahead(triples, make).await
-    }
-}
-
-const NOT_DEALT: Error = Error::Bug { what: "a dealer that dealt nothing" };
-
-impl Spdz2k {
-    /// Returns whether all correlations come from a dealer, in tests.
-    fn is_dealt(&self) -> bool {
-        #[cfg(feature = "testing")]
-        return self.dealer.is_some();
-        #[cfg(not(feature = "testing"))]
-        false
     }
 
     /// Draws random elements that their owner knows.

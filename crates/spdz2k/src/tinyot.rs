@@ -39,8 +39,8 @@ use quorate_ring::{Bits, Module, Wiped};
 use crate::coins::Coins;
 use crate::keys::{HASH_BYTES, Keys};
 use crate::macs::{MacBits, WithPeer, charge_hash, nothing, xor_chosen};
-use crate::twists::Twist;
 use crate::weights::{self, BASIS};
+use quorate_adversary::Twist;
 
 /// The purpose of hashes of MACs (key derivation context of BLAKE3).
 const HASH: &str = "quorate 2026 spdz2k macs v2";
@@ -234,7 +234,7 @@ impl TinyOt<'_> {
             let expected = sum(&with_peer.keys) ^ weights::times(said[peer], self.delta());
             holds &= ct_eq(told, &expected.to_le_bytes());
         }
-        match ctx.is_dry() || holds || self.keys.is_blind() {
+        match ctx.is_dry() || holds || self.keys.adversary().goes_on() {
             true => Ok(()),
             false => Err(Error::Cheating { check: SAME }),
         }
@@ -304,7 +304,7 @@ impl Keys {
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();
         let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
         let holds = told.iter().zip(by_peer).fold(true, |holds, (told, [_, expected])| holds & ct_eq(told, expected));
-        match ctx.is_dry() || holds || self.is_blind() {
+        match ctx.is_dry() || holds || self.adversary().goes_on() {
             true => Ok(()),
             false => Err(Error::Cheating { check: MACS }),
         }

@@ -19,7 +19,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::keys::Keys;
 use crate::shared::blank;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 /// A factor of this party for the bits of others, and the number of bits that the product with each row needs. The last
 /// rows may be left out.

@@ -33,8 +33,8 @@ use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
 use crate::shared::{Shared, blank, joined, sum};
-use crate::twists::Twist;
 use crate::words::Opened;
+use quorate_adversary::Twist;
 
 /// The number of triples that are made together.
 pub(crate) const BATCH: usize = 4096;

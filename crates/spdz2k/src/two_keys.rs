@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::sacrifice::rest;
-    use crate::twists::{By, Twist};
+    use quorate_adversary::{By, Twist};
 
     const K: u32 = 4;
     const LEN: usize = 1600;
@@ -119,7 +119,7 @@ mod tests {
             let done = run.phase(Phase::Offline, async |ctx| {
                 let keys = Keys::setup(ctx, params, None).await?;
                 if ctx.me() == 1 {
-                    keys.insecure_twist(twist, By::All(by));
+                    keys.adversary().twist(twist, By::All(by));
                 }
                 let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = keys.multiplied_by_two(ctx, ring, LEN).await?;
                 let challenge = keys.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;

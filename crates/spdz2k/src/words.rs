@@ -18,7 +18,7 @@ use crate::authenticate::pack;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::Shared;
-use crate::twists::Twist;
+use quorate_adversary::Twist;
 
 const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
 

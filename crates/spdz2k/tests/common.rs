@@ -1,9 +1,9 @@
 //! The shares of all parties, put together.
 
 use quorate_engine::testing::{Tampered, parties};
-use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic};
+use quorate_engine::{Ctx, Phase, Result, Traffic};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
+use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared};
 
 /// One party's end of a run: its key and its result, and its traffic.
 pub struct End<T> {
@@ -84,31 +84,6 @@ pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 /// A party's alpha and Delta, with its vectors and matrices of bits.
 pub type Keyed = ((u64, u128), Made);
 
-/// Makes correlations of one kind among `n` parties, and counts the messages of each; one party may change a message.
-pub fn made(
-    n: usize,
-    params: Params,
-    kind: &Kind,
-    len: usize,
-    tampered: Option<(usize, Tampered)>,
-) -> Vec<(Result<Keyed>, usize)> {
-    parties(n, |mut party| {
-        if let Some((_, tampered)) = tampered.filter(|(cheat, _)| *cheat == party.me()) {
-            party.insecure_tamper(tampered);
-        }
-        let mut run = party.begin_alone().unwrap();
-        let done = run.phase(Phase::Offline, async |ctx| {
-            let s = Spdz2k::set_up(ctx, params, None).await?;
-            let made = s.make(ctx, kind, len).await?;
-            let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();
-            let bits = made.bits.iter().map(Spdz2k::insecure_bits).collect();
-            Ok(((s.insecure_alpha(), s.insecure_delta()), (vectors, bits)))
-        });
-        run.finish();
-        (done, party.insecure_sent())
-    })
-}
-
 /// Returns the vectors, and the bits row after row, that all parties' shares of a kind add up to.
 pub fn total(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
     let Together { values, bits, is_loose } = together(ends, what);
@@ -123,12 +98,6 @@ pub struct Together {
     pub bits: Vec<Vector>,
     /// Whether a few upper bits of tags are off.
     pub is_loose: bool,
-}
-
-/// Returns whether triples are right if two attempts both make some. A lie that passes a check by chance, once in 2^24
-/// times or less, does not pass twice.
-pub fn twice(attempt: impl Fn() -> Option<bool>) -> Option<bool> {
-    attempt().and_then(|_| attempt())
 }
 
 /// The number of upper bits of tags that a cheater gets wrong with a probability that tests meet.

@@ -4,7 +4,8 @@
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params};
 
-use crate::common::{Keyed, made, together};
+use crate::common::{Keyed, together};
+use crate::made::made;
 
 /// A coin falls on one side this often with probability 2^-63.
 const LEN: usize = 64;

@@ -15,13 +15,15 @@ fn edabits(width: u32) -> Kind {
     Kind::EdaBit { bits: width, ring: width, cut: 0 }
 }
 
+/// Returns parameters with which numbers are made by cut and choose always, or only where that takes less.
+fn chosen(params: Params, chooses: bool) -> Params {
+    if chooses { params.with_cut_and_choose() } else { params }
+}
+
 /// Returns the cost of making at a party, by a dry run.
 fn predicted(n: usize, params: Params, kind: &Kind, len: usize, chooses: bool) -> Vec<Traffic> {
     let make = async |ctx: &Ctx| {
-        let s = Spdz2k::new_dry(n, ctx.me(), params)?;
-        if chooses {
-            s.insecure_choose();
-        }
+        let s = Spdz2k::new_dry(n, ctx.me(), chosen(params, chooses))?;
         s.make(ctx, kind, len).await.map(|_| ())
     };
     dry::together(&vec![0; n], Phase::Offline, make).unwrap().into_iter().map(|(_, costs)| costs.offline).collect()
@@ -34,10 +36,8 @@ fn made(n: usize, params: Params, kind: &Kind, len: usize, chooses: bool) -> Vec
     parties(n, |mut party| {
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
+        let params = chosen(params, chooses);
         let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await).unwrap();
-        if chooses {
-            s.insecure_choose();
-        }
         run.finish();
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| -> Result<Keyed> {

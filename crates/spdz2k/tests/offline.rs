@@ -7,7 +7,8 @@ use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
 
-use crate::common::{assert_kind, made, total};
+use crate::common::{assert_kind, total};
+use crate::made::made;
 
 fn weak() -> Params {
     Params::new(32, true).unwrap()

@@ -2,7 +2,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, EdaBits, Phase, Result, Sharing, TruncMasks, dry};
-use quorate_gadgets::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
+use quorate_gadgets::testing::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use quorate_gadgets::{Family, Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};

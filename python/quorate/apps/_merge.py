@@ -1,10 +1,10 @@
-"""Merging two sorted arrays by a network of comparisons."""
+"""Merging two sorted arrays by comparators."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from quorate._batcher import layers
+from quorate._sorting._odd_even_merge import layers
 from quorate.array import SecretArray
 
 __all__ = ["merge"]

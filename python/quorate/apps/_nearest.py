@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate._explain import Placeholder
-from quorate._public import natural_dtype
+from quorate._display._text_tables import counted
+from quorate._session._placeholder import Placeholder
 from quorate._source import at
-from quorate._tables import counted
+from quorate._values._public_numbers import natural_dtype
 from quorate.apps._roles import Answer, learners, of_owner, parties_of, revealed, sizes_of
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, fixed, uint

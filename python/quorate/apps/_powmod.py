@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate._public import as_numbers
 from quorate._source import at
+from quorate._values._public_numbers import as_numbers
 from quorate.array import SecretArray
 from quorate.dtypes import bit as bit_dtype
 from quorate.dtypes import uint

@@ -1,11 +1,11 @@
 """Private set intersection: sort, compare, shuffle.
 
 Source: Huang, Evans, Katz, "Private Set Intersection: Are Garbled Circuits Better than Custom Protocols?" (NDSS 2012);
-section VI-B of aby. Each owner sorts its own set, a network merges the two, and equal elements are then neighbours. In
+section VI-B of aby. Each owner sorts its own set, comparators merge the two, and equal elements are then neighbours. In
 a window of three neighbours at most one pair is equal, and the middle element is in it. The middle elements are the
 candidates: half as many as there are pairs of neighbours. Candidates that are in one set only become 0, and all are
 shuffled.
-Deviation: the network is Batcher's odd-even merge, which has fewer comparisons than the paper's bitonic one and takes
+Deviation: the merge is Batcher's odd-even merge, which has fewer comparisons than the paper's bitonic one and takes
 any two sizes. The shuffle is the protocol's own instead of a network of switches.
 Model: that of the session. Only the requested results are revealed: docs/applications.md has the argument.
 """
@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from quorate._explain import Placeholder
-from quorate._public import natural_dtype
+from quorate._display._text_tables import counted
+from quorate._session._placeholder import Placeholder
 from quorate._source import at
-from quorate._tables import counted
+from quorate._values._public_numbers import natural_dtype
 from quorate.apps._merge import merge
 from quorate.apps._roles import OWNERS, Answer, is_here, learners, of_owner, parties_of, revealed, sizes_of
-from quorate.apps._texts import Texts
+from quorate.apps._text_hashes import Texts
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, uint
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError

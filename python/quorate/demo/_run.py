@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate import _build
-from quorate._plot import drawn, pyplot
-from quorate._tables import counted
+from quorate._command import _build_remarks
+from quorate._display._plots import drawn, pyplot
+from quorate._display._text_tables import counted
 from quorate.demo._data import DATA_OWNER, MODEL_OWNER, Job, breast_cancer_jobs, compare
 from quorate.errors import ConfigError
 from quorate.session import local
@@ -45,7 +45,7 @@ def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None
         timelines[job.name] = stats.timeline
     if plot is not None:
         _draw(timelines, plot)
-    for remark in _build.remarks():
+    for remark in _build_remarks.remarks():
         print(remark)
     if differing:
         print(f"predictions that differ: {differing}; this must not happen; please report it", file=sys.stderr)

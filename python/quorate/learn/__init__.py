@@ -7,10 +7,10 @@ of it is built on `gradient`.
 """
 
 from quorate.learn._cost import TrainingPlan
+from quorate.learn._dense_network import Trained
 from quorate.learn._gradient import gradient
 from quorate.learn._linear import LinearRegression, LogisticRegression
 from quorate.learn._mlp import MLPClassifier, MLPRegressor
-from quorate.learn._network import Trained
 
 __all__ = [
     "LinearRegression",

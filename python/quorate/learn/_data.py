@@ -11,7 +11,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
-from quorate.learn._network import Reals
+from quorate.learn._dense_network import Reals
 from quorate.tables._secret import Frame
 
 __all__ = ["classes_of", "clear_records", "clear_targets", "column", "records", "targets"]

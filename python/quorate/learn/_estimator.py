@@ -14,7 +14,7 @@ from quorate.dtypes import Dtype, fixed, real
 from quorate.errors import ConfigError, DtypeError
 from quorate.learn import _data
 from quorate.learn._cost import TrainingPlan, planned
-from quorate.learn._network import Reals, Shape, Trained
+from quorate.learn._dense_network import Reals, Shape, Trained
 from quorate.learn._params import Params, sessionless
 from quorate.learn._schedule import Schedule
 from quorate.learn._steps import Steps, clear_step, nothing_of

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _source
-from quorate._shadow import Step
+from quorate._clear._steps import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
-from quorate.learn._made import Factored, Given, Made, most_of
-from quorate.learn._rules import PIECEWISE, RULES
+from quorate.learn._gradient_values import Factored, Given, Made, most_of
+from quorate.learn._rules import EXACT, PIECEWISE, RULES, Rule, log_softmax
 
 __all__ = ["gradient"]
 
@@ -122,8 +122,17 @@ class _Program:
         if not any(node in self._carries for node in step.inputs):
             return
         self._carries.add(step.node)
-        if step.op not in RULES or step.dtype.kind != "fixed":
+        if step.op not in RULES or (step.dtype.kind != "fixed" and not self._is_exact(step)):
             self._stuck.add(step.node)
+
+    def _is_exact(self, step: Step) -> bool:
+        """Whether whole numbers are fixed point times 2^f, or computed from such numbers without a rounding."""
+        carried = [node for node in step.inputs if node in self._carries]
+        kinds = {self._steps[node].dtype.kind for node in carried if node in self._steps}
+        if step.op == "floor_div":
+            return kinds == {"fixed"} and step.divisors is not None and bool((step.divisors == 1).all())
+        are_whole = kinds <= {"int"} and not self._parameters.intersection(carried)
+        return step.op in EXACT and are_whole
 
     def backwards(self, session: Any, loss: int, seed: Factored) -> dict[int, Factored]:
         """Returns the gradients by parameters, by propagation through the steps from last to first."""
@@ -135,14 +144,31 @@ class _Program:
             if node in self._stuck:
                 names = ", ".join(sorted(RULES))
                 raise DtypeError(at(f"gradient: {step.what} has no derivative here; these operations have: {names}"))
-            for operand, gradient in zip(step.inputs, self._given(session, step, g), strict=True):
+            rule = RULES[step.op]
+            if chain := self._log_softmax(step):
+                # Elements are moved before the logarithm; slopes of their logarithms are moved back alike.
+                for move in chain[:-1]:
+                    g = next(one for one in self._given(session, move, g, RULES[move.op]) if one is not None)
+                step, rule = chain[-1], log_softmax
+            for operand, gradient in zip(step.inputs, self._given(session, step, g, rule), strict=True):
                 if gradient is not None:
                     found[operand] = found[operand].plus(gradient) if operand in found else gradient
         return found
 
-    def _given(self, session: Any, step: Step, g: Factored) -> Given:
-        """Applies a step's rule, with the largest number of digits for which room is proven."""
-        rule, operands = RULES[step.op], self._operands(session, step)
+    def _log_softmax(self, step: Step) -> list[Step]:
+        """Returns the steps from a logarithm back to a softmax, if only moves of elements are between them; else []."""
+        chain: list[Step] = []
+        while step.op == "log" if not chain else step.op in _MOVES:
+            node = step.inputs[0]
+            if node not in self._carries or node in self._parameters:
+                return []
+            step = self._steps[node]
+            chain.append(step)
+        return chain if chain and step.op == "softmax" else []
+
+    def _given(self, session: Any, step: Step, g: Factored, rule: Rule) -> Given:
+        """Applies a rule to a step, with the largest number of digits for which room is proven."""
+        operands = self._operands(session, step)
         if self._unknown is None and self._divides_by_anything(session, step):
             self._unknown = step
         for spare, lost in _attempts(g):
@@ -206,11 +232,28 @@ class _Program:
             sources.append(made.inputs[0] if made is not None and repeats else None)
             before.append(self._made_by(sources[-1] if repeats else node))
         wanted = [node in self._carries for node in step.inputs]
-        return {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
+        reals = [self._reals_of(node) for node in step.inputs]
+        found = {"constants": constants, "shapes": shapes, "wanted": wanted, "sources": sources, "before": before}
+        return {**found, "reals": reals}
+
+    def _reals_of(self, node: int) -> int | None:
+        """Returns the fixed point that whole numbers are, times 2^f; None for other numbers."""
+        step = self._steps.get(node)
+        while step is not None and step.dtype.kind == "int" and node not in self._stuck:
+            if step.op == "floor_div":
+                return step.inputs[0] if node in self._carries else None
+            if step.op not in ("astype", "to", "assert_within", "behind"):
+                return None
+            node = step.inputs[0]
+            step = self._steps.get(node)
+        return None
 
     def _made_by(self, node: int | None) -> Step | None:
         return None if node is None or node in self._parameters else self._steps.get(node)
 
+
+# Steps with which logarithms commute.
+_MOVES = ("gather", "reshape", "broadcast")
 
 # Steps whose slopes are divided by their last operand, or by its root.
 _DIVIDING = ("divide", "reciprocal", "rsqrt", "sqrt", "log")

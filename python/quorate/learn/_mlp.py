@@ -9,8 +9,8 @@ import numpy as np
 
 from quorate._source import at
 from quorate.errors import ConfigError
+from quorate.learn._dense_network import ACTIVATIONS
 from quorate.learn._estimator import Classifier, Estimator
-from quorate.learn._network import ACTIVATIONS
 from quorate.learn._schedule import ALPHA, EPOCHS, Schedule, epochs_of
 
 __all__ = ["MLPClassifier", "MLPRegressor"]

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from quorate.array import SecretArray
-from quorate.functions import rsqrt, sqrt
-from quorate.learn import _windows
-from quorate.learn._digits import (
+from quorate.functions import exp, rsqrt, sqrt
+from quorate.learn import _window_rules
+from quorate.learn._gradient_values import Factored, Given, Made, ceil_log2, most_of
+from quorate.learn._slopes import (
     broadcast_to,
     divided,
     few_digits,
+    inverse_of,
     multiplied,
     negated,
     over,
@@ -26,12 +28,17 @@ from quorate.learn._digits import (
     times_public,
     with_operand,
 )
-from quorate.learn._made import Factored, Given, Made, ceil_log2, most_of
 
-__all__ = ["PIECEWISE", "RULES"]
+__all__ = ["EXACT", "PIECEWISE", "RULES", "Rule", "log_softmax"]
 
 PIECEWISE = ("argmax", "argmin")
 """Operations with whole results that small changes of operands do not change, as bits do not; their gradient is 0."""
+
+EXACT = ("mul", "sum", "reshape", "broadcast", "astype", "to", "assert_within", "behind")
+"""Operations of whole numbers that have derivatives, where these numbers are fixed point times 2^f, as in `std`."""
+
+# More shares of a softmax than this are small, with few digits.
+_MANY = 32
 
 # Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
 _FEW = 8.0
@@ -207,13 +214,42 @@ def _cumsum(made: Made, g: Factored) -> Given:
     return [made.where(0, back)]
 
 
+def _shares(made: Made) -> Factored:
+    """Returns the shares of a softmax; many of them, which are small, are computed again with more digits."""
+    shares = made.result.reshape(made.step.numbers)
+    if made.spare == 0 or shares.shape[1] <= _MANY:
+        return Factored(shares)
+    x = made.operand(0).reshape(made.step.numbers)
+    powers = exp(made.session.minimum(x - x.max(axis=1, keepdims=True), 0.0))
+    inverse = inverse_of(powers.sum(axis=1, keepdims=True).clip(1.0, float(shares.shape[1])), made.spare)
+    return inverse.of(powers * inverse.array)
+
+
 def _softmax(made: Made, g: Factored) -> Given:
     def back() -> Factored:
-        shares = made.result.reshape(made.step.numbers)
-        by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares)
+        shares = _shares(made)
+        by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares.array).scaled_as(shares)
         if by.is_public:  # all zeros
             return by.of(by.array.reshape(made.shapes[0]))
-        return by.of((by.array - shares * by.array.sum(axis=1, keepdims=True)).reshape(made.shapes[0]))
+        total = by.of(by.array.sum(axis=1, keepdims=True))
+        taken = total.of(total.array * shares.array).scaled_as(shares)
+        found = by.plus(negated(taken))
+        return found.of(found.array.reshape(made.shapes[0]))
+
+    return [made.where(0, back)]
+
+
+def log_softmax(made: Made, g: Factored) -> Given:
+    """Returns the gradient of logarithms of a softmax by its operand: no share divides, however small it is."""
+
+    def back() -> Factored:
+        shares, even = _shares(made), g.even()
+        rows = even.of(even.array.reshape(made.step.numbers))
+        total = even.of(rows.array.sum(axis=1, keepdims=True))
+        spread = total.of(broadcast_to(total.array, rows.array.shape))
+        taken = multiplied(made, spread, shares.array).scaled_as(shares)
+        found = rows.plus(negated(taken))
+        return found.of(found.array.reshape(made.shapes[0]))
 
     return [made.where(0, back)]
 
@@ -289,9 +325,9 @@ RULES: dict[str, Rule] = {
     "neg": _neg,
     "mul": _mul,
     "matmul": _matmul,
-    "conv": _windows.conv,
-    "max": _windows.largest,
-    "min": _windows.largest,
+    "conv": _window_rules.conv,
+    "max": _window_rules.largest,
+    "min": _window_rules.largest,
     "sum": _sum,
     "cumsum": _cumsum,
     "shl": _shl,

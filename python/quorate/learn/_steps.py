@@ -24,8 +24,8 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
 from quorate.errors import QuorateError, RangeError, RangeWarning
+from quorate.learn._dense_network import Reals, Shape, plain_activated, plain_errors, plain_scores, plain_slope
 from quorate.learn._gradient import gradient
-from quorate.learn._network import Reals, Shape, plain_activated, plain_errors, plain_scores, plain_slope
 from quorate.learn._schedule import Schedule
 from quorate.session import Session
 

@@ -77,7 +77,7 @@ class Secret:
 
         self._mpc = mpc
         self._quorate = quorate
-        self._kept: dict[str, Array] = mpc._kept.of(model, model_owner)
+        self._kept: dict[str, Array] = mpc._object_cache.of(model, model_owner)
 
     @property
     def whole(self) -> Any:

@@ -16,7 +16,7 @@ from quorate.errors import ModelError, QuorateError
 from quorate.models._ensemble import PlainBoosting, encode_boosting
 from quorate.models._lightgbm import is_text, parsed
 from quorate.models._model import Model
-from quorate.models._said import path, short
+from quorate.models._quotes import path, short
 from quorate.models._tree import PlainTree
 
 _FLOAT32 = np.dtype(np.float32)

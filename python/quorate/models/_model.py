@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from quorate._values._frames import is_frame
 from quorate.errors import ModelError, ShapeError
-from quorate.models import _columns, _ensemble, _linear, _neighbors, _network, _secrets, _tree
+from quorate.models import _columns, _ensemble, _linear, _neighbors, _neural_network, _secret_answers, _tree
+from quorate.models._answer_warnings import Words, tell
 from quorate.models._answers import as_reals, decode, decode_numbers, margins, shares
 from quorate.models._backend import Array, Backend, Clear, Secret
-from quorate.models._notices import Words, tell
 from quorate.models._questions import DATA_OWNER, Answer, Asked, Questions
 from quorate.models._records import check_dense, records_of
 from quorate.models._shape import Shape
-from quorate.tables._frames import is_frame
 from quorate.tables._read import Table
 
-Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
+Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _neural_network.NetworkSecrets
 
 _TREES = ("tree", "forest", "boosting")
 COARSE = 0.01
@@ -56,7 +56,7 @@ class Model(Questions):
     _guessed: bool = False
     """Whether no bounds were stated for the features."""
     _scales: bool = False
-    """Whether steps compute with records before the estimator decides; on float32 records they compute in float32."""
+    """Whether an estimator's steps compute with records before it decides, in float32 if these are of float32."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"
@@ -251,8 +251,8 @@ def run(
         return _ensemble.run_ensemble(on, shape, ensemble, chosen, x, model_owner)
     largest = 1 << (shape.data_bits or 0)
     if shape.kind == "network":
-        x = on.units(records, data_owner, size, _network.fraction_of(shape), largest)
-        return _network.run_network(on, shape, _of(_network.NetworkSecrets, secrets), x, model_owner)
+        x = on.units(records, data_owner, size, _neural_network.fraction_of(shape), largest)
+        return _neural_network.run_network(on, shape, _of(_neural_network.NetworkSecrets, secrets), x, model_owner)
     x = on.integers(records, data_owner, size, shape.decision_bits, largest)
     return _linear.run_linear(on, shape, _of(_linear.LinearSecrets, secrets), x, model_owner)
 
@@ -305,17 +305,17 @@ def program(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets
 def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Array:
     """Returns the answer as a secret array."""
     if question == "predict" and shape.targets is None:
-        return _secrets.labels(on, shape, choose(on, shape, decisions, mine, owner))
+        return _secret_answers.labels(on, shape, choose(on, shape, decisions, mine, owner))
     if question == "predict_proba" and shape.kind == "neighbors":
-        return (votes(on, shape, decisions, mine, owner) / (shape.neighbors or 1)).astype(_secrets.ANSWERS)
+        return (votes(on, shape, decisions, mine, owner) / (shape.neighbors or 1)).astype(_secret_answers.ANSWERS)
     units = None if mine is None else units_of(mine)
     if shape.kind == "neighbors":
         found = _neighbors.sums(on, shape, decisions, _of(_linear.LinearSecrets, mine), owner)[:, :-1]
-        means = _secrets.numbers(on, shape, found, units, owner) / (shape.neighbors or 1)
-        return means.astype(_secrets.ANSWERS).reshape(means.shape[0], *(shape.targets or ()))
+        means = _secret_answers.numbers(on, shape, found, units, owner) / (shape.neighbors or 1)
+        return means.astype(_secret_answers.ANSWERS).reshape(means.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
-        return _secrets.probabilities(on, shape, decisions, units, owner)
-    numbers = _secrets.numbers(on, shape, decisions, units, owner)
+        return _secret_answers.probabilities(on, shape, decisions, units, owner)
+    numbers = _secret_answers.numbers(on, shape, decisions, units, owner)
     shown = (shape.targets or ()) if shape.targets is not None else (shape.decisions,)[: shape.decisions != 1]
     return numbers.reshape(numbers.shape[0], *shown)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError, RangeError
-from quorate.models._said import short
+from quorate.models._quotes import short
 
 ORDERED_BOUND = {32: 0x7F800000, 64: 0x7FF0000000000000}
 """The largest magnitude that `encode_ordered` returns, by bits: that of infinity, which a threshold may be."""

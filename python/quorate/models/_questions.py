@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._explain import Placeholder
-from quorate._progress import parts
+from quorate._display._progress import parts
+from quorate._session._placeholder import Placeholder
 from quorate._source import at, line
 from quorate.array import SecretArray
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
-from quorate.models._notices import AddedUp
+from quorate.models._answer_warnings import AddedUp
 from quorate.models._records import PICTURES, check_dense, paths_of, read_array, records_of, rows_of
 from quorate.tables._secret import Frame
 
@@ -206,7 +206,7 @@ class Questions:
             warnings.warn_explicit(at(text), ModelWarning, *line())
         if batch is None:
             count = 0 if mpc._options.max_memory is None or not asked.reveal else _count(asked)
-            if count < 2 or asked.rows not in (None, count) or self._has_room(question, mpc, asked, count):
+            if count < 2 or asked.rows not in (None, count) or self._fits_memory(question, mpc, asked, count):
                 return self._answer(question, mpc, asked)
             return self._in_pieces(question, mpc, asked, count)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
@@ -226,7 +226,7 @@ class Questions:
         All parties find the same batch size: their limit is the same, and so are their dry runs.
         """
         batch = -(-count // 2)  # there is no room for all at once
-        while batch > 1 and not self._has_room(question, mpc, asked, batch):
+        while batch > 1 and not self._fits_memory(question, mpc, asked, batch):
             batch = -(-batch // 2)
         batch -= batch // 8  # what a run leaves in the session counts in the next one
         return self._some_at_a_time(question, mpc, asked, count, batch)
@@ -241,7 +241,7 @@ class Questions:
                     raise type(error)(f"{error}; of the batch that begins at record {first}") from error
         return _joined(answers)
 
-    def _has_room(self, question: str, mpc: Any, asked: Asked, rows: int) -> bool:
+    def _fits_memory(self, question: str, mpc: Any, asked: Asked, rows: int) -> bool:
         """Returns whether `max_memory=` has room for a question about `rows` records; other refusals do not count.
 
         It explains what the question would reveal, and to whom. It reads no record.

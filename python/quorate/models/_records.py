@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError, RangeError, ShapeError
-from quorate.models import _said as said
+from quorate.models import _quotes as said
 from quorate.tables._read import Table
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from quorate._tables import counted
+from quorate._display._text_tables import counted
 from quorate.errors import ModelError
 from quorate.models import _columns
 from quorate.models._questions import Asked, Questions

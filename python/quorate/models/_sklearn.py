@@ -17,7 +17,7 @@ from quorate.models._columns import bounds_of_columns, bounds_of_sample
 from quorate.models._linear import DEFAULT_BOUND, Bounds, PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._neighbors import encode_neighbors
-from quorate.models._network import PlainNetwork, encode_network
+from quorate.models._neural_network import PlainNetwork, encode_network
 from quorate.models._pipeline import Before, unwrapped
 from quorate.models._read_trees import (
     classes_of,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 import quorate as qr
 from quorate.errors import ModelError
-from quorate.models import _secrets
+from quorate.models import _secret_answers
+from quorate.models._answer_warnings import Words, tell
 from quorate.models._answers import named
 from quorate.models._backend import Array, Secret
 from quorate.models._model import (
@@ -27,7 +28,6 @@ from quorate.models._model import (
     tied,
     units_of,
 )
-from quorate.models._notices import Words, tell
 from quorate.models._questions import DATA_OWNER, Answer, Asked, Questions
 from quorate.models._shape import Shape
 
@@ -131,7 +131,7 @@ class VotingModel(Questions):
         shares = np.array(given) / sum(given)
         if how != "votes":
             for member in members:
-                _secrets.check_numbers(member.shape, units_of(member._secrets))
+                _secret_answers.check_numbers(member.shape, units_of(member._secrets))
         if how == "votes":
             margin = max(member.margin_bound for member in members)
         else:
@@ -219,7 +219,7 @@ class VotingModel(Questions):
 
 def _largest(members: Sequence[Model]) -> float:
     """Returns a bound on the numbers that members predict, by the bits of their decisions."""
-    units = [_secrets.units_of_62(m.shape, units_of(m._secrets)).min() for m in members]
+    units = [_secret_answers.units_of_62(m.shape, units_of(m._secrets)).min() for m in members]
     return float(np.ldexp(1.0, 62 - int(min(units))))
 
 
@@ -249,7 +249,7 @@ def program(question: str, mpc: Any, model: Any, members: Sequence[Questions], s
             result = result[:, 1] > result[:, 0] if two else result.argmax(axis=1)
     labels = question == "predict" and shape.how != "numbers"
     if not asked.reveal:
-        return _secrets.labels(Secret(mpc, model, asked.model_owner), shape, result) if labels else result
+        return _secret_answers.labels(Secret(mpc, model, asked.model_owner), shape, result) if labels else result
     return Answer((result,), functools.partial(named, shape.classes) if labels else np.asarray)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from quorate._arrays._proven_ranges import between
 from quorate._source import at
-from quorate._stated import between
 from quorate.array import SecretArray
 from quorate.dtypes import fixed, real
 from quorate.errors import RangeError, ShapeError

@@ -21,10 +21,10 @@ _AROUND, _BEYOND = -1, -2
 
 def _windows(size: int, window: int, stride: int, around: Pair, ceil: bool) -> np.ndarray:
     """Returns the positions of each window's elements along an axis: a row for each window."""
-    room = size + sum(around) - window
-    if room < 0:
+    spare = size + sum(around) - window
+    if spare < 0:
         raise ShapeError(at(f"a window of {window} does not fit into {size} and the padding {around}"))
-    count = (math.ceil(room / stride) if ceil else room // stride) + 1
+    count = (math.ceil(spare / stride) if ceil else spare // stride) + 1
     if ceil and (count - 1) * stride >= size + around[0]:
         count -= 1  # no window begins after the image
     places = np.arange(count)[:, None] * stride + np.arange(window) - around[0]

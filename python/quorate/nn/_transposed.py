@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate._moves import moved
+from quorate._arrays._rearrangement import moved
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ShapeError

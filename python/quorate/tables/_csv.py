@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from quorate._display._text_tables import counted
 from quorate._source import at
-from quorate._tables import counted
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
 __all__ = ["listed", "positions", "read_csv"]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import dtypes
-from quorate._public import as_numbers, natural_dtype
+from quorate._session._settings import settings
 from quorate._source import at
+from quorate._values._public_numbers import as_numbers, natural_dtype
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
@@ -151,7 +152,6 @@ class Files:
             ...     print(mpc.input_file(Path(folder, "ages.csv"), owner=0, columns=["age"]).sum().reveal())
             75
         """
-        from quorate._script import settings
 
         session = cast("Session", self)
         number = session._owner(owner)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from quorate._source import at
+from quorate._values._frames import joined, of_frame, pyarrow
 from quorate.errors import ConfigError, ShapeError
 from quorate.tables._csv import listed, positions, read_csv
-from quorate.tables._frames import joined, of_frame, pyarrow
 
 __all__ = ["Table", "read"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from quorate._source import at
+from quorate._values._columns import Kind, checked, column, days, described, kept
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
 from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
-from quorate.tables._columns import Kind, checked, column, days, described, kept
 
 if TYPE_CHECKING:
-    from quorate._counts import Groups
+    from quorate._statistics._counts import Groups
     from quorate.session import Session
 
 __all__ = ["Announcing", "Frame", "days"]

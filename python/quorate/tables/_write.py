@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from quorate._display._text_tables import counted
+from quorate._session._placeholder import Placeholder
+from quorate._session._settings import settings
 from quorate._source import at
-from quorate._tables import counted
+from quorate._values._frames import pyarrow
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
-from quorate.tables._frames import pyarrow
 from quorate.tables._read import Table
 
 __all__ = ["output", "suffix_of_results", "write"]
@@ -131,7 +133,6 @@ def output(result: Any, names: Sequence[str] | None = None) -> None:
         1.5
         2.25
     """
-    from quorate._script import settings
 
     if result is None or _is_placeholder(result):
         return
@@ -147,7 +148,6 @@ def output(result: Any, names: Sequence[str] | None = None) -> None:
 def _is_placeholder(result: Any) -> bool:
     if isinstance(result, Mapping):
         return any(column is None or _is_placeholder(column) for column in result.values())
-    from quorate._explain import Placeholder
 
     return isinstance(result, Placeholder)
 

@@ -52,11 +52,6 @@ impl Builder {
         }
     }
 
-    /// x <= y, with the costs of [`less_than`](Self::less_than).
-    pub fn less_equal(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Bit {
-        !self.less_than(y, x, sign, goal)
-    }
-
     /// The smaller of two: 2k ANDs for size.
     pub fn min(&mut self, x: &[Bit], y: &[Bit], sign: Sign, goal: Goal) -> Vec<Bit> {
         let less = self.less_than(y, x, sign, goal);

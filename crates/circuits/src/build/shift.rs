@@ -32,21 +32,6 @@ impl Builder {
         }
         moved
     }
-
-    /// x rotated towards the high bits by a secret amount, taken modulo k if k is a power of two.
-    ///
-    /// # Panics
-    /// Unless k is a power of two.
-    pub fn rotate_by(&mut self, x: &[Bit], amount: &[Bit]) -> Vec<Bit> {
-        assert!(x.len().is_power_of_two(), "rotation of {} bits", x.len());
-        let mut moved = x.to_vec();
-        for (i, &bit) in amount.iter().take(x.len().ilog2() as usize).enumerate() {
-            let mut further = moved.clone();
-            further.rotate_right(1 << i);
-            moved = self.mux(bit, &further, &moved);
-        }
-        moved
-    }
 }
 
 fn coming_in(x: &[Bit], direction: Direction) -> Bit {

@@ -53,7 +53,6 @@ pub const CASES: &[Case] = &[
     ("crypto: hashes in a run", || tccr().hash_run(&mut blocks(LEN), 5)),
     ("crypto: hashes of a pair of runs", || tccr().segment(3).hash_pair(&mut [run(), run()], [5, 50])),
     ("crypto: two hashes of each block", || tccr().hash_twice(&mut blocks(LEN), &mut blocks(LEN), [5, 500])),
-    ("crypto: hashes with tweaks of their own", || tccr().hash_each(&mut blocks(LEN), &vec![9; LEN])),
     ("crypto: garbled gates", || {
         let mut tables: Tables = [0; TABLES_BYTES];
         let delta = blocks(1)[0] | 1;

@@ -4,11 +4,11 @@
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
 
+use super::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use super::{
     Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
 };
 use crate::extremum::{Best, arg_extremum, extremum};
-use crate::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use crate::{Sign, Width, adder, compare};
 
 /// Tests top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for these numbers of parties.

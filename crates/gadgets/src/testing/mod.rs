@@ -13,6 +13,7 @@ pub mod convolutions;
 pub mod exhaustive;
 pub mod lookups;
 pub mod secrets;
+pub mod trunc_paper;
 pub mod wide;
 
 /// A sharing under test.

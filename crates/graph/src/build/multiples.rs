@@ -54,14 +54,18 @@ impl Builder<'_> {
         if size == 0 || (Reals { values, shape: &shape }).are_held(node.dtype) {
             return Ok(None);
         }
-        let enough = enough_bits(size);
         let free = 1 + u32::from(self.graph.rules().truncation == Truncation::Probabilistic);
         let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         let sum = |shift: &u32| {
             let units = (largest * f64::from(*shift).exp2()).round_ties_even() as i128; // saturates
             units.saturating_mul(size).saturating_add(1 << (shift - 1))
         };
-        let widest = if self.grows(&[id], node.dtype) { self.graph.rules().rings.most_bits } else { bits };
+        let grows = self.grows(&[id], node.dtype);
+        let widest = if grows { self.graph.rules().rings.most_bits } else { bits };
+        let usual = enough_bits(size);
+        // A small result has more fractional bits, and so have its factors.
+        let finer = if grows { fine::enough(fine::exponent_of(largest * size as f64) - frac as i32) } else { frac };
+        let enough = usual + finer.saturating_sub(frac);
         let fits = |shift: &u32| sum(shift) < 1 << (widest - free);
         let Some(shift) = (frac + 1..=enough.min(widest - 1)).rev().find(fits) else { return Ok(None) };
         let most = sum(&shift);

@@ -10,9 +10,6 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-#[cfg(any(test, feature = "testing"))]
-use super::hello::HELLO_BYTES;
-
 /// The largest number of callers that have not sent their first message yet, and how long they have for it.
 const SILENT: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -24,27 +21,15 @@ const AT_ONCE: usize = 64;
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 
-/// The form of the first message.
-#[derive(Clone, Copy)]
-pub(crate) enum Opening {
-    Tls,
-    #[cfg(any(test, feature = "testing"))]
-    Hello,
-}
-
-impl Opening {
-    /// Whether a message that begins like this is whole; `None` if it can never be one.
-    pub(crate) fn is_whole(self, seen: &[u8], room: usize) -> Option<bool> {
-        match (self, seen) {
-            (Opening::Tls, [kind, ..]) if *kind != HANDSHAKE => None,
-            (Opening::Tls, [_, _, _, high, low, ..]) => {
-                let record = RECORD_HEADER + usize::from(u16::from_be_bytes([*high, *low]));
-                Some(seen.len() >= record.min(room))
-            }
-            (Opening::Tls, _) => Some(false),
-            #[cfg(any(test, feature = "testing"))]
-            (Opening::Hello, seen) => Some(seen.len() >= HELLO_BYTES),
+/// Whether a first record of TLS that begins like this is whole; `None` if it can never be one.
+pub(crate) fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
+    match seen {
+        [kind, ..] if *kind != HANDSHAKE => None,
+        [_, _, _, high, low, ..] => {
+            let record = RECORD_HEADER + usize::from(u16::from_be_bytes([*high, *low]));
+            Some(seen.len() >= record.min(room))
         }
+        _ => Some(false),
     }
 }
 
@@ -57,11 +42,11 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Whether the caller's first message is there; `None` if it will not come.
-    fn has_spoken(&self, opening: Opening) -> Option<bool> {
+    fn has_spoken(&self) -> Option<bool> {
         let mut seen = [0; 4096];
         match self.stream.peek(&mut seen) {
             Ok(0) => None,
-            Ok(bytes) => opening.is_whole(&seen[..bytes], seen.len()).filter(|whole| *whole || self.is_in_time()),
+            Ok(bytes) => is_whole(&seen[..bytes], seen.len()).filter(|whole| *whole || self.is_in_time()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.is_in_time().then_some(false),
             Err(error) => (error.kind() == ErrorKind::Interrupted).then_some(false),
         }
@@ -88,7 +73,7 @@ pub(crate) struct WaitingRoom(Vec<Caller>);
 
 impl WaitingRoom {
     /// Accepts callers. Returns those whose first message is there, and whether more may be calling.
-    pub(crate) fn admit(&mut self, listener: &TcpListener, opening: Opening) -> (Vec<Caller>, bool) {
+    pub(crate) fn admit(&mut self, listener: &TcpListener) -> (Vec<Caller>, bool) {
         let mut came = 0;
         while came < AT_ONCE
             && let Ok((stream, from)) = listener.accept()
@@ -105,7 +90,7 @@ impl WaitingRoom {
         }
         let (mut spoke, mut silent) = (Vec::new(), Vec::new());
         for caller in self.0.drain(..) {
-            match caller.has_spoken(opening) {
+            match caller.has_spoken() {
                 Some(true) => spoke.push(caller),
                 Some(false) => silent.push(caller),
                 None => {}
@@ -175,12 +160,11 @@ mod tests {
     fn a_first_message_is_whole_when_its_record_is() {
         let hello = [HANDSHAKE, 3, 1, 0, 3, 1, 2, 3];
         for seen in 0..hello.len() {
-            assert_eq!(Opening::Tls.is_whole(&hello[..seen], 4096), Some(false), "{seen} bytes");
+            assert_eq!(is_whole(&hello[..seen], 4096), Some(false), "{seen} bytes");
         }
-        assert_eq!(Opening::Tls.is_whole(&hello, 4096), Some(true));
-        assert_eq!(Opening::Tls.is_whole(&[HANDSHAKE, 3, 1, 255, 255, 0], 6), Some(true), "more than is looked at");
-        assert_eq!(Opening::Tls.is_whole(b"GET / HTTP/1.1", 4096), None);
-        assert_eq!([63, 64].map(|seen| Opening::Hello.is_whole(&[0; 64][..seen], 4096)), [Some(false), Some(true)]);
+        assert_eq!(is_whole(&hello, 4096), Some(true));
+        assert_eq!(is_whole(&[HANDSHAKE, 3, 1, 255, 255, 0], 6), Some(true), "more than is looked at");
+        assert_eq!(is_whole(b"GET / HTTP/1.1", 4096), None);
     }
 
     #[test]

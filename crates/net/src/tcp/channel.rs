@@ -29,9 +29,6 @@ enum Machine {
     Client(Box<UnbufferedClientConnection>),
     /// TLS at the end that was called.
     Server(Box<UnbufferedServerConnection>),
-    /// Bytes as they are.
-    #[cfg(any(test, feature = "testing"))]
-    Insecure,
 }
 
 /// The action that a state of the TLS machine requires.
@@ -50,11 +47,6 @@ impl Channel {
         Self::new(Machine::Server(Box::new(tls)))
     }
 
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn insecure() -> Self {
-        Self::new(Machine::Insecure)
-    }
-
     fn new(machine: Machine) -> Self {
         Channel { machine, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0, over: false }
     }
@@ -64,18 +56,14 @@ impl Channel {
         match &self.machine {
             Machine::Client(tls) => !tls.is_handshaking(),
             Machine::Server(tls) => !tls.is_handshaking(),
-            #[cfg(any(test, feature = "testing"))]
-            Machine::Insecure => true,
         }
     }
 
-    /// The certificate whose key the peer proved to hold; `None` on insecure links.
+    /// The certificate whose key the peer proved to hold.
     pub(crate) fn peer_certificate(&self) -> Option<&CertificateDer<'static>> {
         match &self.machine {
             Machine::Client(tls) => tls.peer_certificates()?.first(),
             Machine::Server(tls) => tls.peer_certificates()?.first(),
-            #[cfg(any(test, feature = "testing"))]
-            Machine::Insecure => None,
         }
     }
 
@@ -84,8 +72,6 @@ impl Channel {
         match &self.machine {
             Machine::Client(tls) => tls.alpn_protocol(),
             Machine::Server(tls) => tls.alpn_protocol(),
-            #[cfg(any(test, feature = "testing"))]
-            Machine::Insecure => None,
         }
     }
 
@@ -139,11 +125,6 @@ impl Channel {
         match &mut self.machine {
             Machine::Client(tls) => open_step(tls.process_tls_records(raw), plain, answer),
             Machine::Server(tls) => open_step(tls.process_tls_records(raw), plain, answer),
-            #[cfg(any(test, feature = "testing"))]
-            Machine::Insecure => {
-                plain(raw);
-                (raw.len(), Ok(Step::Idle))
-            }
         }
     }
 
@@ -176,13 +157,6 @@ impl Channel {
             let (discard, step) = match &mut self.machine {
                 Machine::Client(tls) => write_step(tls.process_tls_records(raw), out, room, put),
                 Machine::Server(tls) => write_step(tls.process_tls_records(raw), out, room, put),
-                #[cfg(any(test, feature = "testing"))]
-                Machine::Insecure => {
-                    if let Put::Data(plain) = put {
-                        out.extend_from_slice(plain);
-                    }
-                    (0, Ok(Step::Idle))
-                }
             };
             self.discard(discard);
             if !matches!(step, Ok(Step::Again)) {

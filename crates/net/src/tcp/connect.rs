@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use super::callers::{Caller, Handshakes, Opening, WaitingRoom};
+use super::callers::{Caller, Handshakes, WaitingRoom};
 use super::channel::Channel;
 use super::handshake::{Broken, Talk};
 use super::hello::{Hello, Nonce, VERSION, Verdict};
@@ -27,13 +27,6 @@ const REDIAL: Duration = Duration::from_millis(50);
 const DIAL: Duration = Duration::from_secs(1);
 /// The time-out of a caller's handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
-
-/// The way in which the ends of a connection identify each other.
-pub(crate) enum Trust {
-    Pinned(Pinned),
-    #[cfg(feature = "testing")]
-    Insecure,
-}
 
 /// Opens the port on which the peers call.
 ///
@@ -64,7 +57,7 @@ pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
 pub(crate) fn connect_all(
     config: &TcpConfig,
     listener: &TcpListener,
-    trust: &Trust,
+    pinned: &Pinned,
     nonce: Nonce,
     deadline: Instant,
 ) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
@@ -72,7 +65,7 @@ pub(crate) fn connect_all(
     let (news, arrivals) = mpsc::channel();
     let meeting = Meeting {
         config,
-        trust,
+        pinned,
         nonce,
         deadline,
         stop: AtomicBool::new(false),
@@ -105,7 +98,7 @@ enum News {
 
 struct Meeting<'a> {
     config: &'a TcpConfig,
-    trust: &'a Trust,
+    pinned: &'a Pinned,
     nonce: Nonce,
     deadline: Instant,
     stop: AtomicBool,
@@ -175,14 +168,9 @@ impl Meeting<'_> {
     // --- the side that is called
 
     fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, listener: &TcpListener, news: &Sender<News>) {
-        let opening = match self.trust {
-            Trust::Pinned(_) => Opening::Tls,
-            #[cfg(feature = "testing")]
-            Trust::Insecure => Opening::Hello,
-        };
         let (mut waiting, mut numbers) = (WaitingRoom::default(), 0..);
         while !self.stop.load(Ordering::Relaxed) {
-            let (spoke, more) = waiting.admit(listener, opening);
+            let (spoke, more) = waiting.admit(listener);
             for (caller, number) in spoke.into_iter().zip(&mut numbers) {
                 let news = news.clone();
                 self.callers.begin(number, &caller);
@@ -214,13 +202,8 @@ impl Meeting<'_> {
         Caller { stream, from, .. }: Caller,
         number: u64,
     ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
-        let channel = match self.trust {
-            Trust::Pinned(pinned) => pinned.accept()?,
-            #[cfg(feature = "testing")]
-            Trust::Insecure => Channel::insecure(),
-        };
         let deadline = self.deadline.min(Instant::now() + CALLER);
-        let mut talk = Talk::begin(stream, channel, deadline, &self.stop)?;
+        let mut talk = Talk::begin(stream, self.pinned.accept()?, deadline, &self.stop)?;
         let certified = self.certified(talk.channel())?;
         self.callers.end(number);
         let theirs = talk.hear()?;
@@ -239,32 +222,25 @@ impl Meeting<'_> {
         Ok(Ok((theirs.from, talk.establish()?, theirs.nonce)))
     }
 
-    /// Returns the party whose certificate the caller holds; `None` on insecure links.
-    fn certified(&self, channel: &Channel) -> Result<Option<usize>, Broken> {
-        match self.trust {
-            Trust::Pinned(pinned) => {
-                if channel.protocol() != Some(PROTOCOL) {
-                    return Err(Broken::Stranger);
-                }
-                let party = channel.peer_certificate().and_then(|certificate| pinned.party_of(certificate));
-                party.map(Some).ok_or(Broken::RefusedByUs)
-            }
-            #[cfg(feature = "testing")]
-            Trust::Insecure => Ok(None),
+    /// Returns the party whose certificate the caller holds.
+    fn certified(&self, channel: &Channel) -> Result<usize, Broken> {
+        if channel.protocol() != Some(PROTOCOL) {
+            return Err(Broken::Stranger);
         }
+        let party = channel.peer_certificate().and_then(|certificate| self.pinned.party_of(certificate));
+        party.ok_or(Broken::RefusedByUs)
     }
 
     /// Checks a caller's claim to be a party.
     fn judge(
         &self,
         theirs: &Hello,
-        certified: Option<usize>,
+        peer: usize,
         stream: &TcpStream,
         from: SocketAddr,
     ) -> Result<(), (Verdict, NetError)> {
         let (me, parties) = (self.config.me, self.config.parties.len());
         let place = Place::at(&from.to_string());
-        let peer = certified.unwrap_or(theirs.from);
         let other = |verdict, what| Err((verdict, NetError::Misconfigured { peer, place: place.clone(), what }));
         if theirs.version != VERSION {
             let error = NetError::VersionMismatch { peer, place, theirs: theirs.version, ours: VERSION };
@@ -276,7 +252,7 @@ impl Meeting<'_> {
         if theirs.parties != parties {
             return other(Verdict::OtherParties, "another number of parties");
         }
-        if certified.is_some_and(|certified| certified != theirs.from) {
+        if peer != theirs.from {
             return other(Verdict::OtherNumbers, "its certificate belongs to another number");
         }
         if theirs.to != me || theirs.from < me || theirs.from >= parties {
@@ -326,12 +302,7 @@ impl Meeting<'_> {
     }
 
     fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<(Established, Nonce), NetError>, Broken> {
-        let channel = match self.trust {
-            Trust::Pinned(pinned) => pinned.dial(peer)?,
-            #[cfg(feature = "testing")]
-            Trust::Insecure => Channel::insecure(),
-        };
-        let mut talk = Talk::begin(stream, channel, self.deadline, &self.stop)?;
+        let mut talk = Talk::begin(stream, self.pinned.dial(peer)?, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;
         let theirs = talk.hear()?;
         let place = Place::at(&self.config.parties[peer].address);
@@ -458,11 +429,11 @@ mod tests {
         let parties: Vec<PartyConfig> = (0..2).map(party).collect();
         let config = |me: usize| TcpConfig::new(me, parties.clone(), dir.join(format!("party{me}.key")));
         let pinned = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
-        let (caller, trust) = (pinned(1), Trust::Pinned(pinned(0)));
+        let (caller, answering) = (pinned(1), pinned(0));
         std::fs::remove_dir_all(&dir).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
         thread::scope(|scope| {
-            let called = scope.spawn(|| connect_all(&config(0), &listener, &trust, [1; 16], deadline).map(drop));
+            let called = scope.spawn(|| connect_all(&config(0), &listener, &answering, [1; 16], deadline).map(drop));
             let stream = TcpStream::connect(address).unwrap();
             let never = AtomicBool::new(false);
             let mut talk = Talk::begin(stream, caller.dial(0).unwrap(), deadline, &never).unwrap();

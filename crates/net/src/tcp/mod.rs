@@ -50,7 +50,7 @@ const MAX_PARTIES: usize = 1000;
 pub struct PartyConfig {
     /// `host:port` at which it can be reached.
     pub address: String,
-    /// The party's certificate (PEM): only its holder is accepted as this party. Not read by insecure links.
+    /// The party's certificate (PEM): only its holder is accepted as this party.
     pub certificate: PathBuf,
 }
 
@@ -61,7 +61,7 @@ pub struct TcpConfig {
     pub me: usize,
     /// Every party, this one included, in the order of their numbers.
     pub parties: Vec<PartyConfig>,
-    /// This party's private key (PEM). Not read by insecure links.
+    /// This party's private key (PEM).
     pub key: PathBuf,
     /// The address to listen at, if it is not this party's own.
     pub listen: Option<String>,
@@ -108,23 +108,4 @@ impl TcpConfig {
 
 fn io_error(action: &'static str, source: io::Error) -> NetError {
     NetError::Io { action, source: Arc::new(source) }
-}
-
-/// Links without encryption or authentication: for measuring the costs of TLS, never for secrets.
-#[cfg(feature = "testing")]
-pub mod insecure {
-    use std::net::TcpListener;
-
-    use super::connect::Trust;
-    use super::{TcpConfig, TcpNet};
-    use crate::NetError;
-
-    /// Connects over plain TCP, with the code that TLS links otherwise use. Keys and certificates are not read.
-    ///
-    /// # Errors
-    /// Those of [`TcpNet::connect`].
-    pub fn connect_insecure(config: &TcpConfig, listener: TcpListener) -> Result<TcpNet, NetError> {
-        config.check()?;
-        TcpNet::join(config, &listener, &Trust::Insecure)
-    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token, Waker};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::connect::{self, Trust};
+use super::connect;
 use super::frames::Item;
 use super::hello::Nonce;
 use super::link::Link;
@@ -55,9 +55,9 @@ impl TcpNet {
     /// - [`NetError::ConnectTimeout`], with the first peer that is missing.
     pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
         config.check()?;
-        let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
+        let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
         let listener = connect::listen(config)?;
-        Self::join(config, &listener, &trust)
+        Self::join(config, &listener, &pinned)
     }
 
     /// Connects with every peer like [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is
@@ -67,17 +67,17 @@ impl TcpNet {
     /// Those of `connect`.
     pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
         config.check()?;
-        let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
-        Self::join(config, &listener, &trust)
+        let pinned = Pinned::load(config.me, &config.parties, &config.key)?;
+        Self::join(config, &listener, &pinned)
     }
 
-    pub(crate) fn join(config: &TcpConfig, listener: &TcpListener, trust: &Trust) -> Result<Self, NetError> {
+    fn join(config: &TcpConfig, listener: &TcpListener, pinned: &Pinned) -> Result<Self, NetError> {
         let deadline = Instant::now() + config.connect_timeout;
         let mut nonce = Nonce::default();
         let random = SystemRandom::new().fill(&mut nonce);
         random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
 
-        let established = connect::connect_all(config, listener, trust, nonce, deadline)?;
+        let established = connect::connect_all(config, listener, pinned, nonce, deadline)?;
         let mut nonces = vec![nonce; config.parties.len()];
         let mut links = Vec::with_capacity(config.parties.len());
         for (peer, link) in established.into_iter().enumerate() {

@@ -210,7 +210,7 @@ impl ClientCertVerifier for Verifier {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
 
     use super::super::keys::keygen;
@@ -220,7 +220,7 @@ mod tests {
     const PARTIES: usize = 3;
 
     /// Returns the keys of every party as loaded, and the key of a stranger.
-    fn loaded(name: &str) -> (Vec<Pinned>, Arc<dyn rustls::sign::SigningKey>) {
+    pub(crate) fn loaded(name: &str) -> (Vec<Pinned>, Arc<dyn rustls::sign::SigningKey>) {
         let dir = scratch(name);
         for party in 0..=PARTIES {
             keygen(&dir, party).unwrap();

@@ -6,7 +6,7 @@ use quorate_engine::{
     Result, Sharing, Stock, Stocks, TruncMasks, Update, UpdateBits,
 };
 use quorate_gadgets::extremum::{Best, Field};
-use quorate_gadgets::lookup::Lookup;
+use quorate_gadgets::here::Local;
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::real::Softmax;
 use quorate_gadgets::scale::Scale;
@@ -126,7 +126,11 @@ impl Gadgets for PikaMalicious {
     }
 
     async fn scale(&self, ctx: &Ctx, x: &Tagged, by: &Scale<'_>) -> Result<Tagged> {
-        Box::pin(scale::scale(self, ctx, x, by)).await
+        #[inline(never)]
+        fn here<'a>(s: &'a PikaMalicious, ctx: &'a Ctx, x: &'a Tagged, by: &'a Scale<'a>) -> Local<'a, Tagged> {
+            Box::pin(scale::scale(s, ctx, x, by))
+        }
+        here(self, ctx, x, by).await
     }
 
     run_online! {
@@ -159,8 +163,12 @@ impl Functions for PikaMalicious {
 
     /// Uses keys if powers are looked up.
     async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
+        #[inline(never)]
+        fn here<'a>(s: &'a PikaMalicious, ctx: &'a Ctx, x: &'a Tagged, of: &'a Softmax<'a>) -> Local<'a, Tagged> {
+            Box::pin(real::softmax(s, ctx, x, of))
+        }
         match of.powers {
-            Some(_) => Box::pin(real::softmax(self, ctx, x, of)).await,
+            Some(_) => here(self, ctx, x, of).await,
             None => self.online.softmax(ctx, x, of).await,
         }
     }
@@ -169,13 +177,8 @@ impl Functions for PikaMalicious {
         MOST_ENTRIES
     }
 
-    async fn lookup(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<Tagged> {
-        Box::pin(self.look_up(ctx, x, table)).await
-    }
-
-    async fn lookup_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<SharedBits> {
-        Box::pin(self.look_up_bit(ctx, x, table)).await
-    }
+    quorate_gadgets::lookups_here! { PikaMalicious, lookup, Tagged, Tagged, PikaMalicious::look_up }
+    quorate_gadgets::lookups_here! { PikaMalicious, lookup_bit, Tagged, SharedBits, PikaMalicious::look_up_bit }
 }
 
 impl Stocks for PikaMalicious {

@@ -22,7 +22,7 @@
 use std::ops::Range;
 
 use quorate_crypto::{Prg, Seed, ct_eq};
-use quorate_engine::{Chunks, Ctx, Demand, Error, Linear, Result};
+use quorate_engine::{Chunks, Ctx, Demand, Error, Form, Linear, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
 use quorate_spdz2k::weights::{self, BASIS};
 use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
@@ -46,7 +46,6 @@ const BATCHES: usize = 2;
 
 /// The transcript that P0 and P1 compare.
 pub(super) struct Transcript<'b> {
-    #[cfg_attr(not(feature = "testing"), allow(dead_code))]
     third: &'b Third,
     ctx: &'b Ctx,
     me: usize,
@@ -269,14 +268,16 @@ impl Third {
             let chosen = coins.bits((rows, element.share.0[0].len()));
             let up = largest.bits() - element.share.ring().bits();
             let sum = |x: &Vector| Wiped(Linear::Raise(largest, up).apply(&Wiped(x.sums_of_chosen(&chosen))));
-            #[cfg(feature = "testing")]
-            super::forgery::unit(self, &element.share.0[0]).inspect(|unit| shares.0[0].add_assign(&sum(unit)));
+            if let Some(error) = self.adversary.error_of(&element.share.0[0]) {
+                shares.0[0].add_assign(&sum(&error));
+            }
             for (into, of) in [(&mut shares, &element.share), (&mut tags, &element.tag)] {
                 into.0.iter_mut().zip(&of.0).for_each(|(into, of)| into.add_assign(&sum(of)));
             }
         }
-        #[cfg(feature = "testing")]
-        super::forgery::unit(self, &masks.share.0[0]).inspect(|unit| shares.0[0].add_assign(unit));
+        if let Some(error) = self.adversary.error_of(&masks.share.0[0]) {
+            shares.0[0].add_assign(&error);
+        }
         let opened = transcript.open(&shares).await?;
         if transcript.is_dealer() {
             return Ok(());
@@ -321,8 +322,7 @@ impl Third {
         for of in 0..2 {
             // The sum that P2 opens belongs to one party; the summand of the other one is zero.
             let own = if me == DEALER { sums[of].0 } else { sums[0].0 };
-            #[cfg(feature = "testing")]
-            let own = super::forgery::of_sum(self, of, own, &weights);
+            let own = self.adversary.sum_of_bits(of, own, &weights);
             let opened = transcript.open(&Summands(vec![of_both(own)])).await?;
             if me == DEALER || dry {
                 continue;
@@ -370,8 +370,12 @@ async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u6
         Summands(each.collect())
     };
     let rho = less(&product.a, &product.a_hat);
-    #[cfg(feature = "testing")]
-    if let Some(forged) = super::forgery::of(transcript.third, product, &rho, t) {
+    let values = || {
+        let Product { a, b, c, .. } = product;
+        let [rho, a, both, c] = [&rho, a, b, c].map(|x| x.total().into_inner());
+        (product.form == Form::Product).then(|| [rho, a, both, c, b.0[1].clone()])
+    };
+    if let Some(forged) = transcript.third.adversary.rho(t, values) {
         return transcript.tell(forged.each_ref()).await;
     }
     let opened = transcript.open(&rho).await?;
@@ -405,10 +409,9 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
         [first, second] => first.iter().zip(second).map(|(x, y)| x ^ y).collect(),
         words => words[0].clone(),
     };
-    #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
     let mut rho: Zeroizing<Vec<u64>> = Zeroizing::new(xor(&own.0));
-    #[cfg(feature = "testing")]
-    super::forgery::of_bits(transcript.third, product, &mut rho, t);
+    let values = || [&product.a, &product.b, &product.c].map(|x| x.total().to_bools());
+    transcript.third.adversary.rho_of_bits(&mut rho, t, values);
     let rho = if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rho) };
     let opened = transcript.open(&Summands(vec![rho])).await?;
     if transcript.is_dealer() || dry {

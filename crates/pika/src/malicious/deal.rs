@@ -7,6 +7,7 @@
 //! elements, tags), P0 draws its summand, and P2 sends P1 the rest. A party draws the MACs of its own bits, and P2
 //! sends the other party its keys, MAC xor bit Delta.
 
+use quorate_adversary::{BatchAdversary, Told};
 use quorate_engine::{Ctx, Result, Stream};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped, meter};
@@ -22,38 +23,6 @@ pub(crate) const BLOCK: Ring = Ring::of(128);
 /// The ring whose words are elements of GF(2^64).
 pub(crate) const FIELD: Ring = Ring::of(64);
 
-/// A deviation of a dealer in a test: it changes one element of one message of a batch by a power of two (bits and
-/// keys: in that bit), and continues with the changed value.
-#[cfg(feature = "testing")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lie {
-    /// The number of the message, counted from 0.
-    pub sent: usize,
-    /// The number of the element.
-    pub element: usize,
-    /// The power of two.
-    pub bit: u32,
-    /// The only party that is sent the changed value, if both are sent one message.
-    pub only: Option<usize>,
-}
-
-#[cfg(feature = "testing")]
-impl Lie {
-    /// The top bit of any modulus.
-    pub const TOP: u32 = u32::MAX;
-}
-
-/// Bytes that both parties are sent: an element is one byte.
-struct Told(Vec<u8>);
-
-impl Lied for Told {
-    #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) -> bool {
-        let byte = self.0.get_mut(lie.element + lie.bit as usize / 8);
-        byte.map(|byte| *byte ^= 1 << (lie.bit % 8)).is_some()
-    }
-}
-
 /// A batch in the making.
 pub(crate) struct Batch<'t> {
     pub third: &'t Third,
@@ -62,8 +31,7 @@ pub(crate) struct Batch<'t> {
     streams: Vec<Stream>,
     /// The stream of P2's own seed.
     own: Stream,
-    /// The number of messages so far.
-    sent: usize,
+    pub adversary: BatchAdversary,
 }
 
 impl<'t> Batch<'t> {
@@ -73,7 +41,7 @@ impl<'t> Batch<'t> {
             true => vec![coins.stream(pairs.coins_with(0)), coins.stream(pairs.coins_with(1))],
             false => vec![coins.stream(pairs.coins_with(DEALER))],
         };
-        Batch { third, ctx, streams, own: coins.stream(pairs.own_coins()), sent: 0 }
+        Batch { third, ctx, streams, own: coins.stream(pairs.own_coins()), adversary: third.adversary.batch() }
     }
 
     pub fn deals(&self) -> bool {
@@ -127,9 +95,8 @@ impl<'t> Batch<'t> {
             self.ctx.send_bytes(0, len, |_| ()).await?;
             return self.ctx.send_bytes(1, len, |_| ()).await.map(|()| bytes);
         }
-        let mut sent = [Told(bytes.clone()), Told(bytes)];
-        self.lie_to_both(&mut sent);
-        self.send_each(sent.map(|Told(bytes)| bytes)).await
+        let sent = self.adversary.told_both(bytes);
+        self.send_each(sent).await
     }
 
     /// Sends each party bytes of its own from P2.
@@ -142,7 +109,7 @@ impl<'t> Batch<'t> {
     }
 
     /// Returns summands of a value that follows from others: P2 computes it by `value`.
-    pub async fn follow<M: Module + Lied>(
+    pub async fn follow<M: Module + Told>(
         &mut self,
         shape: M::Shape,
         value: impl FnOnce() -> M,
@@ -154,7 +121,7 @@ impl<'t> Batch<'t> {
                 let drawn: M = self.streams[0].draw(shape);
                 let mut rest = value();
                 rest.sub_assign(&drawn);
-                self.lie(&mut rest);
+                self.adversary.told(&mut rest);
                 self.ctx.send(1, &rest).await?;
                 Ok(Summands(vec![drawn, rest]))
             }
@@ -171,8 +138,10 @@ impl<'t> Batch<'t> {
         let alpha: u128 = third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
         self.follow(shape, || {
             let mut tags = x.total();
-            #[cfg(feature = "testing")]
-            super::forgery::unit(third, &tags).inspect(|unit| tags.add_assign(unit));
+            let elements: &Vector = &tags;
+            if let Some(error) = third.adversary.error_of(elements) {
+                tags.add_assign(&error);
+            }
             tags.scale(alpha);
             tags.into_inner()
         })
@@ -191,10 +160,9 @@ impl<'t> Batch<'t> {
             if self.deals() {
                 let mut key = blocks(&macs.0[of]);
                 xor_chosen(&mut key, &own.0[of], *self.third.keys[peer].delta);
-                #[cfg(feature = "testing")]
-                super::forgery::keys(self.third, of, &mut key, *self.third.keys[peer].delta);
+                self.third.adversary.keys(of, &mut key, *self.third.keys[peer].delta);
                 let mut key = Wiped(in_ring(&key));
-                self.lie(&mut *key);
+                self.adversary.told(&mut *key);
                 self.ctx.send(peer, &*key).await?;
                 keys.push(key);
             } else if self.third.pairs.me == peer {
@@ -227,75 +195,11 @@ impl<'t> Batch<'t> {
                 rest.iter_mut().zip(&drawn).for_each(|(x, drawn)| *x ^= drawn);
                 let dry = self.ctx.is_dry();
                 let mut rest = Wiped(if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rest) });
-                self.lie(&mut *rest);
+                self.adversary.told(&mut *rest);
                 self.ctx.send(1, &*rest).await?;
                 Ok(Fields(vec![drawn, words(&rest)]))
             }
         }
-    }
-
-    /// Returns how the next keys are spoilt, in a test.
-    #[cfg(feature = "testing")]
-    pub fn spoils(&mut self) -> Option<super::Spoil> {
-        let (spoil, _) = self.third.spoils.get().filter(|(_, at)| at.is_none_or(|at| at == self.sent))?;
-        self.third.lied.set(self.third.lied.get() + 1);
-        self.sent += 1;
-        Some(spoil)
-    }
-
-    /// Changes bytes that both parties are sent, for both or for one of them, if a test asks for it.
-    fn lie_to_both(&mut self, _values: &mut [Told; 2]) {
-        #[cfg(feature = "testing")]
-        for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
-            let mut told = false;
-            for value in _values.iter_mut().enumerate().filter(|(i, _)| lie.only.is_none_or(|only| only == *i)) {
-                told |= value.1.lie(*lie);
-            }
-            self.third.lied.set(self.third.lied.get() + usize::from(told));
-        }
-        self.sent += 1;
-    }
-
-    /// Changes a dealt value if a test asks for it.
-    fn lie<M: Lied>(&mut self, _value: &mut M) {
-        #[cfg(feature = "testing")]
-        for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
-            self.third.lied.set(self.third.lied.get() + usize::from(_value.lie(*lie)));
-        }
-        self.sent += 1;
-    }
-}
-
-/// Values that a dealer in a test can change.
-pub(crate) trait Lied {
-    /// Changes the value, and returns whether it is another one now.
-    #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) -> bool;
-}
-
-impl Lied for Vector {
-    #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) -> bool {
-        let bits = self.ring().bits();
-        let bit = if lie.bit == Lie::TOP { bits - 1 } else { lie.bit };
-        if self.is_shape() || lie.element >= self.len() || bit >= bits {
-            return false;
-        }
-        let mut error = Vector::constant(self.ring(), 1, 1);
-        error.shl(bit);
-        self.add_at(lie.element, &error);
-        true
-    }
-}
-
-impl Lied for Bits {
-    #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) -> bool {
-        let can = !self.is_shape() && lie.element < self.lanes() && lie.bit == 0;
-        if can {
-            self.words_of_mut(0)[lie.element / 64] ^= 1 << (lie.element % 64);
-        }
-        can
     }
 }
 

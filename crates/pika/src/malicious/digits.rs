@@ -194,22 +194,18 @@ impl Batch<'_> {
         if dry && self.deals() {
             charge(Kernel::Draw, (2 * shape.bits() as usize + 10) * BLOCK_BYTES * len);
         }
-        let mut corrections = vec![];
         if self.deals() && !dry {
             let [first, second] = [Side::First, Side::Second]
                 .map(|side| Roots::new(side, roots.0[usize::from(side == Side::Second)].wide_words().to_vec()));
             let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
             let dealt = verified::deal(&self.third.pairs.hash, shape, points, alpha, first, second);
-            corrections = dealt.bytes().to_vec();
+            let both = || [0, 1].map(|i| roots.0[i].wide_words());
+            let corrections = dealt.bytes().to_vec();
+            let sent = self.adversary.keys_told(corrections, || (&self.third.pairs.hash, shape, alpha, both()));
+            let corrections = self.send_each(sent).await?;
+            return Ok(Digit { shape, roots, corrections });
         }
-        #[cfg(feature = "testing")]
-        if let Some(spoil) = self.spoils().filter(|_| !corrections.is_empty()) {
-            let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
-            let both = [0, 1].map(|i| roots.0[i].wide_words());
-            let sent = super::spoil::spoilt(spoil, (&self.third.pairs.hash, shape, alpha), both, &corrections);
-            return self.send_each(sent).await.map(|corrections| Digit { shape, roots, corrections });
-        }
-        let corrections = self.send_both(corrections, len * shape.key_bytes()).await?;
+        let corrections = self.send_both(vec![], len * shape.key_bytes()).await?;
         Ok(Digit { shape, roots, corrections })
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
+use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choices, Descriptor, Family};
 use quorate_spdz2k::{ALLOW_WEAK, Kind, MAC, Params};
 
@@ -19,6 +20,17 @@ fn params(choices: &Choices) -> Result<Params> {
         _ => 64,
     };
     Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")
+}
+
+/// Sets up a party; compiled here, as [`quorate_gadgets::here`] explains.
+#[inline(never)]
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, PikaMalicious> {
+    Box::pin(async move { PikaMalicious::set_up(ctx, params(choices)?, coins).await })
+}
+
+#[inline(never)]
+fn prepared<'a>(s: &'a PikaMalicious, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
+    Box::pin(s.make_all(ctx, demand))
 }
 
 impl Family for PikaMalicious {
@@ -53,7 +65,7 @@ impl Family for PikaMalicious {
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
-        Self::set_up(ctx, params(choices)?, coins).await
+        set_up(ctx, coins, choices).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
@@ -66,7 +78,7 @@ impl Family for PikaMalicious {
         demand: Demand<Kind>,
         _: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.make_all(ctx, demand).await.map(|()| None)
+        prepared(self, ctx, demand).await.map(|()| None)
     }
 
     fn forget(&self) {

@@ -27,23 +27,13 @@ pub mod cost;
 mod deal;
 pub mod digits;
 mod family;
-#[cfg(feature = "testing")]
-mod forgery;
 mod kinds;
 mod lookup;
-#[cfg(feature = "testing")]
-mod spoil;
 mod summands;
-
-#[cfg(feature = "testing")]
-pub use deal::Lie;
-#[cfg(feature = "testing")]
-pub use forgery::Forgery;
-#[cfg(feature = "testing")]
-pub use spoil::Spoil;
 
 use std::rc::Rc;
 
+use quorate_adversary::DealerAdversary;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::here::Local;
@@ -59,7 +49,6 @@ use crate::setup::{DEALER, Pika};
 /// One party's end of the malicious form.
 pub struct PikaMalicious {
     pub(crate) online: Spdz2k,
-    #[cfg_attr(not(feature = "testing"), allow(dead_code))]
     pub(crate) third: Rc<Third>,
 }
 
@@ -69,34 +58,12 @@ pub(crate) struct Third {
     pub params: Params,
     /// The keys that this party has: its own, or those of both others.
     pub keys: Vec<OwnKeys>,
-    #[cfg(feature = "testing")]
-    pub lies: std::cell::RefCell<Vec<Lie>>,
-    /// A wrong product that it opens so that the check passes.
-    #[cfg(feature = "testing")]
-    pub forges: std::cell::Cell<Option<Forgery>>,
-    /// The keys that it spoils: all, or those of the message with this number in a batch.
-    #[cfg(feature = "testing")]
-    pub spoils: std::cell::Cell<Option<(Spoil, Option<usize>)>>,
-    /// The number of times that it deviated.
-    #[cfg(feature = "testing")]
-    pub lied: std::cell::Cell<usize>,
+    pub adversary: DealerAdversary,
 }
 
 impl Third {
     fn new(pairs: Pika, params: Params, keys: Vec<OwnKeys>) -> Third {
-        Third {
-            pairs,
-            params,
-            keys,
-            #[cfg(feature = "testing")]
-            lies: Default::default(),
-            #[cfg(feature = "testing")]
-            forges: Default::default(),
-            #[cfg(feature = "testing")]
-            spoils: Default::default(),
-            #[cfg(feature = "testing")]
-            lied: Default::default(),
-        }
+        Third { pairs, params, keys, adversary: DealerAdversary::none() }
     }
 
     /// Returns this party without seeds and keys.
@@ -141,6 +108,11 @@ impl PikaMalicious {
         Self::with(Pika::dry(parties, me)?, params)
     }
 
+    /// Returns the adversary at this party as the dealer: none, but for tests of attacks.
+    pub fn adversary(&self) -> &DealerAdversary {
+        &self.third.adversary
+    }
+
     fn with(pairs: Pika, params: Params) -> Result<PikaMalicious> {
         let (me, session) = (pairs.me, *pairs.session());
         let seed = |peer: usize| pairs.coins_with(peer).derive("quorate/pika/malicious/keys", b"");
@@ -171,33 +143,11 @@ impl PikaMalicious {
         Self::with(pairs, params)
     }
 
-    /// **Insecure**: makes this party, as the dealer, deviate in this way from here on.
-    pub fn insecure_lie(&self, lie: Lie) {
-        self.third.lies.borrow_mut().push(lie);
-    }
-
-    /// **Insecure**: makes this party, as the dealer, open values from here on that would let wrong products pass an
-    /// incomplete check.
-    pub fn insecure_forge(&self, forgery: Forgery) {
-        self.third.forges.set(Some(forgery));
-    }
-
-    /// **Insecure**: makes this party, as the dealer, spoil keys from here on: all, or those of the message with this
-    /// number in a batch.
-    pub fn insecure_spoil(&self, spoil: Spoil, at: Option<usize>) {
-        self.third.spoils.set(Some((spoil, at)));
-    }
-
     /// **Insecure**: returns this party's first and second values of all leaves of dealt places, by digit.
     pub fn insecure_leaves(&self, digits: digits::Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
         let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
         let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
         keys.iter().map(each).collect()
-    }
-
-    /// **Insecure**: returns the number of times that this party deviated.
-    pub fn insecure_lied(&self) -> usize {
-        self.third.lied.get()
     }
 
     /// **Insecure**: returns the protocol for two parties, for tests in which one of them deviates.

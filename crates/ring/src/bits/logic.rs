@@ -57,16 +57,6 @@ impl Bits {
         self.combine(other, |x, y| x & y);
     }
 
-    /// self &= !other.
-    pub fn and_not_assign(&mut self, other: &Bits) {
-        self.combine(other, |x, y| x & !y);
-    }
-
-    /// self |= other.
-    pub fn or_assign(&mut self, other: &Bits) {
-        self.combine(other, |x, y| x | y);
-    }
-
     /// self ^= a & b.
     pub fn add_and_assign(&mut self, a: &Bits, b: &Bits) {
         self.assert_fits(a);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-use quorate_graph::{BuildError, Checked, Checker, Dtype, Graph, Interval, NodeId};
+use quorate_graph::{BuildError, Checked, Checker, Dtype, Fault, Graph, Interval, NodeId};
 
 use crate::error::SessionError;
 use crate::session::Session;
@@ -20,8 +20,8 @@ pub(crate) struct Look {
     held: BTreeSet<NodeId>,
     /// The run that was checked last, until it has ended well.
     under_way: Option<(Checked, Vec<NodeId>)>,
-    /// Lines that a warning was given for; lines in loops are warned of once.
-    told: BTreeSet<(Arc<str>, u32)>,
+    /// Lines that a warning was given for, and whether of lost digits; lines in loops are warned of once.
+    told: BTreeSet<(Arc<str>, u32, bool)>,
 }
 
 impl Look {
@@ -69,7 +69,9 @@ impl Look {
         let values = |ids: &[NodeId]| self.values(session, graph, ids);
         let mut checked = self.checker.look(graph, &nodes, range, values)?;
         let mut warnings = std::mem::take(&mut checked.warnings);
-        warnings.retain(|warning| self.told.insert((warning.at.file.clone(), warning.at.line)));
+        // A line that is told of its lost digits may saturate as well.
+        let about = |warning: &BuildError| matches!(*warning.fault, Fault::LosesDigits { .. });
+        warnings.retain(|warning| self.told.insert((warning.at.file.clone(), warning.at.line, about(warning))));
         self.under_way = Some((checked, nodes));
         Ok(warnings)
     }

@@ -83,8 +83,8 @@ def _reaching(sizes: Sequence[int], size: Sequence[int], stride: Sequence[int], 
     """Returns pads that make the last windows whole; these begin within the image."""
     found = []
     for n, window, step, (before, after) in zip(sizes, size, stride, pads, strict=True):
-        room = n + before + after - window
-        count = (-(-room // step) if ceil else room // step) + 1
+        spare = n + before + after - window
+        count = (-(-spare // step) if ceil else spare // step) + 1
         if ceil and (count - 1) * step >= n + before:
             count -= 1
         found.append((before, max(after, (count - 1) * step + window - n - before)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate._tables import text_table
+from quorate._display._text_tables import text_table
 
 
 @dataclasses.dataclass(frozen=True)

@@ -76,9 +76,10 @@ def model_of(onnx: Any, proto: Any, stated: Stated) -> Model:
             )
         names = [stated.output]
     try:
-        return _of_outputs([values[name] for name in names], stated)
+        made = _of_outputs([values[name] for name in names], stated)
     except Unsupported as fault:
         raise ModelError(f"from_onnx: {fault}") from fault
+    return dataclasses.replace(made, _scales=False)  # the file itself computes in float32, which the margin includes
 
 
 def _features(inputs: Sequence[Any]) -> tuple[dict[str, Features], np.dtype]:

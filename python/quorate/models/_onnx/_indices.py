@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import quorate
-from quorate._stated import stated
+from quorate._arrays._proven_ranges import stated
 from quorate.errors import ModelError, RangeError
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import as_float64
 from quorate.models._onnx._steps import Step, clear
-from quorate.models._said import short
+from quorate.models._quotes import short
 
 Rows = NDArray[np.int64]
 """For each element of an input the number of rows: the least of all tables in which it is looked up."""

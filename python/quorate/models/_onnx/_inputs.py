@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import quorate
-from quorate._stated import stated
+from quorate._arrays._proven_ranges import stated
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above, finite_float64

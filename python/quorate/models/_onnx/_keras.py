@@ -8,7 +8,7 @@ from typing import Any
 
 from quorate.errors import ModelError
 from quorate.models._onnx._model import Network, from_onnx
-from quorate.models._said import short
+from quorate.models._quotes import short
 
 
 def from_keras(model: Any, **options: Any) -> Network:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from quorate._tables import text_table
+from quorate._display._text_tables import text_table
 from quorate.models._onnx._operators_reals import OPERATORS
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import MOVES
-from quorate.models._onnx._alike import apart, compute_alike
 from quorate.models._onnx._constants import evaluated
+from quorate.models._onnx._index_functions import NUMBER, RECKONED, constant, kind, rows_at
 from quorate.models._onnx._layout import (
     Layout,
     Tensor,
@@ -24,7 +24,7 @@ from quorate.models._onnx._layout import (
     turned,
 )
 from quorate.models._onnx._read import Source
-from quorate.models._onnx._reckoned import NUMBER, RECKONED, constant, kind, rows_at
+from quorate.models._onnx._same_network import apart, compute_alike
 from quorate.models._onnx._steps import Step, clear
 
 __all__ = ["Lower", "Lowering", "Node", "Unsupported", "Value", "lower"]
@@ -228,6 +228,10 @@ class Lowering:
         return turned(self.reshape(batch_first(x), shape), layout)
 
 
+_INSTEAD = (
+    "What stands before an operator that is not supported is computed by output=, the name of a value there. For what "
+    "stands behind it, compute the operator in the clear and import that part alone (onnx.utils.extract_model)"
+)
 LOOKED_UP = "it takes whole numbers of the input, which name rows of tables (Gather): nothing else is computed of them"
 _LONGEST = 4096  # the longest loop
 _FEW = 4  # inputs that a step is tried with: other batches give the same sizes
@@ -293,7 +297,8 @@ def _made_by(lowering: Lowering, operators: dict[str, Any]) -> tuple[Lowering, l
     if walk.faults:
         many = "a node that is" if len(walk.faults) == 1 else f"{len(walk.faults)} nodes that are"
         listed = "".join(f"\n  {fault}" for fault in walk.faults)
-        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
+        instead = f"\n{_INSTEAD}" if walk.has_unknown else ""
+        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}{instead}")
     return lowering, [_place(lowering, name, values.get(name)) for name in source.outputs]
 
 
@@ -325,6 +330,8 @@ class _Walk:
     poisoned: set[str] = dataclasses.field(default_factory=set)
     """Values that depend on a node that is not supported."""
     unmade: dict[str, str] = dataclasses.field(default_factory=dict)
+    has_unknown: bool = False
+    """Whether there are nodes of operators that are not known."""
 
     def through(self, nodes: Sequence[Any], values: dict[str, Value]) -> None:
         """Adds the results of nodes to the values."""
@@ -337,6 +344,7 @@ class _Walk:
                 self.faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
             except Unsupported as fault:
                 self.faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
+                self.has_unknown |= not str(fault)
             if made:
                 values.update(zip(proto.output, made, strict=False))
                 self.unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
@@ -388,8 +396,9 @@ class _Walk:
 
         own = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         inside = {**values, **own, **{value.name: x for value, x in zip(graph.input, given, strict=True)}}
-        before = len(self.faults)
+        before, has_unknown = len(self.faults), self.has_unknown
         self.through(graph.node, inside)
+        self.has_unknown = has_unknown  # output= names no value within it
         names = [value.name for value in graph.output]
         if len(self.faults) > before or self.poisoned.intersection(names):
             return []

@@ -13,17 +13,17 @@ import numpy as np
 import quorate
 from quorate._families import DEFAULT
 from quorate.errors import ModelError
+from quorate.models._answer_warnings import tell
 from quorate.models._layers._kernels import Array
 from quorate.models._layers._report import Report, compared
 from quorate.models._ml import Stated
-from quorate.models._notices import tell
 from quorate.models._numerics import as_float64, finite_float64
-from quorate.models._onnx._entries import Entry
+from quorate.models._onnx._file_inputs import Entry
 from quorate.models._onnx._files import File, opened
 from quorate.models._onnx._indices import Rows, check_bound, checked, drawn, rows_of
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._lower import lower
-from quorate.models._onnx._measured import BEYOND, Measured, warn_of
+from quorate.models._onnx._measured_errors import BEYOND, Measured, warn_of
 from quorate.models._onnx._normalise import spread
 from quorate.models._onnx._operators_reals import OPERATORS
 from quorate.models._onnx._plan import Planner, Tracked
@@ -34,8 +34,8 @@ from quorate.models._onnx._shape import NetworkShape, program
 from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
 from quorate.models._questions import Asked, Questions
+from quorate.models._quotes import short
 from quorate.models._records import records_of
-from quorate.models._said import short
 
 _PIECE = 16  # inputs that a report computes at a time
 _BITS = 24  # default bits of inputs and results

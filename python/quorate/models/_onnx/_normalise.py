@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate._stated import between, stated
+from quorate._arrays._proven_ranges import between, stated
 from quorate.functions import rsqrt
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above

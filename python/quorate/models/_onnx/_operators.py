@@ -461,6 +461,16 @@ def _elu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("elu", node.tensor(), {"alpha": alpha})
 
 
+@operator("Celu", limits="alpha above 0", each=True)
+def _celu(lowering: Lowering, node: Node) -> Tensor:
+    """Lowers Celu to alpha elu(x / alpha)."""
+    alpha = float(node.attrs.get("alpha", 1.0))
+    if not 0 < alpha < math.inf:
+        raise Unsupported(f"alpha={alpha}")
+    made = lowering.emit("elu", _affine(lowering, node.tensor(), 1 / alpha, 0.0), {"alpha": 1.0})
+    return _affine(lowering, made, alpha, 0.0)
+
+
 @operator("Selu", limits="alpha from 0 on", each=True)
 def _selu(lowering: Lowering, node: Node) -> Tensor:
     alpha, gamma = (
@@ -499,14 +509,30 @@ def _saturating(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit(node.operator.lower(), node.tensor())
 
 
-@operator("Softmax", limits="not along the batch; before operator set 13 along the last axis", turned=True)
+@operator("Softmax", limits="not along the batch", turned=True)
 def _softmax(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x = node.array()
+    lines, axis = softmax_lines(lowering, node)
+    made = lowering.emit("softmax", lines, {"axis": axis - len(lines.shape)})
+    return turned(lowering.reshape(made, batch_first(x).shape), x.layout)
+
+
+def softmax_lines(lowering: Lowering, node: Node) -> tuple[Tensor, int]:
+    """Returns an array with the batch first, and the axis of its lines; its shape may differ from the file's.
+
+    Before operator set 13 all axes from the stated one on are one line.
+    """
     x = node.array()
     stated = int(node.attrs.get("axis", -1 if node.opset >= 13 else 1))
     axis, inner = lowering.axis(stated, x), batch_first(x)
-    if node.opset < 13 and stated % len(x.shape) != len(x.shape) - 1:  # then all axes from there on are one line
-        raise Unsupported(f"axis={stated} of an array of shape {x.shape}, in operator set {node.opset}: axis=-1 is")
-    return turned(lowering.emit("softmax", inner, {"axis": axis - len(inner.shape)}), x.layout)
+    if node.opset >= 13 or stated % len(x.shape) == len(x.shape) - 1:
+        return inner, axis
+    if x.layout.axis > stated % len(x.shape):
+        raise Unsupported(
+            f"axis={stated} of an array of shape {x.shape}, whose axes from there on are one line in operator set "
+            f"{node.opset}: axis {x.layout.axis} is the batch"
+        )
+    return lowering.reshape(inner, (*inner.shape[:axis], math.prod(inner.shape[axis:]))), axis
 
 
 @operator("Gelu", limits="", each=True)
@@ -520,7 +546,7 @@ def _gelu(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("mul", [_affine(lowering, x, 0.5, 0.0), _affine(lowering, risen, 1.0, 1.0)])
 
 
-@operator("Erf", limits="as part of GELU", each=True)
+@operator("Erf", each=True)
 def _erf(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("erf", node.tensor())
 

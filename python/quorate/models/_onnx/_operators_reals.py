@@ -9,8 +9,9 @@ import numpy as np
 
 from quorate.models._onnx._layout import Tensor, Turned, batch_first, turned
 from quorate.models._onnx._lower import Lowering, Node, Unsupported
-from quorate.models._onnx._operators import _affine, _scaled, quotient
-from quorate.models._onnx._operators_places import OPERATORS, operator
+from quorate.models._onnx._operators import _affine, _scaled, quotient, softmax_lines
+from quorate.models._onnx._operators_indexing import OPERATORS, operator
+from quorate.models._onnx._operators_sums import along
 
 __all__ = ["OPERATORS"]
 
@@ -40,6 +41,11 @@ def _one(lowering: Lowering, node: Node) -> Tensor:
 @operator("Ceil", each=True)
 def _ceil(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, lowering.emit("floor", _affine(lowering, node.tensor(), -1.0, 0.0)), -1.0, 0.0)
+
+
+@operator("Round", limits="what is computed is off by some, so that near a half it may be either", each=True)
+def _nearest(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit("floor", node.tensor(), {"nearest": True})
 
 
 @operator("Abs", each=True)
@@ -244,21 +250,32 @@ def _norm(lowering: Lowering, node: Node) -> Tensor | Turned:
     return made if then is None else turned(lowering.emit(then, batch_first(made)), made.layout)
 
 
-def _log_sum(lowering: Lowering, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Returns an array less its largest element along an axis, and the logarithm of the sum of its powers of e."""
-    node = Node("ReduceMax", "", [x], {"axes": [axis], "keepdims": 1}, 1, 13)
-    less = lowering.emit("sub", [x, batch_first(OPERATORS["ReduceMax"].lower(lowering, node))])
-    total = lowering.emit("mean", lowering.emit("exp", less), {"axes": [axis], "keepdims": True})
+def _log_sum(lowering: Lowering, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns an array less its largest element along axes, the logarithm of its powers' sum, and that element."""
+    node = Node("ReduceMax", "", [x], {"axes": axes, "keepdims": 1}, 1, 13)
+    largest = batch_first(OPERATORS["ReduceMax"].lower(lowering, node))
+    less = lowering.emit("sub", [x, largest], {"most": 0.0})
+    total = lowering.emit("mean", lowering.emit("exp", less), {"axes": axes, "keepdims": True})
+    count = math.prod(x.shape[axis] for axis in axes)
     # The largest element adds 1, so the sum is at least 1, which bounds cannot show.
-    sums = lowering.emit("clip", _scaled(lowering, total, float(x.shape[axis]), 0.0), {"low": 1.0, "high": None})
-    return less, lowering.emit("log", sums)
+    sums = lowering.emit("clip", _scaled(lowering, total, float(count), 0.0), {"low": 1.0, "high": None})
+    return less, lowering.emit("log", sums), largest
 
 
-@operator("LogSoftmax", limits="not along the batch; before operator set 13 along the last axis", turned=True)
+@operator("LogSoftmax", limits="not along the batch", turned=True)
 def _log_softmax(lowering: Lowering, node: Node) -> Tensor | Turned:
+    lines, axis = softmax_lines(lowering, node)
+    less, log, _ = _log_sum(lowering, lines, [axis])
     x = node.array()
-    stated = int(node.attrs.get("axis", -1 if node.opset >= 13 else 1))
-    if node.opset < 13 and stated % len(x.shape) != len(x.shape) - 1:
-        raise Unsupported(f"axis={stated} of an array of shape {x.shape}, in operator set {node.opset}: axis=-1 is")
-    less, log = _log_sum(lowering, batch_first(x), lowering.axis(stated, x))
-    return turned(lowering.emit("sub", [less, log]), x.layout)
+    return turned(lowering.reshape(lowering.emit("sub", [less, log]), batch_first(x).shape), x.layout)
+
+
+@operator("ReduceLogSumExp", limits="not of the batch", turned=True)
+def _log_sum_exp(lowering: Lowering, node: Node) -> Tensor | Turned:
+    x, axes, layout = along(lowering, node)
+    inner = batch_first(x)
+    _, log, largest = _log_sum(lowering, inner, axes)
+    made = lowering.emit("add", [log, largest])
+    if not node.attrs.get("keepdims", 1):
+        made = lowering.reshape(made, tuple(n for axis, n in enumerate(inner.shape) if axis not in axes))
+    return turned(made, layout)

@@ -14,7 +14,7 @@ from quorate.models._onnx._operators import OPERATORS, operator
 __all__ = ["OPERATORS", "operator"]
 
 
-def _along(lowering: Lowering, node: Node) -> tuple[Tensor | Turned, list[int], Layout]:
+def along(lowering: Lowering, node: Node) -> tuple[Tensor | Turned, list[int], Layout]:
     """Returns an array, the axes to reduce when the batch is first, and the place of the result's batch."""
     x, axes = node.array(), node.known(1, "axes")
     if axes is None or axes.size == 0:
@@ -27,7 +27,7 @@ def _along(lowering: Lowering, node: Node) -> tuple[Tensor | Turned, list[int], 
 
 @operator("ReduceMean", "ReduceSum", limits="not of the batch", turned=True)
 def _reduce_mean(lowering: Lowering, node: Node) -> Tensor | Turned:
-    x, axes, layout = _along(lowering, node)
+    x, axes, layout = along(lowering, node)
     inner = batch_first(x)
     made = lowering.emit("mean", inner, {"axes": axes, "keepdims": bool(node.attrs.get("keepdims", 1))})
     if node.operator == "ReduceSum":
@@ -38,7 +38,7 @@ def _reduce_mean(lowering: Lowering, node: Node) -> Tensor | Turned:
 
 @operator("ReduceMax", "ReduceMin", limits="not of the batch", turned=True)
 def _reduce_max(lowering: Lowering, node: Node) -> Tensor | Turned:
-    x, axes, layout = _along(lowering, node)
+    x, axes, layout = along(lowering, node)
     inner, negative = batch_first(x), {"factor": -1.0, "offset": 0.0}
     others = [axis for axis in range(len(inner.shape)) if axis not in axes]
     size = [1, math.prod(inner.shape[axis] for axis in axes)]
@@ -53,6 +53,59 @@ def _reduce_max(lowering: Lowering, node: Node) -> Tensor | Turned:
     if node.attrs.get("keepdims", 1):
         kept = [1 if axis in axes else n for axis, n in enumerate(inner.shape)][1:]
     return turned(lowering.reshape(made, (inner.shape[0], *kept)), layout)
+
+
+@operator("ReduceProd", limits="not of the batch", turned=True)
+def _reduce_product(lowering: Lowering, node: Node) -> Tensor | Turned:
+    """Lowers a product along axes to products of halves."""
+    x, axes, layout = along(lowering, node)
+    inner = batch_first(x)
+    others = [axis for axis in range(len(inner.shape)) if axis not in axes]
+    kept = [inner.shape[axis] for axis in others[1:]]
+    made = _turned_to(lowering, inner, [*others, *axes])
+    made = lowering.reshape(made, (inner.shape[0], *kept, math.prod(inner.shape[axis] for axis in axes)))
+    last = len(made.shape) - 1
+    while (count := made.shape[last]) > 1:
+        half = count // 2
+        one, other = (_between(lowering, made, last, first, first + half) for first in (0, half))
+        paired = lowering.emit("mul", [one, other])
+        if count % 2:
+            paired = lowering.emit("concat", [paired, _between(lowering, made, last, count - 1, count)], {"axis": last})
+        made = paired
+    if node.attrs.get("keepdims", 1):
+        kept = [1 if axis in axes else n for axis, n in enumerate(inner.shape)][1:]
+    return turned(lowering.reshape(made, (inner.shape[0], *kept)), layout)
+
+
+def _between(lowering: Lowering, x: Tensor, axis: int, first: int, end: int) -> Tensor:
+    if (first, end) == (0, x.shape[axis]):
+        return x
+    return lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, end, 1]]})
+
+
+@operator("CumSum", limits="a constant axis, not along the batch", turned=True)
+def _running_sum(lowering: Lowering, node: Node) -> Tensor | Turned:
+    """Lowers sums of all elements up to each to log2(n) sums of the array and itself, moved by 1, 2, 4 and so on."""
+    x, stated = node.array(), node.known(1)
+    if stated is None or stated.size != 1:
+        raise Unsupported("without an axis")
+    axis, made = lowering.axis(int(stated.ravel()[0]), x), batch_first(x)
+    count, is_back = made.shape[axis], bool(node.attrs.get("reverse", 0))
+
+    def moved(array: Tensor, by: int) -> Tensor:
+        kept = _between(lowering, array, axis, *((by, count) if is_back else (0, count - by)))
+        pads = [[0, 0]] * len(array.shape)
+        pads[axis] = [0, by] if is_back else [by, 0]
+        return lowering.emit("pad", kept, {"pads": pads, "mode": "constant"})
+
+    if node.attrs.get("exclusive", 0):
+        if count == 1:
+            raise Unsupported("exclusive sums of one element, which are 0")
+        made = moved(made, 1)
+    by = 1
+    while by < count:
+        made, by = lowering.emit("add", [made, moved(made, by)]), 2 * by
+    return turned(made, x.layout)
 
 
 def _turned_to(lowering: Lowering, x: Tensor, order: list[int]) -> Tensor:

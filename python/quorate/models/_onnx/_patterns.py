@@ -3,7 +3,7 @@
 GELU is x (1 + erf(x / sqrt 2)) times a number. Layer normalisations are of lines x with the mean m and the variance v:
 (x - m) / sqrt(f v + e), or a product by the inverse root r, or x r + (b - m r). The variance is the mean of (x - m)^2,
 or the mean of x^2 less m^2. Without means a normalisation is x / sqrt(f s + e) with the mean s of x^2. A softmax is e^x
-by its sum along an axis. A pattern has to match term by term; an Erf that is left over is refused.
+by its sum along an axis. A pattern has to match term by term; an Erf that is left over is a step of its own.
 """
 
 from __future__ import annotations

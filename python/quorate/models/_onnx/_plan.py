@@ -32,11 +32,12 @@ from quorate.errors import ModelError
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
+from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise
-from quorate.models._onnx._chain import Chain
+from quorate.models._onnx._array_facts import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
+from quorate.models._onnx._division_place import Chain
 from quorate.models._onnx._reals import planned
 from quorate.models._onnx._steps import FUNCTIONS, REALS, WEIGHTED, Step, alone, clear, multiples, placed
-from quorate.models._onnx._tracked import FRACTION, MORE, REALS_RING, ROOM, Tracked, bits_of
 
 __all__ = ["FRACTION", "ROOM", "Planner", "Tracked"]
 
@@ -45,8 +46,9 @@ _NARROW = 52  # a wider ring has 64 bits if there are real functions
 _USUAL = 24  # default bits of results
 _ROOM = 44  # bits of numbers that are only added or compared
 _LEAST = 6  # bits of weights; fewer are of no use
-_SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
-_SPAN = {"sigmoid": 1.0, "tanh": 2.0, "softmax": 1.0}
+_SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "erf": 1.13, "softmax": 0.5}
+_SPAN = {"sigmoid": 1.0, "tanh": 2.0, "erf": 2.0, "softmax": 1.0}
+_OFF = {"erf": error_function.UNITS}  # units by which functions are off; 2 for the others
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, for any rounding
 _CLIPPED = 1 << 20  # a key beside units, which are smaller
 _PUBLIC = 17  # bits of a multiple by a public real, in addition to its operand's
@@ -137,7 +139,7 @@ class Planner:
         if kind in REALS:
             return planned(self, kind, attrs, given)
         if kind in ("add", "sub"):
-            return self._sum(kind, given)
+            return self._sum(kind, attrs, given)
         if kind in ("mul", "matmul2"):
             return self._product(kind, given)
         if kind == "scale":
@@ -320,7 +322,8 @@ class Planner:
         x = self.at(x, FRACTION)
         alpha = attrs.get("alpha", 0.0)
         slope = _SLOPE.get(kind, max(1.0, alpha))
-        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * 2.0 ** (1 - FRACTION)
+        off = _OFF.get(kind, 2) * 2.0**-FRACTION
+        error = np.minimum(slope * x.error, _SPAN.get(kind, math.inf)) + (1 + alpha) * off
         if kind == "softmax":
             attrs = self._hiding(attrs, x)
             error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
@@ -331,7 +334,7 @@ class Planner:
         else:
             low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
         made = Tracked(low, high, error, FRACTION, 0)
-        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + 2.0 ** (1 - FRACTION)))
+        within = made if kind in ("gelu", "elu") else made.holding(np.full(low.shape, 1 + off))
         return self._emit(kind, [x], attrs, within)
 
     def _hiding(self, attrs: dict[str, Any], x: Tracked) -> dict[str, Any]:
@@ -367,9 +370,11 @@ class Planner:
         low, high, error, held = (np.asarray(move(part)) for part in parts)
         return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0).holding(held))
 
-    def _sum(self, kind: str, given: list[Tracked]) -> Tracked:
+    def _sum(self, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
+        """Plans a sum or a difference; `most` is an upper bound on it that follows from the network."""
         x, y = self._aligned(given)
         low, high = (x.low + y.low, x.high + y.high) if kind == "add" else (x.low - y.high, x.high - y.low)
+        high = np.minimum(high, attrs.get("most", math.inf))
         made = Tracked(low, high, x.error + y.error, x.unit, 0).holding(x.largest + y.largest)
         return self._kept(self._emit(kind, [x, y], {}, made))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._onnx._constants import evaluated
-from quorate.models._onnx._entries import only_input
+from quorate.models._onnx._file_inputs import only_input
 from quorate.models._onnx._layout import Unsupported
 from quorate.models._tflite._kernels import Integers, quantised_multiplier
 from quorate.models._tflite._layers import Layer, Quantised
@@ -553,6 +553,15 @@ def _qlinear_means(file: File, node: Node) -> Array:
     return _placed(file, _means(file, node), file.quantised(node.input(3), node.input(4)))
 
 
+def _qlinear_softmax(file: File, node: Node) -> Last:
+    """Reads a softmax of 8-bit numbers; as in the other form, the learner computes it, and real numbers at once."""
+    x = _stated(file, node, 0)
+    if len(x.sizes) != 1 or node.attrs.get("axis", -1) not in (-1, 1):
+        raise Unsupported(f"of an array of {x.sizes} behind the batch, which must have one axis")
+    file.quantised(node.input(3), node.input(4))
+    return Last(Real(x))
+
+
 RULES: dict[str, Rule] = {
     "QuantizeLinear": _quantise,
     "DequantizeLinear": _dequantise,
@@ -574,5 +583,6 @@ RULES: dict[str, Rule] = {
     "QLinearAdd": _qlinear_add,
     "QLinearGlobalAveragePool": _qlinear_means,
     "QLinearAveragePool": _qlinear_means,
+    "QLinearSoftmax": _qlinear_softmax,
 }
 """The operators of quantised networks that are supported."""

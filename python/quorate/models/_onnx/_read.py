@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
-from quorate.models._onnx._entries import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
-from quorate.models._said import file_of, short
+from quorate.models._onnx._file_inputs import FLOATS, WHOLE, Entry, constant_of, entries, is_index, split
+from quorate.models._quotes import file_of, short
 
 
 @dataclasses.dataclass
@@ -156,13 +156,31 @@ def _refuse_external(onnx: Any, graph: Any) -> None:
 
 
 def _check(onnx: Any, proto: Any) -> None:
+    """Refuses what ONNX's own checks refuse, except outputs whose type or shape is not stated: nodes determine it."""
     try:
-        onnx.checker.check_model(proto)
+        onnx.checker.check_model(_with_stated_outputs(onnx, proto))
         for tensor in proto.graph.initializer:
             onnx.numpy_helper.to_array(tensor)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {short(first, 300)}") from None
+
+
+def _with_stated_outputs(onnx: Any, proto: Any) -> Any:
+    """Returns the model, or a copy in which each output states some type and shape."""
+
+    def is_open(value: Any) -> bool:
+        kind = value.type.WhichOneof("value")
+        return kind is None or (kind == "tensor_type" and not value.type.tensor_type.HasField("shape"))
+
+    if not any(map(is_open, proto.graph.output)):
+        return proto
+    copied = onnx.ModelProto()
+    copied.CopyFrom(proto)
+    for value in filter(is_open, copied.graph.output):
+        kind = value.type.tensor_type.elem_type or onnx.TensorProto.FLOAT
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, []))
+    return copied
 
 
 def _is_cast(name: str, nodes: Sequence[Any]) -> bool:

@@ -24,7 +24,7 @@ import numpy as np
 from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
 from quorate.models._numerics import exponent_above
-from quorate.models._onnx._tracked import FRACTION, ROOM, Tracked
+from quorate.models._onnx._array_facts import FRACTION, ROOM, Tracked
 
 if TYPE_CHECKING:
     from quorate.models._onnx._plan import Planner
@@ -53,7 +53,7 @@ def planned(planner: Planner, kind: str, attrs: dict[str, Any], given: list[Trac
         return _compared(planner, attrs, x)
     planner.has_reals = True
     if kind == "floor":
-        return _floor(planner, x)
+        return _floor(planner, attrs, x)
     if kind == "sqrt":
         return _root(planner, x)
     if kind == "exp":
@@ -125,7 +125,9 @@ def _log(planner: Planner, x: Tracked) -> Tracked:
     low, high = np.log(lowest), np.log(np.maximum(x.high, lowest))
     plus = round((FRACTION - x.unit) * math.log(2) * 2**FRACTION) / 2**FRACTION
     # The integer may be too small by the error, but is at least the floor.
-    error = np.log1p(x.error / np.maximum(least - x.error, math.ldexp(floor, -x.unit))) + 1.5 * 2.0**-FRACTION
+    nearest = math.ldexp(floor, -x.unit)
+    error = np.log1p(x.error / np.maximum(least - x.error, nearest)) + 1.5 * 2.0**-FRACTION
+    error = np.maximum(error, np.log(np.maximum(nearest / lowest, 1)) + 1.5 * 2.0**-FRACTION)  # the floor is a unit
     attrs = {"plus": plus, "floor": floor if math.ldexp(smallest, x.unit) < floor else None}
     most = np.maximum(np.abs(math.log(floor) - x.unit * math.log(2)), np.abs(high) + x.error / least) + 2.0**-14
     return planner._kept(planner._emit("log", [x], attrs, Tracked(low, high, error, FRACTION, 0).holding(most)))
@@ -165,13 +167,16 @@ def _compared(planner: Planner, attrs: dict[str, Any], x: Tracked) -> Tracked:
     return planner._emit("compare", [x], attrs, made)
 
 
-def _floor(planner: Planner, x: Tracked) -> Tracked:
-    low, high, is_exact = np.floor(x.low), np.floor(x.high), (x.error == 0) & (x.unit <= FRACTION)
+def _floor(planner: Planner, attrs: dict[str, Any], x: Tracked) -> Tracked:
+    """Adds the step that rounds to whole numbers: down, or to the nearest, halves to the even number."""
+    nearest = bool(attrs.get("nearest"))
+    rounded = np.rint if nearest else np.floor
+    low, high, is_exact = rounded(x.low), rounded(x.high), (x.error == 0) & (x.unit <= FRACTION)
     x = planner.at(x, FRACTION)
-    same = np.floor(x.low - x.error) == np.floor(x.high + x.error)
+    same = rounded(x.low - x.error) == rounded(x.high + x.error)
     error = np.where(same | is_exact, 0.0, np.floor(x.error) + 1)
     made = Tracked(low, high, error, FRACTION, 0).holding(x.largest + 1)
-    return planner._emit("floor", [x], {}, made)
+    return planner._emit("floor", [x], {"nearest": True} if nearest else {}, made)
 
 
 def _top(planner: Planner, attrs: dict[str, Any], x: Tracked) -> Tracked:

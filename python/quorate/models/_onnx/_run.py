@@ -10,15 +10,16 @@ import numpy as np
 
 import quorate
 from quorate import functions, nn
-from quorate._moves import moved
-from quorate._stated import stated
+from quorate._arrays._proven_ranges import stated
+from quorate._arrays._rearrangement import moved
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
+from quorate.models._onnx import _error_function as error_function
 from quorate.models._onnx import _normalise as normalise
+from quorate.models._onnx._array_facts import REALS_RING
 from quorate.models._onnx._indices import Lookups
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import IN_REALS, REALS, WEIGHTED, placed
-from quorate.models._onnx._tracked import REALS_RING
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """For each weighted step, in order: the integers of its weights, and of its offsets."""
@@ -122,7 +123,9 @@ def _real(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return made.astype(x.dtype)
     if kind == "top":
         return _top(step, x)
-    return functions.sqrt(x) if kind == "sqrt" else x // 1
+    if kind == "floor":
+        return x.round() if step.get("nearest") else x // 1
+    return functions.sqrt(x)
 
 
 def _top(step: dict[str, Any], x: Any) -> Any:
@@ -192,4 +195,6 @@ def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
         return nn.leaky_relu(x, step["slope"])
     if kind == "elu":
         return nn.elu(x, step["alpha"])
+    if kind == "erf":
+        return error_function.erf(mpc, x)
     return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 import quorate
-from quorate._tables import text_table
+from quorate._display._text_tables import text_table
 from quorate.errors import ModelError
 from quorate.models._answers import named
-from quorate.models._layers._asked import count_of
+from quorate.models._layers._argument_checks import count_of
 from quorate.models._onnx._indices import are_looked_up
 from quorate.models._onnx._inputs import Input, listed
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
 from quorate.models._questions import Answer, Asked, Questions
-from quorate.models._said import short
+from quorate.models._quotes import short
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,7 +201,7 @@ def program(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | Non
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
     me, owners = mpc.me, (asked.model_owner, asked.data_owner)
-    mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
+    mine, kept = secrets if me == owners[0] else None, mpc._object_cache.of(model, asked.model_owner)
     arrays = shape.program(mpc, mine, shape.given(asked, mpc), count, owners, kept)
     if shape.outputs:
         return _several(shape, arrays, asked.reveal)

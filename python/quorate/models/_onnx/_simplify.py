@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.errors import ModelError
 from quorate.models._layers._kernels import Array
-from quorate.models._onnx._steps import PARTS, Step
+from quorate.models._onnx._steps import Step
 
 _WIDER = 4  # a table wider by this factor costs more than the product that it saves
 _RISING = ("relu", "clip", "sigmoid", "tanh")
@@ -35,22 +34,11 @@ def simplified(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[list[Step
             alias[place] = work[before - 1].inputs[0] if _is_nothing(work[before - 1]) else before
     work, ends = _live(work, [alias[end] for end in ends])
     _maxima_first(work, ends)
-    _refuse_parts(work)
     return work, ends
 
 
 def _is_nothing(step: Step) -> bool:
     return step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}
-
-
-def _refuse_parts(steps: Sequence[Step]) -> None:
-    """Refuses steps that are supported only as a part of a larger pattern."""
-    wholes = {"erf": "GELU, x (1 + erf(x / sqrt 2)) / 2"}
-    faults = [f"{step.name}: supported as part of {wholes[step.kind]}, alone" for step in steps if step.kind in PARTS]
-    if faults:
-        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
-        listed = "".join(f"\n  {fault}" for fault in dict.fromkeys(faults))
-        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
 
 
 def _uses(steps: Sequence[Step], outputs: Sequence[int], alias: Sequence[int]) -> Counter:

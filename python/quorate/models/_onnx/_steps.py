@@ -11,12 +11,12 @@ import numpy as np
 from quorate.models._layers import _kernels as kernels
 from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._onnx import _normalise as normalise
-from quorate.models._onnx._reckoned import computed
+from quorate.models._onnx._index_functions import computed
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu", "embedding")
 """Steps with secret weights: multiples of the first operand or rows that it names, then an offset (except prelu)."""
 
-FUNCTIONS = ("sigmoid", "tanh", "gelu", "elu", "softmax")
+FUNCTIONS = ("sigmoid", "tanh", "gelu", "erf", "elu", "softmax")
 """Functions that are computed with 16 fractional bits."""
 
 PAIRED = ("add", "sub", "mul", "matmul2")
@@ -30,9 +30,6 @@ REALS = ("sqrt", "exp", "log", "inverse", "quotient", "compare", "floor", "top",
 
 IN_REALS = (*FUNCTIONS, "sqrt", "exp", "log", "inverse", "floor", "normalise")
 """Steps that are computed in a ring of 64 bits, whatever the network's ring."""
-
-PARTS = ("erf",)
-"""Steps that are supported only as a part of a larger pattern (GELU), which is found before a program is made."""
 
 KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE, *REALS, "blend", "input")
 """All kinds of steps that a program may have."""
@@ -138,6 +135,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
     functions |= {"sqrt": lambda x: np.sqrt(np.maximum(x, 0)), "exp": np.exp, "log": np.log, "floor": np.floor}
     functions |= {"inverse": np.reciprocal}
+    if kind == "floor" and attrs.get("nearest"):
+        return np.rint(x)
     if kind == "floor" and attrs.get("of_quotient"):
         x = np.where(np.abs(x - np.rint(x)) <= _ROUNDED * np.abs(x), np.rint(x), x)
     return np.asarray(functions[kind](x))

@@ -6,7 +6,7 @@ from typing import Any
 
 from quorate.errors import ModelError
 from quorate.models._onnx._model import Network, from_onnx
-from quorate.models._said import short
+from quorate.models._quotes import short
 
 _OPSET = 18
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorate._tables import text_table
+from quorate._display._text_tables import text_table
 from quorate.models._tflite._lower import OPERATORS
 
 

@@ -16,7 +16,7 @@ from quorate.errors import ModelError
 from quorate.models._layers._pictures import Pictures
 from quorate.models._layers._report import Report, compared
 from quorate.models._questions import Asked, Questions
-from quorate.models._tflite import _exact, _paper
+from quorate.models._tflite import _reference_plan, _ring_paper_plan
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import Layer, Quantised, run_clear
 from quorate.models._tflite._lower import lowered
@@ -155,7 +155,7 @@ def network_of(
     last = layers[-1].sizes
     if labels is not None and (len(last) != 1 or len(labels) != last[0]):
         raise ModelError(f"from_tflite: {len(labels)} labels for outputs of shape {last}")
-    plan = (_exact if mode == "exact" else _paper).planned(layers, known)
+    plan = (_reference_plan if mode == "exact" else _ring_paper_plan).planned(layers, known)
     turned = len(last) == 3 and public.get("channels") != "first"
     shape = QuantisedShape(
         sizes,

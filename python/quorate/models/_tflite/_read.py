@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
-from quorate.models._said import file_of
+from quorate.models._quotes import file_of
 
 MAGIC = b"TFL3"
 _MOST_BYTES = 1 << 30

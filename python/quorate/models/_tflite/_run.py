@@ -10,7 +10,7 @@ import numpy as np
 
 import quorate
 from quorate import nn
-from quorate._stated import between, stated
+from quorate._arrays._proven_ranges import between, stated
 from quorate.models._tflite._layers import SCALED, WEIGHTED, column, reshaped
 from quorate.models._tflite._plan import Plan, Secret
 
@@ -20,7 +20,7 @@ class Owned:
 
     def __init__(self, mpc: Any, model: Any, plan: Plan | None, owner: int) -> None:
         self.plan, self._mpc, self._owner = plan, mpc, owner
-        self._kept: dict[str, Any] = mpc._kept.of(model, owner)
+        self._kept: dict[str, Any] = mpc._object_cache.of(model, owner)
 
     def secret(self, place: int) -> Secret:
         """Returns the secrets of a step; none at parties other than the owner."""

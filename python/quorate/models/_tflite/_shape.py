@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import quorate
-from quorate._stated import between
-from quorate._tables import text_table
+from quorate._arrays._proven_ranges import between
+from quorate._display._text_tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._answers import named
-from quorate.models._layers._asked import count_of
+from quorate.models._layers._argument_checks import count_of
 from quorate.models._layers._pictures import Pictures
 from quorate.models._numerics import finite_float64
 from quorate.models._questions import Answer, Asked, Questions

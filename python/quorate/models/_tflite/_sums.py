@@ -4,7 +4,7 @@ TFLite multiplies both by 2^20 and by their scales over twice the larger one, ro
 the result's scale, and rounds again. That is nearly linear in both. The owner looks for whole numbers M1, M2, c and T
 with which (M1 (x - zero) + M2 (y - zero) + c) >> T gives the same between the clamps. It has to hold for all pairs of
 numbers that there are, at most 65,536. Beyond the clamps the result has to be clamped, too. Halves are rounded away
-from 0, for which sums from 0 on may get another c, as in `_exact`.
+from 0, for which sums from 0 on may get another c, as in `_reference_plan`.
 
 If the ratio of scales is nearly one of small whole numbers, many sums lie within 2^-18 of a half, and TFLite's
 roundings decide about each by itself. Then no such numbers exist, and TFLite's own steps are followed: each array is
@@ -23,8 +23,8 @@ from quorate.errors import ModelError
 from quorate.models._tflite import _kernels as kernels
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import Layer
-from quorate.models._tflite._leaps import scaling_of
 from quorate.models._tflite._plan import Secret, signed_bits
+from quorate.models._tflite._thresholds import scaling_of
 
 _MOST_SHIFT = 26  # larger ones make larger numbers than TFLite's own steps
 _FAR = 1 << 62

@@ -1,0 +1,1 @@
+"""The command `quorate bench`: standard workloads, applications, and time by size."""

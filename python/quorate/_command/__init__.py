@@ -1,0 +1,1 @@
+"""Parts of the command line: scripts and their sessions, files, exit statuses, shell completion."""

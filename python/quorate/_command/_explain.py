@@ -1,0 +1,60 @@
+"""Sessions for `quorate explain SCRIPT`, in which nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from quorate._session._placeholder import Placeholder
+from quorate.array import SecretArray
+from quorate.plan import Plan
+from quorate.session import Network, Session, _network_text
+
+__all__ = ["Explaining"]
+
+
+class Explaining(Session):
+    """A session that plans every reveal and runs none."""
+
+    plans: ClassVar[list[Plan]] = []
+    sessions: ClassVar[int] = 0
+    _nothing_is_sent = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session._native, session._network, session._options)
+        self._done: list[int] = []
+        self._last: str = self._native.start_of_session(Explaining.sessions)
+        Explaining.sessions += 1
+
+    @staticmethod
+    def begin() -> None:
+        """Forgets the plans of earlier scripts."""
+        Explaining.plans, Explaining.sessions = [], 0
+
+    def explain(
+        self,
+        *arrays: SecretArray,
+        to: int | Sequence[int] | None = None,
+        network: str | Network | None = None,
+    ) -> Plan:
+        """Returns the plan of a reveal that the script explains: as its next run, after those planned so far."""
+        text = _network_text(network)
+        raw = self._native.plan(self._targets(arrays, to, "explain"), text or self._network, self._done, self._last)
+        return Plan.of(raw, self, text or self._network)
+
+    def _tell(self, array: SecretArray, what: str) -> Any:
+        return self._planned([array], None, what)[0]
+
+    def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
+        """Plans the run instead of running it, and returns placeholders."""
+        return self._planned(arrays, to)
+
+    def _planned(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None, tells: str = "") -> list[Any]:
+        """Plans a run and returns placeholders. `tells` describes what an owner announces by it, if it does."""
+        raw = self._native.plan(
+            self._targets(arrays, to, "explain"), _network_text(self._network), self._done, self._last
+        )
+        self._done += raw["executed"]
+        self._last = raw["program"]
+        Explaining.plans.append(Plan.of(raw, self, self._network, tells))
+        return [Placeholder(array.shape) for array in arrays]

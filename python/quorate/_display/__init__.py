@@ -1,0 +1,1 @@
+"""Output for people: text tables, pictures, progress, notebooks, and hints for misspelt names."""

@@ -1,0 +1,29 @@
+"""Secret arrays that a session holds for a user's objects, while both exist."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+__all__ = ["ObjectCache"]
+
+
+class ObjectCache:
+    """Values held for objects, by the identity of the object: equal objects have separate entries."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, int], tuple[weakref.ref[Any], dict[str, Any]]] = {}
+
+    def of(self, thing: Any, party: int) -> dict[str, Any]:
+        """Returns the dictionary held for an object and a party, to read and change. It is dropped with the object."""
+        key, found = (id(thing), party), self._found
+        if key not in found:
+            found[key] = weakref.ref(thing, lambda _: found.pop(key, None)), {}
+        return found[key][1]
+
+    def clear(self) -> None:
+        """Drops all entries."""
+        self._found.clear()
+
+    def __len__(self) -> int:
+        return len(self._found)

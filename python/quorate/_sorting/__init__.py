@@ -1,0 +1,1 @@
+"""Comparators that sort, merge or select rows of secret arrays."""

@@ -1,0 +1,161 @@
+"""Selection of the k smallest or largest with fewer comparisons than a whole sort takes.
+
+Rows are sorted in blocks of k. Then two blocks at a time are merged, and the first k rows of both are kept, until one
+block is left. For n rows this takes about n log2(k)^2 / 4 + n log2(k) comparisons, where sorting all takes n log2(n)^2
+/ 4. Comparisons on which none of the k rows depends are left out (Knuth, volume 3, section 5.3.4). For k near n this
+saves nothing: the way with fewer comparisons, this one or a whole sort, is taken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate._sorting import _merge_exchange, _odd_even_merge
+from quorate._source import at
+from quorate._values._axes import row_axis
+from quorate.errors import ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Selection", "first", "partitioned", "selection"]
+
+Wires = np.ndarray
+Pairs = tuple[Wires, Wires]
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """Comparators that put the first k rows in order.
+
+    Attributes:
+        layers: pairs of wires that are compared in parallel; the lower value goes to the first wire of a pair.
+        order: the wires that hold the first k rows, in sorted order.
+    """
+
+    layers: tuple[Pairs, ...]
+    order: Wires
+
+    @property
+    def comparisons(self) -> int:
+        """The number of comparisons."""
+        return sum(len(low) for low, _ in self.layers)
+
+
+@functools.lru_cache(maxsize=64)
+def selection(count: int, k: int) -> Selection:
+    """Returns the fewest comparators that select the first k of `count` rows, of two ways to do it."""
+    if k == 0:
+        return Selection((), np.arange(0))
+    whole = _pruned(_all_sorted(count), np.arange(k))
+    return min(whole, _pruned(*_tournament(count, k)), key=lambda found: found.comparisons)
+
+
+def _all_sorted(count: int) -> list[Pairs]:
+    """Returns Batcher's merge exchange, which sorts all rows."""
+    found = []
+    for _, p, r, d in _merge_exchange.layers(count):
+        rows = np.arange(max(count - d, 0))
+        low = rows[(rows & p) == r]
+        found.append((low, low + d))
+    return found
+
+
+def _tournament(count: int, k: int) -> tuple[list[Pairs], Wires]:
+    """Returns the comparators that sort blocks of k rows, merge two at a time, and keep the first k of both."""
+    blocks = [np.arange(start, min(start + k, count)) for start in range(0, count, k)]
+    found = _beside([[(b[low], b[high]) for low, high in _all_sorted(len(b))] for b in blocks])
+    while len(blocks) > 1:
+        merges, merged = [], []
+        for one, other in zip(blocks[::2], blocks[1::2], strict=False):
+            wires = np.concatenate([one, other])
+            layers, order = _odd_even_merge.layers(len(one), len(other))
+            merges.append([(wires[low], wires[high]) for low, high in layers])
+            merged.append(wires[order][:k])
+        blocks = merged + blocks[len(merged) * 2 :]
+        found += _beside(merges)
+    return found, blocks[0]
+
+
+def _beside(parts: list[list[Pairs]]) -> list[Pairs]:
+    """Joins comparators of different wires: their layers run in parallel."""
+    layers = itertools.zip_longest(*parts, fillvalue=(np.arange(0), np.arange(0)))
+    return [(np.concatenate([p[0] for p in side]), np.concatenate([p[1] for p in side])) for side in layers]
+
+
+def _pruned(layers: list[Pairs], order: Wires) -> Selection:
+    """Returns the selection without comparisons on which no wire in `order` depends."""
+    wires = 1 + max([int(order.max()), *(int(high.max()) for _, high in layers if len(high))])
+    wanted = np.zeros(wires, bool)
+    wanted[order] = True
+    kept = []
+    for low, high in reversed(layers):
+        needed = wanted[low] | wanted[high]
+        low, high = low[needed], high[needed]
+        wanted[low] = wanted[high] = True
+        if len(low):
+            kept.append((low, high))
+    return Selection(tuple(reversed(kept)), order)
+
+
+def first(rows: list[SecretArray], k: int, largest: bool, rest: bool) -> list[SecretArray]:
+    """Returns the first k rows in order of the first array; with `rest`, all others follow in any order.
+
+    Which of several equal rows come first is arbitrary, but always the same.
+    """
+    mpc, count = rows[0]._session, len(rows[0])
+    chosen = selection(count, k)
+    place = np.arange(count)  # where each wire's value stands
+    last = _last_uses(chosen, count, rest)
+    for layer, (low, high) in enumerate(chosen.layers):
+        used = np.zeros(count, bool)
+        used[low] = used[high] = True
+        left = np.flatnonzero(~used & (last > layer))
+        one, other = rows[0][place[low]], rows[0][place[high]]
+        swap = one < other if largest else other < one
+        for i, row in enumerate(rows):
+            one, other = row[place[low]], row[place[high]]
+            bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
+            met = mpc.swap(bit, one, other)
+            rows[i] = mpc.concatenate([*met, row[place[left]]] if len(left) else met)
+        place = np.full(count, -1)
+        place[np.concatenate([low, high, left])] = np.arange(len(rows[0]))
+    wires = chosen.order
+    if rest:
+        wires = np.concatenate([wires, np.setdiff1d(np.arange(count), wires)])
+    return [row[place[wires]] for row in rows]
+
+
+def _last_uses(chosen: Selection, count: int, rest: bool) -> Wires:
+    """Returns, for each wire, the last layer that uses its value."""
+    end = len(chosen.layers) + 1
+    last = np.full(count, end if rest else 0)
+    for layer, (low, high) in enumerate(chosen.layers):
+        last[low] = np.maximum(last[low], layer)
+        last[high] = np.maximum(last[high], layer)
+    last[chosen.order] = end
+    return last
+
+
+def partitioned(what: str, rows: list[SecretArray], kth: Any) -> list[SecretArray]:
+    """Returns the rows so that those at `kth` are in their sorted places, lower ones before and higher ones after them.
+
+    Raises:
+        ShapeError: there is no such position.
+    """
+    count = len(rows[0])
+    named = [row_axis(what, k) for k in (kth if isinstance(kth, (list, tuple, np.ndarray)) else [kth])]
+    if any(not -count <= k < count for k in named):
+        raise ShapeError(at(f"{what}: kth {kth} is out of bounds for {count} elements"))
+    if not named:
+        return rows
+    places = [k % count for k in named]
+    below, above = max(places) + 1, count - min(places)
+    if below <= above:
+        return first(rows, below, largest=False, rest=True)
+    return [row[::-1] for row in first(rows, above, largest=True, rest=True)]

@@ -1,0 +1,1 @@
+"""Exact statistics of secret integers: moments, counts, joins, and linear equations."""

@@ -1,0 +1,1 @@
+"""Public values as arguments: numbers, axes, data frames, words and dates."""
