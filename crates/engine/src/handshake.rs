@@ -29,6 +29,15 @@ impl Greeting {
     pub const MAX_NOTE: usize = quorate_net::MAX_FRAME - wire::HEADER_BYTES - HEAD_BYTES - Greeting::MAX_TERMS;
     /// Longest terms in bytes.
     pub const MAX_TERMS: usize = 1024;
+
+    /// Writes the greeting for a peer.
+    pub(crate) fn write(&self, frame: &mut Vec<u8>) {
+        frame.extend_from_slice(&self.program);
+        frame.extend_from_slice(&self.request);
+        frame.extend_from_slice(&(self.terms.len() as u16).to_le_bytes());
+        frame.extend_from_slice(self.terms.as_bytes());
+        frame.extend_from_slice(&self.note);
+    }
 }
 
 /// The agreement of the parties: the run's number, and every party's note (including this party's).
@@ -44,15 +53,15 @@ pub struct Agreement {
 const HEAD_BYTES: usize = 66;
 
 /// A greeting as a peer sent it.
-struct Greeted<'b> {
-    program: &'b [u8],
-    request: &'b [u8],
-    terms: &'b [u8],
-    note: &'b [u8],
+pub(crate) struct Greeted<'b> {
+    pub program: &'b [u8],
+    pub request: &'b [u8],
+    pub terms: &'b [u8],
+    pub note: &'b [u8],
 }
 
 impl<'b> Greeted<'b> {
-    fn read(body: &'b [u8]) -> Option<Self> {
+    pub fn read(body: &'b [u8]) -> Option<Self> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES)?;
         let (terms, note) = rest.split_at_checked(usize::from(head[64]) | usize::from(head[65]) << 8)?;
         (terms.len() <= Greeting::MAX_TERMS).then_some(Greeted {
@@ -76,13 +85,13 @@ pub struct Trace {
 
 impl Trace {
     /// Writes the hashes for a peer, as far as there is room.
-    fn write(&self, frame: &mut Vec<u8>) {
+    pub(crate) fn write(&self, frame: &mut Vec<u8>) {
         frame.extend_from_slice(&(self.first as u64).to_le_bytes());
         let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
         self.hashes.iter().take(room).for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
     }
 
-    fn read(body: &[u8]) -> Option<Trace> {
+    pub(crate) fn read(body: &[u8]) -> Option<Trace> {
         let (words, rest) = body.as_chunks::<8>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
         let first = usize::try_from(words.next()?).ok()?;
@@ -94,9 +103,15 @@ impl Trace {
         self.hashes.get(node.checked_sub(self.first)?).copied()
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of nodes. A peer may claim to have any number of nodes before its hashes.
     fn end(&self) -> usize {
-        self.first + self.hashes.len()
+        self.first.saturating_add(self.hashes.len())
+    }
+
+    /// Returns the node at which the programs part: the first that differs or, where no common node differs, the place
+    /// where one of the programs ends.
+    pub(crate) fn parting(&self, other: &Trace) -> usize {
+        self.first_difference(other).unwrap_or(self.end().min(other.end()))
     }
 
     /// Returns the first node that both traces have and that differs.
@@ -123,11 +138,7 @@ pub(crate) fn agree(
         return Err(Error::Misuse { what: Misuse::Other { what: "the terms of a run are longer than 1 KiB" } });
     }
     let mut frame = wire::frame(FrameType::Start, candidate);
-    frame.extend_from_slice(&greeting.program);
-    frame.extend_from_slice(&greeting.request);
-    frame.extend_from_slice(&(greeting.terms.len() as u16).to_le_bytes());
-    frame.extend_from_slice(greeting.terms.as_bytes());
-    frame.extend_from_slice(&greeting.note);
+    greeting.write(&mut frame);
     broadcast(core, &frame)?;
     let mut run = candidate;
     let mut notes = vec![Vec::new(); core.parties];
@@ -162,7 +173,7 @@ pub(crate) fn agree(
 
 /// Returns the terms that differ. Terms whose name only one party has follow from another choice, such as the protocol;
 /// they are listed only if nothing else differs.
-fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
+pub(crate) fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
     let theirs = cleaned(theirs);
     let names = |terms: &str| terms.split("; ").map(|term| name_of(term).to_owned()).collect::<Vec<_>>();
     let both = [names(ours), names(&theirs)];
@@ -186,7 +197,7 @@ const SHOWN: usize = 300;
 const SAID: usize = 4 * SHOWN;
 
 /// Cuts and cleans a text from a peer before it is shown.
-fn presentable(bytes: &[u8]) -> String {
+pub(crate) fn presentable(bytes: &[u8]) -> String {
     cleaned(&bytes[..bytes.len().min(SAID)]).chars().take(SHOWN).collect()
 }
 
@@ -211,8 +222,7 @@ fn first_difference(
         let (_, body) = next(core, peer, FrameType::Trace)?;
         let theirs = Trace::read(&body).ok_or(Error::Malformed { peer, what: "trace of a wrong length" })?;
         let node = trace.first_difference(&theirs);
-        // If no common node differs, the programs differ where one of them ends.
-        let place = node.unwrap_or(trace.end().min(theirs.end()));
+        let place = trace.parting(&theirs);
         let here = trace.at(place).map_or(String::new(), |_| describe(place));
         let mut frame = wire::frame(FrameType::Node, candidate);
         frame.extend_from_slice(&here.as_bytes()[..here.len().min(SAID)]);
@@ -244,5 +254,21 @@ fn next(core: &Core, peer: usize, kind: FrameType) -> Result<(u32, Vec<u8>)> {
             return Err(Error::Mismatch(Mismatch::Left { peer }));
         }
         core.pump(&|awaited| awaited == peer)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A peer chooses the first number, so the number of nodes may overflow.
+    #[test]
+    fn a_trace_that_begins_at_the_last_number_is_compared() {
+        let mut body = u64::MAX.to_le_bytes().to_vec();
+        body.extend_from_slice(&[7; 16]);
+        let theirs = Trace::read(&body).unwrap();
+        let ours = Trace { first: 2, hashes: vec![5, 6] };
+        assert_eq!((ours.parting(&theirs), theirs.parting(&ours)), (4, 4));
+        assert_eq!(ours.parting(&Trace { first: 0, hashes: vec![1, 2, 5, 7] }), 3);
     }
 }

@@ -68,18 +68,24 @@ impl Rates {
         let incoming: Vec<(usize, usize)> = peers.map(|peer| (peer, own.len())).collect();
         let mut slowest = *self;
         for ((peer, _), bytes) in incoming.iter().zip(ctx.exchange_bytes(&outgoing, &incoming).await?) {
-            let (words, _) = bytes.as_chunks::<8>();
-            let Rates { seconds, round_seconds, wake_seconds } = &mut slowest;
-            let each = seconds.iter_mut().chain([round_seconds, wake_seconds]);
-            for (rate, word) in each.zip(words) {
-                let theirs = f64::from_le_bytes(*word);
-                if !(0.0..1.0).contains(&theirs) {
-                    return Err(Error::Malformed { peer: *peer, what: "rate of no machine" });
-                }
-                *rate = rate.max(theirs);
-            }
+            slowest.raise(*peer, &bytes)?;
         }
         Ok(slowest)
+    }
+
+    /// Takes the larger of each rate and of a peer's.
+    pub(crate) fn raise(&mut self, peer: usize, bytes: &[u8]) -> Result<()> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let Rates { seconds, round_seconds, wake_seconds } = self;
+        let each = seconds.iter_mut().chain([round_seconds, wake_seconds]);
+        for (rate, word) in each.zip(words) {
+            let theirs = f64::from_le_bytes(*word);
+            if !(0.0..1.0).contains(&theirs) {
+                return Err(Error::Malformed { peer, what: "rate of no machine" });
+            }
+            *rate = rate.max(theirs);
+        }
+        Ok(())
     }
 
     /// Returns the seconds of one thread for this work.

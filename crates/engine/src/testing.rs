@@ -1,6 +1,7 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
 mod links;
+pub mod readers;
 mod views;
 
 pub use links::{At, Liar, Lie, What, lying};

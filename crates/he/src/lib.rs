@@ -31,6 +31,8 @@ mod power;
 mod primes;
 mod scheme;
 mod setup;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod triples;
 
 pub use options::{Level, Options, Scheme};

@@ -18,6 +18,8 @@ pub mod memory;
 mod peers;
 pub mod shaped;
 pub mod tcp;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;

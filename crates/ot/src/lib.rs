@@ -39,6 +39,8 @@ mod roots;
 mod setup;
 mod softspoken;
 pub mod source;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tree;
 mod triples;
 mod uses;

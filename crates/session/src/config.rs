@@ -122,11 +122,18 @@ impl Config {
     /// [`SessionError::ConfigFile`] with the place and the reason (for an unknown key, with the keys that exist),
     /// [`SessionError::ConfigMe`], [`SessionError::UnknownProtocol`], a wrong number of parties.
     pub fn read(path: &Path) -> Result<Config, SessionError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Config::parse(path, &text),
+            Err(error) => Err(SessionError::ConfigFile { path: path.into(), what: format!("cannot be read: {error}") }),
+        }
+    }
+
+    /// Reads and checks the text of a file.
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, SessionError> {
         let fail = |what: String| SessionError::ConfigFile { path: path.into(), what };
-        let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-        let mut config: Config = toml::from_str(&text).map_err(|e| fail(explained(e.to_string().trim_end())))?;
+        let mut config: Config = toml::from_str(text).map_err(|e| fail(explained(e.to_string().trim_end())))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        config.lines = Lines::of(path, &text);
+        config.lines = Lines::of(path, text);
         config.key = folder.join(&config.key);
         config.audit = config.audit.map(|path| folder.join(path));
         config.parties.iter_mut().for_each(|p| p.certificate = folder.join(&p.certificate));

@@ -20,6 +20,8 @@ mod party;
 mod plan;
 mod run;
 mod session;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod told;
 mod work;
 

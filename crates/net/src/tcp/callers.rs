@@ -23,7 +23,7 @@ const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 
 /// Returns whether a first record of TLS that begins like this is whole; `None` if it can never be one.
-fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
+pub(crate) fn is_whole(seen: &[u8], room: usize) -> Option<bool> {
     match seen {
         [kind, ..] if *kind != HANDSHAKE => None,
         [_, _, _, high, low, ..] => {

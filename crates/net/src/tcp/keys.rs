@@ -70,13 +70,13 @@ pub fn keygen(dir: &Path, party: usize) -> Result<Fingerprint, NetError> {
     Ok(Fingerprint::of(&generated.certificate))
 }
 
-struct Generated {
-    key_pem: Zeroizing<String>,
+pub(crate) struct Generated {
+    pub(crate) key_pem: Zeroizing<String>,
     certificate_pem: String,
-    certificate: CertificateDer<'static>,
+    pub(crate) certificate: CertificateDer<'static>,
 }
 
-fn generate(party: usize) -> Result<Generated, rcgen::Error> {
+pub(crate) fn generate(party: usize) -> Result<Generated, rcgen::Error> {
     let key = KeyPair::generate_for(&PKCS_ED25519)?;
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name.push(DnType::CommonName, format!("quorate party {party}"));
@@ -109,8 +109,12 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), NetError> {
 
 /// Reads the first certificate of a PEM file.
 pub(crate) fn load_certificate(path: &Path) -> Result<CertificateDer<'static>, NetError> {
-    let pem = read(path)?;
-    CertificateDer::from_pem_slice(&pem).map_err(|_| bad(path, KeyProblem::Empty("certificate")))
+    certificate(path, &read(path)?)
+}
+
+/// Returns the first certificate of a PEM text, which was read from `path`.
+pub(crate) fn certificate(path: &Path, pem: &[u8]) -> Result<CertificateDer<'static>, NetError> {
+    CertificateDer::from_pem_slice(pem).map_err(|_| bad(path, KeyProblem::Empty("certificate")))
 }
 
 /// Reads the private key of a PEM file, which other users must not be able to read.
@@ -124,7 +128,12 @@ pub(crate) fn load_key(path: &Path) -> Result<PrivateKeyDer<'static>, NetError> 
             return Err(bad(path, KeyProblem::TooOpen));
         }
     }
-    PrivateKeyDer::from_pem_slice(&pem).map_err(|_| bad(path, KeyProblem::Empty("private key")))
+    private_key(path, &pem)
+}
+
+/// Returns the private key of a PEM text, which was read from `path`.
+pub(crate) fn private_key(path: &Path, pem: &[u8]) -> Result<PrivateKeyDer<'static>, NetError> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(|_| bad(path, KeyProblem::Empty("private key")))
 }
 
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, NetError> {

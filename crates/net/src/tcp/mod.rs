@@ -19,16 +19,16 @@
 //! | `link` | one connection |
 //! | `net`, `service` | the two threads that drive the links |
 
-mod callers;
-mod channel;
+pub(crate) mod callers;
+pub(crate) mod channel;
 mod connect;
-mod frames;
+pub(crate) mod frames;
 mod handshake;
-mod hello;
-mod keys;
+pub(crate) mod hello;
+pub(crate) mod keys;
 mod link;
 mod net;
-mod pinned;
+pub(crate) mod pinned;
 mod service;
 
 use std::io;

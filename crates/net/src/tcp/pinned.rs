@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, UnbufferedServerConnection};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -43,6 +43,19 @@ impl Pinned {
     pub(crate) fn load(me: usize, parties: &[PartyConfig], key_path: &Path) -> Result<Self, NetError> {
         let certificates: Vec<_> =
             parties.iter().map(|party| load_certificate(&party.certificate)).collect::<Result<_, _>>()?;
+        Pinned::new(me, certificates, load_key(key_path)?, key_path)
+    }
+
+    /// Pins the certificates of all parties. The key was read from `key_path`.
+    ///
+    /// # Errors
+    /// [`NetError::BadKey`] and [`NetError::BadConfig`], naming the file or the parties.
+    pub(crate) fn new(
+        me: usize,
+        certificates: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+        key_path: &Path,
+    ) -> Result<Self, NetError> {
         for (i, certificate) in certificates.iter().enumerate() {
             if let Some(j) = certificates[..i].iter().position(|earlier| earlier == certificate) {
                 return Err(NetError::BadConfig(ConfigProblem::SameCertificate(j, i)));
@@ -50,7 +63,7 @@ impl Pinned {
         }
         let provider = Arc::new(provider());
         let unusable = |_| bad(key_path, KeyProblem::Unusable);
-        let key = provider.key_provider.load_private_key(load_key(key_path)?).map_err(unusable)?;
+        let key = provider.key_provider.load_private_key(key).map_err(unusable)?;
         let identity = CertifiedKey::new(vec![certificates[me].clone()], key);
         identity.keys_match().map_err(|_| bad(key_path, KeyProblem::Mismatch))?;
         let identity = Arc::new(SingleCertAndKey::from(identity));
