@@ -28,8 +28,7 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::keys::HASH_BYTES;
 use crate::macs::MacBits;
-use crate::messages::pack;
-use crate::messages::{is_zero, total};
+use crate::messages::{is_zero, pack, total};
 use crate::party::Authenticated;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -167,7 +166,7 @@ impl Authenticated {
     /// Checks all that was opened since the last check with these masks, random elements that are used once.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where a check fails; whatever ends a run.
+    /// [`Error::Cheating`] where a check fails; any error that ends a run.
     pub async fn check_with(&self, ctx: &Ctx, masks: &Tagged) -> Result<()> {
         self.check_under(ctx, Some(masks)).await.map(|_| ())
     }
@@ -178,7 +177,7 @@ impl Authenticated {
         unchecked.notes.is_empty() && unchecked.macs.is_empty() && unchecked.told.is_empty()
     }
 
-    /// The number of rows: one for each bit of the keys.
+    /// Returns the number of rows: one for each bit of the keys.
     fn rows(&self) -> usize {
         self.keys.params.key_bits() as usize
     }

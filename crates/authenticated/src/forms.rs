@@ -18,7 +18,7 @@ pub struct SharedBits(pub(crate) Form);
 
 /// The form of shared bits.
 #[derive(Clone)]
-pub enum Form {
+pub(crate) enum Form {
     /// Elements of Z_2.
     Elements(TaggedBits),
     /// Bits with MACs.

@@ -23,7 +23,7 @@ pub struct Keys {
     /// This party.
     pub me: usize,
     /// Whether a third party deals correlations to two.
-    pub dealt: bool,
+    pub(crate) dealt: bool,
     /// The parameters of the session.
     pub params: Params,
     /// The name of the session.
@@ -71,7 +71,7 @@ impl Drop for Running<'_> {
 impl Keys {
     /// Returns the keys of one party, with an alpha that grows from `private`, a Delta of 0, and no seeds that others
     /// have, too.
-    pub fn alone((parties, me): (usize, usize), params: Params, private: &Seed, session: SessionId) -> Keys {
+    pub(crate) fn alone((parties, me): (usize, usize), params: Params, private: &Seed, session: SessionId) -> Keys {
         let drawn = private.prg("quorate/spdz2k/alpha", session.as_bytes()).next_u64();
         Keys {
             parties,
@@ -92,9 +92,17 @@ impl Keys {
         }
     }
 
-    /// Returns these keys with this Delta, the seeds that this party shares with each other one, and this adversary.
-    pub fn with(self, delta: Zeroizing<u128>, shared: Vec<Option<Seed>>, adversary: Adversary) -> Keys {
-        Keys { delta, shared, adversary, ..self }
+    /// Returns the keys of one party, with an alpha that grows from `private`, this Delta, the seed that it shares with
+    /// each other party, and this adversary.
+    pub fn new(
+        place: (usize, usize),
+        params: Params,
+        (private, session): (&Seed, SessionId),
+        delta: Zeroizing<u128>,
+        shared: Vec<Option<Seed>>,
+        adversary: Adversary,
+    ) -> Keys {
+        Keys { delta, shared, adversary, ..Self::alone(place, params, private, session) }
     }
 
     /// Runs a check. No other one may be under way: a party that reads what the first check shows could forge the
@@ -199,6 +207,7 @@ impl Keys {
         if self.parties == 2 {
             return share;
         }
+        debug_assert_eq!(self.shared.len(), self.parties, "seeds that mask shares");
         let coins = ctx.randomness();
         for (peer, seed) in self.shared.iter().enumerate() {
             let Some(seed) = seed else { continue };
@@ -265,13 +274,5 @@ impl Keys {
     /// Returns the other parties.
     pub fn peers(&self) -> Vec<usize> {
         (0..self.parties).filter(|&party| party != self.me).collect()
-    }
-}
-
-#[cfg(feature = "testing")]
-impl Keys {
-    /// Returns this party's share of alpha, for tests that look at tags.
-    pub fn insecure_alpha(&self) -> u64 {
-        *self.alpha
     }
 }

@@ -1,6 +1,6 @@
 //! Matrices of bits with MACs: the local work of each party.
 //!
-//! **Notation** as in [`crate::tinyot`]: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
+//! **Notation**: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
 //! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
 
 use quorate_engine::{LinearBits, RowStep, UpdateBits};
@@ -422,7 +422,7 @@ pub(crate) fn charge_fetched(from: &Blocks, count: usize) {
 const HASHED_BYTES: usize = 64;
 
 /// Charges the hashing of blocks.
-pub fn charge_hash(blocks: &Blocks) {
+pub(crate) fn charge_hash(blocks: &Blocks) {
     meter::stream(HASHED_BYTES * blocks.len());
 }
 

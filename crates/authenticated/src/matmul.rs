@@ -1,5 +1,6 @@
 //! Products of matrices of which parties know one or both, by matrix triples: each matrix is opened once, less the
 //! matrix of the triple. The kind of triples depends on which party knows which matrix, as for elements (`mul`).
+//! Whether there are any is for the source to say (`Source::bytes_of_matrices`).
 //!
 //! Large matrices are cut, so that triples are made in bounded memory: parts of both are multiplied, and products of
 //! parts are added up. Each part is opened once for each part of the other matrix. One round.

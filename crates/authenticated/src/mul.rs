@@ -3,8 +3,8 @@
 //!
 //! The kind of triples depends on who knows x and y. Products of values that one party knows always take triples that
 //! it knows: that party alone opens their factors, on which proofs of an owner rest (`quorate_gadgets::one_hot`). The
-//! other products follow this table, too, except over Z_2, where plain triples take less, and under `triples="bucket"`
-//! or `"twokeys"`:
+//! other products follow this table, too, except over Z_2, where plain triples take less, and in sessions without marks
+//! (`Params::without_marks`):
 //!
 //! | known | triple | opened, by whom |
 //! |---|---|---|

@@ -59,7 +59,7 @@ impl Params {
     }
 
     /// Returns keys and an inner security so short that forgeries pass often enough to be counted. As for real keys,
-    /// `inner_bits` is less than `key_bits`, so that W < V.
+    /// `inner_bits` is less than `key_bits`, on which the making of triples depends (W < V in `quorate_spdz2k`).
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
         assert!(0 < inner_bits && inner_bits < key_bits, "W is less than V");

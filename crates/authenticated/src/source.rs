@@ -36,7 +36,7 @@ pub trait Source {
     }
 }
 
-/// The source of a session whose keys must not be used any more, and of parties that need no correlations.
+/// The source of a session whose keys must not be used any more: it makes nothing.
 pub(crate) struct Nobody;
 
 impl Source for Nobody {

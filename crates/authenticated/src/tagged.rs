@@ -15,13 +15,13 @@ use crate::shared::Shared;
 /// share.
 pub struct Tagged {
     /// The ring of the values.
-    pub ring: Ring,
+    pub(crate) ring: Ring,
     /// The shares, over a ring with s more bits.
     pub share: Wiped<Vector>,
     /// The shares of the tags.
     pub tag: Wiped<Vector>,
     /// The party that knows all of the vector, and has all of it in its share.
-    pub known: Option<usize>,
+    pub(crate) known: Option<usize>,
 }
 
 impl Clone for Tagged {

@@ -48,25 +48,14 @@ pub struct Seat {
     pub private: Seed,
 }
 
-/// The keys of a party: alpha^j and Delta^j.
-pub(crate) struct OwnKeys {
-    pub alpha: Zeroizing<u64>,
-    pub delta: Zeroizing<u128>,
-}
-
 impl Seat {
     /// Returns the keys that grow from a seed, alpha^j and Delta^j, as the party that deals has them.
-    pub fn keys_of(params: Params, session: &SessionId, keys: &Seed) -> (Zeroizing<u64>, Zeroizing<u128>) {
-        let OwnKeys { alpha, delta } = own_keys(params, session, keys);
-        (alpha, delta)
+    pub fn keys_of(params: Params, session: &SessionId, seed: &Seed) -> (Zeroizing<u64>, Zeroizing<u128>) {
+        let keys = Keys::alone((COMPUTING, 0), params, seed, *session);
+        let mut bytes = Zeroizing::new([0; 16]);
+        seed.prg("quorate/spdz2k/dealt delta", session.as_bytes()).fill(&mut *bytes);
+        (keys.alpha, Zeroizing::new(u128::from_le_bytes(*bytes)))
     }
-}
-
-fn own_keys(params: Params, session: &SessionId, seed: &Seed) -> OwnKeys {
-    let keys = Keys::alone((COMPUTING, 0), params, seed, *session);
-    let mut bytes = Zeroizing::new([0; 16]);
-    seed.prg("quorate/spdz2k/dealt delta", session.as_bytes()).fill(&mut *bytes);
-    OwnKeys { alpha: keys.alpha, delta: Zeroizing::new(u128::from_le_bytes(*bytes)) }
 }
 
 impl Authenticated {
@@ -82,7 +71,7 @@ impl Authenticated {
             return Err(Misuse::Other { what: "bits have MACs where they are dealt" }.into());
         }
         let mut keys = Keys::alone((COMPUTING, seat.me), seat.params.dealt(), &seat.keys, seat.session);
-        keys.delta = own_keys(seat.params, &seat.session, &seat.keys).delta;
+        keys.delta = Seat::keys_of(seat.params, &seat.session, &seat.keys).1;
         keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
         keys.dealt = true;
         Ok(Authenticated::new(keys, third))

@@ -190,16 +190,26 @@ impl Sharing for Clear {
     }
 
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Vector, Bits>> {
+        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+            let what = "an edaBit must be cut above its lowest and below its highest bit";
+            return Err(Misuse::Other { what }.into());
+        }
         edabits(self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?)
     }
 
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Vector>> {
+        if shift == 0 || shift + 2 > ring.bits() {
+            return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
+        }
         let masks = self.draw(ctx, Kind::TruncMask { bits: ring.bits(), cut: shift }, len).await?;
         let [Plain(value), Plain(shifted), Plain(top)] = masks.into_vectors()?;
         Ok(TruncMasks { value, shifted, top })
     }
 
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Vector, Bits>> {
+        if wide.bits() <= ring.bits() {
+            return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
+        }
         edabits(self.draw(ctx, Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() }, len).await?)
     }
 

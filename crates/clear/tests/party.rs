@@ -129,6 +129,16 @@ fn misuse_is_refused() {
     assert_eq!(misuse(async |s, ctx| s.and(ctx, &Bits::shape(1, 2), &Bits::shape(1, 3)).await), lengths);
     let too_wide = misuse(async |s, ctx| s.wide_edabits(ctx, ring, Ring::of(127), 1).await);
     assert_eq!(too_wide, Misuse::RingBits { bits: 127 });
+    for cut in [0, 8] {
+        let refused = misuse(async |s, ctx| s.edabits(ctx, ring, Some(cut), 1).await).to_string();
+        assert!(refused.contains("an edaBit must be cut"), "{refused}");
+    }
+    for (ring, shift) in [(ring, 0), (ring, 7), (Ring::of(1), 1)] {
+        let refused = misuse(async |s, ctx| s.trunc_masks(ctx, ring, shift, 1).await).to_string();
+        assert!(refused.contains("a truncation mask must be cut"), "{refused}");
+    }
+    let refused = misuse(async |s, ctx| s.wide_edabits(ctx, ring, ring, 1).await).to_string();
+    assert!(refused.contains("a ring larger than its bits"), "{refused}");
     assert!(matches!(misuse(async |s, ctx| s.shuffle(ctx, &[&x(5)], 2).await), Misuse::Length { .. }));
     let without = parties(1, |mut party| {
         let s: Clear = testing::ready(&mut party);

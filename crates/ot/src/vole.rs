@@ -124,25 +124,10 @@ impl Digits {
 }
 
 impl Key {
-    /// Draws a uniform key.
-    pub fn random(digits: Digits, coins: &mut Prg) -> Key {
-        let key = Zeroizing::new(coins.next_u64() & (u64::MAX >> (64 - digits.key_bits)));
-        Key { key, digits }
-    }
-
     /// Returns a key with this value, of as many bits as keys have.
     pub fn new(digits: Digits, value: u64) -> Key {
+        debug_assert!(value <= u64::MAX >> (64 - digits.key_bits), "a key has as many bits as its digits");
         Key { key: Zeroizing::new(value), digits }
-    }
-
-    /// Returns the form of the key.
-    pub fn digits(&self) -> Digits {
-        self.digits
-    }
-
-    /// Returns the key itself, a secret.
-    pub fn value(&self) -> u64 {
-        *self.key
     }
 }
 
@@ -417,6 +402,11 @@ mod tests {
 
     const RINGS: [u32; 8] = [8, 13, 64, 65, 96, 128, 134, 192];
 
+    fn key_of(digits: Digits, seed: u8) -> Key {
+        let drawn = Seed::from_bytes([seed; 32]).prg("quorate/ot/test", b"key").next_u64();
+        Key::new(digits, drawn & u64::MAX >> (64 - digits.key_bits))
+    }
+
     /// One party's results of one batch, as owner and as holder of the key.
     struct End {
         x: Vector,
@@ -453,7 +443,7 @@ mod tests {
 
     async fn all(ctx: &Ctx, digits: Digits) -> Result<Vec<End>> {
         let me = ctx.me() as u8;
-        let key = Key::random(digits, &mut Seed::from_bytes([40 + me; 32]).prg("quorate/ot/test", b"key"));
+        let key = key_of(digits, 40 + me);
         let vole = match ctx.is_dry() {
             true => Vole::dry(digits),
             false => {
@@ -549,7 +539,7 @@ mod tests {
         let shape = (Ring::of(16), 1);
         let ends = online(2, async |ctx| {
             let me = ctx.me() as u8;
-            let key = Key::random(digits, &mut Seed::from_bytes([me; 32]).prg("quorate/ot/test", b"key"));
+            let key = key_of(digits, me);
             let mut coins = Seed::random().unwrap().prg("quorate/ot/test", b"coins");
             let vole = Vole::setup(ctx, 1 - ctx.me(), &key, &mut coins).await?;
             let grown = vole.grow(false, 7, shape)?;

@@ -56,7 +56,7 @@ impl Pika {
     /// Agrees on a session id and on the seeds. One round.
     ///
     /// # Errors
-    /// [`Misuse::Parties`], and whatever ends a run.
+    /// [`Misuse::Parties`], and any error that ends a run.
     pub async fn setup(ctx: &Ctx) -> Result<Pika> {
         let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         Self::setup_from(ctx, &own).await

@@ -149,7 +149,7 @@ impl Keys<'_> {
     /// Authenticates vectors, and returns this party's shares: by vector, then by owner.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where a peer authenticates different values for different digits; whatever ends a run.
+    /// [`Error::Cheating`] where a peer authenticates different values for different digits; any error that ends a run.
     pub(crate) async fn authenticate(&self, ctx: &Ctx, own: &[Own<'_>]) -> Result<Vec<Vec<Shared>>> {
         let correlated = self.correlate(ctx, own).await?;
         Ok(correlated.into_iter().map(|correlated| self.by_owner(correlated)).collect())

@@ -259,3 +259,27 @@ impl Footprint for Spdz2k {
         self.maker().bytes_of_making(demand.totals())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use quorate_engine::{Error, Phase, dry};
+
+    use super::*;
+
+    #[test]
+    fn transfers_under_keys_of_no_use_are_dropped() {
+        let mut s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
+        let held = Rc::downgrade(&s.protocols);
+        let make = async |s: &Spdz2k, ctx: &Ctx| s.make(ctx, &Kind::BitTriple, 1).await.map(drop);
+        dry::run(0, 2, Phase::Offline, async |ctx| make(&s, ctx).await).unwrap();
+        s.wipe();
+        assert!(held.upgrade().is_some(), "they are in use");
+        s.cut_off();
+        s.wipe();
+        assert!(held.upgrade().is_none(), "seeds are kept");
+        let again = dry::run(0, 2, Phase::Offline, async |ctx| make(&s, ctx).await);
+        assert_eq!(again.map(|_| ()), Err(Error::Poisoned));
+    }
+}

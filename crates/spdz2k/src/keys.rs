@@ -28,6 +28,7 @@ pub struct Transfers {
 pub struct Keys<'k> {
     pub(crate) online: &'k Online,
     pub(crate) transfers: &'k Transfers,
+    /// The parameters of the making; those of `online` are a part of them.
     pub(crate) params: Params,
 }
 
@@ -49,7 +50,7 @@ impl Transfers {
     ///
     /// # Errors
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
-    /// protocols; whatever ends a run.
+    /// protocols; any error that ends a run.
     pub async fn setup(
         ctx: &Ctx,
         params: Params,
@@ -69,9 +70,12 @@ impl Transfers {
         let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
         let session = SessionId::from_contributions(&seeds);
 
-        let keys = quorate_authenticated::Keys::alone((parties, me), params.online(), &private, session);
         let digits = params.digits()?;
-        let (alpha, delta) = (Key::new(digits, keys.key() as u64), delta_of(&private));
+        // As in `tinyot`: the lowest bit is cleared in what is not under the Delta of party 0.
+        let delta = delta_of(&private);
+        let cleared = Zeroizing::new(if me == 0 { *delta } else { *delta & !1 });
+        let keys = Online::new((parties, me), params.online(), (&private, session), cleared, shared, adversary);
+        let alpha = Key::new(digits, keys.key() as u64);
         let pairs: Vec<(usize, usize)> = (0..parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
         let pair = async |ctx: Ctx, i: usize| {
             let (low, high) = pairs[i];
@@ -82,7 +86,7 @@ impl Transfers {
             let mut coins = private.prg("quorate/spdz2k/vole", &(peer as u64).to_le_bytes());
             let vole = async |ctx: Ctx| Vole::setup(&ctx, peer, &alpha, &mut coins).await;
             let own = private.derive("quorate/spdz2k/ot", &(peer as u64).to_le_bytes());
-            let delta = Zeroizing::new(adversary.at(Twist::Delta { peer }, *delta));
+            let delta = Zeroizing::new(keys.twisted(Twist::Delta { peer }, *delta));
             let ot = async |ctx: Ctx| Ot::setup_under(&ctx, peer, Options::MALICIOUS, (&own, &delta)).await;
             let (vole, ot) = ctx.join(vole, ot).await?;
             Ok(Some((peer, vole, ot)))
@@ -92,9 +96,7 @@ impl Transfers {
         for (peer, vole, ot) in made.into_iter().flatten() {
             (voles[peer], ots[peer]) = (Some(vole), Some(ot));
         }
-        // As in `tinyot`: the lowest bit is cleared in what is not under the Delta of party 0.
-        let delta = Zeroizing::new(if me == 0 { *delta } else { *delta & !1 });
-        Ok((keys.with(delta, shared, adversary), Transfers { params, digits, voles, ots }))
+        Ok((keys, Transfers { params, digits, voles, ots }))
     }
 
     /// Returns keys and transfers for dry runs.
@@ -102,19 +104,16 @@ impl Transfers {
     /// # Errors
     /// [`Misuse`] below two parties, and for a party that does not exist.
     pub fn dry(parties: usize, me: usize, params: Params) -> Result<(Online, Transfers)> {
-        check_parties(parties)?;
-        if me >= parties {
-            return Err(Misuse::NoSuchParty { party: me, parties }.into());
-        }
+        check_place(parties, me)?;
         let nothing = Seed::from_bytes([0; SEED_BYTES]);
         let session = SessionId::from_bytes([0; SEED_BYTES]);
-        let keys = Online::alone((parties, me), params.online(), &nothing, session);
         let digits = params.digits()?;
         let peers = || (0..parties).map(|peer| (peer != me).then_some(peer));
         let voles = peers().map(|peer| peer.map(|_| Vole::dry(digits))).collect();
         let ots = peers().map(|peer| peer.map(|peer| Ot::dry(peer, Options::MALICIOUS))).collect();
         let shared = peers().map(|peer| peer.map(|_| Seed::from_bytes([0; SEED_BYTES]))).collect();
-        let keys = keys.with(Zeroizing::new(0), shared, Adversary::none());
+        let (delta, adversary) = (Zeroizing::new(0), Adversary::none());
+        let keys = Online::new((parties, me), params.online(), (&nothing, session), delta, shared, adversary);
         Ok((keys, Transfers { params, digits, voles, ots }))
     }
 
@@ -125,6 +124,7 @@ impl Transfers {
 
     /// Returns them with the keys under which they are.
     pub fn under<'k>(&'k self, online: &'k Online) -> Keys<'k> {
+        debug_assert_eq!(online.params, self.params.online(), "keys of other parameters");
         Keys { online, transfers: self, params: self.params }
     }
 }
@@ -192,6 +192,12 @@ async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
 
 const SHORT: Error = Error::Bug { what: "a seed of a wrong length" };
 const NO_PEER: Error = Error::Bug { what: "a party is no peer of its own" };
+
+/// Refuses fewer than two parties, and a party that does not exist.
+pub(crate) fn check_place(parties: usize, me: usize) -> Result<()> {
+    check_parties(parties)?;
+    if me < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party: me, parties }.into()) }
+}
 
 fn check_parties(parties: usize) -> Result<()> {
     if parties < 2 {

@@ -219,7 +219,7 @@ impl Keys<'_> {
     ///
     /// # Errors
     /// [`Misuse`] unless these are two parties, and matrices have elements; [`Error::Cheating`] where a peer does not
-    /// follow the protocol; whatever ends a run.
+    /// follow the protocol; any error that ends a run.
     pub async fn matrix_triples(
         &self,
         ctx: &Ctx,

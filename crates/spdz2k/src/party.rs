@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use quorate_adversary::Adversary;
-use quorate_authenticated::Authenticated;
+use quorate_authenticated::{Authenticated, Keys as Online};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Result};
 
-use crate::keys::{Keys, Transfers};
+use crate::keys::Transfers;
 use crate::make::{All, Maker, Protocols};
 use crate::params::Params;
 
@@ -22,8 +22,8 @@ impl Spdz2k {
     ///
     /// # Errors
     /// [`Misuse::Parties`](quorate_engine::Misuse::Parties) below 2;
-    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where a peer does not follow the protocols; whatever ends a
-    /// run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where a peer does not follow the protocols; any error that
+    /// ends a run.
     pub async fn set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
         Self::set_up_as(ctx, params, coins, Adversary::none()).await
     }
@@ -47,7 +47,7 @@ impl Spdz2k {
         Ok(Self::with(keys, transfers))
     }
 
-    fn with(keys: quorate_authenticated::Keys, transfers: Transfers) -> Spdz2k {
+    fn with(keys: Online, transfers: Transfers) -> Spdz2k {
         let protocols = Protocols::new(transfers);
         Spdz2k { online: Authenticated::new(keys, Box::new(All(protocols.clone()))), protocols }
     }
@@ -55,11 +55,6 @@ impl Spdz2k {
     /// Returns the adversary at this party: none, but for tests of attacks.
     pub fn adversary(&self) -> &Adversary {
         self.online.adversary()
-    }
-
-    /// Returns its keys, and what it makes correlations from.
-    pub fn keys(&self) -> Keys<'_> {
-        self.protocols.transfers.under(self.online.keys())
     }
 
     /// Returns the parameters of the session.
@@ -81,6 +76,7 @@ mod insecure {
 
     use super::*;
     use crate::family::DEALER;
+    use crate::keys::{Keys, check_place};
 
     impl Spdz2k {
         /// Agrees on what the dealer deals from. One round.
@@ -98,9 +94,14 @@ mod insecure {
         /// # Errors
         /// Those of [`Spdz2k::new_dry`].
         pub fn insecure_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
-            Transfers::dry(parties, me, params)?;
+            check_place(parties, me)?;
             let online = Authenticated::insecure_dry(parties, me, params.online(), matrices(params));
             Ok(Spdz2k { online, protocols: Protocols::new(Transfers::none(params)?) })
+        }
+
+        /// Returns its keys, and what it makes correlations from.
+        pub fn keys(&self) -> Keys<'_> {
+            self.protocols.transfers.under(self.online.keys())
         }
 
         /// Returns this party's share and tag, for tests that put shares together.

@@ -30,7 +30,7 @@ impl Keys<'_> {
     /// Makes `len` proven bits of each party over Z_2^k: by owner.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where a peer has something other than bits; whatever ends a run.
+    /// [`Error::Cheating`] where a peer has something other than bits; any error that ends a run.
     pub(crate) async fn own_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Vec<Shared>> {
         let words = self.params.words(ring);
         let mut coins = ctx.randomness().stream(&self.private);

@@ -50,7 +50,7 @@ impl Keys<'_> {
     /// Makes triples over Z_2^k of which one party knows all: both factors and the product are its share.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where the owner's values are not products; whatever ends a run.
+    /// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
     pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
         self.params.check_values(ring)?;
         if len == 0 {
@@ -70,7 +70,7 @@ impl Keys<'_> {
     /// Makes matrix triples over Z_2^k of which one party knows all, one after the other.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where the owner's values are not products; whatever ends a run.
+    /// [`Error::Cheating`] where the owner's values are not products; any error that ends a run.
     pub async fn own_matrix_triples(
         &self,
         ctx: &Ctx,

@@ -62,7 +62,7 @@ impl Keys<'_> {
     /// Runs all steps.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where numbers of a peer have another sum; whatever ends a run.
+    /// [`Error::Cheating`] where numbers of a peer have another sum; any error that ends a run.
     pub(crate) async fn check_sums(&self, ctx: &Ctx, claim: &Claim<'_>) -> Result<()> {
         let peers = self.peers();
         let mut coins = Coins::toss(ctx, &self.session).await?;

@@ -89,7 +89,7 @@ impl Keys<'_> {
     /// Makes triples over Z_2^k.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where a peer does not follow the protocol; whatever ends a run.
+    /// [`Error::Cheating`] where a peer does not follow the protocol; any error that ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         self.params.check_triples(ring)?;
         if len == 0 {

@@ -26,7 +26,7 @@ pub fn run<T: Send>(
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, params, None).await?;
             let keys = s.keys();
-            Ok((keys.insecure_alpha(), work(ctx, &keys).await?))
+            Ok((keys.key() as u64, work(ctx, &keys).await?))
         });
         let traffic = run.finish().offline;
         End { done, traffic }

@@ -184,7 +184,7 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
                     let s = Spdz2k::set_up(ctx, params, None).await?;
                     let keys = s.keys();
                     liars[me].begin();
-                    Ok((keys.insecure_alpha(), keys.triples(ctx, ring, len).await?))
+                    Ok((keys.key() as u64, keys.triples(ctx, ring, len).await?))
                 });
                 run.finish();
                 done

@@ -96,7 +96,7 @@ impl PikaMalicious {
     /// Agrees on a session and on the seeds. One round. P2 knows the keys of both others.
     ///
     /// # Errors
-    /// [`quorate_engine::Misuse::Parties`] unless 3; whatever ends a run.
+    /// [`quorate_engine::Misuse::Parties`] unless 3; any error that ends a run.
     pub async fn set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<PikaMalicious> {
         let pairs = match coins {
             Some(own) => Pika::setup_from(ctx, own).await?,
