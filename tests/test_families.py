@@ -17,7 +17,8 @@ from quorate.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Paths that may name a family: its crates, shares that two families have, the list of all, figures of one family, the command with a default.
+#: Paths that may name a family: its crates, shares that two families have, the list of all, figures of one family, the
+#: command with a default.
 KNOWING = (
     "crates/authenticated/",
     "crates/protocols/",
