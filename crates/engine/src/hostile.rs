@@ -128,11 +128,13 @@ fn noise(stage: usize, number: u32) -> Vec<u8> {
 #[test]
 fn a_peer_that_says_much_and_nothing_that_is_due_is_not_waited_for_without_end() {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
+    /// The noise ends then: a party that waits for as long has not noticed that nothing was due.
+    const LONGEST: Duration = Duration::from_secs(30);
     let mut nets = memory::mesh(2).into_iter();
     let mut party = Party::new(Box::new(nets.next().unwrap()));
     let mut peer = nets.next().unwrap();
-    let stage = AtomicUsize::new(0);
+    let (stage, begun) = (AtomicUsize::new(0), Instant::now());
     party.set_patience(Some(Duration::from_millis(300)));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -141,7 +143,7 @@ fn a_peer_that_says_much_and_nothing_that_is_due_is_not_waited_for_without_end()
             peer.send(0, start).unwrap();
             for number in 0.. {
                 let stage = stage.load(Ordering::SeqCst);
-                if stage > 1 {
+                if stage > 1 || begun.elapsed() > LONGEST {
                     break;
                 }
                 peer.send(0, noise(stage, number)).unwrap();
@@ -165,6 +167,7 @@ fn a_peer_that_says_much_and_nothing_that_is_due_is_not_waited_for_without_end()
             let stalled = matches!(&ended, Err(Error::Net { peer: 1, fault: Fault::Stalled { .. }, .. }));
             stage.store(at + 1, Ordering::SeqCst);
             assert!(stalled, "{at}: {ended:?}");
+            assert!(begun.elapsed() < LONGEST, "{at}: noise counts as what is due");
         }
     });
 }
