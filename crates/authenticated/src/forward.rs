@@ -23,6 +23,24 @@ macro_rules! run_online {
     )*};
 }
 
+/// Defines the real functions but softmax as calls of the field `online`.
+#[macro_export]
+macro_rules! real_functions_online {
+    () => {
+        $crate::run_online! {
+            fn sigmoid(x: &$crate::Tagged, frac: u32) -> $crate::Tagged;
+            fn tanh(x: &$crate::Tagged, frac: u32) -> $crate::Tagged;
+            fn gelu(x: &$crate::Tagged, frac: u32) -> $crate::Tagged;
+            fn exp(x: &$crate::Tagged, frac: u32) -> $crate::Tagged;
+            fn log(x: &$crate::Tagged, fracs: (u32, u32)) -> $crate::Tagged;
+            fn sqrt(x: &$crate::Tagged, fracs: (u32, u32), argument_bits: u32) -> $crate::Tagged;
+            fn rsqrt(x: &$crate::Tagged, fracs: (u32, u32)) -> $crate::Tagged;
+            fn reciprocal(x: &$crate::Tagged, fracs: (u32, u32)) -> $crate::Tagged;
+            fn divide(x: &$crate::Tagged, y: &$crate::Tagged, up: u32, quotient_bits: u32) -> $crate::Tagged;
+        }
+    };
+}
+
 /// Implements `Sharing`, `Garbles` and `Stocks` by those of the field `online`; `finer` is [`Sharing::FINER`].
 ///
 /// [`Sharing::FINER`]: quorate_engine::Sharing::FINER

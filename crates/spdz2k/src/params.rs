@@ -68,12 +68,6 @@ impl Params {
         Online::new(key_bits, allow_weak).map(Params::of)
     }
 
-    /// Returns parameters with short keys, as [`quorate_authenticated::Params::insecure`] does.
-    #[cfg(feature = "testing")]
-    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
-        Params { digit_bits: DIGIT_BITS.min(key_bits), ..Params::of(Online::insecure(key_bits, inner_bits)) }
-    }
-
     /// Returns the usual ways to make correlations for these parameters.
     pub fn of(online: Online) -> Params {
         Params { online, roots: false, triples: TripleForm::T3, matrices: false, digit_bits: DIGIT_BITS, cuts: false }
@@ -84,13 +78,6 @@ impl Params {
         self.online
     }
 
-    /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
-    /// al. 2018.
-    #[cfg(feature = "testing")]
-    pub fn with_cope(self) -> Params {
-        Params { digit_bits: 1, ..self }
-    }
-
     /// Returns these parameters with numbers and their bits made by cut and choose wherever that is possible.
     pub fn with_cut_and_choose(self) -> Params {
         Params { cuts: true, ..self }
@@ -99,18 +86,6 @@ impl Params {
     /// Whether numbers with bits are made by cut and choose even where proofs take less.
     pub(crate) fn always_cuts(self) -> bool {
         self.cuts
-    }
-
-    /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
-    #[cfg(feature = "testing")]
-    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
-        (self.values(ring).bits() as usize, self.noise_bits())
-    }
-
-    /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
-    #[cfg(feature = "testing")]
-    pub fn insecure_bucket(self, count: usize) -> usize {
-        crate::privateedabit::Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
     }
 
     /// Returns these parameters with multiplication triples from published parts only.
@@ -194,6 +169,31 @@ impl Params {
     /// Returns L, the number of random bits that go into each factor beside its own.
     pub(crate) fn noise_bits(self) -> usize {
         2 * self.inner_bits() as usize + 16
+    }
+}
+
+/// **Insecure**, and what tests look at.
+#[cfg(feature = "testing")]
+impl Params {
+    /// Returns parameters with short keys, as [`quorate_authenticated::Params::insecure`] does.
+    pub fn insecure(key_bits: u32, inner_bits: u32) -> Params {
+        Params { digit_bits: DIGIT_BITS.min(key_bits), ..Params::of(Online::insecure(key_bits, inner_bits)) }
+    }
+
+    /// Returns these parameters with keys in digits of one bit: the published form of authentication, COPE of Cramer et
+    /// al. 2018.
+    pub fn with_cope(self) -> Params {
+        Params { digit_bits: 1, ..self }
+    }
+
+    /// Returns W and L of triples over Z_2^k, for tests that change what is sent of one row.
+    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
+        (self.values(ring).bits() as usize, self.noise_bits())
+    }
+
+    /// Returns the number of numbers in a bucket if `count` numbers are made by cut and choose.
+    pub fn insecure_bucket(self, count: usize) -> usize {
+        crate::privateedabit::Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
     }
 }
 

@@ -46,16 +46,9 @@ impl Functions for Spdz2k {
         fn most_quotients() -> usize;
     }
 
+    quorate_authenticated::real_functions_online! {}
+
     quorate_authenticated::run_online! {
-        fn sigmoid(x: &Tagged, frac: u32) -> Tagged;
-        fn tanh(x: &Tagged, frac: u32) -> Tagged;
-        fn gelu(x: &Tagged, frac: u32) -> Tagged;
-        fn exp(x: &Tagged, frac: u32) -> Tagged;
-        fn log(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn sqrt(x: &Tagged, fracs: (u32, u32), argument_bits: u32) -> Tagged;
-        fn rsqrt(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn reciprocal(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn divide(x: &Tagged, y: &Tagged, up: u32, quotient_bits: u32) -> Tagged;
         fn softmax(x: &Tagged, of: &Softmax<'_>) -> Tagged;
         fn lookup(x: &Tagged, table: &Lookup<'_>) -> Tagged;
         fn lookup_bit(x: &Tagged, table: &Lookup<'_>) -> SharedBits;

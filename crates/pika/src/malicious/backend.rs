@@ -1,6 +1,6 @@
 //! Gadgets and functions: those of the protocol for two parties, which P2 runs on shapes.
 
-use quorate_authenticated::{SharedBits, Tagged, run_online};
+use quorate_authenticated::{SharedBits, Tagged, real_functions_online, run_online};
 use quorate_circuits::Program;
 use quorate_engine::{Axis, Ctx, Misuse, Result, Sharing};
 use quorate_gadgets::extremum::{Best, Field};
@@ -72,17 +72,7 @@ impl Gadgets for PikaMalicious {
 }
 
 impl Functions for PikaMalicious {
-    run_online! {
-        fn sigmoid(x: &Tagged, frac: u32) -> Tagged;
-        fn tanh(x: &Tagged, frac: u32) -> Tagged;
-        fn gelu(x: &Tagged, frac: u32) -> Tagged;
-        fn exp(x: &Tagged, frac: u32) -> Tagged;
-        fn log(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn sqrt(x: &Tagged, fracs: (u32, u32), argument_bits: u32) -> Tagged;
-        fn rsqrt(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn reciprocal(x: &Tagged, fracs: (u32, u32)) -> Tagged;
-        fn divide(x: &Tagged, y: &Tagged, up: u32, quotient_bits: u32) -> Tagged;
-    }
+    real_functions_online! {}
 
     /// Uses keys if powers are looked up.
     async fn softmax(&self, ctx: &Ctx, x: &Tagged, of: &Softmax<'_>) -> Result<Tagged> {
