@@ -294,6 +294,66 @@ def test_what_loses_digits_is_named_and_the_advice_works(what: str, shadow: bool
     assert _kept(followed, wanted)
 
 
+def _softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max())
+    return powers / powers.sum()
+
+
+# Functions whose results are small as a whole: arguments, numpy's results, and how messages say it.
+FUNCTIONS: dict[str, tuple[np.ndarray, Any, Any]] = {
+    "exp": (np.array([-13.5, -12.0, -15.25]), qr.exp, np.exp),
+    "sigmoid": (np.array([-13.5, -12.0, -15.25]), qr.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+    "softmax": (np.random.default_rng(3).normal(0, 1, 3000).clip(-3, 3), qr.softmax, _softmax),
+}
+INSTEAD = {
+    "exp": re.compile(r"add ([\d.]+) to its argument, which multiplies results by 2\*\*(\d+)"),
+    "sigmoid": re.compile(r"compute (qr\.exp\(.*) \* qr\.sigmoid\(abs\(x\)\), which is 2\*\*(\d+) times as large"),
+    "softmax": re.compile(r"compute h = (qr\.exp\(.*\)) and h \* 2\*\*(\d+) / h\.sum\(\), with the axis"),
+}
+
+
+@pytest.mark.parametrize("what", FUNCTIONS)
+@pytest.mark.parametrize("shadow", [False, True])
+@pytest.mark.parametrize("dtype", [qr.real, qr.fixed(64, 16)], ids=str)
+def test_functions_whose_results_are_all_small_are_named_and_the_advice_works(
+    what: str, shadow: bool, dtype: Any
+) -> None:
+    values, function, clear = FUNCTIONS[what]
+    with qr.local("rss", shadow=shadow) as mpc:
+        x = mpc.input(values, owner=0, dtype=dtype)
+        with pytest.warns(qr.errors.RangeWarning, match=r"where the exact result is") as said:
+            got = function(x).reveal()
+        assert not _kept(got, clear(values))
+        assert len(said) == 1
+        [(advised, bits)] = INSTEAD[what].findall(str(said[0].message))
+        assert f"divide results by 2**{bits} again where they are large" in str(said[0].message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            if what == "exp":
+                followed = qr.exp(x + float(advised))
+            elif what == "sigmoid":
+                followed = eval(advised, {"qr": qr, "np": np, "x": x}) * qr.sigmoid(abs(x))
+            else:
+                h = eval(advised, {"qr": qr, "x": x})
+                followed = h * 2 ** int(bits) / h.sum()
+            found = followed.reveal() / 2 ** int(bits)
+    assert _kept(found, clear(values))
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_many_small_numbers_beside_a_large_one_are_named_and_the_advice_works(shadow: bool) -> None:
+    x, y = np.full(100, 0.0125), np.array([0.01] * 99 + [20_000.0])
+    with qr.local("rss", shadow=shadow) as mpc:
+        a, b = mpc.input(x, owner=0, bound=1), mpc.input(y, owner=1)
+        with pytest.warns(qr.errors.RangeWarning, match=r"multiply a factor by 2\*\*(\d+) first") as said:
+            (a * b).reveal()
+        bits = int(re.findall(r"by 2\*\*(\d+) first", str(said[0].message))[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", qr.errors.RangeWarning)
+            found = (a * 2**bits * b).reveal() / 2**bits
+    assert np.abs(found / (x * y) - 1).max() < SHARE
+
+
 SMALL = np.random.default_rng(9).uniform(0.001, 0.009, 200)
 
 # Lines that lose digits in one of their steps, and the largest magnitude that the advice asks for.
@@ -385,7 +445,8 @@ def test_small_numbers_beside_others_are_not_named(shadow: bool) -> None:
         (x / 7).reveal()
         (x - x[::-1] + 2.0**-14).mean().reveal()
         qr.softmax(mpc.input([20.0, 0.0, -5.0], owner=0)).reveal()
-        qr.exp(mpc.input([-20.0, -30.0], owner=0)).reveal()
+        qr.exp(mpc.input([-20.0, -30.0, 0.0], owner=0)).reveal()
+        qr.sigmoid(mpc.input([-20.0, -30.0, -1.0], owner=0)).reveal()
         p = qr.sigmoid(mpc.input(np.linspace(-9, 9, 30), owner=0))
         (p * (1 - p)).reveal()
 

@@ -295,7 +295,7 @@ def _fine(values: np.ndarray) -> Dtype:
 def _warn_of_lost(values: np.ndarray, units: np.ndarray, dtype: Dtype) -> None:
     """Warns of entries that lose more than 2^-8 of themselves, all together."""
     exact = values * 2.0**dtype.frac
-    found = _operations.coarse(exact, units) if units.size else None
+    found = _operations.coarse("lookup", exact, units) if units.size else None
     finer = _fine(values)
     if found is None or finer.frac <= max(dtype.frac, 16):  # values of a coarse dtype are so by choice
         return

@@ -113,6 +113,15 @@ BY_TEST: dict[str, list[str]] = {
     "test_small_results.py::test_what_loses_digits_is_named_and_the_advice_works @ product": [
         "multiply a factor by 2**{} first",
     ],
+    "test_small_results.py::test_functions_whose_results_are_all_small_are_named_and_the_advice_works @ exp": [
+        "add {} to its argument, which multiplies results by 2**{}",
+    ],
+    "test_small_results.py::test_functions_whose_results_are_all_small_are_named_and_the_advice_works @ sigmoid": [
+        "compute qr.exp(np.minimum(x, 0) + {}) * qr.sigmoid(abs(x)), which is 2**{} times as large",
+    ],
+    "test_small_results.py::test_functions_whose_results_are_all_small_are_named_and_the_advice_works @ softmax": [
+        "compute h = qr.exp(x - x.max()) and h * 2**{} / h.sum(), with the axis and keepdims=True where x has",
+    ],
     "test_small_results.py::test_a_range_that_keeps_bits_for_what_does_not_occur_is_to_be_clipped": [
         "say how large what it works on can be, x.clip(low, high) or bound= of the inputs, so that no bits are kept",
     ],
@@ -121,6 +130,9 @@ BY_TEST: dict[str, list[str]] = {
     ],
     "test_learn_digits.py::test_a_ratio_of_sums_in_a_stated_dtype_says_so_and_the_advice_works @ state one with 32": [
         "or state one with 32, qr.fixed(96, 32)",
+    ],
+    "test_learn_digits.py::test_slopes_that_no_bound_leaves_room_for_are_named_and_the_advice_works": [
+        "state bound= of the inputs, or clip what is multiplied to what it can be, x.clip(low, high)",
     ],
     "test_learn_digits.py::test_a_gradient_without_room_says_so_and_the_advice_works": [
         "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)",

@@ -20,7 +20,7 @@ use crate::reference;
 /// The largest number of numbers that are computed for a check: 16 bytes each.
 const MOST_ELEMENTS: usize = 1 << 26;
 /// The largest number of sums and products that are computed where only digits may be lost.
-const MOST_WORK: usize = 1 << 22;
+const MOST_WORK: usize = 1 << 25;
 
 /// The ranges of arrays that were run.
 #[derive(Clone, Debug, Default)]

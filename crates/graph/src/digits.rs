@@ -1,17 +1,22 @@
 //! Results that lose digits because they are small: which steps may, and the warnings of a check that has the values.
 //!
 //! A column of a result is the numbers with one last index; an array of one axis is one column. A column loses digits
-//! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. So
-//! there is no warning for numbers that are nearly 0 next to others, which lose digits in any data. There is one for a
-//! column that is small as a whole. A mean counts with the magnitudes of its terms: if they cancel, it is small, and
-//! its digits are known no better than those of the terms.
+//! where rounding takes more than 2^-8 of it: the sum of the rounding errors against the sum of the magnitudes. It also
+//! does where more than half of its numbers that are not 0 lose more than 2^-8 of themselves, however large the others
+//! are. So there is no warning for a few numbers that are nearly 0 next to others, which lose digits in any data. A
+//! mean counts with the magnitudes of its terms: if they cancel, it is small, and its digits are known no better than
+//! those of the terms.
+//!
+//! Powers and sigmoids are nearly 0 for most arguments, and only sums count for them. The shares of a softmax count as
+//! one column, since each is a part of 1. Results of `tanh`, `gelu` and `log` that are small have lost no more than
+//! their arguments.
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
 use crate::ranges::{self, Known};
-use crate::real::{MAX_FINE_FRAC, Real};
+use crate::real::{self, MAX_FINE_FRAC, Real};
 use crate::reference;
 
 /// A column may lose its magnitude divided by this.
@@ -26,7 +31,7 @@ const MORE_BITS: i32 = 4;
 pub enum Keep {
     /// State the range of the operands.
     Known,
-    /// Multiply an operand of the operation.
+    /// Multiply an operand of the operation; for functions, compute a multiple of the result.
     Multiple {
         /// The exponent of the factor, a power of two.
         more: u32,
@@ -44,7 +49,17 @@ impl Keep {
     /// Returns the advice as text.
     pub(crate) fn advice(self, op: &str) -> String {
         let multiple = |more: u32| {
+            let power = format!("{:.6}", f64::from(more) * std::f64::consts::LN_2);
             let what = match op {
+                "exp" => format!("add {power} to its argument, which multiplies results by 2**{more}"),
+                "sigmoid" => format!(
+                    "compute qr.exp(np.minimum(x, 0) + {power}) * qr.sigmoid(abs(x)), which is 2**{more} times as \
+                     large"
+                ),
+                "softmax" => format!(
+                    "compute h = qr.exp(x - x.max()) and h * 2**{more} / h.sum(), with the axis and keepdims=True where \
+                     x has several axes, which is 2**{more} times as large"
+                ),
                 "divide" | "floor_div" | "scale" => format!("multiply what is divided by 2**{more} first"),
                 "reciprocal" => format!("divide its argument by 2**{more} first"),
                 "rsqrt" => format!("divide its argument by 4**{more} first"),
@@ -69,8 +84,7 @@ impl Keep {
     }
 }
 
-/// Returns whether the step rounds results that may be small; `range` is their range. Functions whose results are small
-/// by nature, such as powers and softmax, are excluded: their errors are stated in units.
+/// Returns whether the step rounds results that may be small; `range` is their range.
 pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     let is_large = range.lo() >= SAFE || range.hi() <= -SAFE;
     if is_large || !node.dtype.is_fixed() || node.is_public() || node.error_is_stated {
@@ -79,7 +93,8 @@ pub(crate) fn may_lose(node: &Node, inputs: &[Known], range: Interval) -> bool {
     match &node.op {
         Op::Mul | Op::MatMul { .. } | Op::Conv(_) => ranges::product_shift(&node.op, inputs, node.dtype) > 0,
         Op::Scale(scale) => scale.rounds(),
-        Op::FloorDiv(_) | Op::Divide | Op::Real(Real::Rsqrt | Real::Reciprocal) => true,
+        Op::FloorDiv(_) | Op::Divide | Op::Softmax(_) => true,
+        Op::Real(Real::Rsqrt | Real::Reciprocal | Real::Exp | Real::Sigmoid) => true,
         // A user who converts states which bits are dropped.
         Op::Convert => node.room.grows && inputs[0].dtype.frac() > node.dtype.frac(),
         _ => false,
@@ -126,24 +141,25 @@ pub(crate) fn lost(
 ) -> Option<Fault> {
     let exact = exact(node, nodes, operands)?;
     let sizes = magnitudes.and_then(|magnitudes| self::exact(node, nodes, &[magnitudes]));
-    let width = if node.shape.len() > 1 { node.shape.last().copied().unwrap_or(1) } else { 1 };
-    let mut sums = vec![(0.0f64, 0.0f64, 0.0f64); width];
+    let width = match node.op {
+        Op::Softmax(_) => 1,
+        _ if node.shape.len() > 1 => node.shape.last().copied().unwrap_or(1),
+        _ => 1,
+    };
+    let mut columns = vec![Column::default(); width];
     for (i, (&exact, &result)) in exact.iter().zip(result).enumerate() {
-        let (off, size, count) = &mut sums[i % width];
         // Saturated and undefined results have a warning of their own.
         if exact.is_finite() && result.abs() < node.dtype.range().hi() {
-            *off += (result as f64 - exact).abs();
-            *size += sizes.as_ref().map_or(exact, |sizes| sizes[i]).abs();
-            *count += f64::from(exact != 0.0);
+            let size = sizes.as_ref().map_or(exact, |sizes| sizes[i]).abs();
+            columns[i % width].add((result as f64 - exact).abs(), size, exact != 0.0);
         }
     }
-    let column = sums.iter().position(|(off, size, _)| off * SHARE > *size)?;
-    let (off, size, count) = sums[column];
+    let each_counts = !is_small_by_nature(&node.op);
+    let column = columns.iter().position(|column| column.loses() || each_counts && column.mostly_loses())?;
     let off_by = |i: &usize| (result[*i] as f64 - exact[*i]).abs() * SHARE > exact[*i].abs();
     let index = (column..result.len()).step_by(width).find(off_by)?;
-    // If few digits are left, the possible error of a unit for each number is a better estimate than the measured
-    // error.
-    let more = (off.max(count) * SHARE / size).log2().ceil() as i32 + MORE_BITS;
+    let usual = sizes.as_ref().unwrap_or(&exact).iter().skip(column).step_by(width).map(|size| size.abs());
+    let more = columns[column].missing(each_counts.then(|| median(usual))) + MORE_BITS;
     let more = more.clamp(1, 127) as u32;
     // If bits are kept for values that do not occur, a multiple has no room: in the dtype, or in the ring of a
     // product.
@@ -161,6 +177,7 @@ pub(crate) fn lost(
         becomes: shown(node.dtype.decode(result[index])),
         dtype: node.dtype,
         keep: match finer(node.dtype, more) {
+            _ if is_small_by_nature(&node.op) => Keep::Multiple { more },
             Some(dtype) if magnitudes.is_some() => Keep::Dtype { dtype, more: None },
             _ if node.room.grows && (has_no_room || is_a_part()) => Keep::Known,
             _ if node.room.grows => Keep::Multiple { more },
@@ -168,6 +185,58 @@ pub(crate) fn lost(
             None => Keep::Multiple { more },
         },
     })
+}
+
+/// The losses of a column, in units.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    off: f64,
+    size: f64,
+    /// Numbers that are not 0.
+    count: usize,
+    /// Numbers that lose more than 1 / [`SHARE`] of themselves.
+    lost: usize,
+}
+
+impl Column {
+    fn add(&mut self, off: f64, size: f64, is_counted: bool) {
+        self.off += off;
+        self.size += size;
+        self.count += usize::from(is_counted);
+        self.lost += usize::from(is_counted && off * SHARE > size);
+    }
+
+    fn loses(&self) -> bool {
+        self.off * SHARE > self.size
+    }
+
+    fn mostly_loses(&self) -> bool {
+        2 * self.lost > self.count
+    }
+
+    /// Returns the number of bits that are missing; `usual` is the median magnitude where each number counts.
+    fn missing(&self, usual: Option<f64>) -> i32 {
+        // If few digits are left, the possible error of a unit for each number is a better estimate than the measured
+        // error.
+        let sum = self.off.max(self.count as f64) * SHARE / self.size;
+        let each = usual.filter(|usual| self.mostly_loses() && *usual > 0.0).map_or(0.0, |usual| SHARE / usual);
+        sum.max(each).log2().ceil() as i32
+    }
+}
+
+/// Returns the median of the values that are not 0, or 0.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.filter(|value| *value != 0.0).collect();
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// Returns whether many results are nearly 0 whatever the arguments' units.
+fn is_small_by_nature(op: &Op) -> bool {
+    matches!(op, Op::Softmax(_) | Op::Real(Real::Exp | Real::Sigmoid))
 }
 
 /// Returns a dtype with the same whole bits and `more` additional fractional ones, in a usual width.
@@ -218,6 +287,17 @@ fn exact(node: &Node, nodes: &[&Node], operands: &[&[i128]]) -> Option<Vec<f64>>
         }
         Op::Real(Real::Rsqrt) => each(&|x| f64::from(2 * to + from).exp2().sqrt() / x.sqrt()),
         Op::Real(Real::Reciprocal) => each(&|x| f64::from(to + from).exp2() / x),
+        Op::Real(Real::Exp) => each(&|x| f64::from(to).exp2() * (x / f64::from(from).exp2()).exp()),
+        Op::Real(Real::Sigmoid) => each(&|x| f64::from(to).exp2() / (1.0 + (-x / f64::from(from).exp2()).exp())),
+        Op::Softmax(axis) => {
+            let mut shares = vec![0.0; x.len()];
+            reference::each_line(axis, |places| {
+                let line: Vec<i128> = places.iter().map(|&i| x[i]).collect();
+                let of_line = real::shares(&line, nodes[0].dtype);
+                places.iter().zip(of_line).for_each(|(&i, share)| shares[i] = share * f64::from(to).exp2());
+            });
+            shares
+        }
         Op::Convert => each(&|x| x / f64::from(from - to).exp2()),
         _ => return None,
     })

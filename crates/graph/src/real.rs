@@ -253,10 +253,16 @@ pub(crate) fn divide(x: i128, y: i128, up: u32, dtype: Dtype) -> i128 {
 
 /// Returns the softmax of one line in the clear.
 pub(crate) fn softmax(line: &[i128], dtype: Dtype) -> Vec<i128> {
+    let units = f64::from(dtype.frac()).exp2();
+    shares(line, dtype).into_iter().map(|share| saturated(share * units, dtype.range())).collect()
+}
+
+/// Returns the softmax of one line before it is rounded.
+pub(crate) fn shares(line: &[i128], dtype: Dtype) -> Vec<f64> {
     let most = line.iter().copied().max().unwrap_or(0);
     let powers: Vec<f64> = line.iter().map(|&v| dtype.decode(v - most).exp()).collect();
     let sum: f64 = powers.iter().sum();
-    powers.iter().map(|p| saturated(p / sum * f64::from(dtype.frac()).exp2(), dtype.range())).collect()
+    powers.iter().map(|power| power / sum).collect()
 }
 
 fn shifted(one: i128, exponent: i128) -> i128 {

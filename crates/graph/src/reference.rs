@@ -300,14 +300,21 @@ fn along(a: &[i128], axis: &Axis, reduce: impl Fn(&[i128]) -> i128) -> Vec<i128>
 /// Returns results for each line, one for each of its elements, in their places.
 fn lines(a: &[i128], axis: &Axis, compute: impl Fn(&[i128]) -> Vec<i128>) -> Vec<i128> {
     let mut result = vec![0; a.len()];
+    each_line(axis, |places| {
+        let line: Vec<i128> = places.iter().map(|&place| a[place]).collect();
+        places.iter().zip(compute(&line)).for_each(|(&place, value)| result[place] = value);
+    });
+    result
+}
+
+/// Calls `see` with the places of each line along an axis.
+pub(crate) fn each_line(axis: &Axis, mut see: impl FnMut(&[usize])) {
     for outer in 0..axis.outer {
         for inner in 0..axis.inner {
             let place = |j: usize| (outer * axis.len + j) * axis.inner + inner;
-            let line: Vec<i128> = (0..axis.len).map(|j| a[place(j)]).collect();
-            compute(&line).into_iter().enumerate().for_each(|(j, value)| result[place(j)] = value);
+            see(&(0..axis.len).map(place).collect::<Vec<_>>());
         }
     }
-    result
 }
 
 fn map_with(a: &[i128], f: impl FnMut(i128) -> i128) -> Vec<i128> {

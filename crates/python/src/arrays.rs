@@ -379,6 +379,11 @@ impl Session {
         self.add(py, line, |mut b| b.reshape(NodeId(x), &shape))
     }
 
+    /// Builds `x` times a public number, with `more` additional fractional bits where its dtype grows.
+    fn finer_multiple(&self, py: Python<'_>, x: u32, by: f64, more: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.finer_multiple(NodeId(x), by, more))
+    }
+
     /// Builds the values of `x`, stated to lie between these numbers of units.
     fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.stated(NodeId(x), low, high))

@@ -18,7 +18,7 @@ from quorate.errors import QuorateError
 if TYPE_CHECKING:
     from quorate import _quorate
 
-__all__ = ["Span", "encoded", "shuffled", "span"]
+__all__ = ["SMALL_BY_NATURE", "Span", "encoded", "shuffled", "span"]
 
 Operand = tuple[np.ndarray, Dtype]
 
@@ -108,28 +108,37 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
 
 
 def coarse(
-    exact: np.ndarray, result: np.ndarray, magnitudes: np.ndarray | None = None
+    op: str, exact: np.ndarray, result: np.ndarray, magnitudes: np.ndarray | None = None
 ) -> tuple[tuple[int, ...], int] | None:
-    """Returns the first number of a column that loses more than 2^-8 of itself, and the extra bits that would keep it.
+    """Returns the first number of a column that loses digits, and the extra bits that would keep it.
 
-    A column is all numbers with the same last index, or an array of one axis. The result is None if there is none.
-    Where `magnitudes` are given, the loss is compared with them and not with the exact results.
+    A column is all numbers with the same last index, or an array of one axis; the shares of a softmax are one column.
+    It loses digits where the errors add up to more than 2^-8 of the magnitudes, or where more than half of its numbers
+    lose more than 2^-8 of themselves; only the sums count for functions that are nearly 0 for most arguments. The
+    result is None if no column does. Where `magnitudes` are given, the loss is compared with them and not with the
+    exact results.
     """
-    columns = exact.reshape(-1, exact.shape[-1]) if exact.ndim > 1 else exact.reshape(-1, 1)
-    got = result.astype(float)
-    off = np.abs(got.reshape(columns.shape) - columns)
+    width = exact.shape[-1] if exact.ndim > 1 and op != "softmax" else 1
+    columns = exact.reshape(-1, width)
+    off = np.abs(result.astype(float).reshape(columns.shape) - columns)
     # Rounding causes no larger error: results further off were saturated or wrapped, which other checks report.
     off = np.where(off > _MOST_ROUNDED, 0, off)
-    sizes = np.abs(exact if magnitudes is None else magnitudes).reshape(columns.shape).sum(axis=0)
-    sums = off.sum(axis=0)
-    lost = np.flatnonzero(sums * _SHARE > sizes)
+    each = np.abs(exact if magnitudes is None else magnitudes).reshape(columns.shape)
+    sums, sizes, counted = off.sum(axis=0), each.sum(axis=0), columns != 0
+    mostly = 2 * (counted & (off * _SHARE > each)).sum(axis=0) > counted.sum(axis=0)
+    if op in SMALL_BY_NATURE:
+        mostly = np.zeros_like(mostly)
+    lost = np.flatnonzero((sums * _SHARE > sizes) | mostly)
     if not len(lost):
         return None
     column = int(lost[0])
-    most = max(sums[column], np.count_nonzero(columns[:, column]))
+    missing = max(sums[column], np.count_nonzero(columns[:, column])) * _SHARE / sizes[column]
+    if mostly[column]:
+        usual = each[:, column][each[:, column] != 0]
+        missing = max(missing, _SHARE / float(np.median(usual)))
     row = int(np.flatnonzero(off[:, column] * _SHARE > np.abs(columns[:, column]))[0])
-    place = np.unravel_index(row * columns.shape[1] + column, exact.shape) if exact.ndim else ()
-    return tuple(int(i) for i in place), math.ceil(math.log2(most * _SHARE / sizes[column])) + 4
+    place = np.unravel_index(row * width + column, exact.shape) if exact.ndim else ()
+    return tuple(int(i) for i in place), math.ceil(math.log2(missing)) + 4
 
 
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
@@ -323,6 +332,9 @@ _MOST_ROUNDED = 8.0
 _LOG_ERROR_BITS = 24
 
 
+# Functions that are nearly 0 for most arguments.
+SMALL_BY_NATURE = ("softmax", "exp", "sigmoid")
+
 # Functions that `_kernels` computes in double precision.
 _REAL = ("sigmoid", "tanh", "gelu", "exp", "log", "sqrt", "rsqrt", "reciprocal")
 
@@ -357,7 +369,7 @@ def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
         units = kernels.FUNCTIONS[step.op](x) * 2.0**step.dtype.frac
     outside = np.isnan(units) | (np.isinf(units) & (step.op != "exp"))
     found = _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
-    if step.op in ("rsqrt", "reciprocal"):
+    if step.op in ("rsqrt", "reciprocal", "exp", "sigmoid"):
         found.exact = np.where(outside, 0.0, units)
     return found
 
@@ -385,4 +397,4 @@ def _softmax(step: Step, operand: Operand) -> Span:
     x = _lines(step, value.astype(np.float64) / 2.0**before.frac)
     shares = kernels.softmax(x, 1) if x.size else x
     units = shares.reshape(step.shape) * 2.0**step.dtype.frac
-    return _near(units, step, np.zeros(step.shape, bool), 0)
+    return dataclasses.replace(_near(units, step, np.zeros(step.shape, bool), 0), exact=units)

@@ -6,6 +6,7 @@ Integers of any size are exact here: a result that wraps in the ring differs fro
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ class Shadow:
 
     def _name_lost(self, step: Step, exact: np.ndarray, result: np.ndarray) -> None:
         magnitudes = self._magnitudes(step)
-        found = _operations.coarse(exact, np.asarray(result), magnitudes) if result.size else None
+        found = _operations.coarse(step.op, exact, np.asarray(result), magnitudes) if result.size else None
         if found is None:
             return
         file, line = step.line
@@ -146,6 +147,8 @@ class Shadow:
 
     def _keeping(self, step: Step, more: int, is_mean: bool) -> str:
         """Returns the advice that keeps `more` bits of small results; see `quorate-graph`, `digits`."""
+        if step.op in _operations.SMALL_BY_NATURE:
+            return _multiplying(step.op, more)
         finer = _finer(step.dtype, more)
         if is_mean and finer:
             return f"give what it works on more fractional bits, x.astype(qr.{finer})"
@@ -202,7 +205,17 @@ def _finer(dtype: Dtype, more: int) -> str | None:
 
 def _multiplying(op: str, more: int) -> str:
     """Returns the advice to multiply first, for a line with this operation alone."""
-    if op in ("divide", "floor_div", "scale"):
+    power = f"{more * math.log(2):.6f}"
+    if op == "exp":
+        first = f"add {power} to its argument, which multiplies results by 2**{more}"
+    elif op == "sigmoid":
+        first = f"compute qr.exp(np.minimum(x, 0) + {power}) * qr.sigmoid(abs(x)), which is 2**{more} times as large"
+    elif op == "softmax":
+        first = (
+            f"compute h = qr.exp(x - x.max()) and h * 2**{more} / h.sum(), with the axis and keepdims=True where x has "
+            f"several axes, which is 2**{more} times as large"
+        )
+    elif op in ("divide", "floor_div", "scale"):
         first = f"multiply what is divided by 2**{more} first"
     elif op == "reciprocal":
         first = f"divide its argument by 2**{more} first"

@@ -13,7 +13,7 @@ from quorate._clear._steps import Step
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
-from quorate.learn._gradient_values import Factored, Given, Made, most_of
+from quorate.learn._gradient_values import Factored, Given, Made, ceil_log2, most_of
 from quorate.learn._rules import EXACT, PIECEWISE, RULES, Rule, log_softmax
 
 __all__ = ["gradient"]
@@ -39,8 +39,10 @@ def gradient(
 
     Returns:
         Arrays of the parameters' shapes and dtypes. Their error is that of their operations, each of which states its
-        own; products are rounded down. Small gradients, such as those with a factor 1/n, are kept multiplied by powers
-        of two, as far as ranges prove that there is room. A `RangeWarning` names an operation without room.
+        own; products are rounded down. Small slopes, such as those with a factor 1/n, are kept multiplied by powers of
+        two, as far as ranges prove that there is room. A `RangeWarning` names an operation without room. Gradients of
+        reals without a stated dtype to which such slopes lead get up to log2(n) more fractional bits, n being the
+        elements of the largest array on the way.
 
     Rounds and bytes: each product in the loss takes those of one product, each matrix product those of two, additions
     and moves none. `mpc.explain` of the result predicts them.
@@ -75,7 +77,8 @@ def gradient(
     for place, node in enumerate(nodes):
         if node not in found:
             raise ConfigError(at(f"gradient: the loss does not depend on parameter {place}, or by comparisons only"))
-    return [_as(found[node].whole(), array) for node, array in zip(nodes, wanted, strict=True)]
+    whole = [found[node].whole(program.digits) for node in nodes]
+    return [_as(gradient, array) for gradient, array in zip(whole, wanted, strict=True)]
 
 
 def _check(loss: Any, parameters: list[Any], along: Any) -> None:
@@ -114,6 +117,14 @@ class _Program:
         self._carries: set[int] = set(parameters)
         for step in steps:
             self._place(step)
+
+    @property
+    def digits(self) -> int:
+        """The bits by which gradients of single records may be smaller than those of all: log2 of the largest step."""
+        sizes = (
+            int(np.prod(step.shape, dtype=np.int64)) for step in self._steps.values() if step.node in self._carries
+        )
+        return ceil_log2(float(max(sizes, default=1)))
 
     def _place(self, step: Step) -> None:
         """Records whether a step's result depends on parameters, and whether the step has no derivative."""
@@ -171,20 +182,30 @@ class _Program:
         operands = self._operands(session, step)
         if self._unknown is None and self._divides_by_anything(session, step):
             self._unknown = step
+        lost_before = False
         for spare, lost in _attempts(g):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", RangeWarning)
                 try:
                     given = rule(Made(session, step, spare=spare, **operands), g.down(lost) if lost else g)
                 except (RangeError, DtypeError):
-                    self._lost = self._lost or step  # digits are lost if a later attempt succeeds
+                    lost_before = True
                     continue
             usual = lost == 0 and all(one is None or one.lifted <= 0 for one in [g, *given])
             if usual or all(one is None or one.is_known for one in given):
                 _say(said)
+                if lost_before and not self._leaves_enough(g, lost):
+                    self._lost = self._lost or step
                 return given
-            self._lost = self._lost or step
+            lost_before = True
+        self._lost = self._lost or step
         return rule(Made(session, step, spare=0, **operands), g.down(g.lifted) if g.lifted > 0 else g)
+
+    def _leaves_enough(self, g: Factored, lost: int) -> bool:
+        """Whether slopes of single records, 1/n of 1/n, have enough digits after some bits of them are lost."""
+        if lost == 0 or g.is_public:
+            return False
+        return min(g.array.dtype.frac, _USUAL_FRAC) + g.lifted - lost >= 2 * self.digits + _ENOUGH_BITS
 
     def _divides_by_anything(self, session: Any, step: Step) -> bool:
         """Whether slopes are divided by secrets without a proven range, in a dtype that keeps few of their digits."""
@@ -204,6 +225,9 @@ class _Program:
             verb = "may lose"
             what = f"nothing says how large what is divided by may be, and {lost.dtype} has few fractional bits"
             instead = "leave dtype= of the inputs out, so that results grow, or state one with 32, qr.fixed(96, 32)"
+        elif SecretArray(session, lost.node).dtype.grows and lost.op in _MULTIPLYING:
+            what = "nothing proves how large what slopes are multiplied by may be"
+            instead = "state bound= of the inputs, or clip what is multiplied to what it can be, x.clip(low, high)"
         elif SecretArray(session, lost.node).dtype.grows:
             what = "nothing proves how small or how large what is divided by may be"
             instead = "clip divisors and the arguments of logarithms and roots to what they can be, x.clip(low, high)"
@@ -257,6 +281,15 @@ _MOVES = ("gather", "reshape", "broadcast")
 
 # Steps whose slopes are divided by their last operand, or by its root.
 _DIVIDING = ("divide", "reciprocal", "rsqrt", "sqrt", "log")
+
+# Steps whose slopes are multiplied by an operand.
+_MULTIPLYING = ("mul", "matmul", "conv")
+
+# The fractional bits that slopes keep in any product.
+_USUAL_FRAC = 16
+
+# The bits that slopes of single records have at least where nothing is said of lost digits.
+_ENOUGH_BITS = 8
 
 # With this number of fractional bits, slopes divided by up to a million keep twelve bits.
 _FINE_FRAC = 32

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate import _source
 from quorate._clear._steps import Step
 from quorate.array import SecretArray
 from quorate.session import Session
@@ -71,12 +72,27 @@ class Factored:
         return Factored(self.array, self.factor * other.factor, self.lifted + other.lifted)
 
     def down(self, bits: int) -> Factored:
-        """Returns the gradient with its array scaled down by some bits, which are lost."""
-        return Factored(self.array >> bits, self.factor * 2.0**bits, self.lifted - bits)
+        """Returns the gradient with its array scaled down by some bits, which are lost.
 
-    def whole(self) -> Any:
-        """Returns the gradient with the factor applied."""
-        return self.array if self.factor == 1.0 else self.array * self.factor
+        It is rounded to the nearest: if each of many slopes were rounded down, their sum would be off by half a unit
+        for each.
+        """
+        return Factored(self.array * 2.0**-bits, self.factor * 2.0**bits, self.lifted - bits)
+
+    def whole(self, digits: int = 0) -> Any:
+        """Returns the gradient with the factor applied.
+
+        Args:
+            digits: the number of fractional bits that a gradient which was scaled up keeps beyond the usual ones, if
+                its dtype grows.
+        """
+        if self.factor == 1.0:
+            return self.array
+        kept = min(digits, self.lifted, -floor_log2(abs(self.factor)))
+        if kept <= 0 or self.is_public or not self.array.dtype.grows:
+            return self.array * self.factor
+        node = self.array._session._native.finer_multiple(self.array._node, self.factor, kept, _source.line())
+        return self.array._new(node)
 
     def even(self) -> Factored:
         """Scales public numbers to a size that keeps digits in fixed point; the factor compensates."""

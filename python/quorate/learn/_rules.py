@@ -6,11 +6,13 @@ none is needed). All rules are linear in g, so that a public factor of all of g 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from quorate._arrays._proven_ranges import between
 from quorate.array import SecretArray
 from quorate.functions import exp, rsqrt, sqrt
 from quorate.learn import _window_rules
@@ -39,6 +41,12 @@ EXACT = ("mul", "sum", "reshape", "broadcast", "astype", "to", "assert_within", 
 
 # More shares of a softmax than this are small, with few digits.
 _MANY = 32
+
+# Powers that are shares of a softmax are computed this many bits larger, so that small ones keep their digits.
+_POWER_BITS = 4
+
+# The sum of shares is at most 1 and their errors.
+_MOST_OF_SHARES = 1.25
 
 # Results of at least 1 over this are precise enough for slopes; smaller ones are computed again, scaled up.
 _FEW = 8.0
@@ -220,8 +228,10 @@ def _shares(made: Made) -> Factored:
     if made.spare == 0 or shares.shape[1] <= _MANY:
         return Factored(shares)
     x = made.operand(0).reshape(made.step.numbers)
-    powers = exp(made.session.minimum(x - x.max(axis=1, keepdims=True), 0.0))
-    inverse = inverse_of(powers.sum(axis=1, keepdims=True).clip(1.0, float(shares.shape[1])), made.spare)
+    most = 2.0**_POWER_BITS
+    powers = exp(made.session.minimum(x - x.max(axis=1, keepdims=True), 0.0) + _POWER_BITS * math.log(2))
+    sums = powers.sum(axis=1, keepdims=True).clip(most * 0.99, most * 1.01 * shares.shape[1])
+    inverse = inverse_of(sums, made.spare)
     return inverse.of(powers * inverse.array)
 
 
@@ -231,12 +241,22 @@ def _softmax(made: Made, g: Factored) -> Given:
         by = multiplied(made, g.of(g.array.reshape(made.step.numbers)), shares.array).scaled_as(shares)
         if by.is_public:  # all zeros
             return by.of(by.array.reshape(made.shapes[0]))
-        total = by.of(by.array.sum(axis=1, keepdims=True))
+        total = by.of(_of_shares(by.array))
         taken = total.of(total.array * shares.array).scaled_as(shares)
         found = by.plus(negated(taken))
         return found.of(found.array.reshape(made.shapes[0]))
 
     return [made.where(0, back)]
+
+
+def _of_shares(parts: SecretArray) -> SecretArray:
+    """Returns the sums of rows of shares times slopes: they are at most the largest slope, since shares add up to 1."""
+    total = parts.sum(axis=1, keepdims=True)
+    most = most_of(parts)
+    if most is None:
+        return total
+    units = math.ceil(_MOST_OF_SHARES * most * 2.0**total.dtype.frac) + parts.shape[1]
+    return between(total, -units, units)
 
 
 def log_softmax(made: Made, g: Factored) -> Given:

@@ -267,6 +267,12 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_floor_div(a, by))
     }
 
+    /// Builds a real without a stated dtype times a public number below 2^63, with `more` additional fractional bits: a
+    /// power of two that makes it smaller by as many bits loses no digits. Other fixed point keeps its dtype.
+    pub fn finer_multiple(&mut self, a: NodeId, by: f64, more: u32) -> Built {
+        self.attempt(|b| b.build_finer_multiple(a, by, more))
+    }
+
     /// Rounds fixed point to whole numbers, halves to the even one; a result beyond the largest element wraps.
     pub fn round(&mut self, a: NodeId) -> Built {
         self.attempt(|b| b.build_round(a))

@@ -8,6 +8,7 @@ use crate::error::Fault;
 use crate::graph::{Rules, Truncation};
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
+use crate::real::MAX_FINE_FRAC;
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
 use crate::shape;
 
@@ -24,6 +25,15 @@ impl Reals<'_> {
         let scale = f64::from(dtype.frac()).exp2();
         self.values.iter().all(|&value| value.abs() >= 2f64.powi(53) || (value * scale).fract() == 0.0)
     }
+}
+
+/// The form of multiples.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    /// Whether results are saturated where they do not fit.
+    quotients: bool,
+    /// The smallest number of additional fractional bits.
+    more: u32,
 }
 
 /// A matrix of public reals with more fractional bits than the dtype has.
@@ -101,7 +111,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let ratio = |c: f64| (c.abs() < 2f64.powi(63)).then(|| Ratio::of(c));
-        self.scaled(id, reals, &ratio, false).map(Some)
+        self.scaled(id, reals, &ratio, Form::default()).map(Some)
     }
 
     /// Builds `a` divided by public numbers, for fixed point. `None` for divisors whose exact quotients only the
@@ -129,13 +139,13 @@ impl Builder<'_> {
             return Err(refused(dtype.lost(&values, &units)));
         };
         let whole = ratios.iter().all(|ratio| ratio.is_whole());
-        if reals.are_held(dtype) && !whole && self.finer_multiple(id, &ratios) == 0 {
+        if reals.are_held(dtype) && !whole && self.bits_of_small_multiple(id, &ratios) == 0 {
             let exact = self.exact_quotient(id, reals, &units)?;
             if exact.is_some() || real::divides(dtype) {
                 return Ok(exact);
             }
         }
-        self.scaled(id, reals, &inverse, true).map(Some)
+        self.scaled(id, reals, &inverse, Form { quotients: true, more: 0 }).map(Some)
     }
 
     /// Returns public numbers as reals, if every one is exact in a double.
@@ -204,7 +214,7 @@ impl Builder<'_> {
     }
 
     /// Returns the number of additional fractional bits for small multiples, where they may get more.
-    fn finer_multiple(&self, a: NodeId, ratios: &[Ratio]) -> u32 {
+    fn bits_of_small_multiple(&self, a: NodeId, ratios: &[Ratio]) -> u32 {
         let node = self.graph.node(a);
         let dtype = node.dtype;
         if !self.grows(&[a], dtype) {
@@ -220,13 +230,25 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds `a` times the ratio of each real; `quotients`: saturated where they do not fit.
+    /// Builds a secret real without a stated dtype times a public number, with `more` additional fractional bits where
+    /// dtypes have as many. Other fixed point gets a product in its own dtype.
+    pub(super) fn build_finer_multiple(&mut self, a: NodeId, by: f64, more: u32) -> Result<NodeId, Fault> {
+        let dtype = self.graph.get(a)?.dtype;
+        let ratio = |c: f64| (c.abs() < 2f64.powi(63)).then(|| Ratio::of(c));
+        if !dtype.is_fixed() || ratio(by).is_none() {
+            return Err(Fault::FixedOnly { op: "scale", dtype });
+        }
+        let more = if self.grows(&[a], dtype) { more.min(MAX_FINE_FRAC.saturating_sub(dtype.frac())) } else { 0 };
+        self.scaled(a, Reals { values: &[by], shape: &[] }, &ratio, Form { more, ..Form::default() })
+    }
+
+    /// Builds `a` times the ratio of each real.
     fn scaled(
         &mut self,
         a: NodeId,
         by: Reals<'_>,
         ratio: &dyn Fn(f64) -> Option<Ratio>,
-        quotients: bool,
+        Form { quotients, more }: Form,
     ) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
         let Rules { truncation, rings, .. } = self.graph.rules();
@@ -237,7 +259,7 @@ impl Builder<'_> {
             by.values.iter().map(moved).collect::<Option<Vec<Ratio>>>()
         };
         let usual = all(0).unwrap_or_default();
-        let more = self.finer_multiple(a, &usual);
+        let more = self.bits_of_small_multiple(a, &usual).max(more);
         let (more, ratios) = all(more as i32).map_or((0, usual), |finer| (more, finer));
         let ratios = ratios.as_slice();
         let mut multiples = Multiples { ratios, divisors: None, most_bits: rings.most_bits };

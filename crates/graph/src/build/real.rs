@@ -35,7 +35,8 @@ pub(super) fn divides(dtype: Dtype) -> bool {
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let a = self.argument(function.most_frac(), a)?;
-        let a = if function == Real::Reciprocal { self.proven(a)? } else { a };
+        let divides = matches!(function, Real::Reciprocal | Real::Rsqrt);
+        let a = if divides { self.proven(a)? } else { a };
         let node = self.graph.get(a)?;
         let (dtype, shape) = (node.dtype, node.shape.clone());
         let least = match function {
