@@ -229,14 +229,14 @@ def test_the_share_of_one_record_among_many(records: int, by_function: bool) -> 
 
 
 def test_slopes_that_no_bound_leaves_room_for_are_named_and_the_advice_works() -> None:
-    x, w = np.random.default_rng(12).normal(size=(100_000, 3)).clip(-3, 3), np.array([0.5, -0.25, 0.75])
-    places = np.arange(len(x))
-    wanted = slopes_of_a_share(x, w, places)
+    x, w = np.random.default_rng(12).normal(size=(20_000, 3)).clip(-3, 3), np.array([0.5, -0.25, 0.75])
+    wanted = slopes_of_a_share(x, w, np.arange(len(x)))
     with qr.local("rss") as mpc:
         weights = mpc.input(w, owner=1)
 
         def found(rows: Any) -> Any:
-            return gradient(share_of(Secret, (rows @ weights).clip(-8, 8), places, False), [weights])[0]
+            powers = qr.exp((rows @ weights).clip(-8, 8))
+            return gradient((powers / powers.sum())[0], [weights])[0]
 
         with pytest.warns(qr.RangeWarning, match=r"slopes of matmul .*: state bound= of the inputs, or clip what is"):
             found(mpc.input(x, owner=0))

@@ -47,6 +47,12 @@ fn values_that_rest_on_a_bound_of_one_owner_are_proven_once() {
     at(&mut graph).divide(x, y).unwrap();
     at(&mut graph).real(Real::Reciprocal, x).unwrap();
     assert_eq!(proofs(&graph), (2, 2), "the divisor, not what is divided");
+    let z = input(&mut graph, 1, Dtype::FIXED64, 49);
+    at(&mut graph).real(Real::Exp, z).unwrap();
+    at(&mut graph).real(Real::Log, z).unwrap();
+    assert_eq!(proofs(&graph), (2, 2), "powers and logarithms divide by nothing");
+    at(&mut graph).real(Real::Rsqrt, z).unwrap();
+    assert_eq!(proofs(&graph), (3, 3), "an inverse root divides");
 }
 
 #[test]
