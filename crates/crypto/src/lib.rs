@@ -27,6 +27,8 @@ mod prf;
 mod prg;
 mod seed;
 mod session;
+#[cfg_attr(feature = "testing", path = "testing/tape.rs")]
+mod tape;
 mod tccr;
 mod wide;
 
@@ -35,10 +37,10 @@ pub use error::CryptoError;
 pub use half_gates::{TABLES_BYTES, Tables};
 pub use prf::Prf;
 pub use prg::Prg;
-#[cfg(feature = "testing")]
-pub use prg::Tape;
 pub use seed::Seed;
 pub use session::SessionId;
+#[cfg(feature = "testing")]
+pub use tape::Tape;
 pub use tccr::{RUN, Run, SEGMENT_TWEAKS, Tccr};
 
 /// Fills `out` from the operating system's generator.

@@ -1,6 +1,7 @@
 //! The generator: AES-128 in counter mode.
 
 use crate::cipher::Aes;
+use crate::tape::Reader;
 use quorate_ring::threads::{side_by_side, threads};
 use zeroize::Zeroize;
 
@@ -16,21 +17,17 @@ const THREADED: usize = 1 << 15;
 /// shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits with
 /// advantage below 2^-49 (PRP/PRF switching).
 pub struct Prg {
-    source: Source,
+    pub(crate) source: Source,
 }
 
-#[cfg_attr(
-    feature = "testing",
-    expect(clippy::large_enum_variant, reason = "a box would cost every generator an allocation, for a test's sake")
-)]
-enum Source {
+#[allow(clippy::large_enum_variant, dead_code, reason = "tapes exist only in tests")]
+pub(crate) enum Source {
     Aes(Ctr),
-    #[cfg(feature = "testing")]
-    Tape(std::sync::Arc<Tape>),
+    Tape(Reader),
 }
 
 /// Counter mode with a 128-bit big-endian counter, as in NIST SP 800-38A.
-struct Ctr {
+pub(crate) struct Ctr {
     cipher: Aes,
     /// The next block to encrypt.
     counter: u128,
@@ -52,7 +49,6 @@ impl Prg {
     pub fn fill(&mut self, out: &mut [u8]) {
         match &mut self.source {
             Source::Aes(ctr) => ctr.fill(out),
-            #[cfg(feature = "testing")]
             Source::Tape(tape) => tape.read(out),
         }
     }
@@ -62,7 +58,6 @@ impl Prg {
         match &self.source {
             Source::Aes(ctr) => ctr.fill_at(offset, out),
             // A tape returns bytes in the order of the draws.
-            #[cfg(feature = "testing")]
             Source::Tape(tape) => tape.read(out),
         }
     }
@@ -72,12 +67,6 @@ impl Prg {
         let mut bytes = [0; 8];
         self.fill(&mut bytes);
         u64::from_le_bytes(bytes)
-    }
-
-    /// **Insecure**: returns a generator that reads `tape`. For tests that enumerate all randomness.
-    #[cfg(feature = "testing")]
-    pub fn insecure_from_tape(tape: std::sync::Arc<Tape>) -> Prg {
-        Prg { source: Source::Tape(tape) }
     }
 }
 
@@ -173,36 +162,6 @@ impl Drop for Ctr {
 impl std::fmt::Debug for Prg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Prg(..)")
-    }
-}
-
-/// A test's replacement for all randomness: bytes that are read in order; zeros once they are used up.
-///
-/// Several generators may share a tape. After a first run on an empty tape, [`drawn`](Self::drawn) gives the length
-/// that it needs.
-#[cfg(feature = "testing")]
-pub struct Tape {
-    bytes: Vec<u8>,
-    drawn: std::sync::atomic::AtomicUsize,
-}
-
-#[cfg(feature = "testing")]
-impl Tape {
-    /// Returns a tape of these bytes.
-    pub fn new(bytes: Vec<u8>) -> std::sync::Arc<Tape> {
-        std::sync::Arc::new(Tape { bytes, drawn: 0.into() })
-    }
-
-    /// Returns the number of bytes drawn so far, including those beyond the end.
-    pub fn drawn(&self) -> usize {
-        self.drawn.load(std::sync::atomic::Ordering::SeqCst)
-    }
-
-    fn read(&self, out: &mut [u8]) {
-        let start = self.drawn.fetch_add(out.len(), std::sync::atomic::Ordering::SeqCst);
-        for (i, byte) in out.iter_mut().enumerate() {
-            *byte = self.bytes.get(start + i).copied().unwrap_or(0);
-        }
     }
 }
 
@@ -334,16 +293,5 @@ mod tests {
         assert_ne!(first(seed.prg("quorate/a", b"x")), first(seed.prg("quorate/b", b"x")));
         let derived = seed.derive("quorate/a", b"x");
         assert_ne!(first(seed.prg("quorate/a", b"x")).to_le_bytes(), derived.expose()[..8]);
-    }
-
-    #[cfg(feature = "testing")]
-    #[test]
-    fn tapes_are_shared_and_counted() {
-        let tape = Tape::new(vec![1, 2, 3, 4]);
-        let (mut a, mut b) = (Prg::insecure_from_tape(tape.clone()), Prg::insecure_from_tape(tape.clone()));
-        let (mut x, mut y) = ([0; 3], [7; 3]);
-        a.fill(&mut x);
-        b.fill(&mut y);
-        assert_eq!((x, y, tape.drawn()), ([1, 2, 3], [4, 0, 0], 6));
     }
 }

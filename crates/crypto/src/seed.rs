@@ -1,15 +1,15 @@
 //! Seeds: 256 secret bits from which everything else is derived by name.
 
+use crate::tape::Reader;
 use crate::{CryptoError, Prg, domains, os_random};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// 32 secret bytes; wiped on drop, never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Seed {
-    bytes: [u8; 32],
-    #[cfg(feature = "testing")]
+    pub(crate) bytes: [u8; 32],
     #[zeroize(skip)]
-    tape: Option<std::sync::Arc<crate::Tape>>,
+    pub(crate) tape: Option<Reader>,
 }
 
 impl Seed {
@@ -25,18 +25,7 @@ impl Seed {
 
     /// Returns the seed of these bytes, which two parties agreed on or a peer sent.
     pub fn from_bytes(bytes: [u8; 32]) -> Seed {
-        Seed {
-            bytes,
-            #[cfg(feature = "testing")]
-            tape: None,
-        }
-    }
-
-    /// **Insecure**: returns the seed of these bytes, all of whose generators read `tape`, one after the other. Seeds
-    /// derived from it depend on the bytes alone. For tests that enumerate all randomness.
-    #[cfg(feature = "testing")]
-    pub fn insecure_with_tape(bytes: [u8; 32], tape: std::sync::Arc<crate::Tape>) -> Seed {
-        Seed { bytes, tape: Some(tape) }
+        Seed { bytes, tape: None }
     }
 
     /// Returns the bytes, for sending the seed to a peer.
@@ -57,9 +46,8 @@ impl Seed {
     /// # Panics
     /// If `domain` is longer than 255 bytes.
     pub fn prg(&self, domain: &'static str, context: &[u8]) -> Prg {
-        #[cfg(feature = "testing")]
         if let Some(tape) = &self.tape {
-            return Prg::insecure_from_tape(tape.clone());
+            return tape.prg();
         }
         let mut material = self.hash(domains::SEED_PRG, domain, context);
         let prg = Prg::from_material(&material);

@@ -298,11 +298,10 @@ impl Ctx {
         }
         self.core.sent.fetch_add(length as u64, Ordering::Relaxed);
         self.channels().channel(to, |channel| channel.sent += length as u64);
-        #[cfg(any(test, feature = "testing"))]
         let write = |frame: &mut Vec<u8>| {
             let start = frame.len();
             write(frame);
-            self.core.probe.borrow_mut().sending(&mut frame[start..]);
+            self.core.probe.sending(frame, start);
         };
         self.core.post(to, self.lane, self.depth().saturating_add(1), length, write)
     }
@@ -339,8 +338,7 @@ impl Ctx {
             self.ready_or_wait(message.take(), from, Want::Message, context.waker())
         })
         .await?;
-        #[cfg(any(test, feature = "testing"))]
-        self.core.probe.borrow_mut().record(from, self.phase, message.bytes());
+        self.core.probe.heard(from, self.phase, &message);
         let grant = self.channels().channel(from, |channel| {
             channel.read += message.bytes().len() as u64;
             if channel.read >= LANE_WINDOW / 2 { std::mem::take(&mut channel.read) } else { 0 }

@@ -179,7 +179,7 @@ fn random_bytes_are_refused() {
         let party = Party::new(Box::new(memory::mesh(2).remove(0)));
         let length = dice.roll(80) as usize;
         let frame: Vec<u8> = (0..length).map(|_| dice.roll(256) as u8).collect();
-        let _ = party.core().deliver(1, frame);
+        let _ = party.core.deliver(1, frame);
     }
 }
 
@@ -250,8 +250,8 @@ fn depths_at_their_largest_do_not_overflow() {
 #[test]
 fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
     let party = Party::new(Box::new(memory::mesh(2).remove(0)));
-    let core = party.core();
-    core.table.set_limit(1 << 20);
+    let core = &party.core;
+    core.table.limit.set(1 << 20);
     let mut frame = wire::frame(FrameType::Data, 9);
     wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT, 1, 200_000);
     frame.resize(frame.len() + 200_000, 0);
@@ -268,7 +268,7 @@ fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
 fn data_of_an_absurd_run_is_refused() {
     for number in [1 << 25, u32::MAX - 1, u32::MAX] {
         let party = Party::new(Box::new(memory::mesh(2).remove(0)));
-        let refused = party.core().deliver(1, wire::frame(FrameType::Data, number));
+        let refused = party.core.deliver(1, wire::frame(FrameType::Data, number));
         assert!(matches!(refused, Err(Error::Malformed { peer: 1, .. })), "run {number}");
     }
 }
@@ -334,7 +334,7 @@ fn gives_up(late: u64) -> (Vec<FrameType>, std::time::Duration) {
     again.join().unwrap();
     let frames = std::iter::from_fn(|| peer.recv(Wait::Poll).unwrap());
     let kinds = frames.map(|(_, frame)| wire::header(&frame).unwrap().kind).collect();
-    party.forget_manners();
+    party.over = true;
     (kinds, took)
 }
 

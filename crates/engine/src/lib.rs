@@ -44,6 +44,8 @@ mod party;
 mod patience;
 mod permutation;
 mod plans;
+#[cfg_attr(any(test, feature = "testing"), path = "testing/probe.rs")]
+mod probe;
 mod rates;
 mod scheduler;
 mod sharing;

@@ -26,8 +26,8 @@ const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.
 pub struct Party {
-    core: Rc<Core>,
-    over: bool,
+    pub(crate) core: Rc<Core>,
+    pub(crate) over: bool,
 }
 
 /// A run under way. Dropping it unfinished informs the peers that this party gave up.
@@ -142,21 +142,6 @@ impl Party {
         self.tell_all(&wire::frame(FrameType::Goodbye, self.core.run.get()));
         self.flush(if gave_up { LAST_WORDS } else { STALLED });
         self.over = true;
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn core(&self) -> &Core {
-        &self.core
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn forget_manners(&mut self) {
-        self.over = true;
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn probe(&self) -> &std::cell::RefCell<crate::testing::Probe> {
-        &self.core.probe
     }
 
     /// Sends a frame to all peers, as far as possible: an unreachable peer finds out by its own time-out.

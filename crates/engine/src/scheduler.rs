@@ -26,6 +26,7 @@ use crate::lane::LaneId;
 use crate::making::MakingClock;
 use crate::opened::Openings;
 use crate::plans::{PlanHash, Plans};
+use crate::probe::Probe;
 use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, FrameType, Tag};
 
@@ -73,8 +74,7 @@ pub(crate) struct Core {
     /// The number of opened values.
     pub openings: Cell<Openings>,
     failure: RefCell<Option<Error>>,
-    #[cfg(any(test, feature = "testing"))]
-    pub probe: RefCell<crate::testing::Probe>,
+    pub probe: Probe,
 }
 
 struct RootWaker(AtomicBool);
@@ -136,8 +136,7 @@ impl Core {
             confirmed: Confirmed::new(parties),
             openings: Cell::default(),
             failure: RefCell::default(),
-            #[cfg(any(test, feature = "testing"))]
-            probe: RefCell::default(),
+            probe: Default::default(),
         }
     }
 
@@ -255,8 +254,7 @@ impl Core {
     /// # Errors
     /// [`Fault::Stalled`] if something has been due for too long; any error that ends a run.
     pub fn pump(&self, awaits: &dyn Fn(usize) -> bool) -> Result<()> {
-        #[cfg(any(test, feature = "testing"))]
-        self.probe.borrow_mut().jitter();
+        self.probe.pause();
         let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
         let patience = &self.table.patience;
         let awaited: Vec<usize> = self.peers().filter(|&peer| awaits(peer)).collect();

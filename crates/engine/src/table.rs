@@ -15,6 +15,7 @@ use crate::costs::Phase;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 use crate::patience::Patience;
+use crate::probe::LaneCount;
 use crate::wire::{PIECE_BYTES, Tag};
 
 /// Bytes from one peer that may be parked before its lanes read them. Honest peers stay far below, since every lane and
@@ -100,15 +101,13 @@ pub(crate) struct Table {
     lanes: RefCell<BTreeMap<LaneId, Rc<Lane>>>,
     /// Parked bytes by peer, and their limit.
     parked: Vec<Cell<usize>>,
-    limit: Cell<usize>,
+    pub limit: Cell<usize>,
     /// The number of lanes that wait for each peer, and how long this party has waited.
     waits: Vec<Cell<usize>>,
     pub patience: Patience,
     /// The lane that received a message last.
     recent: RefCell<Option<Rc<Lane>>>,
-    /// The number of this party's own lanes, and the largest number so far.
-    #[cfg(any(test, feature = "testing"))]
-    pub own_lanes: Cell<[usize; 2]>,
+    pub own_lanes: LaneCount,
 }
 
 impl Table {
@@ -126,14 +125,8 @@ impl Table {
             waits: vec![Cell::default(); parties],
             patience: Patience::new(parties),
             recent: RefCell::default(),
-            #[cfg(any(test, feature = "testing"))]
-            own_lanes: Cell::default(),
+            own_lanes: Default::default(),
         }
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    pub fn set_limit(&self, limit: usize) {
-        self.limit.set(limit);
     }
 
     pub fn clear(&self) {
@@ -141,8 +134,7 @@ impl Table {
         self.parked.iter().for_each(|bytes| bytes.set(0));
         self.waits.iter().for_each(|waits| waits.set(0));
         self.patience.forget();
-        #[cfg(any(test, feature = "testing"))]
-        self.own_lanes.set([0, self.own_lanes.get()[1]]);
+        self.own_lanes.clear();
         *self.recent.borrow_mut() = None;
     }
 
@@ -163,12 +155,7 @@ impl Table {
     /// Opens the lane of a context; phase and step name it in errors.
     pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
         let lane = self.lane(id);
-        #[cfg(any(test, feature = "testing"))]
-        {
-            let [own, most] = self.own_lanes.get();
-            let own = own + usize::from(lane.label.get().is_none());
-            self.own_lanes.set([own, most.max(own)]);
-        }
+        self.own_lanes.open(lane.label.get().is_none());
         lane.label.get_or_init(|| (phase, step.clone()));
         self.refund_lane(&lane);
         lane
@@ -211,11 +198,7 @@ impl Table {
             return;
         }
         lanes.remove(&lane.id);
-        #[cfg(any(test, feature = "testing"))]
-        {
-            let [own, most] = self.own_lanes.get();
-            self.own_lanes.set([own.saturating_sub(usize::from(lane.label.get().is_some())), most]);
-        }
+        self.own_lanes.retire(lane.label.get().is_some());
         self.refund_lane(lane);
         for (peer, channel) in lane.channels.borrow().iter().enumerate() {
             self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());

@@ -19,8 +19,7 @@ impl Ctx {
     pub async fn toss(&self, session: &SessionId) -> Result<[u8; COIN_BYTES]> {
         let mut own = [0; COIN_BYTES];
         os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;
-        #[cfg(feature = "testing")]
-        self.core.probe.borrow().coins(self.lane, &mut own);
+        self.core.probe.coins(self.lane, &mut own);
         let all = self.commit_and_open(session, "quorate/engine/coin", &own).await?;
         let mut coins = [0; COIN_BYTES];
         for one in all {
